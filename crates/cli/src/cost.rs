@@ -1,6 +1,7 @@
-//! `suimon cost`: what a queueing discipline costs a packet, in time and in instructions.
+//! `suimon cost`: what a queueing discipline costs a packet, in time and in instructions, and what this machine takes for
+//! what a host does.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use experiment::format;
 use serde::Serialize;
 use traffic::qdisc::REGISTRY;
@@ -14,6 +15,7 @@ pub(crate) mod case;
 mod drive;
 mod filters;
 mod instructions;
+mod machine;
 mod render;
 mod time;
 mod workload;
@@ -22,9 +24,19 @@ use case::{Case, Load};
 use instructions::Instructions;
 use time::Timed;
 
+/// What is measured in place of disciplines.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// What this machine takes for copies, system calls, wake-ups and segments, as a file for `processor.machine`
+    Host(machine::Arguments),
+}
+
 /// What `cost` is told.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Disciplines by name, or queues as in a scenario: 'wfq.mode = "exact"',
     /// 'cbq.class.each.queue.red = {}'; every discipline unless given. Of a class in it there are as many
     /// as --classes says
@@ -71,6 +83,9 @@ pub(crate) struct Costs {
 
 /// Measures, and prints a line for each case.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(Command::Host(arguments)) = &arguments.command {
+        return machine::run(arguments);
+    }
     if arguments.carry {
         return carry();
     }

@@ -31,6 +31,7 @@ mod scenario_args;
 mod sweep;
 mod table;
 mod top;
+mod transfer;
 
 use std::process::ExitCode;
 
@@ -76,6 +77,12 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Send files and folders to a machine where `recv` waits, at the path's rate
+    Send(transfer::send::Arguments),
+    /// Receive what `send` sends, encrypted and verified
+    Recv(transfer::recv::Arguments),
+    /// Make a key for transfers, or print its public part
+    Keygen(transfer::keygen::Arguments),
     /// Record real MPI programs
     Mpi(mpi::Arguments),
     /// Build the guest kernel, Linux on the simulator's clock, or say whether it is built
@@ -108,6 +115,9 @@ impl Verb {
             Self::Init(arguments) => init::run(arguments),
             Self::List(arguments) => list::run(arguments),
             Self::Cost(arguments) => cost::run(arguments),
+            Self::Send(arguments) => transfer::send::run(arguments),
+            Self::Recv(arguments) => transfer::recv::run(arguments),
+            Self::Keygen(arguments) => transfer::keygen::run(arguments),
             Self::Demo(arguments) => demo::run(arguments),
             Self::Mpi(arguments) => mpi::run(arguments),
             Self::Linux(arguments) => linux::run(arguments),

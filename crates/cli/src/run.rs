@@ -33,7 +33,7 @@ fn runs(args: &RunArgs) -> Result<Exit, Failure> {
     let runs = experiment.runs()?;
     match runs.as_slice() {
         [run] if run.parameters.is_empty() => single(args, &experiment, run),
-        _ => sweep::run_all(args, &experiment, runs, sweep::options(args)),
+        _ => sweep::run_all(args, &experiment, runs, sweep::options(args), false),
     }
 }
 

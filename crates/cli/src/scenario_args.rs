@@ -38,6 +38,7 @@ impl ScenarioArgs {
             vary: self.vary.clone(),
             seed: self.seed,
             seeds: self.seeds.clone(),
+            ..Experiment::default()
         })
     }
 

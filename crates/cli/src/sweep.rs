@@ -5,18 +5,21 @@ use experiment::sweep::{MEASURE, OpenSweep, Sweep, SweepOptions, SweepOutcome};
 use experiment::{Experiment, Job, Outcome, Steering, format};
 use scenario::Run;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, with_dask};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::run::render as render_run;
 use crate::run_args::RunArgs;
 use crate::{check, interruption, output};
+use dask::Dask;
 
+mod dask;
 mod render;
 
 /// What `sweep` is told.
 #[derive(Debug, Args)]
+#[command(mut_arg("on", with_dask))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     args: RunArgs,
@@ -26,6 +29,37 @@ pub(crate) struct Arguments {
     /// Run everything anew, in place of what is missing, incomplete or of another build
     #[arg(long)]
     fresh: bool,
+    /// With --on dask, the scheduler: tcp://scheduler:8786
+    #[arg(value_name = "SCHEDULER")]
+    scheduler: Option<String>,
+    /// With --on dask, where its workers put results, in place of sending them: `shared` where the folder is one for all
+    /// machines, or the URL of an object store
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+}
+
+impl Arguments {
+    /// Where Dask runs the points of `experiment`, if it does. `--on dask tcp://scheduler:8786 wan.toml` has scheduler and
+    /// scenario in the other order.
+    fn dask(&self, experiment: &mut Experiment) -> Result<Option<Dask>, Failure> {
+        let store = self.store.clone();
+        if self.args.on != Driver::Dask {
+            return match (&self.scheduler, store) {
+                (None, None) => Ok(None),
+                _ => Err(Failure::usage("a scheduler and --store are for Dask", "add --on dask")),
+            };
+        }
+        let Some(scheduler) = self.scheduler.clone() else {
+            let help = "name it: --on dask tcp://scheduler:8786";
+            return Err(Failure::usage("--on dask wants the address of its scheduler", help));
+        };
+        let file = experiment.file.to_string_lossy().into_owned();
+        if file.contains("://") && !scheduler.contains("://") {
+            experiment.file = scheduler.into();
+            return Ok(Some(Dask { scheduler: file, store }));
+        }
+        Ok(Some(Dask { scheduler, store }))
+    }
 }
 
 /// Runs the grid.
@@ -37,7 +71,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn grid(arguments: &Arguments) -> Result<Exit, Failure> {
-    let experiment = arguments.args.experiment()?;
+    let mut experiment = arguments.args.experiment()?;
+    let dask = arguments.dask(&mut experiment)?;
     let runs = experiment.runs()?;
     if runs.iter().all(|run| run.parameters.is_empty()) {
         let message = format!("{} has no grid", experiment.file.display());
@@ -46,7 +81,12 @@ fn grid(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let measures = arguments.measures.clone();
     let options = SweepOptions { measures, fresh: arguments.fresh, ..options(&arguments.args) };
-    run_all(&arguments.args, &experiment, runs, options)
+    if let Some(dask) = &dask
+        && let Some(exit) = dask.run_points(&experiment, &options, arguments.args.quiet)?
+    {
+        return Ok(exit);
+    }
+    run_all(&arguments.args, &experiment, runs, options, dask.is_some())
 }
 
 /// As `suimon run` has it, which always runs.
@@ -55,12 +95,13 @@ pub(crate) fn options(args: &RunArgs) -> SweepOptions {
     SweepOptions { driver, out, fresh: true, ..SweepOptions::default() }
 }
 
-/// Runs what is not done yet and tells of all.
+/// Runs what is not done yet and tells of all; with `elsewhere`, others have just put all runs there.
 pub(crate) fn run_all(
     args: &RunArgs,
     experiment: &Experiment,
     runs: Vec<Run>,
     options: SweepOptions,
+    elsewhere: bool,
 ) -> Result<Exit, Failure> {
     let sweep = Sweep::new(experiment, runs, options)?;
     if !args.quiet {
@@ -71,8 +112,12 @@ pub(crate) fn run_all(
         }
         check::tell_left_out(sweep.jobs());
     }
-    let sweep = sweep.open()?;
-    tell_done(args, &sweep);
+    let mut sweep = sweep.open()?;
+    if elsewhere {
+        sweep.look_again();
+    } else {
+        tell_done(args, &sweep);
+    }
     let outcome = execute(args, sweep)?;
     tell_runs(&outcome);
     if args.json {

@@ -4,11 +4,12 @@
 //! One pending event per wire, port and node, not per packet. A packet that finds its port idle costs a
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
+use network::host::Host;
 use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
 use network::switch::Switch;
 use network::{Context, Egress, Event, Node, Observer, PortId};
-use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals};
+use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
 use scenario::plan::Action;
 use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
 use transport::{OptionError, SocketOption};
@@ -369,6 +370,7 @@ impl Engine {
         let each = self.world.nodes.iter().zip(&tally.nodes).map(|(node, &drops)| NodeTotals {
             drops,
             memory: node.as_switch().map(Switch::occupancy),
+            processor: node.as_host().and_then(processor),
         });
         each.collect()
     }
@@ -377,6 +379,12 @@ impl Engine {
     pub fn totals(&self) -> EngineTotals {
         EngineTotals { events: self.events, packet_hops: self.packet_hops() }
     }
+}
+
+/// What the processor of a host did; `None` where none is modelled.
+fn processor(host: &Host) -> Option<ProcessorTotals> {
+    let times = host.processor_times()?;
+    Some(ProcessorTotals { times, memory_copy: host.memory_copy() })
 }
 
 /// Congestion notifications of the port of that number; `None` where it neither sends nor takes any.

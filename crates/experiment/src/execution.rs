@@ -162,6 +162,7 @@ impl Job {
         let kernel = self.kernel()?;
         let manifest = Manifest {
             run: String::new(),
+            build: crate::BUILD.into(),
             driver: self.driver.name().into(),
             seed: self.plan.seed,
             command: self.command.clone(),

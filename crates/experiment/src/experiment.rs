@@ -1,12 +1,12 @@
 //! What is to be run: a scenario, and what is changed in it.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use network::mpi::program::Recorded;
 use scenario::{Document, Plan, Run};
 
 use crate::driver::Driver;
@@ -31,12 +31,28 @@ pub struct Experiment {
     pub seed: Option<u64>,
     /// Seeds from first to last, `1..8`: one run for each.
     pub seeds: Option<String>,
+    /// Files that the scenario names, by name, in place of those in its folder.
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Experiment {
     /// The scenario in `file`, unchanged.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self { file: file.into(), ..Self::default() }
+    }
+
+    /// Reads the scenario's file and those that it names, so that it runs where these are not.
+    ///
+    /// # Errors
+    /// As of [`Experiment::runs`].
+    pub fn load(&mut self) -> Result<(), Error> {
+        self.text = Some(self.read_scenario()?);
+        let document = self.read()?;
+        for name in document.files().into_iter().chain(document.traces()) {
+            let file = self.read_named(&name)?;
+            self.files.insert(name, file);
+        }
+        Ok(())
     }
 
     /// Every run of the grid; a single one without parameters where nothing is varied.
@@ -131,10 +147,7 @@ impl Experiment {
 
     /// Reads the scenario and applies the changes.
     fn read(&self) -> Result<Document, Error> {
-        let text = match &self.text {
-            Some(text) => text.clone(),
-            None => open(&self.file).and_then(read_text).map_err(Error::file(&self.file))?,
-        };
+        let text = self.read_scenario()?;
         let mut document = Document::parse(&self.file.to_string_lossy(), &text)?;
         for assignment in &self.set {
             document.set(assignment)?;
@@ -149,17 +162,37 @@ impl Experiment {
             document.seeds(range)?;
         }
         for name in document.files() {
-            let path = self.beside(&name);
-            let text = open(&path).and_then(read_text).map_err(Error::file(&path))?;
+            let text =
+                read_text(&*self.read_named(&name)?).map_err(Error::file(&self.beside(&name)))?;
             document.supply(name, text);
         }
         for name in document.traces() {
             let path = self.beside(&name);
-            let trace = open(&path).and_then(|source| read_trace(&name, source));
+            let trace = scenario::read_trace(&name, &self.read_named(&name)?).map_err(invalid);
             let trace = trace.map_err(Error::file(&path))?.into();
             document.supply_trace(name, trace).map_err(invalid).map_err(Error::file(&path))?;
         }
         Ok(document)
+    }
+
+    /// The scenario's text.
+    fn read_scenario(&self) -> Result<String, Error> {
+        match &self.text {
+            Some(text) => Ok(text.clone()),
+            None => open(&self.file).and_then(read_text).map_err(Error::file(&self.file)),
+        }
+    }
+
+    /// What a file holds that the scenario names.
+    fn read_named(&self, name: &str) -> Result<Vec<u8>, Error> {
+        if let Some(file) = self.files.get(name) {
+            return Ok(file.clone());
+        }
+        let path = self.beside(name);
+        let mut file = Vec::new();
+        let source = open(&path).map_err(Error::file(&path))?;
+        source.take(FILE_MAX).read_to_end(&mut file).map_err(Error::file(&path))?;
+        Ok(file)
     }
 
     /// The path of a file that the scenario names: it counts from the scenario's folder.
@@ -203,17 +236,10 @@ fn seed_option(seed: u64) -> [String; 2] {
     ["--seed".into(), seed.to_string()]
 }
 
-/// The longest trace of an MPI program.
-const TRACE_MAX: u64 = 1 << 30;
+/// The longest file that a scenario names: a trace of an MPI program.
+const FILE_MAX: u64 = 1 << 30;
 /// More is no scenario: the parser says where its own limit lies.
 const BYTES_MAX: u64 = 64 << 20;
-
-/// The trace that a file of that name holds.
-fn read_trace(name: &str, source: impl Read) -> io::Result<Recorded> {
-    let mut file = Vec::new();
-    source.take(TRACE_MAX).read_to_end(&mut file)?;
-    scenario::read_trace(name, &file).map_err(invalid)
-}
 
 fn invalid(why: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)

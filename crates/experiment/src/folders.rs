@@ -20,12 +20,12 @@ pub fn of_run(name: &str, seed: u64, driver: Driver) -> PathBuf {
 }
 
 /// Where a sweep goes unless told.
-pub(crate) fn of_sweep(name: &str, driver: Driver) -> PathBuf {
+pub fn of_sweep(name: &str, driver: Driver) -> PathBuf {
     Path::new("runs").join(format!("{name}-sweep{}", driver.suffix()))
 }
 
 /// The name of the folder of point `index` among `count`: its number from 1, and its parameters.
-pub(crate) fn of_point(index: usize, count: usize, label: &str) -> String {
+pub fn of_point(index: usize, count: usize, label: &str) -> String {
     let width = count.to_string().len();
     let number = index + 1;
     format!("{number:0width$}-{}", plain(label)).trim_end_matches('-').to_owned()

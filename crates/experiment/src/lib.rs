@@ -67,3 +67,7 @@ pub use execution::{Job, Outcome, Status};
 pub use experiment::{Experiment, read_text};
 pub use live::live_socket;
 pub use progress::{Progress, STEPS, Steering};
+
+/// Which build of a version this is: a hash of the sources, of the libraries' versions and of the compiler's. Equal in
+/// whatever program these are compiled, and on whatever machine.
+pub const BUILD: &str = env!("SUIMON_BUILD");

@@ -143,6 +143,30 @@ impl OpenSweep {
         self.done.iter().filter(|done| **done).count()
     }
 
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.sweep.folder
+    }
+
+    /// The places in the grid of what is not done yet.
+    pub fn missing(&self) -> Vec<usize> {
+        let open = self.done.iter().enumerate().filter(|(_, done)| !**done);
+        open.map(|(index, _)| index).collect()
+    }
+
+    /// Marks the folder as that of a sweep under way, for whoever has its runs executed elsewhere and puts them there.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub fn begin(&self) -> Result<(), Error> {
+        files::begin(&self.sweep.folder)
+    }
+
+    /// Looks anew for what is done: runs that others have put into the folder meanwhile.
+    pub fn look_again(&mut self) {
+        self.done = self.sweep.jobs.iter().map(point::is_done).collect();
+    }
+
     /// Runs what is not done yet, and writes table and report of all. Results do not depend on the number of
     /// workers; the lab's real time is not shared, and wants one.
     ///

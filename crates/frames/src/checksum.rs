@@ -53,6 +53,39 @@ pub fn damage(frame: &mut [u8]) {
     }
 }
 
+/// Flips the last bit of what a datagram of TCP or UDP carries and, where its checksum is finished, has that fit; whether
+/// it carries anything.
+pub fn alter(frame: &mut [u8], is_finished: bool) -> bool {
+    alter_last(frame, is_finished).is_some()
+}
+
+fn alter_last(frame: &mut [u8], is_finished: bool) -> Option<()> {
+    let Datagram { transport, end, protocol, .. } = Datagram::of(frame)?;
+    let (header, offset) = match protocol {
+        tcp if tcp == Protocol::Tcp as u8 => {
+            (usize::from(*frame.get(transport + 12)? >> 4) * 4, IN_TCP)
+        }
+        udp if udp == Protocol::Udp as u8 => (8, IN_UDP),
+        _ => return None,
+    };
+    let last = end.checked_sub(1).filter(|last| *last >= transport + header)?;
+    let before = frame[last];
+    frame[last] ^= 1;
+    let field = u16_at(frame, transport + offset)?;
+    // UDP's zero says that there is none.
+    let has_none = offset == IN_UDP && field == 0;
+    if is_finished && !has_none {
+        // RFC 1624, equation 3. A word's first byte is the high one.
+        let shift = if (last - transport).is_multiple_of(2) { 8 } else { 0 };
+        let [gone, come] = [before, frame[last]].map(|byte| u16::from(byte) << shift);
+        let words = [!field, !gone, come].map(u16::to_be_bytes);
+        let fitting = !fold(words.iter().map(|word| sum(word)).sum());
+        let fitting = if fitting == 0 { u16::MAX } else { fitting };
+        frame[transport + offset..][..2].copy_from_slice(&fitting.to_be_bytes());
+    }
+    Some(())
+}
+
 /// The pseudo-header's sum for so many bytes of transport (RFC 9293, 3.1; RFC 8200, 8.1).
 fn pseudo_header(header: &Header, length: usize) -> u16 {
     let (source, destination) = (header.source.to_be_bytes(), header.destination.to_be_bytes());
@@ -132,6 +165,51 @@ mod tests {
                 bad[at..at + 2].copy_from_slice(&u16::to_be_bytes(wrong));
                 assert_eq!(finished(&bad), bad, "{wrong:x}: wrong on purpose");
             }
+        }
+    }
+
+    /// A frame with a right checksum in place of its own.
+    fn summed(mut frame: Vec<u8>) -> Vec<u8> {
+        let transport = Datagram::of(&frame).expect("TCP").transport;
+        pend(&mut frame);
+        let end = Datagram::of(&frame).expect("TCP").end;
+        finish(&mut frame[..end], transport, IN_TCP).expect("it is long enough");
+        frame
+    }
+
+    /// A frame whose datagram ends so many bytes earlier: they are padding then.
+    fn shorter(mut frame: Vec<u8>, bytes: u8) -> Vec<u8> {
+        let ip = Datagram::of(&frame).expect("TCP").ip;
+        // IPv4's total length, and IPv6's of the payload.
+        let length = if frame[ip] >> 4 == 4 { ip + 3 } else { ip + 5 };
+        frame[length] -= bytes;
+        frame
+    }
+
+    #[test]
+    fn what_is_altered_has_another_bit_and_a_right_checksum() {
+        for frame in right() {
+            // The last byte is the low one of a word, and the high one.
+            for (bytes, last) in [0, 1].into_iter().flat_map(|n| [0, 1, 0xfe, 0xff].map(|b| (n, b)))
+            {
+                let mut frame = shorter(frame.clone(), bytes);
+                let at = Datagram::of(&frame).expect("TCP").end - 1;
+                frame[at] = last;
+                let mut altered = summed(frame.clone());
+                assert!(alter(&mut altered, true));
+                assert_eq!(altered[at], last ^ 1);
+                assert_eq!(altered, summed(altered.clone()));
+                // One that is left to a card is left to it.
+                pend(&mut frame);
+                let mut pending = frame.clone();
+                assert!(alter(&mut pending, false));
+                frame[at] ^= 1;
+                assert_eq!(pending, frame);
+            }
+            let bare = summed(shorter(frame, 4));
+            let mut altered = bare.clone();
+            assert!(!alter(&mut altered, true), "it carries nothing");
+            assert_eq!(altered, bare);
         }
     }
 

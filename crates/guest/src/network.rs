@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use engine::{Delivery, Engine, Tally, World};
-use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, frame};
+use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
 use network::observer::{Event, Observer};
 use record::wire::{self, Hop};
@@ -303,7 +303,7 @@ impl<O: Observer> Outside for Network<O> {
         let at = self.engine.now();
         let (delivered, packets) = self.engine.take_delivered();
         for Delivery { by, packet, .. } in delivered {
-            let Packet { tos, corrupted, flow, .. } = packets[packet];
+            let Packet { tos, corrupted, altered, flow, .. } = packets[packet];
             self.tally.inner.flows.delivered(&packets[packet], at);
             if let Some(marks) = self.marks.get_mut(flow.0 as usize) {
                 *marks += u64::from(tos & ecn::MASK == ecn::CE);
@@ -321,6 +321,9 @@ impl<O: Observer> Outside for Network<O> {
                     let to = self.sockets[card].node as u16;
                     let length = wire::packet(bytes, packet, Hop { from: to, to }, &header);
                     bytes.resize(length as usize, 0);
+                }
+                if altered {
+                    checksum::alter(bytes, true);
                 }
                 self.missed += u64::from(!cards.deliver(card, bytes));
             }

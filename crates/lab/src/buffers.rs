@@ -142,6 +142,12 @@ impl Buffers {
         unsafe { &*before }
     }
 
+    /// Whether a packet's checksum is finished, and nothing of it is left to a card.
+    #[inline]
+    pub fn is_summed(&self, packet: PacketId) -> bool {
+        self.offload(packet).iter().all(|&byte| byte == 0)
+    }
+
     /// As [`Buffers::offload`], to be written.
     ///
     /// # Panics

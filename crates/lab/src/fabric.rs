@@ -102,7 +102,7 @@ fn deliver_damaged(
     buffers: &mut Buffers,
     monitor: &mut Monitor,
 ) -> bool {
-    let summed = buffers.offload(id).iter().all(|&byte| byte == 0);
+    let summed = buffers.is_summed(id);
     checksum::damage(buffers.bytes_mut(id, length));
     // A machine beyond the router counts its own.
     if let Entry::Machine(node) = entry {
@@ -372,7 +372,7 @@ impl Fabric {
                 packets.release(packet);
                 continue;
             };
-            let Packet { length, tos, flow, corrupted, .. } = packets[packet];
+            let Packet { length, tos, flow, corrupted, altered, .. } = packets[packet];
             let length = if flow == FlowId::GAP {
                 let length = (length - 4).min(self.buffers.room());
                 self.buffers.offload_mut(packet).fill(0);
@@ -386,6 +386,10 @@ impl Fabric {
             };
             if tos & ecn::MASK == ecn::CE {
                 self.marks.get_mut(flow.0 as usize).into_iter().for_each(|marks| *marks += 1);
+            }
+            if altered {
+                let summed = self.buffers.is_summed(packet);
+                checksum::alter(self.buffers.bytes_mut(packet, length), summed);
             }
             if corrupted {
                 let Self { monitor, buffers, .. } = self;
@@ -474,6 +478,7 @@ impl Fabric {
             },
             frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
             corrupted: false,
+            altered: false,
             priority: Packet::priority_of(header.tos),
             class: 0,
             ingress: 0,

@@ -65,6 +65,8 @@ impl Launcher {
                 // Hosts share this machine's processors.
                 ("OMPI_MCA_mpi_yield_when_idle", "1"),
                 ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+                // All hosts are this machine: each launcher would bind its first rank to the same processor.
+                ("OMPI_MCA_hwloc_base_binding_policy", "none"),
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
             ],

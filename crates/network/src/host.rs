@@ -18,8 +18,8 @@ use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 pub use self::coalescing::Coalescing;
 use self::coalescing::Interrupts;
 pub use self::config::{Config, Kernel};
-use self::processor::Processing;
-pub use self::processor::{Machine, Processor};
+pub use self::processor::{DataPath, Operation, Processor, Times};
+use self::processor::{Pending, Processing};
 use self::sockets::{Applications, Open, Told};
 pub use self::sockets::{SocketConfig, SocketKind};
 use crate::application::{Application, SocketId};
@@ -49,6 +49,8 @@ pub(crate) struct Endpoint {
     /// Bytes of this connection in the interface's queue.
     pub(crate) queued: u64,
     connection: Connection,
+    /// What its program has still to do, where that takes the processor time.
+    pending: Option<Box<Pending>>,
 }
 
 /// A host.
@@ -72,6 +74,8 @@ pub struct Host {
     interrupts: Option<Interrupts>,
     /// Neither of these: what arrives is taken at once.
     at_once: bool,
+    /// What leaves, and what programs write and read, waits for the processor.
+    charges_sending: bool,
     /// Events since each packet was last looked at; see [`Host::assert_credits`].
     #[cfg(debug_assertions)]
     unchecked: usize,
@@ -90,6 +94,7 @@ impl Host {
         let processing = config.processor.map(Processing::new);
         let interrupts = config.coalesce.map(Interrupts::new);
         let at_once = processing.is_none() && interrupts.is_none();
+        let charges_sending = processing.as_ref().is_some_and(Processing::charges_sending);
         Self {
             number,
             datagrams_queued: vec![0; ports.len()],
@@ -104,6 +109,7 @@ impl Host {
             processing,
             interrupts,
             at_once,
+            charges_sending,
             #[cfg(debug_assertions)]
             unchecked: 0,
         }
@@ -231,6 +237,10 @@ impl Host {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
+        if self.charges_sending {
+            let (payload, length) = (cx.packets[packet].tcp.payload, cx.packets[packet].length);
+            self.pay_for_packet(payload, length, cx.now);
+        }
         let (out, credits) = self.custody(port);
         let id = out.id();
         let mut credits = credits.offering(NO_ENDPOINT, packet, &cx.packets[packet]);
@@ -289,15 +299,21 @@ impl Host {
     /// Lets a connection send what it may, and then those whose packets its own displaced.
     #[inline]
     fn send_pending<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
-        self.fill_queue(index, cx);
+        self.send_segments(index, cx);
         self.send_released(cx);
+    }
+
+    /// Lets a connection send what it may: at once, or when the processor has made it.
+    #[inline]
+    fn send_segments<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+        if self.charges_sending { self.list(index, cx) } else { self.fill_queue(index, cx) }
     }
 
     /// Lets the connections go on that an interface's queue has room for again.
     #[inline]
     fn send_released<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(index) = self.released.pop() {
-            self.fill_queue(index, cx);
+            self.send_segments(index, cx);
         }
     }
 
@@ -366,7 +382,8 @@ impl Host {
     /// The applications, and where their open connections are.
     fn sockets(&mut self) -> (&mut Applications, Open<'_>) {
         let Self { applications, endpoints, free, by_flow, timers, .. } = self;
-        (applications, Open { endpoints, free, by_flow, timers })
+        let charges = self.charges_sending;
+        (applications, Open { endpoints, free, by_flow, timers, charges })
     }
 
     /// Tells an endpoint's application what happened, and lets send what it acted on; `came` if a segment came.
@@ -409,7 +426,9 @@ impl Host {
         if !endpoint.connection.is_closed() {
             return;
         }
-        if endpoint.queued > 0 {
+        let works = |processing: &Processing| processing.works_for(index);
+        let listed = endpoint.pending.as_ref().is_some_and(|pending| pending.is_listed());
+        if endpoint.queued > 0 || listed || self.processing.as_ref().is_some_and(works) {
             return self.arm(index, cx.now + CLOSING, cx);
         }
         let (applications, open) = self.sockets();
@@ -501,7 +520,8 @@ impl Behaviour for Host {
             return self.wait(packet, cx);
         }
         if let Some((index, _)) = self.deliver(packet, cx) {
-            self.send_pending(index, cx);
+            self.fill_queue(index, cx);
+            self.send_released(cx);
         }
         self.assert_credits(cx.packets);
     }
@@ -572,6 +592,9 @@ impl Behaviour for Host {
             applications.wake(number, open, cx.now);
             self.send_touched(cx);
         }
+        if self.charges_sending {
+            self.serve(cx);
+        }
         self.assert_credits(cx.packets);
     }
 
@@ -592,7 +615,7 @@ impl Behaviour for Host {
     }
 
     fn held(&self) -> usize {
-        self.processing.as_ref().map_or(0, Processing::waiting)
+        self.processing.as_ref().map_or(0, Processing::held)
             + self.interrupts.as_ref().map_or(0, Interrupts::waiting)
     }
 }

@@ -2,6 +2,7 @@
 //! the registry here; links without any have nothing to pay.
 
 pub mod corrupt;
+pub mod corrupt_undetected;
 pub mod down;
 pub mod duplicate;
 pub mod gemodel;
@@ -29,13 +30,23 @@ pub struct Transit {
     pub duplicated: bool,
     /// Whether it arrives with a wrong checksum.
     pub corrupted: bool,
+    /// Whether it arrives with another payload and a right checksum.
+    pub corrupted_undetected: bool,
 }
 
 impl Transit {
     /// A frame whose last bit leaves the port at `leaves`, as sent.
     pub const fn new(leaves: Instant) -> Self {
         let (delay, held) = (Duration::ZERO, Duration::ZERO);
-        Self { leaves, delay, held, lost: None, duplicated: false, corrupted: false }
+        Self {
+            leaves,
+            delay,
+            held,
+            lost: None,
+            duplicated: false,
+            corrupted: false,
+            corrupted_undetected: false,
+        }
     }
 }
 
@@ -164,4 +175,5 @@ registry! {
     Reorder = reorder::Reorder, "reorder", "packets held back at random while those behind them pass";
     Duplicate = duplicate::Duplicate, "duplicate", "the share of packets that arrive twice";
     Corrupt = corrupt::Corrupt, "corrupt", "the share of packets that are damaged, and dropped by the host they are for";
+    CorruptUndetected = corrupt_undetected::CorruptUndetected, "corrupt_undetected", "the share of packets with a wrong bit of payload that no checksum finds: programs receive it";
 }

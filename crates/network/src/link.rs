@@ -91,6 +91,8 @@ pub struct Counters {
     pub duplicated: u64,
     /// Packets damaged.
     pub corrupted: u64,
+    /// Packets whose payload was changed without a checksum telling.
+    pub corrupted_undetected: u64,
     /// What all that arrived were later than by the propagation delay, in picoseconds.
     pub delay_sum: u128,
     /// The most that one was later.
@@ -107,6 +109,9 @@ impl Counters {
             reordered: self.reordered.saturating_sub(earlier.reordered),
             duplicated: self.duplicated.saturating_sub(earlier.duplicated),
             corrupted: self.corrupted.saturating_sub(earlier.corrupted),
+            corrupted_undetected: self
+                .corrupted_undetected
+                .saturating_sub(earlier.corrupted_undetected),
             delay_sum: self.delay_sum.saturating_sub(earlier.delay_sum),
             delay_max: self.delay_max,
         }
@@ -190,10 +195,14 @@ impl Wire {
         counters.passed += 1;
         counters.reordered += u64::from(frame.held > Duration::ZERO);
         counters.corrupted += u64::from(frame.corrupted);
+        counters.corrupted_undetected += u64::from(frame.corrupted_undetected);
         counters.delay_sum += u128::from(added.as_ps());
         counters.delay_max = counters.delay_max.max(added);
         if frame.corrupted {
             packets[packet].corrupted = true;
+        }
+        if frame.corrupted_undetected {
+            packets[packet].altered = true;
         }
         self.flight.insert((arrives, packet), |(other, _)| other > arrives);
         Ok(())

@@ -3,7 +3,6 @@
 //! The only file of a simulated run that may differ between two runs of the same seed.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -17,22 +16,14 @@ pub const FILE: &str = "manifest.json";
 /// The version of the folder's layout and of its tables.
 pub const SCHEMA: u32 = 1;
 
-/// Which build of a version this program is, by its file's length and date: one that was compiled anew may have
-/// another text of an algorithm. Empty where the file does not tell.
-pub(crate) fn build() -> String {
-    // The file that runs, whatever has taken its name since.
-    let file = std::fs::metadata("/proc/self/exe");
-    file.map_or_else(
-        |_| String::new(),
-        |file| format!("{:x}-{:x}.{:x}", file.len(), file.mtime(), file.mtime_nsec()),
-    )
-}
-
 /// What a run was started with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Manifest {
     /// The run's id, which its tables bear, too: see [`crate::Provenance`]. Its folder gives it.
     pub run: String,
+    /// Which build of this version makes it: one of other sources may have another text of an algorithm.
+    #[serde(skip)]
+    pub build: String,
     /// The driver: `simulate`, `lab`.
     pub driver: String,
     /// The seed.
@@ -68,7 +59,7 @@ const fn is_false(value: &bool) -> bool {
 #[derive(Serialize)]
 struct File<'a> {
     suimon: &'a str,
-    build: String,
+    build: &'a str,
     schema: u32,
     #[serde(flatten)]
     manifest: &'a Manifest,
@@ -152,7 +143,7 @@ impl Manifest {
     ) -> Result<String, Error> {
         let file = File {
             suimon: env!("CARGO_PKG_VERSION"),
-            build: build(),
+            build: &self.build,
             schema: SCHEMA,
             manifest: self,
             complete: ending.is_some_and(|ending| ending.complete),

@@ -77,13 +77,12 @@ impl StoredRun {
         })
     }
 
-    /// Whether it is what this program would make of `scenario` by `driver`: complete, of the same build of
-    /// the same version, and of the same text to the letter.
-    pub fn stands_for(&self, scenario: &str, driver: &str) -> bool {
+    /// Whether it is what `build` of this version would make of `scenario` by `driver`: complete, and of the same
+    /// text to the letter.
+    pub fn stands_for(&self, scenario: &str, driver: &str, build: &str) -> bool {
         self.complete
             && self.version == env!("CARGO_PKG_VERSION")
-            && !self.build.is_empty()
-            && self.build == manifest::build()
+            && self.build == build
             && self.schema == manifest::SCHEMA
             && self.driver == driver
             && self.scenario == scenario

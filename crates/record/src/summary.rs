@@ -3,12 +3,9 @@
 //! A function of plan and totals alone, so the same seed gives the same bytes of `summary.json`.
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use scenario::plan::{Change, Link, NodeKind, Plan};
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use traffic::condition::Count;
 use traffic::{Bytes, Duration, Rate};
 
@@ -20,6 +17,7 @@ use network::link::Counters;
 mod completion;
 mod flow;
 mod mpi;
+mod named;
 mod node;
 mod run;
 
@@ -29,62 +27,15 @@ pub use flow::{
     CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
 };
 pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
+pub use named::Named;
 use node::sum_node;
-pub use node::{MemorySummary, NodePauseSummary, NodeSummary};
+pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};
 pub use run::group_of;
 pub use run::{Group, Run, jain};
 use run::{sum_groups, sum_run};
 
-/// A list that reads as an object in JSON, in the list's order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Named<T>(pub Vec<(String, T)>);
-
-impl<T> Named<T> {
-    /// The entry of that name.
-    pub fn get(&self, name: &str) -> Option<&T> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl<T> Default for Named<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T: Serialize> Serialize for Named<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
-            type Value = Named<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Named(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries(PhantomData))
-    }
-}
-
 /// A run's results.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The run as a whole.
     pub run: Run,
@@ -106,7 +57,7 @@ pub struct Summary {
 }
 
 /// What became of a change of a queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeSummary {
     /// Whether it was made: a class admitted, a discipline attached.
     pub made: bool,
@@ -115,7 +66,7 @@ pub struct ChangeSummary {
 }
 
 /// A link, both directions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSummary {
     /// Packets dropped in front of it or on it.
     pub drops: u64,
@@ -128,7 +79,7 @@ pub struct LinkSummary {
 }
 
 /// One direction of a link, with the queue in front of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Direction {
     /// The transmitting node.
     pub from: String,
@@ -136,7 +87,7 @@ pub struct Direction {
     pub to: String,
     /// Packets dropped in the queue or on the wire.
     pub drops: u64,
-    /// The same by reason.
+    /// Packets dropped, by reason.
     pub drops_by_reason: Named<u64>,
     /// Packets marked "congestion experienced" in place of a drop.
     pub marks: u64,
@@ -152,10 +103,10 @@ pub struct Direction {
     pub gap_bytes: u64,
     /// The longest the queue ever was.
     pub backlog_bytes_max: u64,
-    /// What half of its packets waited at most, to 6 %; none where delays were not counted.
+    /// p50 of the time that its packets waited, to 6 %; none where delays were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sojourn_p50_seconds: Option<f64>,
-    /// What 99 of 100 of its packets waited at most, to 6 %.
+    /// p99 of the time that its packets waited, to 6 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sojourn_p99_seconds: Option<f64>,
     /// The longest that a packet waited.
@@ -182,7 +133,7 @@ pub struct Direction {
 }
 
 /// What the impairments of one direction of a link did to the packets on it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImpairmentSummary {
     /// Packets lost.
     pub lost: u64,
@@ -194,6 +145,9 @@ pub struct ImpairmentSummary {
     pub duplicated: u64,
     /// Packets damaged.
     pub corrupted: u64,
+    /// Packets whose payload was changed without a checksum telling.
+    #[serde(default)]
+    pub corrupted_undetected: u64,
     /// The mean of what packets took beyond the propagation delay; none where none passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added_delay_mean_seconds: Option<f64>,
@@ -213,7 +167,7 @@ pub struct Port<'s> {
 }
 
 /// An element of a conditioner.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ElementSummary {
     /// Packets that were green, or not metered.
     pub green: u64,
@@ -230,13 +184,13 @@ pub struct ElementSummary {
 }
 
 /// A class of a discipline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassSummary {
     /// Packets sent.
     pub packets: u64,
     /// Their bytes, Ethernet header and FCS included.
     pub bytes: u64,
-    /// The same per second of the run.
+    /// Bytes sent per second of the run.
     pub rate: f64,
     /// The rate that it measured and sent by in the end, as frame bytes per second; none where it measured none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,11 +219,11 @@ pub struct ClassSummary {
 }
 
 /// A WAN emulator: its output ports together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmulatorSummary {
     /// Packets dropped at any of its ports.
     pub drops: u64,
-    /// The same by reason.
+    /// Packets dropped, by reason.
     pub drops_by_reason: Named<u64>,
     /// Packets sent.
     pub packets: u64,
@@ -282,7 +236,7 @@ pub struct EmulatorSummary {
 }
 
 /// The pauses of a port (IEEE 802.3 annex 31B, 802.1Qbb).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PauseSummary {
     /// PAUSE frames that it sent, to stop what comes in there or let it go on.
     pub sent: u64,
@@ -303,7 +257,7 @@ pub struct PauseSummary {
 }
 
 /// Congestion notification messages (CNMs, IEEE 802.1Qau).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotificationSummary {
     /// Those that were sent of the queues there.
     pub sent: u64,
@@ -320,7 +274,7 @@ impl From<Notifications> for NotificationSummary {
 }
 
 /// What the engine did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineSummary {
     /// Packets transmitted on a wire.
     pub packet_hops: u64,
@@ -496,6 +450,7 @@ fn sum_impairments(counted: &Counters) -> ImpairmentSummary {
         reordered: counted.reordered,
         duplicated: counted.duplicated,
         corrupted: counted.corrupted,
+        corrupted_undetected: counted.corrupted_undetected,
         added_delay_mean_seconds: (counted.passed > 0).then_some(mean),
         added_delay_max_seconds: counted.delay_max.as_secs_f64(),
     }

@@ -5,12 +5,13 @@ use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::flow_control;
 use network::histogram::Histogram;
+use network::host::Times;
 use network::link::Counters;
 use network::mpi::rank::RankTotals;
 use network::switch::Occupancy;
 use scenario::plan::Window;
 use traffic::condition::Count;
-use traffic::{Bytes, DropReason, Instant, Measured, Relaxed, Statistics};
+use traffic::{Bytes, DropReason, Instant, Measured, Rate, Relaxed, Statistics};
 
 use crate::delays::Delays;
 
@@ -183,6 +184,17 @@ pub struct NodeTotals {
     pub drops: Drops,
     /// How full its packet memory was; `None` where its ports share none.
     pub memory: Option<Occupancy>,
+    /// What its processor did; `None` where none is modelled.
+    pub processor: Option<ProcessorTotals>,
+}
+
+/// What the processor of a host did.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorTotals {
+    /// The time that it spent on each operation.
+    pub times: Times,
+    /// The rate at which a program copies memory that has the processor for itself, where that is known.
+    pub memory_copy: Option<Rate>,
 }
 
 /// What the engine did. Deterministic: a function of plan and seed alone.

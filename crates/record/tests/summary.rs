@@ -2,6 +2,8 @@
 
 mod scene;
 
+use std::path::Path;
+
 use record::{Error, Summary, judge};
 use scenario::Plan;
 use scenario::plan::{Expectation, Program, Transport, User};
@@ -79,4 +81,16 @@ fn an_unknown_path_names_the_nearest() {
         Err(Error::UnknownPath { nearest, .. }) => assert_eq!(nearest, "flow.solo.goodput"),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn the_schema_that_is_checked_in_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/summary.schema.json");
+    let schema = schemars::schema_for!(Summary).to_value();
+    let current = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &current).expect("written");
+    }
+    let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(checked_in == current, "run UPDATE_SCHEMA=1 cargo test -p record --test summary");
 }

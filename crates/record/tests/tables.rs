@@ -115,6 +115,7 @@ fn a_table_that_is_none_is_an_error() {
 fn a_table_tells_its_run_and_the_units_of_its_columns() {
     let manifest = record::Manifest {
         run: String::new(),
+        build: String::new(),
         driver: "simulate".to_owned(),
         seed: 7,
         command: Vec::new(),

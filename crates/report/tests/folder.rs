@@ -19,6 +19,7 @@ fn manifest() -> Manifest {
     let words = ["suimon", "run", "two bursts.toml", "--seed", "7"].map(String::from).to_vec();
     Manifest {
         run: String::new(),
+        build: String::new(),
         driver: "simulate".into(),
         seed: 7,
         command: words.clone(),

@@ -202,6 +202,7 @@ fn runs_that_are_compared_have_a_line_each() {
     let stored = |name: &str, us: u64| {
         let manifest = Manifest {
             run: String::new(),
+            build: String::new(),
             driver: "simulate".into(),
             seed: 1,
             command: Vec::new(),

@@ -20,8 +20,10 @@ use crate::{aliases, grid, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
+/// The most keys of a path: no table lies half as deep, and who walks along one recurses.
+const KEYS_MAX: usize = 32;
 /// The most runs that a grid may span.
-pub(crate) const RUNS_MAX: usize = 10_000;
+pub(crate) const RUNS_MAX: usize = 100_000;
 
 /// A scenario file, and what the command line changes in it.
 #[derive(Clone, Debug)]
@@ -186,7 +188,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Text that is no such range, or a range that is empty or has more than 10 000 seeds.
+    /// Text that is no such range, or a range that is empty or has more than 100 000 seeds.
     pub fn seeds(&mut self, range: &str) -> Result<(), Errors> {
         let bounds = range.split_once("..").and_then(|(first, last)| {
             let last = last.strip_prefix('=').unwrap_or(last);
@@ -199,7 +201,7 @@ impl Document {
             }
             _ => {
                 let start = self.source.append("--seeds", range);
-                let help = "write the first and the last seed, at most 10000 in all: 1..8";
+                let help = "write the first and the last seed, at most 100000 in all: 1..8";
                 let span = start..start + range.len();
                 self.reject(&span, format!("`{range}` is no range of seeds"), help)
             }
@@ -257,7 +259,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// A grid of more than 10 000 runs.
+    /// A grid of more than 100 000 runs.
     pub fn runs(&self) -> Result<Vec<Run>, Errors> {
         let sizes = self.axes.iter().map(|axis| axis.values.len());
         let count = sizes.clone().try_fold(1, usize::checked_mul).filter(|&n| n <= RUNS_MAX);
@@ -265,7 +267,7 @@ impl Document {
             let sizes: Vec<String> = sizes.map(|n| n.to_string()).collect();
             let message = format!("the grid has {} runs", sizes.join(" x "));
             let span = self.axes[0].path[0].span.clone();
-            return self.clone().reject(&span, message, "leave at most 10000");
+            return self.clone().reject(&span, message, "leave at most 100000");
         };
         Ok((0..count).map(|index| self.run(index)).collect())
     }
@@ -512,6 +514,9 @@ pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String
         };
         if key.trim().is_empty() {
             return Err((format!("`{text}` is no path"), HELP));
+        }
+        if path.len() == KEYS_MAX {
+            return Err((format!("a path of more than {KEYS_MAX} keys"), HELP));
         }
         path.push(Segment { key: key.trim().to_owned(), span: at..at + length });
         rest = &rest[length..];

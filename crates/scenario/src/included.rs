@@ -1,4 +1,5 @@
-//! Files that a scenario's values name: `bytes = "cdf file:sizes.txt"` stands for `cdf` and the file's lines.
+//! Files that a scenario's values name: `bytes = "cdf file:sizes.txt"` stands for `cdf` and the file's lines, and
+//! `machine = "file:server.toml"` for the whole file.
 //!
 //! Who reads the scenario reads them, so that nothing here touches a file; a lock file holds what was in them.
 
@@ -21,8 +22,15 @@ pub(crate) struct Files {
 /// The kind of value that is a trace of an MPI program: its file is no text, and stays one.
 pub(crate) const TRACE: &str = "mpi";
 
-/// The kind of value and the file's name, if that is what a text is: `cdf` and `sizes.txt`.
+/// What a value begins with that names a file of a format of its own. Once the file was read, its text follows the name,
+/// from the next line on.
+pub(crate) const FILE: &str = "file:";
+
+/// The kind of value and the file's name, if that is what a text is: `cdf` and `sizes.txt`; no kind for `file:server.toml`.
 pub(crate) fn named(text: &str) -> Option<(&str, &str)> {
+    if let Some(name) = text.trim().strip_prefix(FILE) {
+        return (!name.contains('\n')).then_some(("", name.trim()));
+    }
     let (kind, name) = text.trim().split_once(" file:")?;
     let word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
     word.then_some((kind, name.trim()))
@@ -81,6 +89,9 @@ fn contents(text: &str, span: &Span, files: &Files, problems: &mut Problems) -> 
         problems.push(span, format!("nobody has read the file `{name}`"), help);
         return None;
     };
+    if kind.is_empty() {
+        return Some(format!("{FILE}{name}\n{file}"));
+    }
     let lines = file.lines().map(|line| line.split('#').next().unwrap_or(line).trim());
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     Some(format!("{kind} {}", lines.join(", ")))

@@ -2,6 +2,7 @@
 //! [`Scenario`], where its doc comment is.
 
 mod end_system;
+mod machine;
 
 use network::node::{Config, Kind};
 use network::{balancer, emulator, host, router, switch};

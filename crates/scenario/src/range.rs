@@ -39,7 +39,7 @@ pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
     let count = count.trim().parse::<usize>().map_err(|_| no_count(text))?;
     if !(2..=RUNS_MAX).contains(&count) {
         let message = format!("`{text}` has {count} points");
-        return Err(Error::new(message, "a range has at least its two ends, and at most 10000"));
+        return Err(Error::new(message, "a range has at least its two ends, and at most 100000"));
     }
     let (first, last) = one_unit(end(first, text)?, end(last, text)?);
     let span = (first.number, last.number * ratio(text, first, last)?);
@@ -170,7 +170,7 @@ mod tests {
             ("10 Mbit/s..1 Gbit/s", "does not say of how many points"),
             ("1..8/x", "does not say of how many points"),
             ("1..8/1", "at least its two ends"),
-            ("1..8/99999", "at most 10000"),
+            ("1..8/999999", "at most 100000"),
             ("10ms..1MB/3", "`ms` and `MB` are no units of one kind"),
             ("10ms../3", "`` is no end of a range"),
             ("0..8/3log", "leave `log` out"),

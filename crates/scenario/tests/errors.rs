@@ -152,13 +152,35 @@ fn a_processor_is_that_of_the_machine_that_is_named() {
     assert_eq!(backlog(both), Some(7));
     assert_eq!(
         said("[host.sender]\n", "[host.sender]\nprocessor.machine = \"pentium-4\"\n", ""),
-        "x.toml:3:21: `machine` has no choice `pentium-4`\n  help: did you mean `pentium-4-linux-2.4`?"
+        "x.toml:3:21: there is no machine `pentium-4`\n  help: did you mean `pentium-4-e1000`?"
     );
     assert_eq!(
         said("[host.sender]\n", "[host.sender]\nprocessor.backlog = 0\n", ""),
         "x.toml:3:21: `backlog` cannot be 0\n  help: give 1 to 4294967295: Segments that may wait, 300 to \
          1000 in Linux (netdev_max_backlog); more are dropped."
     );
+}
+
+#[test]
+fn a_machine_may_be_a_file() {
+    let named = "[host.sender]\nprocessor = { machine = \"file:m.toml\", backlog = 7 }\n";
+    let text = GOOD.replacen("[host.sender]\n", named, 1);
+    let read = |file: Option<&str>| {
+        let mut document = Document::parse("x.toml", &text).expect("a scenario");
+        assert!(document.files().contains("m.toml"));
+        file.into_iter().for_each(|file| document.supply("m.toml".into(), file.into()));
+        document.plan().map_err(|errors| errors.to_string())
+    };
+    let plan = read(Some("# a machine\nwakeup = \"3 us\"\nbacklog = 9\n")).expect("a plan");
+    let NodeKind::Host(config) = &plan.nodes[0].kind else { panic!("{plan:?}") };
+    let processor = config.processor.expect("one");
+    assert_eq!((processor.wakeup, processor.backlog), (traffic::Duration::from_us(3), 7));
+    assert_eq!(
+        read(Some("# a machine\nwake = \"3 us\"\n")).expect_err("no setting"),
+        "x.toml:3:25: m.toml:2:1: there is no setting `wake`\n  help: did you mean `wakeup`?"
+    );
+    let unread = read(None).expect_err("no file");
+    assert!(unread.starts_with("x.toml:3:25: nobody has read the file `m.toml`"), "{unread}");
 }
 
 #[test]

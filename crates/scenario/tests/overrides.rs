@@ -105,11 +105,11 @@ fn overrides_are_refused_with_their_place() {
 #[test]
 fn a_grid_is_bounded() {
     let mut document = document();
-    let many: Vec<String> = (0..200).map(|n| n.to_string()).collect();
+    let many: Vec<String> = (0..300).map(|n| n.to_string()).collect();
     document.vary(&format!("seed={}", many.join(","))).unwrap();
     document.vary(&format!("flow.bulk.count={}", many.join(","))).unwrap();
     let message = document.runs().unwrap_err().to_string();
-    assert!(message.contains("the grid has 2 x 200 x 200 runs"), "{message}");
+    assert!(message.contains("the grid has 2 x 300 x 300 runs"), "{message}");
     assert!(document.seeds("8..1").is_err());
 }
 
@@ -199,4 +199,14 @@ fn a_file_may_sweep_ranges() {
         told.starts_with("grid.toml:14:19: the range") && told.contains("of how many"),
         "{told}"
     );
+}
+
+#[test]
+fn a_path_of_many_keys_is_refused() {
+    let mut document = Document::parse("x.toml", "duration = \"1 s\"").unwrap();
+    let path = vec!["a"; 100_000].join(".");
+    for refused in [document.set(&format!("{path}=1")), document.vary(&format!("{path}=1,2"))] {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("a path of more than 32 keys"), "{error}");
+    }
 }

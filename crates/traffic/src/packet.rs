@@ -156,6 +156,8 @@ pub struct Packet {
     pub frames: u8,
     /// Whether a link damaged it: its checksum is wrong, which who receives it finds out.
     pub corrupted: bool,
+    /// Whether a link changed a bit of its payload and left the checksum right, which only a program can find out.
+    pub altered: bool,
     /// Its priority, 0 to 7: the class selector of its DSCP where it is made (RFC 2474, section 4.2.2), then what a
     /// node that trusts another field reads from that on input.
     pub priority: u8,

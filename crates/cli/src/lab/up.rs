@@ -13,6 +13,7 @@ use experiment::control::Control;
 use experiment::{Experiment, folders};
 use lab::Held;
 use lab::clock::Clock;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
@@ -81,6 +82,9 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
         // The terminal's signals are for who typed it, and end that: what is not yet up is not built any further.
         let _ = setsid();
         let _ = set_pdeathsig(Signal::SIGTERM);
+        if is_alone() {
+            return Ok(Exit::Interrupted);
+        }
     }
     let experiment = arguments.scenario.experiment()?;
     let plan = experiment.plan()?;
@@ -108,6 +112,14 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     hold_plan(&plan, arguments.fabric, &interrupted, &mut holder)?;
     Ok(if holder.failed { Exit::Unmet } else { Exit::Fine })
+}
+
+/// Whether who typed it is gone already, and nobody reads what this one tells: then no signal comes any more.
+fn is_alone() -> bool {
+    let told = std::io::stdout();
+    let mut polled = [PollFd::new(told.as_fd(), PollFlags::empty())];
+    // A pipe without a reader is an error to poll.
+    poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
 fn hold_plan(

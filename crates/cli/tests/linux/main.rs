@@ -25,6 +25,7 @@ mod record;
 #[path = "../../../congestion/tests/kernel/replay.rs"]
 mod replay;
 mod scenario;
+mod transfer;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -279,8 +279,15 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     Ok(cells)
 }
 
-/// Gives the document the traces that it names.
+/// Gives the document the files and traces that it names.
 fn supply(paper: &str, document: &mut Document) -> Result<(), Error> {
+    for name in document.files() {
+        let text = library::file(paper, &name).ok_or_else(|| {
+            let message = format!("there is no file {name}");
+            Error::Paper { paper: paper.into(), message }
+        })?;
+        document.supply(name, text.to_owned());
+    }
     for name in document.traces() {
         let trace = library::trace(paper, &name);
         let supplied = trace.and_then(|trace| document.supply_trace(name, trace));

@@ -29,8 +29,9 @@ pub struct Point {
 /// Whether the job's folder holds what this program would make of it: a complete run of the same
 /// scenario, to the letter of its lock file, by the same driver and build, with every file as it was written.
 pub(super) fn is_done(job: &Job) -> bool {
-    StoredRun::read(&job.folder)
-        .is_ok_and(|stored| stored.stands_for(&job.lock, job.driver.name()) && stored.is_whole())
+    StoredRun::read(&job.folder).is_ok_and(|stored| {
+        stored.stands_for(&job.lock, job.driver.name(), crate::BUILD) && stored.is_whole()
+    })
 }
 
 /// Whether there are repetitions, and all of them came to the same numbers.

@@ -1,20 +1,34 @@
-//! What a segment costs a host's processor, and the backlog in which segments wait for it.
+//! A host's processor: what it does for packets and programs takes time, one thing after the other.
+//!
+//! Where only segments received cost something, what they bring about happens at once and the next waits (paper 0). Where
+//! sending costs something too, a write's data is in the send buffer once it is copied, a segment leaves once it is
+//! made, and what came is read once it is copied (paper 3, figure 2): see [`work`].
+
+mod operation;
+mod work;
 
 use std::collections::VecDeque;
 
 use traffic::setting::{Field, choice, settings};
-use traffic::{DropReason, Duration, Instant, PacketId};
+use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Rate};
 
 use super::Host;
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 
+use operation::Charge;
+pub use operation::{Operation, Times};
+pub(super) use work::Pending;
+use work::{Job, Waiting};
+
 settings! {
-    /// What a segment costs a host's processor. What is not given is the machine's, or free.
+    /// What a host's processor takes for each operation. What is not given is the machine's, or free.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Processor {
         /// For each segment received.
         pub per_segment: Duration,
+        /// For each segment sent.
+        pub per_sent: Duration,
         /// For each entry of the retransmission queue that an ACK makes the stack walk.
         pub per_walked: Duration,
         /// Segments that may wait, 300 to 1000 in Linux (netdev_max_backlog); more are dropped.
@@ -22,27 +36,63 @@ settings! {
         pub backlog: u32,
         /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4 (`netif_rx`).
         pub throttle: bool,
+        /// Bytes a second that are copied from memory to memory (lmbench's bcopy); copies are free unless given.
+        pub memory_copy: Option<Rate>,
+        /// Bytes a second that are read from memory, as for a checksum; free unless given.
+        pub memory_read: Option<Rate>,
+        /// Bytes a second that are written to memory; free unless given.
+        pub memory_write: Option<Rate>,
+        /// Whether the processor computes TCP's checksum, rather than the interface.
+        pub checksum: bool,
+        /// Instructions a second; those of TCP and IP are free unless given.
+        #[range(1..)]
+        pub instructions_per_second: Option<u64>,
+        /// Instructions by which TCP makes a segment (Clark et al. 1989).
+        pub tcp_output: u32,
+        /// Instructions by which TCP takes a segment with data (Clark et al. 1989).
+        pub tcp_input_data: u32,
+        /// Instructions by which TCP takes a segment without data, 191 to 213 (Clark et al. 1989).
+        pub tcp_input_ack: u32,
+        /// Instructions by which IP makes a packet (Clark et al. 1989).
+        pub ip_output: u32,
+        /// Instructions by which IP takes a packet (Clark et al. 1989).
+        pub ip_input: u32,
+        /// For each system call, what it copies aside.
+        pub system_call: Duration,
+        /// What a program moves with one system call.
+        #[range(Bytes(1)..)]
+        pub call_size: Bytes,
+        /// For each time that a program which waits for data or room is woken.
+        pub wakeup: Duration,
+        /// For each interrupt. One comes with each frame that finds the processor idle, or, with `interrupt_interval`, so often.
+        pub interrupt: Duration,
+        /// From one interrupt to the next at least, as an interface that moderates them has it.
+        pub interrupt_interval: Duration,
+        /// The rate at which an interface takes frames out of memory, for which the processor waits; it does not unless given.
+        pub dma_read: Option<Rate>,
+        /// The rate at which an interface puts frames into memory, for which the processor waits; it does not unless given.
+        pub dma_write: Option<Rate>,
+        /// What programs themselves do with data, such as hashes and encryption, in bytes a second; nothing unless given.
+        pub program_rate: Option<Rate>,
+        /// Where programs have data from and where they put it: from file to socket "copy" has two copies, "direct" one, "pages" none.
+        pub data: DataPath,
     }
 }
 
 choice! {
-    /// A machine whose costs are known.
+    /// What lies between a program's data and its socket.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Machine {
-        /// See [`Processor::FREE`].
-        Ideal = "ideal",
-        /// See [`Processor::PENTIUM_4_LINUX_2_4`].
-        Pentium4Linux24 = "pentium-4-linux-2.4",
-    }
-}
-
-impl Machine {
-    /// Its costs.
-    pub const fn processor(self) -> Processor {
-        match self {
-            Self::Ideal => Processor::FREE,
-            Self::Pentium4Linux24 => Processor::PENTIUM_4_LINUX_2_4,
-        }
+    pub enum DataPath {
+        /// A file in memory, copied to the program's buffer and from there to the socket, and back by the same way.
+        Copy = "copy",
+        /// A file in memory, copied to the socket without a buffer of the program's (paper 3, section 5.2; `sendfile`).
+        Direct = "direct",
+        /// A file in memory, whose pages are sent as they are (`sendfile` of today); what is received is copied as by "direct".
+        Pages = "pages",
+        /// A file on a disk, which writes it to the program's buffer; what is received is copied as by "copy".
+        Disk = "disk",
+        /// The program's own memory: copied to the socket once, or from it.
+        Memory = "memory",
     }
 }
 
@@ -57,26 +107,40 @@ impl Processor {
     /// One that takes no time.
     pub const FREE: Self = Self {
         per_segment: Duration::ZERO,
+        per_sent: Duration::ZERO,
         per_walked: Duration::ZERO,
         backlog: 1000,
         throttle: false,
+        memory_copy: None,
+        memory_read: None,
+        memory_write: None,
+        checksum: true,
+        instructions_per_second: None,
+        tcp_output: 235,
+        tcp_input_data: 186,
+        tcp_input_ack: 213,
+        ip_output: 61,
+        ip_input: 57,
+        system_call: Duration::ZERO,
+        call_size: Bytes(64 << 10),
+        wakeup: Duration::ZERO,
+        interrupt: Duration::ZERO,
+        interrupt_interval: Duration::ZERO,
+        dma_read: None,
+        dma_write: None,
+        program_rate: None,
+        data: DataPath::Copy,
     };
 
-    /// Paper 0's sender: a Pentium 4 of 2.8 GHz with Linux 2.4.26 (paper 0, tables 1 and 6).
-    ///
-    /// A segment: at full rate the benchmark of table 6 keeps 923.0 of 1935.5 MB/s, so the transfer has
-    /// at most 52 % of the machine, 12.9 us for every ACK with the two segments it releases, some 3 us
-    /// of them for copying these. A queue entry: a cache miss, for 8 200 `sk_buff`s of 160 bytes do
-    /// not fit 512 KiB; 100 ns on DDR400, less what the processor prefetches of neighbours. Not
-    /// measured, and table 4 hangs on it (papers/p0/README.md). The backlog is `netdev_max_backlog`; it
-    /// throttles because the driver of table 2 is built without NAPI. What hangs on it is calibrated, not
-    /// predicted.
-    pub const PENTIUM_4_LINUX_2_4: Self = Self {
-        per_segment: Duration::from_us(10),
-        per_walked: Duration::from_ns(70),
-        backlog: 300,
-        throttle: true,
-    };
+    /// Whether anything but a segment received takes time.
+    fn charges_sending(&self) -> bool {
+        let times = [self.per_sent, self.system_call, self.wakeup, self.interrupt];
+        let rates = [self.memory_copy, self.memory_read, self.memory_write];
+        let dma = [self.dma_read, self.dma_write, self.program_rate];
+        times.iter().any(|&time| time > Duration::ZERO)
+            || rates.iter().chain(&dma).any(Option::is_some)
+            || self.instructions_per_second.is_some()
+    }
 }
 
 /// It has a table of the file to itself.
@@ -92,22 +156,55 @@ pub(super) struct Processing {
     /// It overflowed and is not yet empty again.
     throttled: bool,
     busy_until: Instant,
+    times: Times,
+    /// What else waits, where sending costs something.
+    work: Option<Box<Waiting>>,
 }
 
 impl Processing {
     pub(super) fn new(config: Processor) -> Self {
-        let busy_until = Instant::ZERO;
-        Self { config, backlog: VecDeque::new(), throttled: false, busy_until }
+        Self {
+            work: config.charges_sending().then(Box::default),
+            config,
+            backlog: VecDeque::new(),
+            throttled: false,
+            busy_until: Instant::ZERO,
+            times: Times::default(),
+        }
     }
 
-    /// Segments that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.backlog.len()
+    /// Packets that wait, or are being made.
+    pub(super) fn held(&self) -> usize {
+        self.backlog.len() + self.segments_made()
     }
 
-    /// When it takes the next segment; `NEVER` if none waits.
+    /// Segments that are being made.
+    fn segments_made(&self) -> usize {
+        let made = self.work.as_ref().is_some_and(|work| matches!(work.job, Job::Output { .. }));
+        usize::from(made)
+    }
+
+    /// Whether writing, reading and sending go through it.
+    pub(super) const fn charges_sending(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// Whether it is doing something for that connection.
+    pub(super) fn works_for(&self, connection: u32) -> bool {
+        self.work.as_ref().is_some_and(|work| work.works_for(connection))
+    }
+
+    /// When it goes on; `NEVER` if nothing waits.
     pub(super) fn next_wakeup(&self) -> Instant {
-        if self.backlog.is_empty() { Instant::NEVER } else { self.busy_until }
+        let waits = self.work.as_ref().is_some_and(|work| work.waits());
+        if self.backlog.is_empty() && !waits { Instant::NEVER } else { self.busy_until }
+    }
+
+    /// Something is paid for at once, and what comes next waits for it.
+    fn charge(&mut self, now: Instant, charge: impl FnOnce(&mut Charge<'_>)) {
+        let mut made = Charge::new(&self.config, &mut self.times);
+        charge(&mut made);
+        self.busy_until = self.busy_until.max(now) + made.total;
     }
 }
 
@@ -127,28 +224,71 @@ impl Host {
             return cx.drop(Place::Node(self.number), packet, DropReason::Backlog);
         }
         processing.backlog.push_back(packet);
+        processing.interrupt_if_idle(cx.now);
         self.serve(cx);
     }
 
-    /// Lets the processor take what waits in its backlog, as far as its time goes.
+    /// Lets the processor do what waits for it, as far as its time goes.
     pub(super) fn serve<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(processing) = &mut self.processing {
-            if processing.backlog.is_empty() {
+            let at = processing.next_wakeup();
+            if at == Instant::NEVER {
                 return;
             }
-            if processing.busy_until > cx.now {
-                return cx.egress.wake(self.number, processing.busy_until);
+            if at > cx.now {
+                return cx.egress.wake(self.number, at);
             }
-            let Some(packet) = processing.backlog.pop_front() else { return };
-            let mut cost = processing.config.per_segment;
-            let per_walked = processing.config.per_walked;
-            if let Some((index, work)) = self.deliver(packet, cx) {
-                cost += per_walked.times(u64::from(work.walked));
-                self.send_pending(index, cx);
+            if self.finish_job(cx) {
+                continue;
             }
-            if let Some(processing) = &mut self.processing {
-                processing.busy_until = cx.now + cost;
+            let Some(processing) = &mut self.processing else { return };
+            match processing.backlog.pop_front() {
+                Some(packet) => self.take_segment(packet, cx),
+                None => self.start_job(cx),
             }
         }
+    }
+
+    /// The processor takes a segment. What that brings about begins now, and what comes next when its time is over.
+    fn take_segment<E: Egress, O: Observer>(
+        &mut self,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let (payload, length) = (cx.packets[packet].tcp.payload, cx.packets[packet].length);
+        let mut walked = 0;
+        if let Some((index, work)) = self.deliver(packet, cx) {
+            walked = work.walked;
+            self.send_pending(index, cx);
+        }
+        let Some(processing) = &mut self.processing else { return };
+        let Processor { per_segment, per_walked, .. } = processing.config;
+        let charges_all = processing.charges_sending();
+        processing.charge(cx.now, |charge| {
+            charge.add(Operation::SegmentReceived, per_segment);
+            charge.add(Operation::QueueWalk, per_walked.times(u64::from(walked)));
+            if charges_all {
+                charge.input(payload, length);
+            }
+        });
+    }
+
+    /// The time that the processor spent on each operation so far; `None` where none is modelled.
+    pub fn processor_times(&self) -> Option<Times> {
+        let processing = self.processing.as_ref()?;
+        let mut times = processing.times;
+        let gaps = self.ports.iter().map(|port| port.statistics().gap_bytes).sum();
+        times.add(Operation::DmaGaps, operation::gaps(&processing.config, gaps));
+        Some(times)
+    }
+
+    /// Segments that the processor is making: they count as sent, and are in no queue yet.
+    pub fn segments_in_processor(&self) -> usize {
+        self.processing.as_ref().map_or(0, Processing::segments_made)
+    }
+
+    /// The rate of a program that copies memory while nothing else has the processor; `None` where it is not modelled.
+    pub fn memory_copy(&self) -> Option<Rate> {
+        self.processing.as_ref()?.config.memory_copy
     }
 }

@@ -152,13 +152,15 @@ pub(super) struct Open<'h> {
     pub(super) free: &'h mut Vec<u32>,
     pub(super) by_flow: &'h mut FlowTable,
     pub(super) timers: &'h mut Schedule,
+    /// What programs write and read takes the processor time.
+    pub(super) charges: bool,
 }
 
 impl Open<'_> {
     /// The same, for a while.
     fn reborrow(&mut self) -> Open<'_> {
-        let Self { endpoints, free, by_flow, timers } = self;
-        Open { endpoints, free, by_flow, timers }
+        let Self { endpoints, free, by_flow, timers, charges } = self;
+        Open { endpoints, free, by_flow, timers, charges: *charges }
     }
 
     /// Opens the connection of a socket that is to have one, and returns its endpoint's number.
@@ -173,6 +175,7 @@ impl Open<'_> {
             wakeup: Instant::NEVER,
             queued: 0,
             connection,
+            pending: self.charges.then(Box::default),
         };
         let index = match self.free.pop() {
             Some(index) => {
@@ -199,10 +202,15 @@ pub(super) struct Told {
 }
 
 impl Endpoint {
+    /// Whether all that its program wrote is copied to the send buffer.
+    fn is_copied(&self) -> bool {
+        self.pending.as_ref().is_none_or(|pending| pending.to_write == 0)
+    }
+
     /// Whether the send buffer took all that the application wrote, and the application is not told of it yet.
     pub(super) fn is_to_tell_writable(&self) -> bool {
         let Self { connection, told, .. } = self;
-        !told.written && connection.is_watched() && connection.is_written()
+        !told.written && connection.is_watched() && connection.is_written() && self.is_copied()
     }
 
     /// The next thing that its application is to be told of the connection, if there is any; `came` if a segment
@@ -213,13 +221,14 @@ impl Endpoint {
         connects: bool,
         came: &mut bool,
     ) -> Option<SocketEvent> {
+        let reads = self.pending.as_ref().is_some_and(|pending| pending.reads());
         let Self { connection, told, .. } = self;
         if !told.opened && (!connects || connection.is_established()) {
             told.opened = true;
             let event = if connects { SocketEvent::Connected } else { SocketEvent::Accepted };
             return Some(event(socket));
         }
-        if core::mem::take(came) && connection.readable() > 0 {
+        if core::mem::take(came) && connection.readable() > 0 && !reads {
             return Some(SocketEvent::Readable(socket));
         }
         if self.is_to_tell_writable() {
@@ -290,7 +299,10 @@ impl Sockets for HostSockets<'_> {
         let now = self.now;
         if let Some(endpoint) = self.endpoint(socket).filter(|_| bytes > 0) {
             endpoint.told.written = false;
-            endpoint.connection.supply(bytes, now);
+            match &mut endpoint.pending {
+                Some(pending) => pending.to_write = pending.to_write.saturating_add(bytes),
+                None => endpoint.connection.supply(bytes, now),
+            }
         }
     }
 
@@ -303,14 +315,19 @@ impl Sockets for HostSockets<'_> {
 
     fn abandon(&mut self, socket: SocketId) {
         if let Some(endpoint) = self.endpoint(socket) {
+            if let Some(pending) = &mut endpoint.pending {
+                (pending.to_write, pending.closes) = (0, false);
+            }
             endpoint.connection.abandon_write();
         }
     }
 
     fn close(&mut self, socket: SocketId) {
         let now = self.now;
-        if let Some(endpoint) = self.endpoint(socket) {
-            endpoint.connection.close(now);
+        let Some(endpoint) = self.endpoint(socket) else { return };
+        match &mut endpoint.pending {
+            Some(pending) if pending.to_write > 0 => pending.closes = true,
+            _ => endpoint.connection.close(now),
         }
     }
 
@@ -319,7 +336,12 @@ impl Sockets for HostSockets<'_> {
         let Some(endpoint) = self.endpoint(socket) else { return 0 };
         match most.min(endpoint.connection.readable()) {
             0 => 0,
-            bytes => endpoint.connection.read(bytes, now),
+            bytes => {
+                if let Some(pending) = &mut endpoint.pending {
+                    pending.unpaid += bytes;
+                }
+                endpoint.connection.read(bytes, now)
+            }
         }
     }
 
@@ -332,6 +354,10 @@ impl Sockets for HostSockets<'_> {
         let now = self.now;
         if let Some(endpoint) = self.endpoint(socket) {
             endpoint.connection.watch(false);
+            if let Some(pending) = &mut endpoint.pending {
+                pending.read_always();
+                return;
+            }
             return endpoint.connection.read_always(now);
         }
         let own = self.sockets.get_mut((self.first + socket.0) as usize);

@@ -2,6 +2,7 @@
 
 use scenario::measured::SIZE_BUCKETS;
 use scenario::plan::{Flow, Plan};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
 
@@ -9,7 +10,7 @@ use super::{FlowSummary, Named};
 
 /// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the least
 /// value that so many of those that completed do not exceed (nearest rank); 0 if none completed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// Flows that completed.
     pub completed: u64,

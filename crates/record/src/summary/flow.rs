@@ -3,6 +3,7 @@
 use network::datagram::Delay;
 use network::event_builder::Events;
 use network::exchange::Exchanges;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::Bytes;
 use traffic::units::PS_PER_SECOND;
@@ -11,12 +12,12 @@ use super::per;
 use crate::totals::{Carried, FlowTotals};
 
 /// One flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
     /// Bytes a second that the receiver's program read, from the flow's start to its end; of a program the
     /// payload that the network carried, both ways.
     pub goodput: f64,
-    /// The same over the second half of that time, when the start is past; `null` if not measured.
+    /// Goodput over the second half of the flow's time, when the start is past; `null` if not measured.
     pub goodput_last_half: Option<f64>,
     /// Bytes that the receiver's program read.
     pub bytes: u64,
@@ -80,7 +81,7 @@ impl FlowSummary {
 }
 
 /// What the network carried of a program's packets, by its host and the one that the flow names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
     /// From the program's host to the other.
     pub forward: CarriedSummary,
@@ -89,7 +90,7 @@ pub struct ProgramSummary {
 }
 
 /// What the network carried in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedSummary {
     /// Packets sent.
     pub sent: u64,
@@ -100,7 +101,7 @@ pub struct CarriedSummary {
 }
 
 /// What became of a flow's requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExchangeSummary {
     /// Requests that were answered.
     pub completed: u64,
@@ -120,7 +121,7 @@ pub struct ExchangeSummary {
 }
 
 /// What became of the events of a builder, and of the fragments of one source or of several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventSummary {
     /// Events of which the builder read the fragments of all sources.
     pub completed: u64,
@@ -144,7 +145,7 @@ pub struct EventSummary {
 }
 
 /// What became of a flow's datagrams, from the sending program to the receiving one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramSummary {
     /// Datagrams sent.
     pub sent: u64,

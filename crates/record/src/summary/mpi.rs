@@ -2,6 +2,7 @@
 
 use network::mpi::rank::RankTotals;
 use network::mpi::wait::{Cause, Waits};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::Duration;
 
@@ -10,7 +11,7 @@ use crate::ranks;
 use crate::totals::FlowTotals;
 
 /// What became of an MPI job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiSummary {
     /// From when the first rank had all connections to when the last one returned from its last call, seconds; none unless all
     /// ranks finished.
@@ -36,7 +37,7 @@ pub struct MpiSummary {
 }
 
 /// A rank.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankSummary {
     /// From when it had all connections to when it returned from its last call, seconds; none unless it finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +54,7 @@ pub struct RankSummary {
 }
 
 /// What ranks wait for on the network, as shares or in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkWaits {
     /// The congestion window, below the slow start threshold.
     pub slow_start: f64,

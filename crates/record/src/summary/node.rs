@@ -1,14 +1,16 @@
 //! What nodes themselves did: drops, a switch's memory and pauses.
 
+use network::host::Operation;
 use scenario::plan::Plan;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::Duration;
 
-use super::{Named, NotificationSummary, by_reason, ports_of};
-use crate::totals::{NodeTotals, Notifications, Totals};
+use super::{Named, NotificationSummary, by_reason, per, ports_of};
+use crate::totals::{NodeTotals, Notifications, ProcessorTotals, Totals};
 
 /// The packet memory that a switch's ports share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemorySummary {
     /// The most bytes that were ever in it.
     pub bytes_max: u64,
@@ -19,7 +21,7 @@ pub struct MemorySummary {
 }
 
 /// The pause frames of all ports of a switch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePauseSummary {
     /// Pause frames that they sent.
     pub sent: u64,
@@ -28,7 +30,7 @@ pub struct NodePauseSummary {
 }
 
 /// What a node itself did, rather than its ports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// Packets.
     pub drops: u64,
@@ -43,11 +45,40 @@ pub struct NodeSummary {
     /// The congestion notifications of its ports, where a switch may send any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cnm: Option<NotificationSummary>,
+    /// What its processor did, where one is modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorSummary>,
+}
+
+/// What the processor of a host did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessorSummary {
+    /// Share of the time that it was busy.
+    pub utilisation: f64,
+    /// Bytes a second that a program copies in the time that is left; none where memory costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_left: Option<f64>,
+    /// For how long it was busy, by operation.
+    pub seconds: Named<f64>,
+}
+
+fn sum_processor(counted: &ProcessorTotals, seconds: f64) -> ProcessorSummary {
+    let ProcessorTotals { times, memory_copy } = counted;
+    let utilisation = per(times.total().as_secs_f64(), seconds).min(1.0);
+    let alone = memory_copy.map(|rate| rate.bits_per_second() as f64 / 8.0);
+    let spent = |(operation, time): (Operation, Duration)| {
+        (operation.name().to_owned(), time.as_secs_f64())
+    };
+    ProcessorSummary {
+        utilisation,
+        memory_left: alone.map(|rate| rate * (1.0 - utilisation)),
+        seconds: Named(times.iter().map(spent).collect()),
+    }
 }
 
 /// Sums up a node.
 pub(super) fn sum_node(plan: &Plan, totals: &Totals, node: usize) -> NodeSummary {
-    let NodeTotals { drops, memory } = &totals.nodes[node];
+    let NodeTotals { drops, memory, processor } = &totals.nodes[node];
     let memory = memory.map(|counted| MemorySummary {
         bytes_max: counted.bytes_max.0,
         shared_bytes_max: counted.shared_max.0,
@@ -55,7 +86,9 @@ pub(super) fn sum_node(plan: &Plan, totals: &Totals, node: usize) -> NodeSummary
     });
     let pause = sum_node_pauses(plan, totals, node).filter(|_| memory.is_some());
     let cnm = sum_notifications(plan, totals, node).map(Into::into);
-    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops), memory, pause, cnm }
+    let processor = processor.as_ref().map(|counted| sum_processor(counted, totals.seconds()));
+    let (drops, drops_by_reason) = (drops.total(), by_reason(drops));
+    NodeSummary { drops, drops_by_reason, memory, pause, cnm, processor }
 }
 
 fn sum_notifications(plan: &Plan, totals: &Totals, node: usize) -> Option<Notifications> {

@@ -4,6 +4,7 @@ use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::workload::Workload;
 use scenario::plan::{Flow, Plan, Transport};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use super::{FlowSummary, Named, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// What the scenario calls itself.
     pub title: String,
@@ -43,7 +44,7 @@ pub struct Run {
     pub fairness: f64,
     /// Packets dropped anywhere.
     pub drops: u64,
-    /// The same as a share of all packets that both ends of all flows sent; 0 when none were.
+    /// Drops as a share of all packets that both ends of all flows sent; 0 when none were.
     pub loss: f64,
     /// Segments sent again.
     pub retransmissions: u64,
@@ -52,7 +53,7 @@ pub struct Run {
 }
 
 /// Flows that one entry of the scenario made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// How many.
     pub flows: u64,
@@ -91,7 +92,7 @@ pub struct Group {
     /// Completion times, if they are of a set size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
-    /// The same of those of about one size, by the names of [`scenario::measured::SIZE_BUCKETS`].
+    /// Completion of flows of about one size: `to_10_kB`, `to_100_kB` and so on.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub size: Named<Completion>,
 }

@@ -198,7 +198,13 @@ impl Drops {
 
 impl NodeTotals {
     fn since(&self, earlier: &Self) -> Self {
-        Self { drops: self.drops.since(&earlier.drops), memory: self.memory }
+        let processor = self.processor.map(|mut processor| {
+            if let Some(earlier) = &earlier.processor {
+                processor.times = processor.times.since(&earlier.times);
+            }
+            processor
+        });
+        Self { drops: self.drops.since(&earlier.drops), memory: self.memory, processor }
     }
 }
 

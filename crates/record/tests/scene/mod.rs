@@ -300,7 +300,7 @@ pub(crate) fn totals() -> Totals {
     Totals {
         flows: vec![flow(300_000), flow(100_000), flow(200_000)],
         ports: vec![port(400, none), port(0, none), port(395, drops), port(200, none)],
-        nodes: [none, none, ring].map(|drops| NodeTotals { drops, memory: None }).into(),
+        nodes: [none, none, ring].map(|drops| NodeTotals { drops, ..NodeTotals::default() }).into(),
         changes: Vec::new(),
         measured: None,
         engine: EngineTotals { events: 2_000, packet_hops: 995 },

@@ -329,6 +329,7 @@ fn impairments(summary: &Summary) -> Grid {
         "Reordered",
         "Copies",
         "Damaged",
+        "Damaged, undetected",
         "Added delay, mean",
         "Added delay, max",
     ]);
@@ -343,6 +344,7 @@ fn impairments(summary: &Summary) -> Grid {
             of.count("reordered", did.reordered),
             of.count("duplicated", did.duplicated),
             of.count("corrupted", did.corrupted),
+            of.count("corrupted_undetected", did.corrupted_undetected),
             mean.map_or_else(
                 || Cell::text_of(""),
                 |mean| of.time("added_delay_mean_seconds", mean),

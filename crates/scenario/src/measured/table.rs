@@ -22,7 +22,8 @@ use events::{
     EVENT_COMPLETION_P999, EVENT_RATE, EVENTS, FRAGMENTS, FRAGMENTS_LATE,
 };
 use impairments::{
-    ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, DUPLICATED, LOST, PASSED, REORDERED,
+    ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, CORRUPTED_UNDETECTED, DUPLICATED, LOST, PASSED,
+    REORDERED,
 };
 use mpi::{
     BANDWIDTH_WAIT_SHARE, BUFFER_WAIT_SHARE, COMPUTING_SHARE, LATE_SENDER_SHARE,
@@ -34,7 +35,7 @@ pub(super) use node::NODE;
 use notifications::{CNMS_RECEIVED, CNMS_SENT, FLOWS_LIMITED};
 pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
-pub(super) use run::RUN;
+pub(super) use run::{ENGINE, RUN};
 
 /// A quantity that the summary has under its own name.
 const fn quantity(
@@ -453,6 +454,7 @@ pub(super) const LINK: &[Quantity] = &[
     REORDERED,
     DUPLICATED,
     CORRUPTED,
+    CORRUPTED_UNDETECTED,
     ADDED_DELAY_MEAN,
     ADDED_DELAY_MAX,
     PAUSES_SENT,
@@ -498,6 +500,7 @@ pub(super) const DIRECTION: &[Quantity] = &[
     REORDERED,
     DUPLICATED,
     CORRUPTED,
+    CORRUPTED_UNDETECTED,
     ADDED_DELAY_MEAN,
     ADDED_DELAY_MAX,
     PAUSES_SENT,
@@ -584,15 +587,3 @@ pub(super) const CHANGE: &[Quantity] = &[quantity(
     Higher,
     "1 if it was made: a class admitted, a discipline attached.",
 )];
-
-pub(super) const ENGINE: &[Quantity] = &[
-    quantity("packet_hops", Number, Aggregate::None, Neither, "Packets transmitted on a wire."),
-    quantity("events", Number, Aggregate::None, Neither, "Events handled."),
-    quantity(
-        "cpu_seconds",
-        Time,
-        Aggregate::None,
-        Lower,
-        "Processor time that the run took; only in `--json`.",
-    ),
-];

@@ -1,13 +1,13 @@
 //! `[host.NAME]`: an end system.
 
-use network::host::{self, Coalescing, Machine};
+use network::host::{self, Coalescing};
 use network::node::Kind;
 use network::reaction_point;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use traffic::setting::{Field, Setting, Settings, Value};
 
-use super::Table;
+use super::{Table, machine};
 use crate::diagnostic::Problems;
 use crate::file::User;
 use crate::lock::{line, node_programs, string};
@@ -46,38 +46,35 @@ pub(crate) struct HostKeys {
 
 /// A processor as the file describes it: by `machine`, what that one costs, and by the others what is different.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Processor(host::Processor);
+pub(crate) struct Processor {
+    pub(super) costs: host::Processor,
+}
 
-/// The machine that the other settings start from, which are read after it.
-const MACHINE: Setting = Setting {
+/// The machine that the other settings start from, which is read before them.
+pub(super) const MACHINE: Setting = Setting {
     name: "machine",
-    kind: <Machine as Field>::KIND.expect("a choice"),
+    kind: <String as Field>::KIND.expect("text"),
     required: false,
-    range: <Machine as Field>::RANGE,
-    doc: "A machine whose costs are known: \"pentium-4-linux-2.4\" is paper 0's, a Pentium 4 of 2.8 GHz with Linux \
-          2.4.26, calibrated to that paper's tables 4 to 6; \"ideal\" unless given, which takes no time for a segment.",
+    range: <String as Field>::RANGE,
+    doc: "A machine whose costs are known, \"ideal\" unless given: \"pentium-4-linux-2.4\", \"pentium-4-e1000\", \
+          \"pentium-ii-266\", \"pentium-iii-xeon-550\"; or \"file:NAME\", as `suimon cost host` writes one.",
 };
 
 impl Settings for Processor {
     fn settings(&self) -> Vec<Setting> {
-        [vec![MACHINE], self.0.settings()].concat()
+        [vec![MACHINE], self.costs.settings()].concat()
     }
 
     fn get(&self, name: &str) -> Option<Value> {
-        self.0.get(name)
+        self.costs.get(name)
     }
 
     fn set(&mut self, name: &str, value: Value) -> bool {
-        if name != MACHINE.name {
-            return self.0.set(name, value);
-        }
-        let machine = Machine::from_value(value);
-        self.0 = machine.map_or(self.0, Machine::processor);
-        machine.is_some()
+        name == MACHINE.name || self.costs.set(name, value)
     }
 
     fn doc(&self) -> &'static str {
-        self.0.doc()
+        self.costs.doc()
     }
 }
 
@@ -121,7 +118,11 @@ impl Table for Host {
 /// What a segment costs; `Some(None)` for nothing.
 fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Processor>> {
     let Some(processor) = &table.processor else { return Some(None) };
-    let Processor(costs) = processor.read(problems)?;
+    let machine = processor.scalar(MACHINE.name);
+    let machine = machine.map(|named| machine::read(&named.text, &named.span, problems));
+    let mut costs = Processor { costs: machine.unwrap_or(Some(host::Processor::FREE))? };
+    processor.adjust(&mut costs, problems)?;
+    let Processor { costs } = costs;
     // Where nothing costs time nothing waits, and there is no backlog to model.
     Some((costs != host::Processor::FREE).then_some(costs))
 }

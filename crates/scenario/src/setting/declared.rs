@@ -61,6 +61,25 @@ impl<T: Named> Declared<T> {
         found.map(|(_, value)| value.span())
     }
 
+    /// What is given for the setting of that name, if it is one value.
+    pub(crate) fn scalar(&self, setting: &str) -> Option<&Scalar> {
+        let found = self.given.0.iter().find(|(name, _)| name.text == setting);
+        found.and_then(|(_, given)| match given {
+            Given::Scalar(scalar) => Some(scalar),
+            Given::Table(_) => None,
+        })
+    }
+
+    /// That name, where it is given.
+    pub(crate) fn name(&self, setting: &str) -> Option<&Name> {
+        self.given.0.iter().map(|(name, _)| name).find(|name| name.text == setting)
+    }
+
+    /// A name that is given and is no setting.
+    pub(crate) fn unknown(&self) -> Option<&Name> {
+        self.given.0.iter().map(|(name, _)| name).find(|name| !Self::takes(&name.text))
+    }
+
     /// Complains, at its setting, of what makes no sense.
     pub(crate) fn accept(
         &self,

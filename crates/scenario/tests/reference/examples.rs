@@ -11,7 +11,7 @@ use crate::key::{definition, follow, values};
 /// No example is longer.
 const LONGEST: usize = 60;
 /// Where there are scenarios, from the root of the repository.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "scenarios",
     "scenarios/disciplines",
     "scenarios/impairments",
@@ -20,6 +20,7 @@ const FOLDERS: [&str; 9] = [
     "papers/p0",
     "papers/p1",
     "papers/p2",
+    "papers/p3",
     "papers/p4",
 ];
 

@@ -27,6 +27,7 @@ mod multipath;
 mod options;
 mod pauses;
 mod priorities;
+mod processor;
 mod programs;
 mod psp;
 mod qcn;

@@ -18,6 +18,11 @@ pub(super) const DUPLICATED: Quantity =
     impaired("duplicated", "Copies that the wire made of packets.").at("impairments.duplicated");
 pub(super) const CORRUPTED: Quantity =
     impaired("corrupted", "Packets damaged on the wire.").at("impairments.corrupted");
+pub(super) const CORRUPTED_UNDETECTED: Quantity = impaired(
+    "corrupted_undetected",
+    "Packets whose payload was changed on the wire without a checksum telling.",
+)
+.at("impairments.corrupted_undetected");
 pub(super) const ADDED_DELAY_MEAN: Quantity = quantity(
     "added_delay_mean",
     Time,

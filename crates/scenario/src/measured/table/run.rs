@@ -2,7 +2,7 @@
 
 use super::super::Aggregate;
 use super::super::Better::{Higher, Lower, Neither};
-use super::super::Kind::{Duration, Number, Rate, Ratio, Share, Size};
+use super::super::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
 use super::super::Quantity;
 use super::quantity;
 
@@ -28,4 +28,16 @@ pub(in super::super) const RUN: &[Quantity] = &[
         .at("measured_until_seconds"),
     quantity("complete", Number, Aggregate::None, Higher, "1 if the plan's duration was reached."),
     quantity("seed", Number, Aggregate::None, Neither, "The seed."),
+];
+
+pub(in super::super) const ENGINE: &[Quantity] = &[
+    quantity("packet_hops", Number, Aggregate::None, Neither, "Packets transmitted on a wire."),
+    quantity("events", Number, Aggregate::None, Neither, "Events handled."),
+    quantity(
+        "cpu_seconds",
+        Time,
+        Aggregate::None,
+        Lower,
+        "Processor time that the run took; only in `--json`.",
+    ),
 ];

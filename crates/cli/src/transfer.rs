@@ -1,0 +1,97 @@
+//! What `send` and `recv` have in common.
+
+pub(crate) mod keygen;
+pub(crate) mod recv;
+pub(crate) mod send;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use ::transfer::{Error, Meter};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use scenario::Units;
+use traffic::Bytes;
+
+use crate::failure::Failure;
+
+/// The variable that holds a code, so that it stands in no list of processes.
+const CODE: &str = "SUIMON_CODE";
+
+/// How often the bar is drawn.
+const TICK: Duration = Duration::from_millis(200);
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+        if error.is_usage() { Self::usage(message, help) } else { Self::lacking(message, help) }
+    }
+}
+
+/// Bytes with a unit.
+fn size(bytes: u64) -> String {
+    Units::default().size(Bytes(bytes))
+}
+
+/// Bytes a second with a unit; nothing in no time.
+fn rate(bytes: u64, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let rate = if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 };
+    let unit = Units::default().rate;
+    unit.best(rate).text(rate)
+}
+
+/// A word, in the plural unless there is one.
+fn count(number: u64, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A bar of what a meter counts, on stderr if that is a terminal.
+struct Bar {
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Bar {
+    fn new(meter: &Arc<Meter>, what: &'static str, quiet: bool) -> Self {
+        let ended = Arc::new(AtomicBool::new(false));
+        if quiet {
+            return Self { ended, thread: None };
+        }
+        let (meter, until) = (Arc::clone(meter), Arc::clone(&ended));
+        let thread = thread::spawn(move || draw(&meter, what, &until));
+        Self { ended, thread: Some(thread) }
+    }
+}
+
+fn draw(meter: &Meter, what: &'static str, ended: &AtomicBool) {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+    let style = "{msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left";
+    bar.set_style(
+        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    bar.set_message(what);
+    while !ended.load(Ordering::Relaxed) {
+        // Nothing is drawn before it is known how much comes.
+        if meter.total() > 0 && bar.is_hidden() {
+            bar.set_length(meter.total());
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        bar.set_position(meter.done());
+        thread::park_timeout(TICK);
+    }
+    bar.finish_and_clear();
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

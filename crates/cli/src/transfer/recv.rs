@@ -1,0 +1,166 @@
+//! `suimon recv`: takes one transfer into a directory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ::transfer::{
+    Code, Event, Meter, PORT, PrivateKey, PublicKey, Received, Receiver, ReceiverSettings,
+    ReceiverTrust, Sink,
+};
+use clap::Args;
+use serde_json::json;
+
+use super::{Bar, CODE, count, rate, size};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{interruption, output};
+
+/// What `recv` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Where files go; made if it is not there
+    #[arg(value_name = "DIR", default_value = ".")]
+    directory: PathBuf,
+    /// Listen on this address, or port, or both
+    #[arg(long, value_name = "ADDRESS[:PORT]", default_value_t = format!("[::]:{PORT}"))]
+    listen: String,
+    /// Take the code of an earlier `recv`, which was interrupted; SUIMON_CODE does the same. A new one unless given
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["key", "insecure_plain"])]
+    code: Option<Code>,
+    /// Have this private key (`suimon keygen`) in place of a code
+    #[arg(long, value_name = "FILE", requires = "sender")]
+    key: Option<PathBuf>,
+    /// Trust the sender with this public key; more than once for several
+    #[arg(long, value_name = "PUBLIC", requires = "key")]
+    sender: Vec<PublicKey>,
+    /// Neither encrypt nor ask who it is: for wires and machines that are trusted
+    #[arg(long, conflicts_with = "key")]
+    insecure_plain: bool,
+    /// Replace files that are there and differ
+    #[arg(long)]
+    overwrite: bool,
+    /// The path from socket into file: plain, splice (unverified, without encryption) or direct (past the page cache). Plain unless given, or splice where it costs less
+    #[arg(long, value_name = "PATH")]
+    into: Option<Sink>,
+    /// How long a sender may be silent
+    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = scenario::quantity::duration)]
+    timeout: traffic::Duration,
+    /// Draw no progress bar, and say nothing on stderr but the code and errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Listens, tells the code, and takes one transfer.
+#[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let (trust, code) = trust(arguments)?;
+    let receiver = Receiver::new(ReceiverSettings {
+        directory: arguments.directory.clone(),
+        listen: listen(&arguments.listen),
+        trust,
+        overwrite: arguments.overwrite,
+        into: arguments.into,
+        timeout: Duration::from_micros(arguments.timeout.as_us()),
+    })?;
+    let port = receiver.address()?.port();
+    let port = if port == PORT { String::new() } else { format!(":{port}") };
+    if let Some(code) = code {
+        output::note(&format!(
+            "code: {code}\n  there: suimon send PATH... HOST{port} --code {code}"
+        ));
+    } else if !arguments.quiet {
+        output::note(&format!("there: suimon send PATH... HOST{port}"));
+    }
+    let stop = interruption::watch()?;
+    let meter = Arc::new(Meter::default());
+    let bar = Bar::new(&meter, "receiving", arguments.quiet);
+    let mut began = Instant::now();
+    let received = receiver.run(&meter, &stop, |event| {
+        if matches!(event, Event::Began(_)) {
+            began = Instant::now();
+        }
+        if !arguments.quiet {
+            output::note(&said(&event));
+        }
+    });
+    let elapsed = began.elapsed();
+    drop(bar);
+    match received {
+        Ok(received) => print(arguments, &received, elapsed),
+        Err(::transfer::Error::Interrupted) => {
+            output::note("interrupted: what is verified is kept; the same command goes on there");
+            Ok(Exit::Interrupted)
+        }
+        Err(error) if arguments.json => Failure::from(error).print_json(),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn trust(arguments: &Arguments) -> Result<(ReceiverTrust, Option<Code>), Failure> {
+    if arguments.insecure_plain {
+        return Ok((ReceiverTrust::Anybody, None));
+    }
+    if let Some(path) = &arguments.key {
+        let (own, senders) = (PrivateKey::load(path)?, arguments.sender.clone());
+        return Ok((ReceiverTrust::Keys { own, senders }, None));
+    }
+    let code = match (&arguments.code, std::env::var(CODE)) {
+        (Some(code), _) => code.clone(),
+        (None, Ok(text)) => text.parse()?,
+        (None, Err(_)) => Code::generate()?,
+    };
+    Ok((ReceiverTrust::Code(code.clone()), Some(code)))
+}
+
+/// An address with its port: both, or one of them, may be given.
+fn listen(text: &str) -> String {
+    if text.parse::<u16>().is_ok() {
+        return format!("[::]:{text}");
+    }
+    super::send::with_port(text)
+}
+
+fn said(event: &Event) -> String {
+    match event {
+        Event::Began(address) => format!("a transfer from {address}"),
+        Event::TurnedAway(address, why) => format!("turned away {address}: {why}"),
+        Event::Broke(why) => format!("broken off: {why}; waiting for the sender to come again"),
+    }
+}
+
+fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Result<Exit, Failure> {
+    let Received { files, bytes, again, verified, into, .. } = *received;
+    if arguments.json {
+        let costs = received.costs.iter().map(|(sink, cost)| (sink.name().to_owned(), json!(cost)));
+        output::print_json(&json!({
+            "ok": true,
+            "files": files,
+            "bytes": bytes,
+            "seconds": elapsed.as_secs_f64(),
+            "chunks_sent_again": again,
+            "verified": verified,
+            "into": into.name(),
+            "nanoseconds_per_mebibyte": costs.collect::<serde_json::Map<_, _>>(),
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    let checked = if verified { "each chunk verified" } else { "not verified" };
+    let mut text = format!(
+        "{} in {}, {checked}: {} received in {:.1} s, {}, path {}\n",
+        count(files, "file"),
+        arguments.directory.display(),
+        size(bytes),
+        elapsed.as_secs_f64(),
+        rate(bytes, elapsed),
+        into.name(),
+    );
+    if again > 0 {
+        text += &format!("{} came wrong and were sent again\n", count(again, "chunk"));
+    }
+    output::print(&text)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,334 @@
+//! `suimon send`: sends files and folders to a `suimon recv`.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ::transfer::{
+    CHUNK_MAX, Code, Limit, Meter, PORT, Path, PrivateKey, PublicKey, STREAMS_MAX, SenderSettings,
+    SenderTrust, Sent, Tls, Tree,
+};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Bar, CODE, count, rate, size};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{interruption, output};
+
+/// What `send` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Files and folders; folders go whole
+    #[arg(value_name = "PATH", required = true, num_args = 1..)]
+    paths: Vec<PathBuf>,
+    /// Where `suimon recv` listens
+    #[arg(value_name = "HOST[:PORT]")]
+    host: String,
+    /// The code that `recv` printed; SUIMON_CODE does the same. It is asked for unless given
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["key", "insecure_plain"])]
+    code: Option<Code>,
+    /// Have this private key (`suimon keygen`) in place of a code
+    #[arg(long, value_name = "FILE", requires = "receiver")]
+    key: Option<PathBuf>,
+    /// Trust the receiver with this public key
+    #[arg(long, value_name = "PUBLIC", requires = "key")]
+    receiver: Option<PublicKey>,
+    /// Neither encrypt nor ask who it is: for wires and machines that are trusted
+    #[arg(long, conflicts_with = "key")]
+    insecure_plain: bool,
+    /// Connections; a large file is split among them
+    #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(STREAMS_MAX)))]
+    streams: u16,
+    /// Pace all connections together at this rate, such as 500 Mbit/s
+    #[arg(long, value_name = "RATE", value_parser = scenario::quantity::rate)]
+    rate: Option<traffic::Rate>,
+    /// The kernel's congestion control for it, such as bbr
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+    /// The path from file to socket: copy, sendfile, splice, zerocopy or uring; measured and chosen unless given. Where the program encrypts, it is copy
+    #[arg(long, value_name = "PATH")]
+    path: Option<Path>,
+    /// Who encrypts: kernel or program. The kernel unless given, where it has TLS
+    #[arg(long, value_name = "WHO", conflicts_with = "insecure_plain")]
+    tls: Option<Tls>,
+    /// Bytes that are hashed, verified and taken up again as one: a power of two
+    #[arg(long, value_name = "SIZE", default_value = "4 MiB", value_parser = chunk)]
+    chunk: u32,
+    /// Send no hashes: nothing is verified, and nothing can be taken up again
+    #[arg(long)]
+    unverified: bool,
+    /// How long the receiver may be silent
+    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = scenario::quantity::duration)]
+    timeout: traffic::Duration,
+    /// For how long to try again after the connection was lost
+    #[arg(long, value_name = "TIME", default_value = "30 s", value_parser = scenario::quantity::duration)]
+    retry: traffic::Duration,
+    /// Say what would be sent, and send nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Draw no progress bar
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+fn chunk(text: &str) -> Result<u32, String> {
+    let bytes = scenario::quantity::bytes(text).map_err(|error| error.to_string())?;
+    let bytes = u32::try_from(bytes.0).ok().filter(|bytes| (4096..=CHUNK_MAX).contains(bytes));
+    let bytes = bytes.filter(|bytes| bytes.is_power_of_two());
+    bytes.ok_or_else(|| format!("a chunk is a power of two from 4 KiB to {} MiB", CHUNK_MAX >> 20))
+}
+
+/// A host with its port: ours unless it has one.
+pub(super) fn with_port(host: &str) -> String {
+    let has_port = host.rsplit_once(':').is_some_and(|(before, port)| {
+        port.parse::<u16>().is_ok() && (!before.contains(':') || before.ends_with(']'))
+    });
+    match host {
+        host if has_port => host.to_owned(),
+        // An address of IPv6 without brackets.
+        host if host.contains(':') && !host.starts_with('[') => format!("[{host}]:{PORT}"),
+        host => format!("{host}:{PORT}"),
+    }
+}
+
+/// Sends, and says what came of it.
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let outcome = attempt(arguments);
+    match outcome {
+        Err(failure) if arguments.json => failure.print_json(),
+        outcome => outcome,
+    }
+}
+
+fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
+    let tree = Tree::of(&arguments.paths)?;
+    for (path, what) in &tree.skipped {
+        output::note(&format!("not sent: {} is {what}", path.display()));
+    }
+    if arguments.dry_run {
+        return list(arguments, &tree);
+    }
+    let settings = SenderSettings {
+        address: with_port(&arguments.host),
+        trust: trust(arguments)?,
+        streams: arguments.streams,
+        chunk: arguments.chunk,
+        verified: !arguments.unverified,
+        rate: arguments.rate.map(|rate| rate.bits_per_second() / 8),
+        congestion: arguments.congestion.clone(),
+        path: arguments.path,
+        encryption: arguments.tls,
+        timeout: Duration::from_micros(arguments.timeout.as_us()),
+    };
+    let stop = interruption::watch()?;
+    let meter = Arc::new(Meter::default());
+    let bar = Bar::new(&meter, "sending", arguments.quiet);
+    let sent = send_until(&settings, &tree, &meter, &stop, arguments);
+    drop(bar);
+    match sent {
+        Ok(sent) => print(arguments, &tree, &sent, settings.rate),
+        Err(::transfer::Error::Interrupted) => {
+            output::note(
+                "interrupted: what is verified is kept there; the same command goes on at it",
+            );
+            Ok(Exit::Interrupted)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sends, and tries again where the connection was lost.
+#[expect(clippy::disallowed_methods, reason = "how long to try again is a real time")]
+fn send_until(
+    settings: &SenderSettings,
+    tree: &Tree,
+    meter: &Meter,
+    stop: &AtomicBool,
+    arguments: &Arguments,
+) -> Result<Sent, ::transfer::Error> {
+    let patience = Duration::from_micros(arguments.retry.as_us());
+    let mut lost: Option<(Instant, u64)> = None;
+    loop {
+        let error = match ::transfer::send(settings, tree, meter, stop) {
+            Err(error) if error.is_passing() && !stop.load(Ordering::Relaxed) => error,
+            done => return done,
+        };
+        // A receiver that never was there is not waited for, and time counts anew once something was sent.
+        let is_first = lost.is_none() && meter.done() == 0;
+        let (since, done) = *lost.get_or_insert_with(|| (Instant::now(), meter.done()));
+        if is_first || since.elapsed() > patience {
+            return Err(error);
+        }
+        if meter.done() > done {
+            lost = None;
+        }
+        output::note(&format!(
+            "{}; trying again",
+            error.to_string().lines().next().unwrap_or_default()
+        ));
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn trust(arguments: &Arguments) -> Result<SenderTrust, Failure> {
+    if arguments.insecure_plain {
+        return Ok(SenderTrust::Anybody);
+    }
+    if let (Some(path), Some(receiver)) = (&arguments.key, arguments.receiver) {
+        return Ok(SenderTrust::Key { own: PrivateKey::load(path)?, receiver });
+    }
+    if let Some(code) = &arguments.code {
+        return Ok(SenderTrust::Code(code.clone()));
+    }
+    if let Ok(text) = std::env::var(CODE) {
+        return Ok(SenderTrust::Code(text.parse()?));
+    }
+    if std::io::stdin().is_terminal() {
+        output::note("the code that `suimon recv` printed:");
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut text)
+        .map_err(Failure::file(std::path::Path::new("stdin")))?;
+    Ok(SenderTrust::Code(text.trim().parse()?))
+}
+
+/// What would be sent.
+fn list(arguments: &Arguments, tree: &Tree) -> Result<Exit, Failure> {
+    let (files, bytes) = (tree.files() as u64, tree.bytes());
+    if arguments.json {
+        let entries = tree
+            .entries
+            .iter()
+            .map(|entry| json!({ "name": entry.name.to_string(), "bytes": entry.size() }));
+        output::print_json(&json!({
+            "ok": true,
+            "files": files,
+            "bytes": bytes,
+            "entries": entries.collect::<Vec<_>>(),
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    let mut text = String::new();
+    for entry in &tree.entries {
+        text += &format!("{}\n", entry.name);
+    }
+    text += &format!("{}, {}: nothing was sent\n", count(files, "file"), size(bytes));
+    output::print(&text)?;
+    Ok(Exit::Fine)
+}
+
+fn print(
+    arguments: &Arguments,
+    tree: &Tree,
+    sent: &Sent,
+    asked: Option<u64>,
+) -> Result<Exit, Failure> {
+    let is_whole = sent.refused.is_empty() && sent.changed.is_empty();
+    let limit = Limit::of(sent, asked);
+    if arguments.json {
+        output::print_json(&document(arguments, sent, limit, is_whole))?;
+    } else {
+        output::print(&text(tree, sent, limit))?;
+    }
+    Ok(Exit::met(is_whole))
+}
+
+fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
+    let mut text = format!(
+        "{} there, {} of them before: {} sent in {:.1} s, {}\n",
+        count(sent.files, "file"),
+        sent.already,
+        size(sent.bytes),
+        sent.elapsed.as_secs_f64(),
+        rate(sent.bytes, sent.elapsed),
+    );
+    let retransmits = sent.connections.iter().map(|counts| counts.retransmits).sum::<u64>();
+    text += &format!(
+        "{}, path {}{}, {:.2} s of a processor, {}\n",
+        count(sent.connections.len() as u64, "connection"),
+        sent.path.name(),
+        match sent.encryption {
+            None => ", not encrypted",
+            Some(Tls::Program) => ", encrypted",
+            Some(Tls::Kernel) => ", encrypted by the kernel",
+        },
+        sent.processor.as_secs_f64(),
+        count(retransmits, "retransmit"),
+    );
+    if limit != Limit::Unknown {
+        text += &format!("limited by {}\n", limit.advice());
+    }
+    for (side, has, setting) in [
+        ("here", sent.buffers.send, "net.ipv4.tcp_wmem"),
+        ("there", sent.buffers.receive, "net.ipv4.tcp_rmem"),
+    ] {
+        let wanted = sent.buffers.wanted;
+        if has < wanted {
+            text += &format!(
+                "socket buffers {side} hold {}, and rate and round-trip time ask for {}: sysctl -w {setting}='4096 131072 {}'\n",
+                size(has),
+                size(wanted),
+                2 * wanted,
+            );
+        }
+    }
+    if sent.again > 0 {
+        text += &format!("{} arrived wrong and were sent again\n", count(sent.again, "chunk"));
+    }
+    for (name, why) in &sent.refused {
+        text += &format!("not taken: {name}: {why}\n");
+    }
+    for name in &sent.changed {
+        text += &format!("not there: {name} changed while it was sent; send it again\n");
+    }
+    let missing = (tree.files() as u64).saturating_sub(sent.files);
+    if missing > 0 {
+        text += &format!("{} not there\n", count(missing, "file"));
+    }
+    text
+}
+
+fn document(arguments: &Arguments, sent: &Sent, limit: Limit, is_whole: bool) -> Value {
+    let connections = sent.connections.iter().map(|counts| {
+        json!({
+            "rtt_seconds": counts.rtt.as_secs_f64(),
+            "retransmits": counts.retransmits,
+            "busy_seconds": counts.busy.as_secs_f64(),
+            "receiver_limited_seconds": counts.receiver_limited.as_secs_f64(),
+            "buffer_limited_seconds": counts.buffer_limited.as_secs_f64(),
+        })
+    });
+    let costs = sent.costs.iter().map(|(path, cost)| (path.name().to_owned(), json!(cost)));
+    json!({
+        "ok": is_whole,
+        "files": sent.files,
+        "files_already_there": sent.already,
+        "bytes": sent.bytes,
+        "seconds": sent.elapsed.as_secs_f64(),
+        "processor_seconds": sent.processor.as_secs_f64(),
+        "path": sent.path.name(),
+        "nanoseconds_per_mebibyte": costs.collect::<serde_json::Map<_, _>>(),
+        "encrypted": sent.encryption.is_some(),
+        "tls": sent.encryption.map(Tls::name),
+        "verified": !arguments.unverified,
+        "chunks_sent_again": sent.again,
+        "limited_by": limit.name(),
+        "advice": limit.advice(),
+        "buffers": {
+            "wanted": sent.buffers.wanted,
+            "send": sent.buffers.send,
+            "receive": sent.buffers.receive,
+        },
+        "connections": connections.collect::<Vec<_>>(),
+        "refused": sent.refused.iter().map(|(name, why)| json!({ "name": name.to_string(), "why": why })).collect::<Vec<_>>(),
+        "changed": sent.changed.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}

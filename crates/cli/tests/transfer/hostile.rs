@@ -1,0 +1,126 @@
+//! What peers can have a receiver take of memory: no more than docs/explanation/transfer.md says.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use testbed::eventually;
+use transfer::message::{ENTRIES_MAX, Entry, Kind, Message, NAMES_MAX, VERSION};
+use transfer::{Name, STRANGERS_MAX};
+
+use crate::typed::SUIMON;
+use crate::typed_at::{CODE, free_port};
+
+/// A receiver in a folder, killed in the end.
+struct Receiver {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl Receiver {
+    fn start(words: &[&str]) -> Self {
+        let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
+        let mut command = Command::new(SUIMON);
+        command.args(["recv", "there", "--quiet", "--listen", &format!("127.0.0.1:{port}")]);
+        command.args(words).env("SUIMON_CODE", CODE).current_dir(folder.path());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("the program starts");
+        eventually("recv listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Self { child, port, folder }
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port)).expect("a connection")
+    }
+
+    /// The most memory that it had so far, in bytes.
+    fn peak(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
+        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+        kibibytes << 10
+    }
+
+    /// Nothing came of it.
+    fn has_nothing(&self) -> bool {
+        let there = fs::read_dir(self.folder.path().join("there")).expect("a folder");
+        let names = there.map(|entry| entry.expect("an entry").file_name());
+        names.eq([".suimon-recv"])
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A peer that is known names all that it may, and more: names as long as they may be together, as many as there may be.
+#[test]
+fn endless_names_take_what_is_said_and_no_more() {
+    let receiver = Receiver::start(&["--insecure-plain"]);
+    let mut socket = receiver.connect();
+    let (session, buffer) = ([7; 16], 0);
+    let hello = Message::Hello {
+        version: VERSION,
+        session,
+        streams: 1,
+        chunk: 4096,
+        verified: true,
+        buffer,
+    };
+    let bytes_of = |message: Message| {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        bytes
+    };
+    socket.write_all(&bytes_of(hello)).expect("written");
+    let length = NAMES_MAX / ENTRIES_MAX;
+    let entry = |number: usize| {
+        let name = Name::new(format!("{number:0length$}").as_bytes()).expect("a name");
+        let kind = Kind::File { size: u64::MAX >> 1, sparse: true };
+        Entry { name, kind, mode: 0o644, seconds: 0, nanos: 0 }
+    };
+    // One message again and again: that names are told twice is found out later.
+    let entries = bytes_of(Message::Entries((0..1000).map(entry).collect()));
+    let mut times = 0;
+    while times <= ENTRIES_MAX / 1000 + 10 && socket.write_all(&entries).is_ok() {
+        times += 1;
+    }
+    assert!((times + 2) * 1000 > ENTRIES_MAX, "it was ended after {times} messages");
+    let mut said = Vec::new();
+    let _ = socket.read_to_end(&mut said);
+    // Names, and what an entry takes beside its name, in a vector that doubles.
+    let bound = NAMES_MAX as u64 + 2 * ENTRIES_MAX as u64 * size_of::<Entry>() as u64;
+    let peak = receiver.peak();
+    assert!(peak < bound + (64 << 20), "{} MiB", peak >> 20);
+    assert!(receiver.has_nothing());
+}
+
+/// Strangers that begin a handshake with all that TLS lets them, and wait.
+#[test]
+fn strangers_take_little() {
+    let receiver = Receiver::start(&[]);
+    let before = receiver.peak();
+    // A record of 16 KiB that begins a ClientHello of 64 KiB (RFC 8446, section 5.1).
+    let mut hello = vec![22, 3, 1, 0x40, 0, 1, 0, 0xff, 0xff];
+    hello.resize(5 + 0x4000, 0);
+    let mut sockets = Vec::new();
+    for _ in 0..20 * STRANGERS_MAX {
+        let mut socket = receiver.connect();
+        socket.set_nonblocking(true).expect("a setting");
+        for _ in 0..4 {
+            // Those beyond the bound are closed.
+            let _ = socket.write(&hello);
+        }
+        sockets.push(socket);
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let grown = receiver.peak() - before;
+    assert!(grown < 16 << 20, "{} KiB for {} strangers", grown >> 10, sockets.len());
+    assert!(receiver.has_nothing());
+}

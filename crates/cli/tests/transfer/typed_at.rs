@@ -1,0 +1,181 @@
+//! What is typed, what is printed, and exit codes.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use testbed::{eventually, lacks};
+
+use crate::killed::recorded;
+use crate::typed::{SUIMON, code, json, stderr, stdout};
+
+/// A code with its right check digit.
+pub(crate) const CODE: &str = "00000-00000-00000-00000-0000e";
+
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
+}
+
+/// Pseudo-random numbers.
+pub(crate) fn xorshift(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    }
+}
+
+fn suimon(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(SUIMON)
+        .args(arguments)
+        .current_dir(folder)
+        .env("SUIMON_CODE", CODE)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn listening(folder: &Path, port: u16, arguments: &[&str]) -> std::process::Child {
+    let child = Command::new(SUIMON)
+        .args(["recv", "there", "--listen", &format!("127.0.0.1:{port}")])
+        .args(arguments)
+        .current_dir(folder)
+        .env("SUIMON_CODE", CODE)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.expect("the program starts");
+    eventually("recv listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    child
+}
+
+#[test]
+fn a_folder_arrives_and_both_ends_say_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("data")).expect("a folder");
+    fs::write(folder.path().join("data/a"), vec![7; 8_000_000]).expect("written");
+    fs::write(folder.path().join("data/b"), b"small").expect("written");
+    let port = free_port();
+    let receiver = listening(folder.path(), port, &[]);
+    let host = format!("127.0.0.1:{port}");
+    let sent = suimon(
+        folder.path(),
+        &["send", "data", &host, "-P", "2", "--rate", "80mbit", "--chunk", "64KiB"],
+    );
+    assert_eq!(code(&sent), 0, "{}", stderr(&sent));
+    let said = stdout(&sent);
+    assert!(said.contains("2 files there, 0 of them before: 8 MB sent"), "{said}");
+    // The path depends on whether the kernel has TLS.
+    assert!(said.contains("2 connections, path ") && said.contains(", encrypted"), "{said}");
+    assert!(said.contains("limited by the rate"), "{said}");
+    let received = receiver.wait_with_output().expect("it ends");
+    assert_eq!(code(&received), 0);
+    assert!(
+        stdout(&received).contains("2 files in there, each chunk verified"),
+        "{}",
+        stdout(&received)
+    );
+    assert!(stderr(&received).contains(&format!("code: {CODE}")), "{}", stderr(&received));
+    assert_eq!(fs::read(folder.path().join("there/data/b")).expect("a file"), b"small");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_exit_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), b"a").expect("written");
+    let nobody = format!("127.0.0.1:{}", free_port());
+    for (arguments, exit, text) in [
+        (&["send", "a", &nobody][..], 3, "start `suimon recv` there"),
+        (&["send", "absent", &nobody], 3, "absent"),
+        (&["send", "a", &nobody, "--code", "00000-00000-00000-00000-00001"], 2, "mistyped"),
+        (&["send", "a", &nobody, "--chunk", "5000 B"], 2, "power of two"),
+        (&["send", "a", &nobody, "-P", "65"], 2, "65"),
+        (&["send", "/", &nobody], 2, "a last part"),
+        (&["send", "a", "./a", &nobody], 2, "two files would be `a` there"),
+        (&["recv", "a"], 3, "a"),
+        (&["recv", "there", "--listen", "256.0.0.1:1"], 3, "--listen"),
+    ] {
+        let output = suimon(folder.path(), arguments);
+        let said = stderr(&output);
+        assert_eq!(code(&output), exit, "{arguments:?}: {said}");
+        assert!(said.contains(text) && !said.contains("fault of its own"), "{arguments:?}: {said}");
+    }
+    let dry = suimon(folder.path(), &["send", "a", &nobody, "--dry-run", "--json"]);
+    assert_eq!((code(&dry), &json(&dry)["bytes"]), (0, &1.into()));
+    let failed = suimon(folder.path(), &["send", "a", &nobody, "--json"]);
+    assert_eq!((code(&failed), &json(&failed)["ok"]), (3, &false.into()));
+}
+
+#[test]
+fn an_interrupted_sender_ends_at_once_and_keeps_what_is_verified() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), vec![7; 4_000_000]).expect("written");
+    let port = free_port();
+    let receiver = listening(folder.path(), port, &["--json"]);
+    let host = format!("127.0.0.1:{port}");
+    let slow = ["send", "a", &host, "--rate", "1MBps", "--chunk", "64KiB", "--quiet"];
+    let sender =
+        Command::new(SUIMON).args(slow).env("SUIMON_CODE", CODE).current_dir(folder.path()).spawn();
+    let sender = sender.expect("the program starts");
+    eventually("some chunks are there", || recorded(folder.path()) >= 5);
+    let pid = Pid::from_raw(i32::try_from(sender.id()).expect("a process"));
+    kill(pid, Signal::SIGINT).expect("a signal");
+    let sent = sender.wait_with_output().expect("it ends");
+    assert_eq!(code(&sent), 130);
+    let again = suimon(folder.path(), &["send", "a", &host, "--chunk", "64KiB", "--json"]);
+    let bytes = json(&again)["bytes"].as_u64().expect("bytes");
+    assert!(bytes <= 4_000_000 - 5 * (64 << 10), "{bytes}");
+    let received = receiver.wait_with_output().expect("it ends");
+    assert_eq!(json(&received)["files"], 1);
+}
+
+#[test]
+fn a_full_disk_is_said_at_both_ends_and_what_is_verified_is_kept() {
+    if lacks("a full disk", &["unshare", "mount"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), vec![7; 8_000_000]).expect("written");
+    let [port, other] = [free_port(), free_port()];
+    // A file system of 4 MB in a mount namespace of its own, larger for the second try.
+    let script = format!(
+        "mkdir -p there && mount -t tmpfs -o size=4m none there && \
+         $0 recv there --quiet --listen 127.0.0.1:{port}; echo first $?; \
+         mount -o remount,size=40m there && $0 recv there --quiet --listen 127.0.0.1:{other}; echo second $?; \
+         cmp a there/a && echo equal"
+    );
+    let receiver = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script, SUIMON])
+        .current_dir(folder.path())
+        .env("SUIMON_CODE", CODE)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let receiver = receiver.expect("a shell");
+    let listens = |port| {
+        eventually("recv listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        format!("127.0.0.1:{port}")
+    };
+    let host = listens(port);
+    let first = suimon(folder.path(), &["send", "a", &host, "--chunk", "64KiB"]);
+    assert_eq!(code(&first), 3);
+    assert!(stderr(&first).contains("No space left"), "{}", stderr(&first));
+    let host = listens(other);
+    let second = suimon(folder.path(), &["send", "a", &host, "--chunk", "64KiB", "--json"]);
+    assert_eq!(code(&second), 0, "{}", stdout(&second));
+    let bytes = json(&second)["bytes"].as_u64().expect("bytes");
+    assert!(bytes < 4_500_000, "{bytes} of 8000000");
+    let received = receiver.wait_with_output().expect("it ends");
+    let (said, complained) = (stdout(&received), stderr(&received));
+    assert!(
+        said.contains("first 3") && said.contains("second 0") && said.contains("equal"),
+        "{said}{complained}"
+    );
+    assert!(complained.contains("make room there"), "{complained}");
+}

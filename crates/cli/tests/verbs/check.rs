@@ -1,0 +1,169 @@
+//! `check` and `init`: what is wrong, what takes a scenario, and right ones to begin with.
+
+use serde_json::Value;
+
+use crate::typed::{code, json, stderr, stdout};
+use crate::{SCENARIO, folder, read, suimon};
+
+#[test]
+fn a_mistake_in_a_line_of_megabytes_shows_only_what_is_around_it() {
+    let folder = folder();
+    let long = "x".repeat(2_000_000);
+    let text = SCENARIO.replace("loss = \"0.01 %\"", &format!("loss = \"{long}\""));
+    std::fs::write(folder.path().join("long.toml"), text).expect("a scenario");
+    let inline = SCENARIO.replace("bin = \"10 ms\"", &format!("bni = \"10 ms\" # {long} end"));
+    std::fs::write(folder.path().join("comment.toml"), inline).expect("a scenario");
+    for (file, place) in [("long.toml", "long.toml:20"), ("comment.toml", "comment.toml:29")] {
+        let output = suimon(folder.path(), &["check", file]);
+        assert_eq!(code(&output), 2);
+        let told = stderr(&output);
+        assert!(told.len() < 8_000, "{} bytes", told.len());
+        assert!(told.contains(place) && told.contains("help:"), "{told}");
+    }
+}
+
+#[test]
+fn check_points_at_what_is_wrong() {
+    let folder = folder();
+    let broken = SCENARIO
+        .replace("\"100 Mbit/s\"", "\"100\"")
+        .replace("count = 2", "congestion = \"scaleable\"");
+    std::fs::write(folder.path().join("broken.toml"), broken).expect("a file");
+
+    let output = suimon(folder.path(), &["check", "broken.toml"]);
+    assert_eq!((code(&output), stdout(&output)), (2, ""));
+    let text = stderr(&output);
+    for words in ["broken.toml:9:8", "has no unit", "\"100 Mbit/s\"", "`scalable`"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let output = suimon(folder.path(), &["check", "broken.toml", "--json"]);
+    let report = json(&output);
+    assert_eq!((code(&output), &report["ok"]), (2, &Value::Bool(false)));
+    assert_eq!(
+        (&report["errors"][0]["line"], &report["errors"][0]["column"]),
+        (&9.into(), &8.into())
+    );
+}
+
+#[test]
+fn check_of_a_right_file_says_what_it_is() {
+    let folder = folder();
+    let output = suimon(folder.path(), &["check", "two.toml", "--vary", "seed=1,2,3"]);
+    assert_eq!(code(&output), 0);
+    let wanted = "two.toml: fine: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
+    assert_eq!(stdout(&output), wanted);
+}
+
+#[test]
+fn check_tells_what_takes_real_packets() {
+    let folder = folder();
+    let kernel = "flow.bulk.congestion=kernel:bbr";
+    let output = suimon(folder.path(), &["check", "two.toml", "--set", kernel]);
+    assert_eq!(code(&output), 0);
+    assert!(
+        stderr(&output).contains("not for the simulator: flow `bulk.1`"),
+        "{}",
+        stderr(&output)
+    );
+    let drivers = |more: &[&str]| {
+        let output = suimon(folder.path(), &[&["check", "two.toml", "--json"], more].concat());
+        json(&output)["drivers"].clone()
+    };
+    assert_eq!(drivers(&[]), serde_json::json!(["simulate", "lab"]));
+    assert_eq!(drivers(&["--set", kernel]), serde_json::json!(["lab"]));
+}
+
+#[test]
+fn a_scenario_with_a_program_is_simulated_without_it() {
+    let folder = folder();
+    let program = "[flow.ping]\nfrom = \"a\"\nto = \"b\"\nprogram = \"ping {to}\"\n";
+    std::fs::write(folder.path().join("mixed.toml"), SCENARIO.to_owned() + program)
+        .expect("a file");
+    let what = "flow `ping` runs a program";
+    let checked = suimon(folder.path(), &["check", "mixed.toml", "--json"]);
+    assert_eq!(json(&checked)["drivers"], serde_json::json!(["simulate", "lab"]));
+    assert_eq!(json(&checked)["left_out"], serde_json::json!([what]));
+    let output = suimon(folder.path(), &["run", "mixed.toml", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("left out of the simulation: {what}")));
+    let results = json(&output);
+    assert_eq!(results["left_out"], serde_json::json!([what]));
+    assert!(results["group"]["bulk"]["goodput"].as_f64().is_some_and(|rate| rate > 1e6));
+    assert!(results["flow"].get("ping").is_none(), "nothing is known of it: {}", results["flow"]);
+    let run = folder.path().join("runs/mixed-1");
+    assert_eq!(read(&run.join("manifest.json"))["left_out"], serde_json::json!([what]));
+    let report = std::fs::read_to_string(run.join("report.html")).expect("a report");
+    assert!(report.contains("Left out of the simulation"));
+    // The lock still has all of it, for the lab.
+    let lock = std::fs::read_to_string(run.join("scenario.lock.toml")).expect("a lock");
+    assert!(lock.contains("ping {to}") || lock.contains("ping 10.0.0.2"), "{lock}");
+}
+
+#[test]
+fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
+    let folder = folder();
+    let flow = |settings: &str| format!("[flow.other]\nfrom = \"a\"\nto = \"b\"\n{settings}\n");
+    let six = SCENARIO
+        .replace("[host.a]", "[host.a]\naddress = \"fd00::a\"")
+        .replace("[host.b]", "[host.b]\naddress = \"fd00::b\"")
+        .replace("between = [\"a\"", "mtu = \"1000 B\"\nbetween = [\"a\"");
+    let cases = [
+        (
+            SCENARIO.to_owned() + &flow("tcp.segment.sack = false"),
+            "flows `bulk.1` and `other` have different TCP options at host `a`, where one kernel has one \
+             setting for all: segment.sack",
+        ),
+        (six, "link `west`: an MTU of 1000 bytes at a host of address fd00::a"),
+        (
+            SCENARIO.to_owned() + &flow("source_port = 20000"),
+            "flows `bulk.1` and `other` both go from 10.0.0.1:20000 to 10.0.0.2:9000",
+        ),
+    ];
+    for (text, why) in cases {
+        std::fs::write(folder.path().join("odd.toml"), text).expect("a file");
+        let checked = suimon(folder.path(), &["check", "odd.toml"]);
+        assert_eq!(code(&checked), 0, "{}", stderr(&checked));
+        assert!(
+            stderr(&checked).contains(&format!("not for the lab: {why}")),
+            "{}",
+            stderr(&checked)
+        );
+        let drivers = json(&suimon(folder.path(), &["check", "odd.toml", "--json"]));
+        assert_eq!(drivers["drivers"], serde_json::json!(["simulate"]), "{why}");
+        // A user or machine that the lab does not take hears of that first.
+        let run = suimon(folder.path(), &["run", "odd.toml", "--on", "lab"]);
+        assert!(code(&run) == 3 || stderr(&run).contains(why), "{}", stderr(&run));
+        assert!(!folder.path().join("runs").exists(), "refused before anything is written");
+    }
+}
+
+#[test]
+fn every_template_is_a_right_scenario_and_is_never_written_over() {
+    let folder = folder();
+    let templates = [
+        "long-fat-pipe",
+        "two-bottlenecks",
+        "many-flows",
+        "link-sharing",
+        "incast",
+        "incast-lossless",
+        "daq",
+        "mpi-over-wan",
+    ];
+    let list = suimon(folder.path(), &["init"]);
+    assert_eq!(code(&list), 0, "{}", stderr(&list));
+    let listed = stdout(&list).lines().skip(1).take_while(|line| !line.is_empty());
+    let listed: Vec<_> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(listed, templates);
+    for template in templates {
+        let file = format!("{template}.toml");
+        assert_eq!(code(&suimon(folder.path(), &["init", template])), 0);
+        assert_eq!(code(&suimon(folder.path(), &["check", &file])), 0);
+        let again = suimon(folder.path(), &["init", template, &file]);
+        assert_eq!(code(&again), 2);
+        assert!(stderr(&again).contains("is there already"));
+    }
+    let unknown = suimon(folder.path(), &["init", "no-such"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("long-fat-pipe"));
+}

@@ -1,0 +1,132 @@
+//! `compare`: runs and papers side by side.
+
+use std::path::Path;
+
+use serde_json::{Value, json as object};
+
+use crate::typed::{code, json, stderr, stdout};
+use crate::{SCENARIO, folder, suimon};
+
+/// The scenario of two flows with tolerances of its own: two runs, whose seeds differ in goodput.
+fn compared(folder: &Path, tolerances: &str) {
+    let text = format!("{SCENARIO}\n{tolerances}");
+    std::fs::write(folder.join("two.toml"), text).expect("the scenario");
+    for (name, seed) in [("1", "1"), ("2", "3")] {
+        let run = ["run", "two.toml", "--quiet", "-o", name, "--set", &format!("seed={seed}")];
+        assert_eq!(code(&suimon(folder, &run)), 0);
+    }
+}
+
+#[test]
+fn compare_shows_what_differs_and_judges_what_is_named() {
+    let folder = folder();
+    compared(folder.path(), "[compare]\ntolerance = \"7 %\"\n");
+    let output = suimon(folder.path(), &["compare", "1", "2"]);
+    assert_eq!(code(&output), 0, "nothing is named\n{}", stdout(&output));
+    let text = stdout(&output);
+    let head: Vec<&str> = text.lines().next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(head, ["quantity", "1", "2", "difference", "allowed"], "one driver needs no name");
+    let row = |path: &str| text.lines().find(|line| line.split_whitespace().next() == Some(path));
+    assert!(row("flow.bulk.goodput").is_some_and(|row| row.contains("7 %")), "{text}");
+    assert!(row("flow.bulk.1.goodput").is_none(), "members stand together");
+    assert!(row("flow.bulk.timeouts").is_none(), "equal ones are left out");
+    assert!(text.contains("are equal in all; --all shows what is"), "{text}");
+    assert!(stderr(&output).contains("their scenarios differ in seed"), "{}", stderr(&output));
+
+    let all = suimon(folder.path(), &["compare", "1", "1", "--all"]);
+    assert!(stdout(&all).lines().any(|line| line.starts_with("flow.bulk.1.goodput")));
+    assert_eq!((stderr(&all), code(&all)), ("", 0));
+    let same = suimon(folder.path(), &["compare", "1", "1"]);
+    assert!(stdout(&same).contains("equal in all"), "{}", stdout(&same));
+    assert!(!stdout(&same).contains("goodput"));
+    std::fs::write(
+        folder.path().join("judged.toml"),
+        format!("{SCENARIO}\n[compare.flow.bulk]\ngoodput = \"1 %\"\n"),
+    )
+    .expect("the scenario");
+    assert_eq!(code(&suimon(folder.path(), &["run", "judged.toml", "--quiet", "-o", "3"])), 0);
+    let judged = suimon(folder.path(), &["compare", "3", "3"]);
+    let shown = stdout(&judged).lines().any(|line| line.starts_with("flow.bulk.goodput"));
+    assert!(shown, "what is judged is shown though equal: {}", stdout(&judged));
+}
+
+#[test]
+fn compare_fails_where_a_named_quantity_is_out_of_tolerance() {
+    let folder = folder();
+    compared(folder.path(), "[compare.flow.bulk]\ngoodput = \"1 B/s\"\ndrops = \"100 %\"\n");
+    let output = suimon(folder.path(), &["compare", "1", "2"]);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    let document = json(&suimon(folder.path(), &["compare", "1", "2", "--json"]));
+    assert_eq!(document["ok"], false);
+    let quantities = document["quantities"].as_array().expect("a list");
+    let of = |path: &str| quantities.iter().find(|row| row["path"] == path).expect("a row");
+    let goodput = of("flow.bulk.goodput");
+    assert_eq!((&goodput["named"], &goodput["within"]), (&true.into(), &false.into()));
+    let values: Vec<f64> =
+        goodput["values"].as_array().expect("two").iter().filter_map(Value::as_f64).collect();
+    let share = (values[1] - values[0]) / values[0];
+    assert!((goodput["difference"].as_f64().expect("a share") - share).abs() < 1e-12);
+    assert_eq!(of("flow.bulk.drops")["allowed"], "100 %");
+    // The order decides what is held against what, not whether they lie apart.
+    assert_eq!(code(&suimon(folder.path(), &["compare", "2", "1"])), 1);
+}
+
+#[test]
+fn compare_refuses_what_cannot_be_compared() {
+    let folder = folder();
+    compared(folder.path(), "");
+    let told = |arguments: &[&str]| {
+        let output = suimon(folder.path(), arguments);
+        assert_eq!(code(&output), 2);
+        stderr(&output).to_owned()
+    };
+    let none = told(&["compare", "1", "."]);
+    assert!(none.contains(". is no folder of a finished run: it has no manifest.json"), "{none}");
+    let other = SCENARIO.replace("[flow.bulk]", "[flow.mass]");
+    std::fs::write(folder.path().join("other.toml"), other).expect("the scenario");
+    assert_eq!(code(&suimon(folder.path(), &["run", "other.toml", "--quiet", "-o", "3"])), 0);
+    let other = told(&["compare", "1", "3"]);
+    let wanted = "3 belongs to another scenario: it has flow `mass.1` from `a` to `b`";
+    assert!(other.contains(wanted), "{other}");
+    std::fs::create_dir(folder.path().join("paper")).expect("a folder");
+    std::fs::write(folder.path().join("paper/paper.json"), "{}").expect("a file");
+    let mixed = told(&["compare", "1", "paper"]);
+    assert!(mixed.contains("paper holds a paper, 1 does not"), "{mixed}");
+    let damaged = told(&["compare", "paper", "paper"]);
+    assert!(damaged.contains("paper/paper.json: missing field"), "{damaged}");
+}
+
+/// A paper's folder with one item.
+fn paper(folder: &Path, driver: &str, measured: f64, ok: bool) {
+    let item = object!({
+        "item": "T3", "case": "512 KiB", "quantity": "bandwidth", "unit": "MB/s",
+        "published": 50.0, "measured": measured, "low": 45.0, "high": null, "ok": ok,
+    });
+    let path = folder.join(driver);
+    std::fs::create_dir_all(&path).expect("a folder");
+    let document = object!({ "paper": "p0", "driver": driver, "items": [item] });
+    std::fs::write(path.join("paper.json"), document.to_string()).expect("a file");
+}
+
+#[test]
+fn papers_compare_item_by_item() {
+    let folder = folder();
+    paper(folder.path(), "simulate", 55.0, true);
+    paper(folder.path(), "lab", 52.25, true);
+    let output = suimon(folder.path(), &["compare", "simulate", "lab"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let lines: Vec<Vec<&str>> =
+        stdout(&output).lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        lines[0].join(" "),
+        "item case published simulate lab lab/simulate simulate/published lab/published allowed verdict"
+    );
+    assert_eq!(
+        lines[1].join(" "),
+        "T3 bandwidth (MB/s) 512 KiB 50 55 52.25 -5.00 % +10.0 % +4.50 % at least 45 ok"
+    );
+    paper(folder.path(), "lab", 40.0, false);
+    let output = suimon(folder.path(), &["compare", "simulate", "lab", "--json"]);
+    assert_eq!(code(&output), 1);
+    assert_eq!(json(&output)["items"][0]["from_published"][1], -0.2);
+}

@@ -1,0 +1,41 @@
+//! Damage that no checksum finds: a share of the packets arrives with a bit of its payload wrong and its checksums right, as from a
+//! switch or a router whose memory is faulty (Stone and Partridge, "When the CRC and TCP checksum disagree", 2000). What a real
+//! program receives is wrong; a modelled host's data has no content, and is only counted.
+
+use traffic::{Random, Share, settings};
+
+use super::{Impair, Transit};
+
+settings! {
+    required: share;
+    /// What a user may set.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The probability that a packet is damaged.
+        pub share: Share,
+    }
+}
+
+/// Damages packets at random, and mends their checksums.
+#[derive(Clone, Debug)]
+pub struct CorruptUndetected {
+    share: Share,
+    random: Random,
+}
+
+impl Impair for CorruptUndetected {
+    type Parameters = Parameters;
+
+    fn new(Parameters { share }: Parameters, random: Random) -> Self {
+        Self { share, random }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: &mut Transit) {
+        frame.corrupted_undetected |= self.random.next_u32() < self.share.0;
+    }
+
+    fn is_idle(parameters: &Parameters) -> bool {
+        parameters.share == Share(0)
+    }
+}

@@ -1,0 +1,109 @@
+//! Machines whose costs are known: files in `machines/`, one for each, and files that a scenario names itself.
+//!
+//! A file holds settings of `[host.NAME.processor]`, one a line, with their sources in comments.
+
+use network::host::Processor as Costs;
+use traffic::setting::Settings;
+
+use super::end_system::{MACHINE, Processor};
+use crate::diagnostic::{Errors, Problems, Source, Span};
+use crate::setting::Declared;
+use crate::{included, nearest};
+
+/// Name and file.
+macro_rules! machines {
+    ($($name:literal)+) => {
+        /// Every machine that is known by name.
+        pub(crate) const MACHINES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../machines/", $name, ".toml")))),+];
+    };
+}
+
+machines! { "ideal" "pentium-4-e1000" "pentium-4-linux-2.4" "pentium-ii-266" "pentium-iii-xeon-550" }
+
+/// The costs of the machine that a scenario names, or of the file that stands in its place.
+pub(super) fn read(text: &str, span: &Span, problems: &mut Problems) -> Option<Costs> {
+    let (name, file) = match text.strip_prefix(included::FILE) {
+        // Without a text it was complained of already.
+        Some(file) => file.split_once('\n')?,
+        None => match MACHINES.iter().find(|(name, _)| *name == text) {
+            Some(&machine) => machine,
+            None => {
+                let known = MACHINES.iter().map(|(name, _)| *name);
+                let message = format!("there is no machine `{text}`");
+                problems.push(span, message, nearest::suggest(text, known));
+                return None;
+            }
+        },
+    };
+    let costs = parse(name, file);
+    costs.map_err(|Wrong { message, help }| problems.push(span, message, help)).ok()
+}
+
+/// What is wrong with a file, its place first, and what would be right.
+#[derive(Debug, PartialEq)]
+struct Wrong {
+    message: String,
+    help: String,
+}
+
+/// The costs in a machine's file of that name.
+fn parse(name: &str, text: &str) -> Result<Costs, Wrong> {
+    let mut problems = Problems::default();
+    let costs = match toml::from_str::<Declared<Processor>>(text) {
+        Ok(table) => read_table(&table, &mut problems),
+        Err(error) => {
+            let help = "write settings of `processor`, one a line: memory_copy = \"1 GB/s\"";
+            problems.push(&error.span().unwrap_or_default(), error.message(), help);
+            None
+        }
+    };
+    let wrong = |errors: Errors| {
+        let first = &errors.diagnostics()[0];
+        let place = format!("{}:{}:{}", first.name, first.line, first.column);
+        Wrong { message: format!("{place}: {}", first.message), help: first.help.clone() }
+    };
+    problems.into_result(&Source::new(name, text)).map_err(wrong)?;
+    Ok(costs.unwrap_or_default())
+}
+
+fn read_table(table: &Declared<Processor>, problems: &mut Problems) -> Option<Costs> {
+    let settings = Costs::FREE.settings();
+    let unknown = table.unknown().or_else(|| table.name(MACHINE.name));
+    if let Some(unknown) = unknown {
+        let known = settings.iter().map(|setting| setting.name);
+        let message = format!("there is no setting `{}`", unknown.text);
+        problems.push(&unknown.span, message, nearest::suggest(&unknown.text, known));
+        return None;
+    }
+    table.read(problems).map(|processor| processor.costs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_can_be_read() {
+        for (name, text) in MACHINES {
+            assert!(parse(name, text).is_ok(), "{:?}", parse(name, text));
+            assert!(text.starts_with('#'), "{name} says first what it is and where it is from");
+        }
+        assert_eq!(parse("ideal", MACHINES[0].1), Ok(Costs::FREE));
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_said_with_its_place() {
+        let said = |text: &str| parse("m.toml", text).expect_err(text);
+        let unknown = said("# a machine\nmemory_copi = \"1 GB/s\"\n");
+        assert_eq!(unknown.message, "m.toml:2:1: there is no setting `memory_copi`");
+        assert_eq!(unknown.help, "did you mean `memory_copy`?");
+        assert_eq!(
+            said("machine = \"ideal\"").message,
+            "m.toml:1:1: there is no setting `machine`"
+        );
+        let unit = said("\n\nmemory_copy = \"1 GB\"");
+        assert_eq!(unit.message, "m.toml:3:15: `GB` is not a unit of rate");
+        assert!(said("memory_copy = ").message.starts_with("m.toml:1:"));
+    }
+}

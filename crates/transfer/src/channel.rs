@@ -1,0 +1,280 @@
+//! One TCP connection of a transfer: plain, or TLS by this process or by the kernel. Blocking, with a deadline.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+
+use crate::error::Error;
+use crate::ktls;
+use crate::tls::{Tls, is_untrusted};
+
+/// How long a peer may take to say who it is.
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// TLS records that wait to be written are at most so many bytes.
+const RECORDS: usize = 256 << 10;
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    socket: TcpStream,
+    layer: Layer,
+    /// Until when what is read must have come, whatever trickles in meanwhile.
+    deadline: Option<Instant>,
+    /// How long the peer may be silent.
+    timeout: Duration,
+}
+
+/// What is between the socket and the protocol.
+#[derive(Debug)]
+enum Layer {
+    /// Nothing.
+    Plain,
+    /// TLS by this process.
+    Program(Box<Connection>),
+    /// TLS by the kernel: the socket takes and gives what is not encrypted.
+    Kernel,
+}
+
+impl Channel {
+    /// A connection without encryption.
+    pub(crate) const fn plain(socket: TcpStream) -> Self {
+        Self { socket, layer: Layer::Plain, deadline: None, timeout: HANDSHAKE }
+    }
+
+    /// The connecting side of an encrypted one, after its handshake.
+    ///
+    /// # Errors
+    /// If the peer's key is not one that `config` takes, or no TLS comes within ten seconds.
+    pub(crate) fn connect(socket: TcpStream, config: &Arc<ClientConfig>) -> Result<Self, Error> {
+        // There are no names in it: keys are what is trusted.
+        let name = ServerName::try_from("suimon").map_err(|_| Error::Protocol("no name"))?;
+        let tls = ClientConnection::new(Arc::clone(config), name).map_err(Error::Tls)?;
+        Self::shake_hands(socket, Connection::Client(tls))
+    }
+
+    /// The accepting side of an encrypted one, after its handshake.
+    ///
+    /// # Errors
+    /// If the peer's key is not one that `config` takes, or no TLS comes within ten seconds.
+    pub(crate) fn accept(socket: TcpStream, config: &Arc<ServerConfig>) -> Result<Self, Error> {
+        let tls = ServerConnection::new(Arc::clone(config)).map_err(Error::Tls)?;
+        Self::shake_hands(socket, Connection::Server(tls))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
+    fn shake_hands(mut socket: TcpStream, mut tls: Connection) -> Result<Self, Error> {
+        let deadline = Instant::now() + HANDSHAKE;
+        tls.set_buffer_limit(Some(RECORDS));
+        while tls.is_handshaking() || tls.wants_write() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Error::Lost(io::ErrorKind::TimedOut.into()));
+            }
+            socket.set_read_timeout(Some(left)).map_err(Error::Lost)?;
+            socket.set_write_timeout(Some(left)).map_err(Error::Lost)?;
+            if tls.wants_write() {
+                tls.write_tls(&mut socket).map_err(Error::Lost)?;
+                continue;
+            }
+            if tls.read_tls(&mut socket).map_err(Error::Lost)? == 0 {
+                return Err(Error::Lost(io::ErrorKind::UnexpectedEof.into()));
+            }
+            if let Err(error) = tls.process_new_packets() {
+                // The peer is told why; that it may not hear it changes nothing.
+                let _ = tls.write_tls(&mut socket);
+                return Err(if is_untrusted(&error) {
+                    Error::Untrusted
+                } else {
+                    Error::Tls(error)
+                });
+            }
+        }
+        let layer = Layer::Program(Box::new(tls));
+        Ok(Self { socket, layer, deadline: None, timeout: HANDSHAKE })
+    }
+
+    /// Has the kernel encrypt and decrypt from here on; nothing may be under way.
+    ///
+    /// # Errors
+    /// If the kernel has no TLS, with what it said: then this process goes on with it. The outer error is of a connection
+    /// that is lost by it.
+    pub(crate) fn leave_to_kernel(&mut self) -> Result<io::Result<()>, Error> {
+        if let Err(error) = ktls::ask(&self.socket) {
+            return Ok(Err(error));
+        }
+        if let Layer::Program(tls) = std::mem::replace(&mut self.layer, Layer::Kernel) {
+            let secrets = tls.dangerous_extract_secrets().map_err(Error::Tls)?;
+            ktls::hand_over(&self.socket, &secrets).map_err(|source| Error::Setting {
+                what: "TLS by the kernel".into(),
+                source,
+                help: "leave it to the program: `--tls program`".into(),
+            })?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Gives the peer so long for all that is read until [`Channel::set_timeout`].
+    #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
+    pub(crate) fn set_deadline(&mut self, time: Duration) {
+        self.deadline = Some(Instant::now() + time);
+    }
+
+    /// Has what is read next wait no longer than the deadline.
+    #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
+    fn hurry(&self) -> io::Result<()> {
+        let Some(deadline) = self.deadline else { return Ok(()) };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_read_timeout(Some(left))
+    }
+
+    /// Lets a peer that says nothing for so long be lost.
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), Error> {
+        self.deadline = None;
+        self.timeout = timeout;
+        self.socket.set_read_timeout(Some(timeout)).map_err(Error::Lost)?;
+        self.socket.set_write_timeout(Some(timeout)).map_err(Error::Lost)
+    }
+
+    /// How long the peer may be silent.
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The socket.
+    pub(crate) const fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// The socket, if what is written to it goes as it is: without encryption in this process.
+    pub(crate) fn bare_socket(&self) -> Option<BorrowedFd<'_>> {
+        (!matches!(self.layer, Layer::Program(_))).then(|| self.socket.as_fd())
+    }
+
+    /// Whether it is encrypted, and by whom.
+    pub(crate) const fn tls(&self) -> Option<Tls> {
+        match self.layer {
+            Layer::Plain => None,
+            Layer::Program(_) => Some(Tls::Program),
+            Layer::Kernel => Some(Tls::Kernel),
+        }
+    }
+
+    /// Whether something can be read without waiting; true also at the end.
+    pub(crate) fn is_readable(&mut self) -> Result<bool, Error> {
+        loop {
+            if let Layer::Program(tls) = &mut self.layer {
+                let state = tls.process_new_packets().map_err(tls_error)?;
+                if state.plaintext_bytes_to_read() > 0 || state.peer_has_closed() {
+                    return Ok(true);
+                }
+            }
+            let mut polled = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+            poll(&mut polled, PollTimeout::ZERO).map_err(|e| Error::Lost(e.into()))?;
+            // What else makes it ready are notices of the kernel, of what was sent without a copy.
+            let readable = PollFlags::POLLIN | PollFlags::POLLHUP;
+            let is_ready = polled[0].revents().is_some_and(|events| events.intersects(readable));
+            let Layer::Program(tls) = &mut self.layer else { return Ok(is_ready) };
+            if !is_ready {
+                return Ok(false);
+            }
+            if tls.read_tls(&mut self.socket).map_err(Error::Lost)? == 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Says that nothing more will be written.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        match &mut self.layer {
+            Layer::Plain => {}
+            Layer::Program(tls) => tls.send_close_notify(),
+            Layer::Kernel => ktls::close(&self.socket).map_err(Error::Lost)?,
+        }
+        self.flush().map_err(Error::Lost)?;
+        self.socket.shutdown(std::net::Shutdown::Write).map_err(Error::Lost)
+    }
+}
+
+fn tls_error(error: rustls::Error) -> Error {
+    if is_untrusted(&error) { Error::Untrusted } else { Error::Tls(error) }
+}
+
+/// A timeout is what the system calls "again".
+fn timed_out(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock {
+        return io::Error::new(io::ErrorKind::TimedOut, "the peer is silent");
+    }
+    error
+}
+
+impl Read for Channel {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.hurry()?;
+        let tls = match &mut self.layer {
+            Layer::Plain => return self.socket.read(buffer).map_err(timed_out),
+            Layer::Kernel => return ktls::read(&self.socket, buffer).map_err(timed_out),
+            Layer::Program(tls) => tls,
+        };
+        loop {
+            match tls.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            if tls.read_tls(&mut self.socket).map_err(timed_out)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            tls.process_new_packets().map_err(|error| {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    if is_untrusted(&error) { Error::Untrusted } else { Error::Tls(error) },
+                )
+            })?;
+        }
+    }
+}
+
+impl Write for Channel {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Layer::Program(tls) = &mut self.layer else {
+            return self.socket.write(bytes).map_err(timed_out);
+        };
+        loop {
+            let taken = tls.writer().write(bytes)?;
+            if taken > 0 || bytes.is_empty() {
+                return Ok(taken);
+            }
+            tls.write_tls(&mut self.socket).map_err(timed_out)?;
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Layer::Program(tls) = &mut self.layer {
+            while tls.wants_write() {
+                tls.write_tls(&mut self.socket).map_err(timed_out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What reading and writing a channel failed of, as a transfer's error.
+pub(crate) fn lost(error: io::Error) -> Error {
+    let is_ours = error.get_ref().is_some_and(|inner| inner.is::<Error>());
+    if !is_ours {
+        return Error::Lost(error);
+    }
+    match error.into_inner().map(|inner| inner.downcast::<Error>()) {
+        Some(Ok(ours)) => *ours,
+        _ => Error::Lost(io::ErrorKind::InvalidData.into()),
+    }
+}

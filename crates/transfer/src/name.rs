@@ -1,0 +1,128 @@
+//! Names of files as they cross the wire: paths below the receiver's directory, and nothing else.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Longest name in bytes, `PATH_MAX` less its zero.
+pub const LENGTH_MAX: usize = 4095;
+/// Longest part between two slashes in bytes (`NAME_MAX`).
+pub const PART_MAX: usize = 255;
+
+/// The receiver's own folder, which no name may enter.
+pub(crate) const RESERVED: &str = ".suimon-recv";
+
+/// A path below the receiver's directory: parts joined by `/`, none of them empty, `.` or `..`.
+///
+/// Bytes, for Unix names are bytes: what the sender's file system has, the receiver's gets.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(Box<[u8]>);
+
+/// Why bytes are no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// No bytes, or more than a path has.
+    #[error("a name has 1 to {LENGTH_MAX} bytes, and each of its parts at most {PART_MAX}")]
+    Length,
+    /// It begins or ends with a slash, or has two in a row.
+    #[error("a name is relative, and has one `/` between its parts")]
+    Slash,
+    /// A part that leads elsewhere.
+    #[error("`.` and `..` are no parts of a name")]
+    Dots,
+    /// A byte that no name has.
+    #[error("a zero byte in a name")]
+    Zero,
+    /// The receiver's own folder.
+    #[error("`{RESERVED}` is the receiver's own folder")]
+    Reserved,
+}
+
+impl Name {
+    /// Takes `bytes` for a name.
+    ///
+    /// # Errors
+    /// If they could lead out of a directory, or are none.
+    pub fn new(bytes: &[u8]) -> Result<Self, NameError> {
+        if bytes.is_empty() || bytes.len() > LENGTH_MAX {
+            return Err(NameError::Length);
+        }
+        if bytes.contains(&0) {
+            return Err(NameError::Zero);
+        }
+        for (index, part) in bytes.split(|byte| *byte == b'/').enumerate() {
+            match part {
+                b"" => return Err(NameError::Slash),
+                b"." | b".." => return Err(NameError::Dots),
+                part if part.len() > PART_MAX => return Err(NameError::Length),
+                part if index == 0 && part == RESERVED.as_bytes() => {
+                    return Err(NameError::Reserved);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self(bytes.into()))
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// As a path, relative.
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// The folder that it is in, "" for the receiver's directory itself, and the last part.
+    pub fn split(&self) -> (&[u8], &[u8]) {
+        match self.0.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&self.0[..at], &self.0[at + 1..]),
+            None => (b"", &self.0),
+        }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_path().display().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_that_leads_out_of_a_directory_is_a_name() {
+        for (bytes, error) in [
+            (&b""[..], NameError::Length),
+            (b"/etc/passwd", NameError::Slash),
+            (b"a//b", NameError::Slash),
+            (b"a/", NameError::Slash),
+            (b"..", NameError::Dots),
+            (b"a/../b", NameError::Dots),
+            (b"./a", NameError::Dots),
+            (b"a\0b", NameError::Zero),
+            (b".suimon-recv/lock", NameError::Reserved),
+            (&[b'a'; 256], NameError::Length),
+        ] {
+            assert_eq!(Name::new(bytes), Err(error), "{}", String::from_utf8_lossy(bytes));
+        }
+        for bytes in [&b"a"[..], b"a/b/c", b"...", b"a/..b", b"a/.suimon-recv", b"\xff\xfe"] {
+            assert!(Name::new(bytes).is_ok(), "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_path_of_a_name_has_normal_parts_only(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(name) = Name::new(&bytes) {
+                let normal = |part| matches!(part, std::path::Component::Normal(_));
+                prop_assert!(name.as_path().components().all(normal));
+            }
+        }
+    }
+}

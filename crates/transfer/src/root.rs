@@ -1,0 +1,208 @@
+//! The receiver's directory. Everything below it is reached part by part, from a folder that is open, and no
+//! part may be a link: whoever puts one there while it goes on gets an error, and nothing is written elsewhere.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, RenameFlags, openat, renameat2};
+use nix::sys::stat::{
+    FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmodat, fstatat, mkdirat, utimensat,
+};
+use nix::sys::time::TimeSpec;
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use crate::error::Error;
+use crate::message::Entry;
+use crate::name::{Name, RESERVED};
+
+const FOLDER: OFlag =
+    OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
+
+/// The directory, and the folder in it where files are until they are whole.
+#[derive(Debug)]
+pub(crate) struct Root {
+    path: PathBuf,
+    folder: OwnedFd,
+    work: Flock<File>,
+}
+
+/// What is where a file is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// A file of this size, changed at this time.
+    File { size: u64, seconds: i64, nanos: i64 },
+    /// Something else.
+    Other,
+}
+
+/// The folder that was opened last: most files lie where the one before does.
+#[derive(Debug, Default)]
+pub(crate) struct LastFolder(Option<(Vec<u8>, OwnedFd)>);
+
+impl Root {
+    /// Opens the directory at `path`, made if it is not there, for this receiver alone.
+    ///
+    /// # Errors
+    /// If it cannot be written, or another receiver is at work there.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |what| move |errno: Errno| Error::io(what, path)(errno.into());
+        std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
+        let folder: OwnedFd = File::open(path).map_err(Error::io("open", path))?.into();
+        match mkdirat(&folder, RESERVED, Mode::S_IRWXU) {
+            Ok(()) | Err(Errno::EEXIST) => {}
+            Err(errno) => return Err(failed("write in")(errno)),
+        }
+        let work = openat(&folder, RESERVED, FOLDER, Mode::empty()).map_err(failed("write in"))?;
+        let work = Flock::lock(File::from(work), FlockArg::LockExclusiveNonblock)
+            .map_err(|_| Error::Locked(path.to_owned()))?;
+        Ok(Self { path: path.to_owned(), folder, work })
+    }
+
+    /// The folder where files are until they are whole.
+    pub(crate) fn work(&self) -> impl AsFd + '_ {
+        self.work.as_fd()
+    }
+
+    /// Where the name is, for messages.
+    pub(crate) fn path_of(&self, name: &Name) -> PathBuf {
+        self.path.join(name.as_path())
+    }
+
+    /// Runs `work` with the open folder at `path` below the directory, made if `create`.
+    fn within<T>(
+        &self,
+        path: &[u8],
+        create: bool,
+        last: &mut LastFolder,
+        work: impl FnOnce(&OwnedFd) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        if path.is_empty() {
+            return work(&self.folder);
+        }
+        if let Some((known, folder)) = &last.0
+            && known == path
+        {
+            return work(folder);
+        }
+        let folder = self.descend(path, create)?;
+        let (_, folder) = last.0.insert((path.to_owned(), folder));
+        work(folder)
+    }
+
+    fn descend(&self, path: &[u8], create: bool) -> Result<OwnedFd, Errno> {
+        let mut at: Option<OwnedFd> = None;
+        for part in path.split(|byte| *byte == b'/') {
+            let parent = at.as_ref().unwrap_or(&self.folder);
+            let next = match openat(parent, part, FOLDER, Mode::empty()) {
+                Err(Errno::ENOENT) if create => {
+                    match mkdirat(parent, part, Mode::from_bits_truncate(0o755)) {
+                        Ok(()) | Err(Errno::EEXIST) => {}
+                        Err(errno) => return Err(errno),
+                    }
+                    openat(parent, part, FOLDER, Mode::empty())?
+                }
+                other => other?,
+            };
+            at = Some(next);
+        }
+        at.ok_or(Errno::ENOENT)
+    }
+
+    /// What is at a name now.
+    pub(crate) fn find(&self, name: &Name, last: &mut LastFolder) -> Result<Found, Errno> {
+        let (folder, file) = name.split();
+        let found = self.within(folder, false, last, |folder| {
+            fstatat(folder, file, AtFlags::AT_SYMLINK_NOFOLLOW)
+        });
+        match found {
+            Ok(stat) => Ok(Found::of(&stat)),
+            Err(Errno::ENOENT) => Ok(Found::Nothing),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Makes a folder, if it is not there.
+    pub(crate) fn make_folder(&self, name: &Name, last: &mut LastFolder) -> Result<(), Errno> {
+        self.within(name.as_bytes(), true, last, |_| Ok(()))
+    }
+
+    /// Gives a folder its permissions and time.
+    pub(crate) fn finish_folder(&self, entry: &Entry, last: &mut LastFolder) -> Result<(), Errno> {
+        let (folder, name) = entry.name.split();
+        let (mode, time) = (mode_of(entry), time_of(entry));
+        self.within(folder, false, last, |folder| {
+            let found = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+            if Found::of(&found) != Found::Other || !is_folder(&found) {
+                return Err(Errno::ENOTDIR);
+            }
+            fchmodat(folder, name, mode, FchmodatFlags::NoFollowSymlink).or_else(|errno| {
+                // Linux before 6.6 cannot say "no links" of permissions; that it is a folder was seen.
+                if errno == Errno::EOPNOTSUPP {
+                    let inner = openat(folder, name, FOLDER, Mode::empty())?;
+                    return nix::sys::stat::fchmod(inner, mode);
+                }
+                Err(errno)
+            })?;
+            utimensat(folder, name, &time, &time, UtimensatFlags::NoFollowSymlink)
+        })
+    }
+
+    /// Moves a whole file from the work folder to its name; one that is there is replaced only if `replace`.
+    pub(crate) fn put(
+        &self,
+        partial: &str,
+        name: &Name,
+        replace: bool,
+        last: &mut LastFolder,
+    ) -> Result<(), Errno> {
+        let (folder, file) = name.split();
+        let flags = if replace { RenameFlags::empty() } else { RenameFlags::RENAME_NOREPLACE };
+        self.within(folder, true, last, |folder| {
+            renameat2(self.work.as_fd(), partial, folder, file, flags)
+        })
+    }
+
+    /// Removes the work folder, if nothing is in it.
+    pub(crate) fn close(self) {
+        // What is left in it is of files that are not whole: then it stays.
+        let _ = unlinkat(&self.folder, RESERVED, UnlinkatFlags::RemoveDir);
+    }
+}
+
+impl Found {
+    fn of(stat: &FileStat) -> Self {
+        if stat.st_mode & libc::S_IFMT != libc::S_IFREG {
+            return Self::Other;
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        Self::File { size, seconds: stat.st_mtime, nanos: stat.st_mtime_nsec }
+    }
+
+    /// Whether it is that file, by size and time, as `rsync` has it.
+    pub(crate) fn is(self, entry: &Entry) -> bool {
+        let (size, seconds, nanos) = (entry.size(), entry.seconds, i64::from(entry.nanos));
+        self == Self::File { size, seconds, nanos }
+    }
+}
+
+const fn is_folder(stat: &FileStat) -> bool {
+    stat.st_mode & libc::S_IFMT == libc::S_IFDIR
+}
+
+pub(crate) fn mode_of(entry: &Entry) -> Mode {
+    Mode::from_bits_truncate(entry.mode.into())
+}
+
+pub(crate) fn time_of(entry: &Entry) -> TimeSpec {
+    TimeSpec::new(entry.seconds, entry.nanos.into())
+}
+
+/// An errno as an error of the system.
+pub(crate) fn system(errno: Errno) -> io::Error {
+    errno.into()
+}

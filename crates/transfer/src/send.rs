@@ -1,0 +1,598 @@
+//! The sender: says what comes, learns what is there already, and sends the rest over its streams.
+
+mod stream;
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::unistd::{Whence, lseek64};
+use rustls::ClientConfig;
+
+use crate::channel::{Channel, lost};
+use crate::choice::{Choice, thread_time};
+use crate::error::Error;
+use crate::identity::random;
+use crate::message::{BODY_MAX, Entry, Kind, Message, Range, SessionId, VERSION, entry_length};
+use crate::meter::Meter;
+use crate::name::Name;
+use crate::partial::chunk_length;
+use crate::path::Path;
+use crate::socket::{self, Buffer, Counts};
+use crate::store::lock;
+use crate::tls::Tls;
+use crate::tree::Tree;
+use crate::trust::SenderTrust;
+use crate::work::{Job, Work};
+use crate::{tls, wire};
+
+use stream::Stream;
+
+/// How often it is looked whether it is to stop.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What a sender does.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the receiver is, as `HOST:PORT`.
+    pub address: String,
+    /// Whom it trusts.
+    pub trust: SenderTrust,
+    /// Connections, 1 to [`crate::STREAMS_MAX`].
+    pub streams: u16,
+    /// Bytes of a chunk: a power of two, 4096 to [`crate::CHUNK_MAX`].
+    pub chunk: u32,
+    /// Whether each chunk has its hash, and the receiver verifies it.
+    pub verified: bool,
+    /// Bytes a second of all streams together.
+    pub rate: Option<u64>,
+    /// The kernel's congestion control.
+    pub congestion: Option<String>,
+    /// The path from file to socket; chosen by measurement unless given.
+    pub path: Option<Path>,
+    /// Who encrypts, where it is encrypted; the kernel unless given, where it can.
+    pub encryption: Option<Tls>,
+    /// How long the receiver may be silent.
+    pub timeout: Duration,
+}
+
+/// What came of a transfer.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Files that are in their place there, those that were before included.
+    pub files: u64,
+    /// Files that were there already.
+    pub already: u64,
+    /// Bytes that this run sent, chunks that were sent again included.
+    pub bytes: u64,
+    /// Chunks that were sent again because they arrived wrong.
+    pub again: u64,
+    /// Files that the receiver did not take, and why.
+    pub refused: Vec<(Name, String)>,
+    /// Files that changed while they were sent; they are not in their place.
+    pub changed: Vec<Name>,
+    /// The path from file to socket; the last that was tried if there was too little to choose by.
+    pub path: Path,
+    /// What each path took, in nanoseconds of a processor for 2^20 bytes.
+    pub costs: Vec<(Path, u64)>,
+    /// Who encrypted, if it was encrypted.
+    pub encryption: Option<Tls>,
+    /// From the first chunk to the last one's verification.
+    pub elapsed: Duration,
+    /// Processor time of the sending threads.
+    pub processor: Duration,
+    /// What the kernel counted of each connection.
+    pub connections: Vec<Counts>,
+    /// The buffers of each connection.
+    pub buffers: Buffers,
+}
+
+/// What socket buffers have room for, in bytes of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffers {
+    /// Twice the product of rate and round-trip time; 0 where no rate was given.
+    pub wanted: u64,
+    /// The sender's.
+    pub send: u64,
+    /// The receiver's.
+    pub receive: u64,
+}
+
+/// What all streams share.
+struct Session<'a> {
+    settings: &'a Settings,
+    id: SessionId,
+    tls: Option<Arc<ClientConfig>>,
+    tree: &'a Tree,
+    work: Work<'a>,
+    choice: Choice<Path>,
+    meter: &'a Meter,
+    stop: &'a AtomicBool,
+    /// What made the first stream fail: then the others end.
+    failure: Mutex<Option<Error>>,
+    /// What is shut down then.
+    sockets: Mutex<Vec<TcpStream>>,
+    bytes: AtomicU64,
+    again: AtomicU64,
+    processor: AtomicU64,
+    changed: Mutex<Vec<Name>>,
+}
+
+/// Sends all of `tree`.
+///
+/// # Errors
+/// If the receiver cannot be reached, is not the one that is trusted, or is lost; what it has verified is kept there.
+#[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+pub fn send(
+    settings: &Settings,
+    tree: &Tree,
+    meter: &Meter,
+    stop: &AtomicBool,
+) -> Result<Sent, Error> {
+    let mut id = SessionId::default();
+    random(&mut id)?;
+    let tls = match settings.trust.keys() {
+        Some((own, receiver)) => Some(tls::client(&own, &[receiver])?),
+        None => None,
+    };
+    meter.set_total(tree.bytes(), tree.files() as u64);
+    let choice = match settings.path {
+        Some(path) => Choice::among(path, &[]),
+        None => Choice::among(Path::Copy, &Path::ALL[1..]),
+    };
+    let mut session = Session {
+        settings,
+        id,
+        tls,
+        tree,
+        work: Work::new(&tree.entries, settings.chunk),
+        choice,
+        meter,
+        stop,
+        failure: Mutex::default(),
+        sockets: Mutex::default(),
+        bytes: AtomicU64::new(0),
+        again: AtomicU64::new(0),
+        processor: AtomicU64::new(0),
+        changed: Mutex::default(),
+    };
+    let mut first = Stream::new(session.connect()?);
+    let answer = session.begin(&mut first)?;
+    let began = Instant::now();
+    let streams = session.run(first)?;
+    session.end(streams, answer, began.elapsed())
+}
+
+/// What the receiver said of what it has.
+struct Answer {
+    already: u64,
+    refused: Vec<(Name, String)>,
+    buffers: Buffers,
+}
+
+impl<'a> Session<'a> {
+    /// A connection, its peer known.
+    fn connect(&self) -> Result<Channel, Error> {
+        let address = &self.settings.address;
+        let failed = |source| Error::Connect { address: address.clone(), source };
+        let addresses: Vec<_> = address.to_socket_addrs().map_err(failed)?.collect();
+        let socket = TcpStream::connect(&addresses[..]).map_err(failed)?;
+        socket.set_nodelay(true).map_err(Error::Lost)?;
+        lock(&self.sockets).push(socket.try_clone().map_err(Error::Lost)?);
+        if self.settings.streams > 1 {
+            socket::bound_unsent(&socket);
+        }
+        if let Some(name) = &self.settings.congestion {
+            socket::set_congestion(&socket, name)?;
+        }
+        if let Some(rate) = self.settings.rate {
+            socket::set_pacing(&socket, (rate / u64::from(self.settings.streams)).max(1))?;
+        }
+        let mut channel = match &self.tls {
+            Some(config) => self.leave_to_kernel(Channel::connect(socket, config)?)?,
+            None => Channel::plain(socket),
+        };
+        channel.set_timeout(self.settings.timeout)?;
+        Ok(channel)
+    }
+
+    /// Has the kernel encrypt, if that is wanted, or not asked for and possible.
+    fn leave_to_kernel(&self, mut channel: Channel) -> Result<Channel, Error> {
+        if self.settings.encryption == Some(Tls::Program) {
+            return Ok(channel);
+        }
+        match channel.leave_to_kernel()? {
+            Err(source) if self.settings.encryption == Some(Tls::Kernel) => Err(Error::Setting {
+                what: "TLS by the kernel".into(),
+                source,
+                help: "load its module (`modprobe tls`), or leave it to the program".into(),
+            }),
+            _ => Ok(channel),
+        }
+    }
+
+    /// Says what comes, and learns what is there.
+    fn begin(&mut self, stream: &mut Stream) -> Result<Answer, Error> {
+        let buffer = self.buffer(&stream.channel);
+        let send_buffer = socket::provide(stream.channel.socket(), Buffer::Send, buffer);
+        stream.write(&Message::Hello {
+            version: VERSION,
+            session: self.id,
+            streams: self.settings.streams,
+            chunk: self.settings.chunk,
+            verified: self.settings.verified,
+            buffer,
+        })?;
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for entry in &self.tree.entries {
+            bytes += entry_length(entry);
+            if bytes > BODY_MAX / 2 {
+                stream.write(&Message::Entries(std::mem::take(&mut batch)))?;
+                bytes = entry_length(entry);
+            }
+            batch.push(entry.clone());
+        }
+        stream.write(&Message::Entries(batch))?;
+        stream.write(&Message::EntriesEnd)?;
+        stream.flush()?;
+        let mut answer = Answer { already: 0, refused: Vec::new(), buffers: Buffers::default() };
+        loop {
+            match wire::read(&mut stream.channel)? {
+                Message::Have { entry, range } => self.work.have(entry, range),
+                Message::Complete { entry } => {
+                    self.work.skip(entry);
+                    answer.already += 1;
+                }
+                Message::Refused { entry, why } => {
+                    self.work.skip(entry);
+                    let refused = self.tree.entries.get(entry as usize);
+                    let refused = refused
+                        .ok_or(Error::Protocol("a file of a number that it was not told"))?;
+                    answer.refused.push((refused.name.clone(), why));
+                }
+                Message::HaveEnd { buffer: receive } => {
+                    answer.buffers = Buffers { wanted: buffer, send: send_buffer, receive };
+                    return Ok(answer);
+                }
+                Message::Failed { why } => return Err(Error::Peer(why)),
+                _ => return Err(Error::Protocol("another answer than what it has")),
+            }
+        }
+    }
+
+    /// What each stream's socket buffers should have room for: twice the product of its rate and the round-trip time (paper
+    /// 3, section 4.2); 0, which leaves it to the system, where no rate was given.
+    fn buffer(&self, channel: &Channel) -> u64 {
+        let Some(rate) = self.settings.rate else { return 0 };
+        let rtt = socket::counts(channel.socket()).rtt;
+        let product = u128::from(rate) * rtt.as_nanos() / 1_000_000_000;
+        u64::try_from(2 * product).unwrap_or(u64::MAX) / u64::from(self.settings.streams)
+    }
+
+    /// All streams, until nothing is left to send; returns them, the first one first.
+    fn run(&self, first: Stream) -> Result<Vec<Stream>, Error> {
+        let streams = thread::scope(|scope| {
+            let (alive, over) = mpsc::channel::<()>();
+            scope.spawn(move || self.watch(&over));
+            let others: Vec<_> = (1..self.settings.streams)
+                .map(|_| scope.spawn(|| self.drive(self.join())))
+                .collect();
+            let first = self.drive(Ok(first));
+            let others = others.into_iter().map(|thread| match thread.join() {
+                Ok(stream) => stream,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            let streams = std::iter::once(first).chain(others).collect::<Option<Vec<_>>>();
+            drop(alive);
+            streams
+        });
+        let failure = lock(&self.failure).take();
+        match (failure, streams) {
+            (None, Some(streams)) => Ok(streams),
+            (failure, _) => Err(failure.unwrap_or(Error::Interrupted)),
+        }
+    }
+
+    /// Ends it when it is to stop, wherever its streams wait.
+    fn watch(&self, over: &mpsc::Receiver<()>) {
+        while over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            if self.stop.load(Ordering::Relaxed) {
+                self.fail(Error::Interrupted);
+            }
+        }
+    }
+
+    /// Has all streams end; the first error is the one that is told.
+    fn fail(&self, error: Error) {
+        lock(&self.failure).get_or_insert(error);
+        for socket in lock(&self.sockets).iter() {
+            // It may be closed already.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn join(&self) -> Result<Stream, Error> {
+        let mut stream = Stream::new(self.connect()?);
+        socket::provide(stream.channel.socket(), Buffer::Send, self.buffer(&stream.channel));
+        stream.write(&Message::Join { session: self.id })?;
+        Ok(stream)
+    }
+
+    /// Sends by one stream until nothing is left; nothing if it failed.
+    fn drive(&self, stream: Result<Stream, Error>) -> Option<Stream> {
+        let began = thread_time();
+        let done = stream.and_then(|mut stream| match self.send_all(&mut stream) {
+            Ok(()) => Ok(stream),
+            Err(error) => Err(stream.reason(error)),
+        });
+        self.processor.fetch_add(thread_time().saturating_sub(began), Ordering::Relaxed);
+        done.map_err(|error| self.fail(error)).ok()
+    }
+
+    fn send_all(&self, stream: &mut Stream) -> Result<(), Error> {
+        loop {
+            while let Some(job) = self.work.take() {
+                match job {
+                    Job::Small(range) => {
+                        for number in range.filter(|number| self.work.is_wanted(*number)) {
+                            self.send_small(stream, number)?;
+                        }
+                    }
+                    Job::Chunk { entry, index } => {
+                        self.send_chunk(stream, entry, index)?;
+                        if self.work.sent(entry) {
+                            self.close(stream, entry)?;
+                        }
+                    }
+                    Job::Again { entry, index } => self.send_chunk(stream, entry, index)?,
+                    Job::Close(entry) => self.close(stream, entry)?,
+                }
+                while stream.channel.is_readable()? {
+                    self.take_reply(stream)?;
+                }
+            }
+            stream.write(&Message::Finish)?;
+            stream.flush()?;
+            let before = self.again.load(Ordering::Relaxed);
+            while !self.take_reply(stream)? {}
+            if self.again.load(Ordering::Relaxed) == before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes one reply; true if the receiver has verified all that was sent.
+    fn take_reply(&self, stream: &mut Stream) -> Result<bool, Error> {
+        match wire::read(&mut stream.channel)? {
+            Message::Again { entry, chunk } => {
+                self.again.fetch_add(1, Ordering::Relaxed);
+                self.work.again(entry, chunk);
+                Ok(false)
+            }
+            Message::Finished => Ok(true),
+            Message::Failed { why } => Err(Error::Peer(why)),
+            _ => Err(Error::Protocol("a reply out of turn")),
+        }
+    }
+
+    fn entry(&self, number: u32) -> Result<&'a Entry, Error> {
+        let entry = self.tree.entries.get(number as usize);
+        entry.ok_or(Error::Protocol("a file of a number that it was not told"))
+    }
+
+    /// Whether the file is still the one that was announced.
+    fn is_unchanged(&self, file: &File, entry: &Entry) -> bool {
+        file.metadata().is_ok_and(|now| {
+            now.len() == entry.size()
+                && now.mtime() == entry.seconds
+                && now.mtime_nsec() == i64::from(entry.nanos)
+        })
+    }
+
+    /// A file of at most one chunk, with its end.
+    fn send_small(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
+        let entry = self.entry(number)?;
+        let file = self.open(number)?;
+        let length = usize::try_from(entry.size()).unwrap_or(usize::MAX);
+        let read = stream.mover.read(&file, 0, length).map_err(self.unread(number))?;
+        let Some(bytes) = read.filter(|_| self.is_unchanged(&file, entry)) else {
+            return self.tell_changed(stream, number);
+        };
+        if !bytes.is_empty() {
+            let hash =
+                if self.settings.verified { *blake3::hash(bytes).as_bytes() } else { [0; 32] };
+            let length = u32::try_from(length).unwrap_or(u32::MAX);
+            Message::Data { entry: number, chunk: 0, length, hash }.encode(&mut stream.out);
+            stream.out.extend_from_slice(bytes);
+            self.count(length.into());
+        }
+        stream.write(&Message::Close { entry: number, unchanged: true })
+    }
+
+    /// A chunk of a file, unless that has changed: then the receiver is told so.
+    fn send_chunk(&self, stream: &mut Stream, number: u32, index: u64) -> Result<(), Error> {
+        let entry = self.entry(number)?;
+        let chunk = self.settings.chunk;
+        let length = chunk_length(entry.size(), chunk, index);
+        let length = length.ok_or(Error::Protocol("a chunk that the file does not have"))?;
+        let at = index * u64::from(chunk);
+        if self.has_changed(number)? {
+            return Ok(());
+        }
+        let file = stream.file(number, || self.open(number))?;
+        if !self.is_unchanged(&file, entry) {
+            return self.tell_changed(stream, number);
+        }
+        let sparse = matches!(entry.kind, Kind::File { sparse: true, .. });
+        if sparse && is_hole(&file, at, length) {
+            let range = Range { start: index, end: index + 1 };
+            stream.write(&Message::Hole { entry: number, range })?;
+            self.meter.add(length.into());
+        } else if !self.send_data(stream, &file, (number, index), at, length)? {
+            return self.tell_changed(stream, number);
+        }
+        Ok(())
+    }
+
+    /// Whether a file was found to have changed.
+    fn has_changed(&self, number: u32) -> Result<bool, Error> {
+        Ok(lock(&self.changed).contains(&self.entry(number)?.name))
+    }
+
+    /// The bytes of a chunk, by the path whose turn it is; false if the file has them no more.
+    fn send_data(
+        &self,
+        stream: &mut Stream,
+        file: &File,
+        (entry, chunk): (u32, u64),
+        at: u64,
+        length: u32,
+    ) -> Result<bool, Error> {
+        let (path, is_trial) = self.path(stream)?;
+        let size = length as usize;
+        let began = if is_trial { thread_time() } else { 0 };
+        let message = |hash| Message::Data { entry, chunk, length, hash };
+        let verified = self.settings.verified;
+        let Stream { channel, mover, out, .. } = stream;
+        if path.reads() {
+            let filled = mover.fill(path, file, at, size, channel).map_err(self.unread(entry))?;
+            let Some(filled) = filled else { return Ok(false) };
+            let hash = if verified {
+                *blake3::hash(mover.bytes(path, filled)).as_bytes()
+            } else {
+                [0; 32]
+            };
+            message(hash).encode(out);
+            channel.write_all(out).map_err(lost)?;
+            mover.send(path, filled, channel).map_err(lost)?;
+            channel.flush().map_err(lost)?;
+        } else {
+            let mut hash = [0; 32];
+            if verified {
+                match mover.hash(file, at, size).map_err(self.unread(entry))? {
+                    Some(found) => hash = found,
+                    None => return Ok(false),
+                }
+            }
+            message(hash).encode(out);
+            channel.write_all(out).map_err(lost)?;
+            mover.pass(path, file, at, size, channel).map_err(lost)?;
+        }
+        out.clear();
+        if is_trial {
+            self.choice.tried(path, thread_time().saturating_sub(began), size);
+        }
+        self.count(length.into());
+        Ok(true)
+    }
+
+    /// The path for the next chunk, and whether it is a trial; one that cannot be had is left out.
+    fn path(&self, stream: &mut Stream) -> Result<(Path, bool), Error> {
+        loop {
+            let (path, is_trial) = self.choice.next();
+            let Stream { mover, channel, .. } = &mut *stream;
+            match mover.prepare(path, channel, self.settings.chunk as usize) {
+                Ok(()) => return Ok((path, is_trial)),
+                Err(_) if self.settings.path.is_none() => self.choice.leave_out(path),
+                Err(source) => {
+                    return Err(Error::Setting {
+                        what: format!("path {}", path.name()),
+                        source,
+                        help: "leave out `--path`, and one that can be had is taken".into(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn count(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.meter.add(bytes);
+    }
+
+    /// The end of a file, after a last look at whether it is the one that was announced.
+    fn close(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
+        let entry = self.entry(number)?;
+        let file = stream.file(number, || self.open(number))?;
+        if !self.is_unchanged(&file, entry) {
+            return self.tell_changed(stream, number);
+        }
+        stream.write(&Message::Close { entry: number, unchanged: true })
+    }
+
+    fn tell_changed(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
+        let name = self.entry(number)?.name.clone();
+        let mut changed = lock(&self.changed);
+        if !changed.contains(&name) {
+            changed.push(name);
+        }
+        stream.write(&Message::Close { entry: number, unchanged: false })
+    }
+
+    fn open(&self, number: u32) -> Result<File, Error> {
+        let path = self.tree.sources.get(number as usize);
+        let path = path.ok_or(Error::Protocol("a file of a number that it was not told"))?;
+        File::open(path).map_err(Error::io("read", path))
+    }
+
+    fn unread(&self, number: u32) -> impl FnOnce(std::io::Error) -> Error {
+        let path = self.tree.sources.get(number as usize).cloned().unwrap_or_else(PathBuf::new);
+        move |source| Error::Io { what: "read", path, source }
+    }
+
+    /// Has the receiver set the folders' times, and learns that all is in its place.
+    fn end(
+        self,
+        mut streams: Vec<Stream>,
+        answer: Answer,
+        elapsed: Duration,
+    ) -> Result<Sent, Error> {
+        let connections =
+            streams.iter().map(|stream| socket::counts(stream.channel.socket())).collect();
+        let (first, others) = streams.split_first_mut().ok_or(Error::Protocol("no stream"))?;
+        for stream in others {
+            stream.channel.finish()?;
+        }
+        wire::send(&mut first.channel, &Message::Commit)?;
+        let files = match wire::read(&mut first.channel)? {
+            Message::Committed { files } => files,
+            Message::Failed { why } => return Err(Error::Peer(why)),
+            _ => return Err(Error::Protocol("another answer than that all is there")),
+        };
+        let encryption = first.channel.tls();
+        let (path, costs) = self.choice.outcome();
+        Ok(Sent {
+            files,
+            already: answer.already,
+            bytes: self.bytes.load(Ordering::Relaxed),
+            again: self.again.load(Ordering::Relaxed),
+            refused: answer.refused,
+            changed: self.changed.into_inner().unwrap_or_else(PoisonError::into_inner),
+            path,
+            costs,
+            encryption,
+            elapsed,
+            processor: Duration::from_nanos(self.processor.load(Ordering::Relaxed)),
+            connections,
+            buffers: answer.buffers,
+        })
+    }
+}
+
+/// Whether there is no data between `at` and `length` bytes behind it.
+fn is_hole(file: &File, at: u64, length: u32) -> bool {
+    let Ok(start) = i64::try_from(at) else { return false };
+    match lseek64(file, start, Whence::SeekData) {
+        Ok(data) => data >= start + i64::from(length),
+        // No data up to the end of the file.
+        Err(errno) => errno == Errno::ENXIO,
+    }
+}

@@ -1,0 +1,72 @@
+//! One connection of a sender: what is written next, and the file that was read last.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+
+use super::TICK;
+use crate::channel::{Channel, lost};
+use crate::error::Error;
+use crate::message::Message;
+use crate::path::Mover;
+use crate::wire;
+
+/// Messages and small files are written together once they have so many bytes.
+const WRITE: usize = 256 << 10;
+
+/// One connection of a sender.
+pub(super) struct Stream {
+    pub(super) channel: Channel,
+    pub(super) mover: Mover,
+    /// What is written next.
+    pub(super) out: Vec<u8>,
+    /// The file that was opened last, with its number.
+    last: Option<(u32, Arc<File>)>,
+}
+
+impl Stream {
+    pub(super) fn new(channel: Channel) -> Self {
+        Self { channel, mover: Mover::default(), out: Vec::new(), last: None }
+    }
+
+    pub(super) fn write(&mut self, message: &Message) -> Result<(), Error> {
+        message.encode(&mut self.out);
+        if self.out.len() >= WRITE { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.channel.write_all(&self.out).and_then(|()| self.channel.flush()).map_err(lost)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Why it failed: what the receiver said before it closed the connection, if that is what failed.
+    pub(super) fn reason(&mut self, error: Error) -> Error {
+        if !matches!(error, Error::Lost(_)) || self.channel.set_timeout(TICK).is_err() {
+            return error;
+        }
+        loop {
+            match wire::read(&mut self.channel) {
+                Ok(Message::Failed { why }) => return Error::Peer(why),
+                Ok(_) => {}
+                Err(_) => return error,
+            }
+        }
+    }
+
+    /// The file of this number, opened unless it was the last one.
+    pub(super) fn file(
+        &mut self,
+        number: u32,
+        open: impl FnOnce() -> Result<File, Error>,
+    ) -> Result<Arc<File>, Error> {
+        if let Some((last, file)) = &self.last
+            && *last == number
+        {
+            return Ok(Arc::clone(file));
+        }
+        let file = Arc::new(open()?);
+        self.last = Some((number, Arc::clone(&file)));
+        Ok(file)
+    }
+}

@@ -1,0 +1,105 @@
+//! What is sent: the files and folders that were named, and all below them.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::message::{ENTRIES_MAX, Entry, Kind};
+use crate::name::Name;
+
+/// Files and folders to send. An entry's source has its place.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// What the receiver is told of them.
+    pub entries: Vec<Entry>,
+    /// Where they are.
+    pub sources: Vec<PathBuf>,
+    /// What is not sent, and what it is.
+    pub skipped: Vec<(PathBuf, &'static str)>,
+}
+
+impl Tree {
+    /// Finds all that `paths` name. Folders are sent whole, under their last part; links, devices and pipes below them
+    /// are skipped.
+    ///
+    /// # Errors
+    /// If one cannot be read, or two have one name.
+    pub fn of(paths: &[PathBuf]) -> Result<Self, Error> {
+        let mut tree = Self::default();
+        let mut names = HashSet::new();
+        for path in paths {
+            // A link that is named is followed: that is what it was named for.
+            let whole = fs::canonicalize(path).map_err(Error::io("read", path))?;
+            let last = path.file_name().or_else(|| whole.file_name()).unwrap_or_default();
+            let name = last.as_bytes().to_owned();
+            if !names.insert(name.clone()) {
+                let twice = Name::new(&name)
+                    .map_err(|source| Error::Name { path: path.clone(), source })?;
+                return Err(Error::Twice(twice));
+            }
+            let metadata = fs::metadata(&whole).map_err(Error::io("read", path))?;
+            tree.add(&whole, name, &metadata)?;
+        }
+        Ok(tree)
+    }
+
+    /// How many bytes its files have.
+    pub fn bytes(&self) -> u64 {
+        self.entries.iter().map(Entry::size).sum()
+    }
+
+    /// How many files it has.
+    pub fn files(&self) -> usize {
+        self.entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count()
+    }
+
+    fn add(&mut self, path: &Path, name: Vec<u8>, metadata: &Metadata) -> Result<(), Error> {
+        let kind = if metadata.is_file() {
+            let size = metadata.len();
+            Kind::File { size, sparse: metadata.blocks() * 512 < size }
+        } else if metadata.is_dir() {
+            Kind::Folder
+        } else {
+            self.skipped.push((path.to_owned(), what_else(metadata)));
+            return Ok(());
+        };
+        if self.entries.len() >= ENTRIES_MAX {
+            return Err(Error::Limit("more files and folders than 4 million: send them in parts"));
+        }
+        let checked = Name::new(&name);
+        let checked = checked.map_err(|source| Error::Name { path: path.to_owned(), source })?;
+        self.entries.push(Entry {
+            name: checked,
+            kind,
+            mode: u16::try_from(metadata.mode() & 0o777).unwrap_or(0o600),
+            seconds: metadata.mtime(),
+            nanos: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
+        });
+        self.sources.push(path.to_owned());
+        if kind != Kind::Folder {
+            return Ok(());
+        }
+        let read = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut below = read.map_err(Error::io("read", path))?;
+        below.sort_by_key(fs::DirEntry::file_name);
+        for entry in below {
+            let path = entry.path();
+            let metadata = entry.metadata().map_err(Error::io("read", &path))?;
+            let name = [&name, &b"/"[..], entry.file_name().as_bytes()].concat();
+            self.add(&path, name, &metadata)?;
+        }
+        Ok(())
+    }
+}
+
+fn what_else(metadata: &Metadata) -> &'static str {
+    match metadata.mode() & libc::S_IFMT {
+        libc::S_IFLNK => "a symbolic link",
+        libc::S_IFIFO => "a pipe",
+        libc::S_IFSOCK => "a socket",
+        _ => "a device",
+    }
+}

@@ -1,0 +1,221 @@
+//! What is still to be sent, for all streams: small files some at a time, large ones chunk by chunk.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops;
+use std::sync::Mutex;
+
+use crate::message::{Entry, Kind, Range};
+use crate::partial::chunks;
+use crate::ranges::Ranges;
+use crate::store::lock;
+
+/// Small files are given to a stream until they have so many bytes ...
+const BATCH_BYTES: u64 = 1 << 20;
+/// ... or are so many.
+const BATCH_FILES: usize = 256;
+
+/// What a stream does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Job {
+    /// The files of at most one chunk among these entries, whole.
+    Small(ops::Range<u32>),
+    /// A chunk of a file.
+    Chunk {
+        /// Which file.
+        entry: u32,
+        /// Which chunk.
+        index: u64,
+    },
+    /// A chunk that came wrong is to be sent again; its file's end was or will be told without it.
+    Again {
+        /// Which file.
+        entry: u32,
+        /// Which chunk.
+        index: u64,
+    },
+    /// A file of which the receiver has all chunks is to be closed.
+    Close(u32),
+}
+
+/// What is to be sent.
+#[derive(Debug)]
+pub(crate) struct Work<'a> {
+    entries: &'a [Entry],
+    chunk: u32,
+    /// Files that are not sent at all.
+    skipped: HashSet<u32>,
+    /// Chunks that the receiver has.
+    have: HashMap<u32, Ranges>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// The entry to go on with, and its chunk.
+    next: u32,
+    from: u64,
+    /// Chunks that are to be sent again.
+    again: VecDeque<(u32, u64)>,
+    /// How many chunks of the files under way were not sent yet.
+    left: HashMap<u32, u64>,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(entries: &'a [Entry], chunk: u32) -> Self {
+        let queue = Mutex::new(Queue::default());
+        Self { entries, chunk, skipped: HashSet::new(), have: HashMap::new(), queue }
+    }
+
+    /// A file is not sent: the receiver has it, or does not take it.
+    pub(crate) fn skip(&mut self, entry: u32) {
+        self.skipped.insert(entry);
+    }
+
+    /// The receiver has chunks of a file.
+    pub(crate) fn have(&mut self, entry: u32, range: Range) {
+        self.have.entry(entry).or_default().insert(range);
+    }
+
+    /// How many chunks an entry has.
+    fn chunks(&self, entry: u32) -> u64 {
+        self.entries.get(entry as usize).map_or(0, |entry| chunks(entry.size(), self.chunk))
+    }
+
+    /// Whether an entry is a file that is to be sent.
+    pub(crate) fn is_wanted(&self, entry: u32) -> bool {
+        let is_file = |entry: &Entry| matches!(entry.kind, Kind::File { .. });
+        self.entries.get(entry as usize).is_some_and(is_file) && !self.skipped.contains(&entry)
+    }
+
+    /// What to do next; nothing if all was given out.
+    pub(crate) fn take(&self) -> Option<Job> {
+        let mut queue = lock(&self.queue);
+        if let Some((entry, index)) = queue.again.pop_front() {
+            return Some(Job::Again { entry, index });
+        }
+        let count = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        while queue.next < count {
+            let entry = queue.next;
+            if !self.is_wanted(entry) {
+                queue.next += 1;
+                continue;
+            }
+            if self.chunks(entry) <= 1 {
+                let end = self.batch(entry, count);
+                queue.next = end;
+                return Some(Job::Small(entry..end));
+            }
+            if let Some(job) = self.next_chunk(&mut queue, entry) {
+                return Some(job);
+            }
+            (queue.next, queue.from) = (entry + 1, 0);
+        }
+        None
+    }
+
+    /// Where a batch of small files that begins here ends.
+    fn batch(&self, start: u32, count: u32) -> u32 {
+        let (mut bytes, mut end) = (0, start);
+        while end < count && self.chunks(end) <= 1 && ((end - start) as usize) < BATCH_FILES {
+            bytes += self.entries.get(end as usize).map_or(0, Entry::size);
+            if bytes > BATCH_BYTES && end > start {
+                break;
+            }
+            end += 1;
+        }
+        end
+    }
+
+    fn next_chunk(&self, queue: &mut Queue, entry: u32) -> Option<Job> {
+        let total = self.chunks(entry);
+        let none = Ranges::default();
+        let have = self.have.get(&entry).unwrap_or(&none);
+        let missing = have.first_missing(queue.from, total);
+        if queue.from == 0 {
+            let known = have.iter().map(|range| range.end.min(total) - range.start.min(total));
+            let left = total - known.sum::<u64>();
+            if left == 0 {
+                queue.from = total;
+                return Some(Job::Close(entry));
+            }
+            queue.left.insert(entry, left);
+        }
+        let index = missing?.start;
+        queue.from = index + 1;
+        Some(Job::Chunk { entry, index })
+    }
+
+    /// A chunk was sent; true if it was the last of its file.
+    pub(crate) fn sent(&self, entry: u32) -> bool {
+        let mut queue = lock(&self.queue);
+        let Some(left) = queue.left.get_mut(&entry) else { return false };
+        *left = left.saturating_sub(1);
+        let is_last = *left == 0;
+        if is_last {
+            queue.left.remove(&entry);
+        }
+        is_last
+    }
+
+    /// A chunk came wrong.
+    pub(crate) fn again(&self, entry: u32, index: u64) {
+        lock(&self.queue).again.push_back((entry, index));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::name::Name;
+
+    fn entry(number: usize, size: u64) -> Entry {
+        let name = Name::new(format!("f{number}").as_bytes()).expect("a name");
+        Entry { name, kind: Kind::File { size, sparse: false }, mode: 0o644, seconds: 0, nanos: 0 }
+    }
+
+    proptest! {
+        #[test]
+        fn every_missing_chunk_is_given_out_once_and_every_file_closed_once(
+            sizes in proptest::collection::vec(0_u64..50_000, 0..20),
+            have in proptest::collection::vec((0_u32..20, 0_u64..12, 1_u64..5), 0..20),
+        ) {
+            let entries: Vec<Entry> = sizes.iter().enumerate().map(|(n, size)| entry(n, *size)).collect();
+            let mut work = Work::new(&entries, 4096);
+            let mut expected = HashSet::new();
+            for (number, size) in (0_u32..).zip(&sizes) {
+                expected.extend((0..chunks(*size, 4096)).map(|index| (number, index)));
+            }
+            for (number, start, length) in have {
+                let total = sizes.get(number as usize).map_or(0, |size| chunks(*size, 4096));
+                // The receiver keeps no parts of small files.
+                if total > 1 && start < total {
+                    let range = Range { start, end: (start + length).min(total) };
+                    work.have(number, range);
+                    (range.start..range.end).for_each(|index| { expected.remove(&(number, index)); });
+                }
+            }
+            let mut closed = Vec::new();
+            while let Some(job) = work.take() {
+                match job {
+                    Job::Small(range) => for number in range {
+                        expected.remove(&(number, 0));
+                        closed.push(number);
+                    },
+                    Job::Chunk { entry, index } => {
+                        prop_assert!(expected.remove(&(entry, index)), "{} {}", entry, index);
+                        if work.sent(entry) {
+                            closed.push(entry);
+                        }
+                    }
+                    Job::Close(entry) => closed.push(entry),
+                    Job::Again { .. } => prop_assert!(false, "none came wrong"),
+                }
+            }
+            prop_assert!(expected.is_empty(), "{:?}", expected);
+            closed.sort_unstable();
+            prop_assert_eq!(closed, (0..u32::try_from(sizes.len()).expect("few")).collect::<Vec<_>>());
+        }
+    }
+}
