@@ -5,8 +5,11 @@
 #   make linux  the guest kernel, Linux on the simulator's clock, into the user's cache: ten minutes of a processor, once
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
 #                for want of root or of a program
-#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections; and
-#                200 paths between guest kernels, each twice, where one is built
+#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections;
+#                200 paths between guest kernels, each twice, where one is built; 1000 transfers that are killed; and a sweep
+#                of 10 000 points on Dask while workers die
+#   make wheel   the Python package as a wheel in target/wheels: needs clang, libelf and zlib to build, none to run
+#   make python  the Python package's tests alone: a wheel, a clean environment, every Python here; part of make test
 #   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
 #   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
 #
@@ -14,7 +17,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install linux test soak docs bench
+.PHONY: demo install linux test wheel python soak docs bench
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -30,15 +33,26 @@ linux:
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \
-		iproute2 ethtool iputils-ping iperf3 curl tshark python3 python3-venv \
+		iproute2 ethtool iputils-ping iperf3 curl tshark python3 python3-venv binutils \
 		groff-base bsdutils chromium openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran
 	@.ci/editors
 	@CARGO='$(CARGO)' .ci/test
+	@.ci/python
+
+wheel:
+	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev binutils python3 python3-venv
+	python/build-wheel target/wheels
+
+python:
+	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev binutils python3 python3-venv
+	@.ci/python
 
 soak:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev iproute2
 	SUIMON_TESTS=all SUIMON_SEQUENCES=40 $(CARGO) test --locked --package transport --test sequence
 	SUIMON_DRAWN=200 $(CARGO) test --locked --package suimon --test linux drawn_paths
+	SUIMON_KILLS=1000 $(CARGO) test --locked --package suimon --test transfer kills
+	SUIMON_POINTS=10000 .ci/python -k nothing_is_lost
 
 # Built once, beside the rest of the build.
 MDBOOK = target/mdbook/bin/mdbook

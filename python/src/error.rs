@@ -1,0 +1,53 @@
+//! The library's errors as Python's exceptions, which `suimon.errors` defines.
+
+use experiment::{Error, ErrorKind};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+/// The exception for `error`: a scenario's has each problem's place, the others what would be right.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    raised(py, error).unwrap_or_else(|broken| broken)
+}
+
+fn raised(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    if let Error::Scenario(errors) = error {
+        let problems = errors.diagnostics().iter().map(|problem| {
+            let place = (&problem.name, problem.line, problem.column);
+            (place.0, place.1, place.2, &problem.message, &problem.help)
+        });
+        let problems: Vec<_> = problems.collect();
+        let class = class(py, &SCENARIO, "ScenarioError")?;
+        return Ok(PyErr::from_value(class.call_method1("of", (problems,))?));
+    }
+    let text = error.to_string();
+    let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+    let class = match error.kind() {
+        ErrorKind::Usage => class(py, &USAGE, "UsageError")?,
+        ErrorKind::Lacking => class(py, &LACKING, "MachineError")?,
+    };
+    Ok(PyErr::from_value(class.call1((message, help))?))
+}
+
+/// What Python was asked and does not fit.
+pub(crate) fn usage(py: Python<'_>, message: &str, help: &str) -> PyErr {
+    exception(py, &Error::usage(message, help))
+}
+
+/// A thread of ours that panicked: a fault of the library.
+pub(crate) fn panicked() -> PyErr {
+    PyRuntimeError::new_err("suimon's library failed: this is a fault of it, please report it")
+}
+
+static SCENARIO: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static USAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static LACKING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+fn class<'py>(
+    py: Python<'py>,
+    cell: &PyOnceLock<Py<PyType>>,
+    name: &str,
+) -> PyResult<Bound<'py, PyType>> {
+    Ok(cell.import(py, "suimon.errors", name)?.clone())
+}

@@ -1,0 +1,66 @@
+//! What a run left in its folder.
+
+use std::path::PathBuf;
+
+use experiment::{Driver, Experiment};
+use pyo3::prelude::*;
+use record::folder::SCENARIO;
+use record::{StoredRun, Verdict};
+
+use crate::error::exception;
+
+/// A run's folder, read back.
+#[pyclass(frozen, get_all, module = "suimon._suimon")]
+pub(crate) struct Stored {
+    /// Whether it came to its end.
+    complete: bool,
+    /// The driver: `simulate`, `kernel`, `lab`.
+    driver: String,
+    /// The version that made it.
+    version: String,
+    /// The build of that version.
+    build: String,
+    /// The words that make it again.
+    command: Vec<String>,
+    /// The scenario with every default written out.
+    scenario: String,
+    /// The summary as JSON.
+    summary: String,
+    /// Path, least, most, value and verdict of each expectation; none of a run that did not come to its end.
+    expectations: Vec<Expectation>,
+}
+
+/// Path, least, most, value, and whether it came true.
+pub(crate) type Expectation = (String, Option<f64>, Option<f64>, f64, bool);
+
+#[pymethods]
+impl Stored {
+    /// Reads the folder.
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+        py.detach(|| read(folder)).map_err(|error| exception(py, &error))
+    }
+}
+
+fn read(folder: PathBuf) -> Result<Stored, experiment::Error> {
+    let stored = StoredRun::read(&folder)?;
+    let mut plan = Experiment::new(folder.join(SCENARIO)).plan()?;
+    Driver::default().set_kernels(&mut plan);
+    let judged = if stored.complete { &plan.expectations[..] } else { &[] };
+    let verdicts = record::judge_quantities(judged, &stored.quantities())?;
+    Ok(Stored {
+        complete: stored.complete,
+        summary: stored.summary.to_string(),
+        expectations: expectations(verdicts),
+        driver: stored.driver,
+        version: stored.version,
+        build: stored.build,
+        command: stored.command,
+        scenario: stored.scenario,
+    })
+}
+
+/// Verdicts as Python has them.
+pub(crate) fn expectations(verdicts: Vec<Verdict>) -> Vec<Expectation> {
+    verdicts.into_iter().map(|v| (v.path, v.low, v.high, v.value, v.ok)).collect()
+}

@@ -1,0 +1,102 @@
+//! A table as a stream of Arrow's record batches, through Arrow's PyCapsule interface.
+//!
+//! The file is read batch by batch as whoever takes the stream asks, and what is read is handed over: the taker's table
+//! is the only one in memory.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatchReader;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::Result as ParquetResult;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// Rows of a batch: as much as a processor's cache holds.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// A Parquet file of a run or a sweep.
+#[pyclass(frozen, module = "suimon._suimon")]
+pub(crate) struct Table {
+    path: PathBuf,
+    schema: SchemaRef,
+    rows: i64,
+}
+
+#[pymethods]
+impl Table {
+    /// Opens the file and reads what it says of itself.
+    #[new]
+    fn new(path: PathBuf) -> PyResult<Self> {
+        let (_, metadata) = open(&path).map_err(|error| unread(&path, &error))?;
+        let rows = metadata.metadata().file_metadata().num_rows();
+        Ok(Self { schema: Arc::clone(metadata.schema()), rows, path })
+    }
+
+    /// The file.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Its columns, in order, with their Arrow types.
+    #[getter]
+    fn columns(&self) -> Vec<(String, String)> {
+        let fields = self.schema.fields().iter();
+        fields.map(|field| (field.name().clone(), field.data_type().to_string())).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.rows).unwrap_or(0)
+    }
+
+    /// Arrow's schema.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
+        let schema = schema.map_err(|error| unread(&self.path, &error))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// Arrow's stream of record batches. A schema that is asked for is a wish, and not granted.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let reader = open(&self.path).and_then(|(file, metadata)| {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+            builder.with_batch_size(BATCH_ROWS).build()
+        });
+        let reader = reader.map_err(|error| unread(&self.path, &error))?;
+        let stream: Box<dyn RecordBatchReader + Send> = Box::new(reader);
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(stream), c"arrow_array_stream")
+    }
+}
+
+/// The file and how it is to be read: texts as views, as polars and DuckDB have them.
+fn open(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
+    let file = File::open(path)?;
+    let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let fields = found.schema().fields().iter().map(|field| match field.data_type() {
+        DataType::Utf8 => field.as_ref().clone().with_data_type(DataType::Utf8View),
+        _ => field.as_ref().clone(),
+    });
+    let schema =
+        Schema::new_with_metadata(fields.collect::<Vec<_>>(), found.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
+    Ok((file, metadata))
+}
+
+fn unread(path: &Path, error: &dyn std::fmt::Display) -> PyErr {
+    PyOSError::new_err(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,134 @@
+"""The program suimon, which the wheel brings along: for what takes a process of its own. The lab enters namespaces, and
+guest kernels run programs, which no module of an interpreter can do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suimon._progress import Progress
+from suimon.errors import MachineError, ScenarioError, UsageError
+
+if TYPE_CHECKING:
+    from suimon.scenario import Scenario
+
+# What the program ends with: see `suimon --help`.
+USAGE, LACKING, INTERRUPTED = 2, 3, 130
+
+
+def path() -> str:
+    """Where the program is: ``SUIMON_PROGRAM``, beside this package, or on ``PATH``."""
+    named = os.environ.get("SUIMON_PROGRAM")
+    if named:
+        return named
+    try:
+        files = metadata.files("suimon") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == "suimon" and file.parent.name == "bin":
+            return str(Path(str(file.locate())).resolve())
+    places = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    found = shutil.which("suimon", path=os.pathsep.join(places))
+    if found is None:
+        raise MachineError("the program suimon is missing", "install the wheel again, or set SUIMON_PROGRAM")
+    return found
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None,
+    on: str,
+    out: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> str:
+    """Runs a scenario once by the program; returns its folder."""
+    if out is None:
+        out = scenario.experiment(seed=seed).run_folder(on)
+    if scenario.file.is_file() and scenario.file.read_text(encoding="utf-8") == scenario.text:
+        return _run_file(scenario.file, scenario.changes, seed, on, out, progress)
+    # One that is no file becomes one for as long as it runs, with the files that it names.
+    *_, files = scenario.experiment().__reduce__()[1]
+    with tempfile.TemporaryDirectory(prefix="suimon-") as folder:
+        file = Path(folder, scenario.file.name)
+        file.write_text(scenario.text, encoding="utf-8")
+        for name, content in files.items():
+            file.with_name(name).parent.mkdir(parents=True, exist_ok=True)
+            file.with_name(name).write_bytes(content)
+        return _run_file(file, scenario.changes, seed, on, out, progress)
+
+
+def _run_file(
+    file: Path,
+    changes: Sequence[str],
+    seed: int | None,
+    on: str,
+    out: str | os.PathLike[str],
+    progress: Progress,
+) -> str:
+    words = ["run", str(file), "--on", on, "--out", os.fspath(out)]
+    for change in changes:
+        words += ["--set", change]
+    if seed is not None:
+        words += ["--seed", str(seed)]
+    result = call(words, progress)
+    if "failure" in result:
+        raise MachineError(str(result["failure"]))
+    return str(result["folder"])
+
+
+def call(words: list[str], progress: Progress = None) -> dict[str, Any]:
+    """What the program prints as JSON. Ctrl-C is passed on to it, and what it measured until then is kept.
+
+    Raises:
+        suimon.SuimonError: What it refuses.
+        KeyboardInterrupt: After Ctrl-C.
+    """
+    quiet = [] if progress in (None, True) and sys.stderr.isatty() else ["--quiet"]
+    process = subprocess.Popen(
+        [path(), *words, "--json", *quiet],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=None if not quiet else subprocess.PIPE,
+        text=True,
+        # A terminal's Ctrl-C reaches it through us alone: two would end it at once.
+        start_new_session=True,
+    )
+    try:
+        printed, told = process.communicate()
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
+    try:
+        result = json.loads(printed)
+    except ValueError:
+        result = None
+    if isinstance(result, dict) and result.get("ok") is False and "errors" in result:
+        raise refusal(result["errors"], process.returncode)
+    if not isinstance(result, dict):
+        message, _, help = (told or printed).strip().removeprefix("error: ").partition("\n  help: ")
+        error = UsageError if process.returncode == USAGE else MachineError
+        raise error(message or f"suimon ended with {process.returncode}", help)
+    if process.returncode == INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
+
+
+def refusal(errors: list[dict[str, Any]], code: int) -> ScenarioError | UsageError | MachineError:
+    """The exception for what the program refuses."""
+    if all("line" in error for error in errors):
+        return ScenarioError.of((e["file"], e["line"], e["column"], e["message"], e["help"]) for e in errors)
+    message, help = errors[0]["message"], errors[0].get("help", "")
+    return MachineError(message, help) if code == LACKING else UsageError(message, help)

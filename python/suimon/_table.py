@@ -1,0 +1,79 @@
+"""What the generated classes of `suimon.model` and `suimon.summary` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Plain: TypeAlias = Mapping[str, object]
+"""A table as plain data, such as a parsed TOML file has. Only the run checks its keys, not the type checker."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Table:
+    """A table of a scenario. A field that is None is unset: it gets Suimon's default."""
+
+    _tag: ClassVar[str | None] = None
+    """The key that the table stands under where several kinds are possible: `psp` of `{ psp = { rate = … } }`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the table as a TOML file has it: plain data under the language's own names.
+
+        Raises:
+            TypeError: A value is none of TOML's. The message has its path.
+        """
+        return _table(self, "")
+
+
+def _table(table: Table, path: str) -> dict[str, Any]:
+    values = {part.metadata.get("name", part.name): getattr(table, part.name) for part in fields(table)}
+    found = _mapping(values, path)
+    return found if table._tag is None else {table._tag: found}
+
+
+def _mapping(mapping: Mapping[Any, object], path: str) -> dict[str, Any]:
+    found = {}
+    for key, value in mapping.items():
+        if not isinstance(key, str):
+            raise TypeError(f"{path or 'a table'} has the key {key!r}: give a str")
+        if value is not None:
+            found[str(key)] = plain(value, f"{path}.{key}".lstrip("."))
+    return found
+
+
+def plain(value: object, path: str = "") -> Any:
+    """A value as TOML has it, which stands at ``path``. None is left out of tables.
+
+    Raises:
+        TypeError: It is, or has within it, a value that is none of TOML's. The message has its path.
+        ValueError: A number has more than 64 bits.
+    """
+    match value:
+        case Table():
+            return _table(value, path)
+        case bool():
+            return value
+        case str():
+            return str(value)
+        case Integral():
+            if not -(2**63) <= int(value) < 2**63:
+                raise ValueError(f"{path} has {int(value).bit_length()} bits: give a whole number of 64")
+            return int(value)
+        case Real():
+            return float(value)
+        case Mapping():
+            return _mapping(value, path)
+        case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
+            return [plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        case _:
+            kinds = "a table, a list, a str, an int, a float or a bool"
+            raise TypeError(f"{path} is a {type(value).__name__}: give {kinds}")
+
+
+def optional(read: Callable[[Mapping[str, Any]], T], data: Mapping[str, Any] | None) -> T | None:
+    """Reads an object that may be missing."""
+    return None if data is None else read(data)

@@ -1,0 +1,384 @@
+"""Sweeps on many machines, by Dask.
+
+``suimon.sweep(..., client=Client("tcp://scheduler:8786"))`` runs the points of a grid on Dask's workers, in batches
+that take seconds. The scenario is sent once, with all files that it names. A worker that dies loses its batch only,
+which another runs; workers may join and leave meanwhile. Scheduler and workers must have the client's build of Suimon:
+results are those of one machine, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import distributed
+from distributed import Client, KilledWorker, get_worker
+
+from suimon import _suimon
+from suimon._progress import Progress, shown
+from suimon.errors import MachineError, SuimonError, UsageError
+
+__all__ = ["BuildError", "run_points"]
+
+# A batch should take so long: Dask's own work for a task is a millisecond.
+BATCH_SECONDS = 2.0
+# At most so much is returned at a time.
+BATCH_BYTES = 64 << 20
+# Batches for each thread of a worker. An adaptive cluster grows where there is work for more than 5 seconds.
+BATCHES_PER_THREAD = 8
+# How often a batch is tried again that raises.
+RETRIES = 2
+# After so many points that cannot be run, the others are not tried.
+FAILURES_MAX = 20
+# Under the sweep's folder: runs whose files are not all there yet.
+PARTIAL = "sweep.partial"
+
+
+class BuildError(SuimonError, RuntimeError):
+    """A worker has another build of Suimon, or another text of the scenario.
+
+    Attributes:
+        worker: Its address.
+    """
+
+    def __init__(self, worker: str, what: str) -> None:
+        super().__init__(f"{worker} {what}", "install one wheel of Suimon on all machines")
+        self.worker = worker
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[BuildError], tuple[str, str]]:
+        return type(self), (self.worker, self.what)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where results go: into a folder that all machines have, to a URL of fsspec's, or back to the client."""
+
+    folder: str | None = None
+    url: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: str | None, folder: str, options: Mapping[str, Any] | None) -> Destination:
+        """That which ``store`` names.
+
+        Raises:
+            suimon.UsageError: One that is neither ``shared`` nor a URL.
+        """
+        if store is None:
+            return cls()
+        if store == "shared":
+            return cls(folder=os.path.abspath(folder))
+        if "://" not in store:
+            raise UsageError(f"invalid store `{store}`", 'give "shared", or a URL such as "s3://bucket/sweep"')
+        return cls(url=store.rstrip("/"), options=dict(options or {}))
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What came of a batch.
+
+    Attributes:
+        seconds: What it took.
+        size: How many bytes its runs are, where they are packed.
+        packed: They as an Arrow IPC stream (run, file, content), where the client is to have it.
+        stored: The URL of that stream, where it is in a store.
+    """
+
+    seconds: float
+    size: int = 0
+    packed: bytes | None = None
+    stored: str | None = None
+
+
+def run_points(
+    client: Client,
+    experiment: _suimon.Experiment,
+    sweep: _suimon.OpenSweep,
+    *,
+    store: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    progress: Progress = None,
+) -> _suimon.SweepEnded:
+    """Runs what is missing of a sweep on Dask, puts each run into the sweep's folder, and writes table and report.
+
+    Raises:
+        BuildError: No worker, or not the scheduler, has this build.
+        suimon.SuimonError: A point that cannot be run. The others are run, and are in the table.
+    """
+    destination = Destination.of(store, sweep.folder, storage_options)
+    if not sweep.missing:
+        return sweep.finish()
+    points = Points(client, experiment.loaded(), sweep.folder, destination)
+    points.check_builds()
+    sweep.begin()
+    try:
+        with shown(progress, f"{len(sweep.missing)} points") as report:
+            points.run(sweep.missing, report)
+    finally:
+        points.cancel()
+        # What nobody waits for any more, or a client left that was killed.
+        shutil.rmtree(Path(sweep.folder, PARTIAL), ignore_errors=True)
+        ended = sweep.finish()
+    for name, error in points.failures:
+        if isinstance(error, KilledWorker):
+            help = "they may lack memory; sweep into the same folder without a client to run it on this machine"
+            raise MachineError(f"{name} killed every worker that ran it", help) from error
+        raise error
+    return ended
+
+
+class Points:
+    """Points of a grid that are run in batches."""
+
+    def __init__(self, client: Client, experiment: _suimon.Experiment, folder: str, destination: Destination) -> None:
+        # Dask's own types say little, and some of it is wrong.
+        self.client: Any = client
+        self.experiment = experiment
+        self.folder = folder
+        self.destination = destination
+        self.names = [name for name, _ in experiment.points()]
+        self.digest = digest(experiment)
+        # What makes keys unique to this sweep.
+        self.token = uuid.uuid4().hex[:8]
+        self.attempts = 0
+        self.scenario = self._send_scenario()
+        self.pending: deque[int] = deque()
+        # Points of batches that failed: submitted one at a time, which tells which of them it was.
+        self.suspects: deque[int] = deque()
+        self.batches: dict[Any, list[int]] = {}
+        # Workers with another build get no batch.
+        self.refused: set[str] = set()
+        # Points that cannot be run, and why.
+        self.failures: list[tuple[str, BaseException]] = []
+        self.size = 1
+
+    def _send_scenario(self) -> Any:
+        """The scenario at the workers: as a task, so that it is sent once, waits for a cluster that has no worker yet,
+        and is there again after those that had it are gone.
+        """
+        self.attempts += 1
+        key = f"suimon-scenario-{self.token}.{self.attempts}"
+        return self.client.submit(_itself, self.experiment, key=key, pure=False)
+
+    def check_builds(self) -> None:
+        """Raises unless the scheduler and a worker have this build; workers that do not are left out.
+
+        Raises:
+            BuildError: If none has it.
+        """
+        try:
+            build = self.client.run_on_scheduler(_build)
+        except ImportError as error:
+            raise BuildError("the scheduler", "does not have Suimon installed") from error
+        if build != _suimon.BUILD:
+            raise BuildError("the scheduler", f"has build {build}, this is build {_suimon.BUILD}")
+        builds: dict[str, Any] = self.client.run(_build, on_error="return")
+        for worker, build in builds.items():
+            # A worker that is busy or gone says so when it gets a batch.
+            if isinstance(build, str | ImportError | AttributeError) and build != _suimon.BUILD:
+                self.refused.add(worker)
+        if builds and len(self.refused) == len(builds):
+            worker, build = min(builds.items())
+            has = f"has build {build}, this is build {_suimon.BUILD}"
+            raise BuildError(worker, has if isinstance(build, str) else "does not have Suimon installed")
+
+    def run(self, missing: Iterable[int], report: Callable[[float], object] | None) -> None:
+        """Runs these points, and returns when all that can be run are in the folder."""
+        self.pending = deque(missing)
+        wanted, done = len(self.pending), 0
+        as_completed: Any = distributed.as_completed
+        completed = as_completed()
+        self._submit_batches(completed)
+        while self.batches:
+            future = next(completed)
+            done += self._on_completed(future, self.batches.pop(future))
+            if report is not None:
+                report(done / wanted)
+            self._submit_batches(completed)
+
+    def _submit_batches(self, completed: Any) -> None:
+        """Submits as many batches as the workers that are there now have use for."""
+        while (self.pending or self.suspects) and len(self.failures) < FAILURES_MAX:
+            wanted = BATCHES_PER_THREAD * max(1, sum(self._workers().values()))
+            if len(self.batches) >= wanted:
+                return
+            if self.suspects:
+                indices = [self.suspects.popleft()]
+            else:
+                # Towards the end they become small, so that no worker is waited for.
+                size = max(1, min(self.size, len(self.pending) // wanted))
+                indices = [self.pending.popleft() for _ in range(size)]
+            future = self._submit(indices)
+            self.batches[future] = indices
+            completed.add(future)
+
+    def _submit(self, indices: list[int]) -> Any:
+        self.attempts += 1
+        names = [self.names[index] for index in indices]
+        # Dask's dashboard shows what stands before the first number as one kind of task.
+        return self.client.submit(
+            _run_batch,
+            self.scenario,
+            _suimon.BUILD,
+            self.digest,
+            indices,
+            names,
+            self.destination,
+            key=f"suimon-points-{indices[0] + 1}..{indices[-1] + 1}-{self.token}.{self.attempts}",
+            pure=False,
+            retries=RETRIES,
+            # A preference: those that it names may leave, and others join.
+            workers=list(self._workers()) if self.refused else None,
+            allow_other_workers=bool(self.refused),
+        )
+
+    def _workers(self) -> dict[str, int]:
+        """Threads of each worker that is there and has this build."""
+        workers: dict[str, int] = self.client.nthreads()
+        return {worker: threads for worker, threads in workers.items() if worker not in self.refused}
+
+    def _on_completed(self, future: Any, indices: list[int]) -> int:
+        """Takes what came of a batch; points to be run again go back. Returns how many are done."""
+        if future.status == "finished":
+            result: BatchResult = future.result()
+            self._save(result)
+            self._adapt_size(result, len(indices))
+            return len(indices)
+        if future.status in ("cancelled", "lost"):
+            # The scheduler has restarted.
+            self.pending.extendleft(reversed(indices))
+            self.scenario = self._send_scenario()
+            return 0
+        error: BaseException = future.exception()
+        if isinstance(error, BuildError):
+            self.pending.extendleft(reversed(indices))
+            self.refused.add(error.worker)
+            if not self._workers():
+                raise error
+        elif len(indices) > 1:
+            self.suspects.extend(indices)
+        else:
+            self.failures.append((self.names[indices[0]], error))
+        return 0
+
+    def _save(self, result: BatchResult) -> None:
+        packed = result.packed
+        if result.stored is not None:
+            file_system, path = _file_system(result.stored, self.destination.options)
+            packed = file_system.cat_file(path)
+            file_system.rm_file(path)
+        if packed is not None:
+            _suimon.unpack(packed, self.folder)
+
+    def _adapt_size(self, result: BatchResult, count: int) -> None:
+        """Makes the next batches take seconds."""
+        by_time = count * BATCH_SECONDS / max(result.seconds, 1e-6)
+        by_bytes = count * BATCH_BYTES / max(result.size, 1)
+        self.size = max(1, int(min(by_time, by_bytes, 4 * self.size)))
+
+    def cancel(self) -> None:
+        """Cancels what is not done, and forgets the scenario."""
+        if self.batches:
+            self.client.cancel(list(self.batches), force=True)
+        self.batches.clear()
+        del self.scenario
+
+
+def _file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """The store of a URL, and the path in it."""
+    import fsspec
+
+    core: Any = fsspec.core
+    file_system, path = core.url_to_fs(url, **options)
+    return file_system, path
+
+
+@lru_cache(maxsize=4)
+def digest(experiment: _suimon.Experiment) -> str:
+    """Tells scenarios apart, with their changes and the files that they name."""
+    file, text, changes, vary, seed, seeds, files = experiment.__reduce__()[1]
+    digest = hashlib.sha256()
+    for part in (str(file), text, *changes, "vary", *vary, str(seed), str(seeds)):
+        digest.update(str(part).encode() + b"\0")
+    for name, content in files.items():
+        digest.update(name.encode() + b"\0")
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _itself(experiment: _suimon.Experiment) -> _suimon.Experiment:
+    """The scenario."""
+    return experiment
+
+
+def _build() -> str:
+    """The build of whoever is asked."""
+    return _suimon.BUILD
+
+
+def _run_batch(
+    experiment: _suimon.Experiment,
+    build: str,
+    expected: str,
+    indices: list[int],
+    names: list[str],
+    destination: Destination,
+) -> BatchResult:
+    """Runs points at a worker."""
+    worker = get_worker()
+    if build != _suimon.BUILD:
+        raise BuildError(worker.address, f"has build {_suimon.BUILD}, the client has {build}")
+    if expected != digest(experiment):
+        raise BuildError(worker.address, "has another text of the scenario")
+    began = time.monotonic()
+    # Dask clears a worker's directory after it has died.
+    parent = destination.folder and Path(destination.folder, PARTIAL)
+    if parent:
+        parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="suimon-", dir=parent or worker.local_directory) as folder:
+        for run in experiment.run_points(folder, indices, _raise_if_cancelled(worker)):
+            if run.failure is not None:
+                raise MachineError(f"{Path(run.folder).name}: {run.failure}")
+        if destination.folder is not None:
+            _move(folder, names, destination.folder)
+            return BatchResult(time.monotonic() - began)
+        packed = _suimon.pack(folder, names)
+    seconds = time.monotonic() - began
+    if destination.url is None:
+        return BatchResult(seconds, len(packed), packed)
+    stored = f"{destination.url}/{worker.get_current_task()}.arrow"
+    file_system, path = _file_system(stored, destination.options)
+    file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    file_system.pipe_file(path, packed)
+    return BatchResult(seconds, len(packed), stored=stored)
+
+
+def _raise_if_cancelled(worker: Any) -> Callable[[float], object]:
+    """What ends a batch early that nobody waits for any more: it is called while points are run."""
+    key = worker.get_current_task()
+
+    def check(share: float) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise InterruptedError(f"{key} was cancelled")
+
+    return check
+
+
+def _move(source: str, names: Sequence[str], folder: str) -> None:
+    """Puts runs in the place of what was there of their names."""
+    for name in names:
+        place = Path(folder, name)
+        shutil.rmtree(place, ignore_errors=True)
+        Path(source, name).rename(place)

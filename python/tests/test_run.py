@@ -1,0 +1,305 @@
+"""Runs: what they measured, their tables, and how they end early."""
+
+from __future__ import annotations
+
+import html
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, NoReturn
+
+import pytest
+
+import suimon
+from suimon import model as m
+from suimon import units
+
+Command = Callable[..., "CompletedProcess[str]"]
+Lacks = Callable[[str], NoReturn]
+Pair = Callable[..., suimon.Scenario]
+
+
+@pytest.fixture(scope="module")
+def run(pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> suimon.Run:
+    """A run with every table that a network without switches and MPI has."""
+    scenario = pair(
+        probe=m.Probes(
+            flows=m.Sampling(every=units.ms(1)),
+            queues=m.Sampling(every=units.ms(1)),
+            bandwidth={"sent": m.Bandwidth(at="a:wire", bin=units.ms(5))},
+            sequence={"f": m.Sequence(flow="f", at="a:wire")},
+        ),
+        expect=m.Expect(flow={"f": m.ExpectFlow(goodput=m.RateBounds(min=units.mbit(10)), drops={"max": 1000})}),
+    )
+    queue = m.Drr(class_={"odd": m.DrrClass(match={"dscp": "ef"}), "rest": m.DrrClass(queue=m.Fifo(packets=20))})
+    return scenario.set("link.wire.queue", queue).run(out=tmp_path_factory.mktemp("run"))
+
+
+def file(run: suimon.Run, name: str) -> Any:
+    return json.loads((run.folder / name).read_text("utf-8"))
+
+
+def assert_equal(read: Any, data: Any, path: str = "") -> None:
+    """Compares typed values with JSON. What JSON lacks is None or empty."""
+    if is_dataclass(read):
+        parts = {part.metadata.get("name", part.name): getattr(read, part.name) for part in fields(read)}
+        assert parts.keys() >= data.keys(), path
+        for key, value in parts.items():
+            if key in data:
+                assert_equal(value, data[key], f"{path}.{key}")
+            else:
+                assert not value, f"{path}.{key}"
+    elif isinstance(read, Mapping):
+        assert read.keys() == data.keys(), path
+        for key, value in read.items():
+            assert_equal(value, data[key], f"{path}.{key}")
+    elif isinstance(read, Sequence) and not isinstance(read, str):
+        assert len(read) == len(data), path
+        for place, value in enumerate(read):
+            assert_equal(value, data[place], f"{path}[{place}]")
+    else:
+        assert read == data, path
+
+
+def test_a_summary_has_the_values_of_its_file(run: suimon.Run) -> None:
+    assert_equal(run.summary, file(run, "summary.json"))
+    flow = run.summary.flow["f"]
+    assert 0 < flow.goodput * 8 < 100e6 and flow.min_rtt_seconds is not None and flow.min_rtt_seconds > 0.002
+    assert run.summary.run.seconds == 0.05
+
+
+def test_a_run_says_what_it_is(run: suimon.Run) -> None:
+    manifest = file(run, "manifest.json")
+    assert (run.complete, run.status, run.driver) == (True, "met", "simulate")
+    assert (run.version, run.command) == (manifest["suimon"], manifest["command"])
+    assert run.version == suimon.VERSION == suimon.__version__ and manifest["build"] == suimon.BUILD
+    assert run.scenario == (run.folder / "scenario.lock.toml").read_text("utf-8")
+    goodput, drops = sorted(run.expectations, key=lambda expectation: expectation.path, reverse=True)
+    assert (goodput.path, goodput.min, goodput.max) == ("flow.f.goodput", 10e6 / 8, None)
+    assert (drops.path, drops.min, drops.max, drops.ok) == ("flow.f.drops", None, 1000, True)
+    assert goodput.value == run.summary.flow["f"].goodput and goodput.ok
+
+
+def test_a_run_opened_again_is_equal(run: suimon.Run) -> None:
+    again = suimon.Run(str(run.folder))
+    assert again.summary == run.summary and again.expectations == run.expectations
+    assert (again.status, again.driver, again.command, again.scenario) == (
+        (run.status, run.driver, run.command, run.scenario)
+    )
+    assert list(again.tables) == list(run.tables)
+    assert again.report().html == run.report().html
+
+
+def test_what_was_not_met_is_no_error(folder: Path, pair: Pair) -> None:
+    run = pair(expect={"flow": {"f": {"goodput": {"min": "1 Gbit/s"}}}}).run()
+    assert (run.status, run.complete, run.folder) == ("unmet", True, Path("runs/pair-1"))
+    assert [expectation.ok for expectation in run.expectations] == [False]
+
+
+def test_what_looks_wrong_is_a_warning_as_the_command_has_it(demo: Path, command: Command) -> None:
+    warnings = suimon.Scenario.load(demo).check()
+    assert warnings == json.loads(command("check", str(demo), "--json").stdout)["warnings"]
+    assert "BDP" in warnings[0]
+
+
+# Tables.
+
+
+def test_every_table_is_there(run: suimon.Run) -> None:
+    names = {path.stem for path in run.folder.glob("*.parquet")}
+    assert set(run.tables) == names == {"flows", "queues", "classes", "delays", "links", "sequences"}
+    for name, table in run.tables.items():
+        assert table.path == run.folder / f"{name}.parquet"
+        assert len(getattr(run, name)) == len(table) > 0
+    assert "flows" in run.tables and "pauses" not in run.tables and "nothing" not in run.tables
+
+
+def test_a_table_that_there_is_not_says_what_would_make_it(run: suimon.Run) -> None:
+    for name in ("pauses", "notifications", "ranks"):
+        with pytest.raises(suimon.UsageError, match=f"has no table {name}") as caught:
+            getattr(run, name)
+        assert "let the scenario have" in caught.value.help
+    with pytest.raises(KeyError, match="nothing"):
+        run.tables["nothing"]
+
+
+def test_tables_are_equal_however_they_are_read(run: suimon.Run) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for samples in run.tables.values():
+        rows = parquet.read_table(samples.path).to_pylist()
+        assert len(rows) == len(samples)
+        assert list(samples.columns) == list(rows[0])
+        assert arrow.table(samples).to_pylist() == rows
+        assert polars.DataFrame(samples).to_dicts() == rows
+        assert duckdb.sql("select * from samples").fetchall() == [tuple(row.values()) for row in rows]
+        frame = arrow.table(samples).to_pandas(integer_object_nulls=True)
+        assert isinstance(frame, pandas.DataFrame)
+        assert frame.to_dict("records") == rows
+        # A stream can be had again.
+        assert polars.DataFrame(samples).equals(polars.read_parquet(samples.path))
+    schema = arrow.schema(run.flows)
+    assert dict(zip(schema.names, map(str, schema.types), strict=True))["time_ns"] == "int64"
+
+
+def test_a_table_is_read_in_batches_that_are_asked_for(folder: Path, pair: Pair) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    long = pair(duration="300 ms", link={"wire": m.Link(between=["a", "b"], rate=units.gbit(1))})
+    run = long.set("probe", {"sequence": {"f": {"flow": "f", "at": "a:wire"}}, "flows": {"every": "2 us"}}).run()
+    reader = arrow.RecordBatchReader.from_stream(run.flows)
+    sizes = [batch.num_rows for batch in reader]
+    assert len(sizes) > 1 and max(sizes) <= 1 << 16 and sum(sizes) == len(run.flows)
+
+
+# Reports.
+
+
+def test_a_notebook_shows_the_report(run: suimon.Run, folder: Path) -> None:
+    report = run.report()
+    page = (run.folder / "report.html").read_text("utf-8")
+    assert report.html == page and report.path == run.folder / "report.html"
+    frame = report._repr_html_()
+    source = frame.split('srcdoc="')[1].split('"')[0]
+    assert html.unescape(source) == page
+    assert report.save("copy.html").read_text("utf-8") == page
+    assert "Mbit/s" in run._repr_html_() and "f" in run._repr_html_()
+
+
+# Progress, threads, and early ends.
+
+
+def long(pair: Pair) -> suimon.Scenario:
+    """Some seconds of a processor; whoever starts it ends it."""
+    return pair(duration="100 s", link={"wire": m.Link(between=["a", "b"], rate=units.gbit(1), delay=units.ms(1))})
+
+
+def test_progress_rises_to_one(folder: Path, pair: Pair) -> None:
+    shares: list[float] = []
+    long(pair).set("duration", "3 s").run(progress=shares.append)
+    assert len(shares) > 1 and shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] == 1
+    shares.clear()
+    suimon.sweep(pair(), seeds=range(5), progress=shares.append)
+    assert shares == sorted(shares) and shares[-1] == 1
+
+
+class Enough(Exception):
+    pass
+
+
+def test_an_exception_of_the_progress_ends_the_run(folder: Path, pair: Pair) -> None:
+    def enough(share: float) -> None:
+        raise Enough(share)
+
+    with pytest.raises(Enough):
+        long(pair).run(out="run", progress=enough)
+    run = suimon.Run("run")
+    assert (run.complete, run.status, run.expectations) == (False, "interrupted", ())
+    assert 0 < run.summary.run.seconds < 100 and len(run.flows) > 0
+    with pytest.raises(Enough):
+        suimon.sweep(long(pair), seeds=[1, 2], out="grid", progress=enough)
+    assert not suimon.Sweep("grid").complete
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import suimon
+
+sent = 0.0
+
+def interrupt():
+    global sent
+    sent = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+
+scenario = suimon.Scenario.load("long.toml")
+threading.Timer(0.5, interrupt).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    print(time.monotonic() - sent)
+"""
+
+
+@pytest.mark.parametrize("what", ["run", "sweep"])
+def test_ctrl_c_ends_it_at_once_and_keeps_what_was_measured(folder: Path, pair: Pair, what: str) -> None:
+    Path("long.toml").write_text(long(pair).text, encoding="utf-8")
+    call = 'scenario.run(out="out")' if what == "run" else 'suimon.sweep(scenario, seeds=[1, 2], out="out")'
+    took = []
+    # The machine may be busy: the best of three counts.
+    for _ in range(3):
+        words = [sys.executable, "-c", INTERRUPTED.format(call=call)]
+        ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        assert ended.returncode == 0, ended.stderr
+        took.append(float(ended.stdout))
+        if min(took) < 0.2:
+            break
+    assert min(took) < 0.2
+    run = suimon.Run("out") if what == "run" else suimon.Sweep("out").points[0].run()
+    assert (run.complete, run.status) == (False, "interrupted")
+    assert 0 < run.summary.run.seconds < 100 and run.summary.flow["f"].bytes > 0
+    assert len(run.flows) > 0 and "Incomplete: interrupted after" in run.report().html
+
+
+def test_four_threads_run_four_scenarios_at_once(folder: Path, pair: Pair) -> None:
+    everybody = threading.Barrier(4, timeout=60)
+    first: dict[int, float] = {}
+    failed: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        def tell(share: float) -> None:
+            if seed not in first:
+                first[seed] = share
+                # Passes when all four are within their runs.
+                everybody.wait()
+
+        try:
+            long(pair).set("duration", "20 s").set("link.wire.loss", "0.001 %").run(seed=seed, progress=tell)
+        except BaseException as error:
+            failed.append(error)
+            everybody.abort()
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert sorted(first) == [0, 1, 2, 3] and all(share < 1 for share in first.values())
+    alone = long(pair).set("duration", "20 s").set("link.wire.loss", "0.001 %").run(seed=3, out="alone")
+    assert alone.summary == suimon.Run("runs/pair-3").summary
+    assert (alone.folder / "report.html").read_bytes() == Path("runs/pair-3/report.html").read_bytes()
+
+
+# Other drivers, by the command.
+
+
+def test_a_run_in_the_lab(folder: Path, pair: Pair, command: Command, lacks: Lacks) -> None:
+    lab = json.loads(command("doctor", "--json").stdout)["topics"]["lab"]
+    for check in lab:
+        if check["state"] != "ok":
+            lacks(f"{check['what']}: {check['why']}")
+    run = pair().run(on="lab")
+    assert (run.driver, run.complete, run.folder) == ("lab", True, Path("runs/pair-1-lab"))
+    assert run.summary.flow["f"].bytes > 0 and len(run.flows) > 0
+    comparison = suimon.compare(pair().run(), run, all=True)
+    assert "flow.f.goodput" in str(comparison) and comparison.report().html.startswith("<!doctype html>")
+    assert comparison.data["quantities"]
+
+
+def test_a_run_by_a_kernel(folder: Path, pair: Pair, command: Command, lacks: Lacks) -> None:
+    if command("linux", "status").returncode != 0:
+        lacks("no guest kernel is built: suimon linux build")
+    run = pair().run(on="linux-6.12", out="kernel")
+    assert (run.driver, run.status, run.folder) == ("kernel", "met", Path("kernel"))
+    assert run.summary.flow["f"].bytes > 0
+    with pytest.raises(suimon.ScenarioError, match="has no key `dealy`"):
+        pair().set("link.wire.dealy", "1 ms").run(on="linux-6.12")
