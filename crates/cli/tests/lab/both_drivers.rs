@@ -314,7 +314,9 @@ response_mean = "3 %"
 
 /// The intervals of the flows have no common multiple near: where each is a multiple of the link's time for a datagram,
 /// a full queue drops by phase (Floyd and Jacobson 1992), and the shares are those of the first datagrams until a host
-/// is late once.
+/// is late once. Nor is an interval near to the link's 308 us: with 300 us (39.29 Mbit/s) it is microseconds that tell
+/// who finds the next free place, and a sender that wakes up 20 us late on average, as on a busy machine, leaves the other
+/// flow 5 % more. With these, 0.2 %.
 #[test]
 fn datagrams_beyond_the_rate() {
     let scenario = r#"
@@ -324,11 +326,11 @@ at.r.queue.fifo.bytes = "150 kB"
 [flow.thin]
 from = "a"
 to = "b"
-datagrams = { rate = "10.37 Mbit/s" }
+datagrams = { rate = "17.37 Mbit/s" }
 [flow.thick]
 from = "a"
 to = "b"
-datagrams = { rate = "39.29 Mbit/s" }
+datagrams = { rate = "32.29 Mbit/s" }
 [compare.flow]
 thin = { goodput = "3 %", delay_mean = "3 %" }
 thick = { goodput = "3 %", delay_mean = "3 %" }
