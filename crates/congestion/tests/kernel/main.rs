@@ -94,7 +94,7 @@ fn marks_are_told_echoed_and_replayed() {
     for algorithm in Algorithm::all().iter().filter(|algorithm| algorithm.needs_ecn()) {
         let pair = Pair::new();
         pair.limit_rate();
-        let _marks = pair.mark_some();
+        let entrance = pair.mark_some();
         let mut object = object::load(algorithm, Flavour::Logging);
         let registered = object.register();
         let transfer = Transfer::open_chosen(&pair, registered.name());
@@ -106,13 +106,18 @@ fn marks_are_told_echoed_and_replayed() {
         assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
         let tally = replay::compare(&algorithm.into(), &log);
         let (echoed, marks, at_once) = (tally.delivered_ce, tally.marks, tally.acks_at_once);
+        let marked = entrance.first_number();
         testbed::say(&format!(
-            "{}: {tally}; {marks} marks, {at_once} ACKs at once, {echoed} packets with an echo",
+            "{}: {tally}; {marked} packets marked, {marks} marks told, {at_once} ACKs at once, \
+             {echoed} packets with an echo",
             algorithm.name()
         ));
-        assert!(marks > 0 && at_once > 0, "{}: no mark was told", algorithm.name());
+        // Of marked packets that come one after the other while the program reads, TCP tells one mark: they are joined in
+        // the socket's backlog, 9 at most.
+        let told = marked / 9..=marked;
+        assert!(told.contains(&(marks as u32)) && at_once > 0, "{}", algorithm.name());
         // Each mark once, but for the packets that share an ACK with it where the path reorders none.
-        assert!((echoed as usize).abs_diff(marks) < marks / 10, "{}", algorithm.name());
+        assert!(echoed.abs_diff(marked) < marked / 10, "{}", algorithm.name());
     }
 }
 

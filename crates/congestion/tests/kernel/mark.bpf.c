@@ -22,7 +22,11 @@ struct xdp_md {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-static u32 seen;
+/* Not static, so that they stay together. */
+struct {
+	u32 marked; /* read by the test */
+	u32 seen;
+} counts;
 
 SEC("xdp") int mark_some(struct xdp_md *ctx)
 {
@@ -32,9 +36,10 @@ SEC("xdp") int mark_some(struct xdp_md *ctx)
 
 	if (frame + SMALL > end || (frame[TOS] & CE) != ECT0)
 		return XDP_PASS;
-	seen++;
-	if (seen % 64 >= 9)
+	counts.seen++;
+	if (counts.seen % 64 >= 9)
 		return XDP_PASS;
+	counts.marked++;
 	/* One more in the header is one less in the checksum (RFC 1624). */
 	checksum = frame[CHECKSUM] << 8 | frame[CHECKSUM + 1];
 	checksum = checksum ? checksum - 1 : 0xfffe;

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use libbpf_rs::{Link, ObjectBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ObjectBuilder};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::object;
@@ -61,6 +61,21 @@ pub(crate) struct Pair {
     receiver: Namespace,
 }
 
+/// An XDP program that sees what comes to the receiver, as long as this lives.
+pub(crate) struct Entrance {
+    numbers: MapHandle,
+    _link: Link,
+}
+
+impl Entrance {
+    /// The first of the numbers that the program keeps.
+    pub(crate) fn first_number(&self) -> u32 {
+        let numbers = self.numbers.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let numbers = numbers.expect("a map that is read").expect("the program's numbers");
+        u32::from_ne_bytes(*numbers.first_chunk().expect("at least one"))
+    }
+}
+
 /// The receiver's address.
 pub(crate) const RECEIVER: &str = "10.77.0.2";
 
@@ -99,26 +114,30 @@ impl Pair {
         self.sender.run(&format!("tc qdisc change dev a0 root {QUEUE}"));
     }
 
-    /// Drops packets on their way into the receiver while the link lives.
-    pub(crate) fn drop_some(&self) -> Link {
+    /// Drops packets on their way into the receiver while it lives.
+    pub(crate) fn drop_some(&self) -> Entrance {
         self.at_entrance("drop")
     }
 
-    /// Marks packets on their way into the receiver while the link lives.
-    pub(crate) fn mark_some(&self) -> Link {
+    /// Marks packets on their way into the receiver while it lives, and counts them.
+    pub(crate) fn mark_some(&self) -> Entrance {
         self.at_entrance("mark")
     }
 
     /// Has the XDP program of `NAME.bpf.c` see what comes to the receiver.
-    fn at_entrance(&self, name: &str) -> Link {
+    fn at_entrance(&self, name: &str) -> Entrance {
         let file = format!("tests/kernel/{name}.bpf.c");
         let program = object::build(Path::new(&file), name, &[]);
         self.receiver.within(|| {
             let open = ObjectBuilder::default().open_memory(&program).expect("the XDP object");
             let object = open.load().expect("the kernel takes the XDP program");
+            let numbers = object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+            let numbers =
+                numbers.and_then(|map| MapHandle::try_from(&map).ok()).expect("its numbers");
             let program = object.progs_mut().next().expect("one program");
             let index = nix::net::if_::if_nametoindex("b0").expect("b0");
-            program.attach_xdp(index as i32).expect("veth takes XDP")
+            let link = program.attach_xdp(index as i32).expect("veth takes XDP");
+            Entrance { numbers, _link: link }
         })
     }
 }
