@@ -138,8 +138,9 @@ impl Experiment {
         let measures = measures.unwrap_or(usual.measures);
         let options = SweepOptions { out, fresh, measures, ..SweepOptions::default() };
         let runs = self.runs(py)?.to_vec();
-        let opened = interruptible(py, 1, None, |_| {
-            Sweep::new(&self.of, runs, options)?.open().map(OpenSweep::new)
+        let opened = interruptible(py, 1, None, |steering| {
+            let sweep = Sweep::new(&self.of, runs, options, steering.interrupted)?;
+            sweep.open().map(OpenSweep::new)
         })?;
         opened.map_err(|error| exception(py, &error))
     }

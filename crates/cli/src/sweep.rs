@@ -1,5 +1,7 @@
 //! `suimon sweep`: every point of a scenario's grid, in one table, one report, and a folder each.
 
+use std::sync::atomic::AtomicBool;
+
 use clap::Args;
 use experiment::sweep::{MEASURE, OpenSweep, Sweep, SweepOptions, SweepOutcome};
 use experiment::{Experiment, Job, Outcome, Steering, format};
@@ -103,7 +105,8 @@ pub(crate) fn run_all(
     options: SweepOptions,
     elsewhere: bool,
 ) -> Result<Exit, Failure> {
-    let sweep = Sweep::new(experiment, runs, options)?;
+    let interrupted = interruption::watch()?;
+    let sweep = Sweep::new(experiment, runs, options, &interrupted)?;
     if !args.quiet {
         let plans = || sweep.jobs().iter().map(|job| &job.plan);
         check::warn(&check::warnings(plans()));
@@ -118,7 +121,7 @@ pub(crate) fn run_all(
     } else {
         tell_done(args, &sweep);
     }
-    let outcome = execute(args, sweep)?;
+    let outcome = execute(args, sweep, &interrupted)?;
     tell_runs(&outcome);
     if args.json {
         output::print_json(&outcome.document)?;
@@ -164,11 +167,14 @@ impl experiment::Progress for Watch {
     }
 }
 
-fn execute(args: &RunArgs, sweep: OpenSweep) -> Result<SweepOutcome, Failure> {
-    let interrupted = interruption::watch()?;
+fn execute(
+    args: &RunArgs,
+    sweep: OpenSweep,
+    interrupted: &AtomicBool,
+) -> Result<SweepOutcome, Failure> {
     let bar = Progress::new(sweep.len() - sweep.done(), args.quiet);
     let watch = Watch { bar, verbose: args.verbose };
-    let steering = Steering { interrupted: &interrupted, progress: &watch };
+    let steering = Steering { interrupted, progress: &watch };
     let outcome = sweep.execute(args.workers(), steering);
     watch.bar.finish();
     Ok(outcome?)

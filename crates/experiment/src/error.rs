@@ -53,6 +53,9 @@ pub enum Error {
         /// The run's folder.
         folder: PathBuf,
     },
+    /// Who asked for runs took that back before the first began.
+    #[error("interrupted: nothing was run")]
+    Interrupted,
     /// A paper's `published.toml`, which is part of the program, is wrong.
     #[error("papers/{paper}/published.toml: {message}")]
     Paper {

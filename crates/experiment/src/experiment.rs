@@ -115,7 +115,8 @@ impl Experiment {
         steering: Steering<'_>,
     ) -> Result<SweepOutcome, Error> {
         options.driver.acquire()?;
-        Sweep::new(self, self.runs()?, options)?.open()?.execute(workers, steering)
+        let sweep = Sweep::new(self, self.runs()?, options, steering.interrupted)?;
+        sweep.open()?.execute(workers, steering)
     }
 
     /// How one of its runs is executed: `folder` says where, given the plan.

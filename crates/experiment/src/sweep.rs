@@ -5,6 +5,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use record::LabReport;
 use record::folder::FolderLock;
@@ -59,23 +60,29 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Plans every one of `runs`, which are those of `experiment`.
+    /// Plans every one of `runs`, which are those of `experiment`; ten thousand take some seconds, unless `interrupted`
+    /// is set meanwhile.
     ///
     /// # Errors
-    /// A scenario that is wrong at some point, a plan that the driver refuses.
+    /// A scenario that is wrong at some point, a plan that the driver refuses, an interruption.
     pub fn new(
         experiment: &Experiment,
         runs: Vec<Run>,
         options: SweepOptions,
+        interrupted: &AtomicBool,
     ) -> Result<Self, Error> {
         let SweepOptions { driver, out, measures, fresh } = options;
         let folder = out.unwrap_or_else(|| folders::of_sweep(&experiment.name(), driver));
         let place = |index: usize, run: &Run| -> PathBuf {
             folder.join(folders::of_point(index, runs.len(), &run.label))
         };
-        let jobs = runs.iter().enumerate();
-        let jobs = jobs.map(|(index, run)| experiment.job(run, driver, |_| place(index, run)));
-        let jobs = jobs.collect::<Result<_, _>>()?;
+        let job = |(index, run)| {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            experiment.job(run, driver, |_| place(index, run))
+        };
+        let jobs = runs.iter().enumerate().map(job).collect::<Result<_, _>>()?;
         let command = [experiment.sweep_command(&measures), driver.words()].concat();
         Ok(Self { runs, jobs, folder, command, measures, fresh })
     }

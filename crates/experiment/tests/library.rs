@@ -110,7 +110,10 @@ fn a_sweep_goes_on_where_it_was() {
     assert_eq!(count.ended.load(Ordering::Relaxed), 4);
     assert!(first.seeds_change_nothing(), "nothing in it is random");
 
-    let sweep = Sweep::new(&grid, grid.runs().expect("right"), options()).expect("right");
+    let runs = || grid.runs().expect("right");
+    let early = Sweep::new(&grid, runs(), options(), &AtomicBool::new(true));
+    assert!(matches!(early, Err(Error::Interrupted)), "{early:?}");
+    let sweep = Sweep::new(&grid, runs(), options(), &interrupted).expect("right");
     let open = sweep.open().expect("its own folder");
     assert_eq!((open.len(), open.done()), (4, 4));
     let second = open.execute(two, steering).expect("nothing is left to run");
