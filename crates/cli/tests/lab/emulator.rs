@@ -97,10 +97,12 @@ fn the_delay_is_right_to_microseconds() {
     let figures = ["1e9", "200e6", "0.010"].map(String::from);
     let truth = || judge(&ground, "delay", &["a", "b"], &figures);
     // The bounds are those of a quiet machine. One that itself says to have been later was none, nor one whose hosts stood
-    // still for a hundredth of the time in which datagrams are sent: that is the p99.
+    // still for a hundredth of the time in which datagrams are sent: that is the p99. Half of its frames may have been late by 12 of
+    // the 20 us: the hosts' stacks and wires take some 6 beside.
     let quiet = |run: &Run| {
         let (lab, sending_ns) = (&run.manifest()["lab"], 3_800_000_000);
         lab["lateness"]["p99_ns"].as_u64().is_some_and(|p99| p99 < 200_000)
+            && lab["lateness"]["p50_ns"].as_u64().is_some_and(|p50| p50 < 12_000)
             && lab["host_stalls"]["sum_ns"].as_u64().is_some_and(|sum| sum < sending_ns / 100)
     };
     check(&ground, test, &scenario, quiet, truth);
