@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,6 +27,10 @@ from suimon import _program, model, units  # noqa: E402
 
 if Path(suimon.__file__).is_relative_to(SOURCE):
     raise pytest.UsageError(f"{suimon.__file__} is not installed: install the wheel that python/build-wheel makes")
+
+
+# What a shell runs in the background ignores Ctrl-C, and so does what that starts: Python then raises nothing.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
