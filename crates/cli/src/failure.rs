@@ -95,7 +95,6 @@ impl Failure {
 
     const fn exit(&self) -> Exit {
         match self {
-            Self::Experiment(Error::Interrupted) => Exit::Interrupted,
             Self::Experiment(error) => match error.kind() {
                 ErrorKind::Usage => Exit::Usage,
                 ErrorKind::Lacking => Exit::Lacking,
@@ -114,7 +113,6 @@ impl Failure {
                     "error: {self}\n  `suimon doctor` tells what this machine can do"
                 ));
             }
-            Self::Experiment(Error::Interrupted) => output::note(&self.to_string()),
             other => output::note(&format!("error: {other}")),
         }
         self.exit()

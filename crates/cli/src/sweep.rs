@@ -105,8 +105,8 @@ pub(crate) fn run_all(
     options: SweepOptions,
     elsewhere: bool,
 ) -> Result<Exit, Failure> {
-    let interrupted = interruption::watch()?;
-    let sweep = Sweep::new(experiment, runs, options, &interrupted)?;
+    // A signal ends the program meanwhile: nothing is measured yet.
+    let sweep = Sweep::new(experiment, runs, options, &AtomicBool::new(false))?;
     if !args.quiet {
         let plans = || sweep.jobs().iter().map(|job| &job.plan);
         check::warn(&check::warnings(plans()));
@@ -121,7 +121,7 @@ pub(crate) fn run_all(
     } else {
         tell_done(args, &sweep);
     }
-    let outcome = execute(args, sweep, &interrupted)?;
+    let outcome = execute(args, sweep)?;
     tell_runs(&outcome);
     if args.json {
         output::print_json(&outcome.document)?;
@@ -167,14 +167,11 @@ impl experiment::Progress for Watch {
     }
 }
 
-fn execute(
-    args: &RunArgs,
-    sweep: OpenSweep,
-    interrupted: &AtomicBool,
-) -> Result<SweepOutcome, Failure> {
+fn execute(args: &RunArgs, sweep: OpenSweep) -> Result<SweepOutcome, Failure> {
+    let interrupted = interruption::watch()?;
     let bar = Progress::new(sweep.len() - sweep.done(), args.quiet);
     let watch = Watch { bar, verbose: args.verbose };
-    let steering = Steering { interrupted, progress: &watch };
+    let steering = Steering { interrupted: &interrupted, progress: &watch };
     let outcome = sweep.execute(args.workers(), steering);
     watch.bar.finish();
     Ok(outcome?)

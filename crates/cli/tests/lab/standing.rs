@@ -44,13 +44,8 @@ impl<'a> User<'a> {
         let program = if self.nobody { self.ground.path("suimon") } else { SUIMON.into() };
         // What a shell runs in the background ignores Ctrl-C, and so does what that starts: these tests, say.
         let mut command = Command::new("env");
-        command
-            .arg("--default-signal=INT")
-            .arg(program)
-            .arg("lab")
-            .args(words)
-            .current_dir(self.ground.path(""))
-            .env(MARK, "1");
+        command.arg("--default-signal=INT").arg(program).arg("lab").args(words);
+        command.current_dir(self.ground.path("")).env(MARK, "1");
         command.env("XDG_RUNTIME_DIR", &self.runtime).stdin(Stdio::null());
         if self.nobody {
             command.uid(NOBODY).gid(NOBODY);
