@@ -43,8 +43,10 @@ static struct {
 	pthread_t thread; /* that called MPI_Init: phases are its calls */
 } run;
 
-/* Connections, in no order. The MPI library may open and close them in a thread of its own. */
+/* Of what follows: the MPI library may open and close connections in a thread of its own. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Connections, in no order. */
 static int *connections;
 static int connection_count;
 static int room;
@@ -119,11 +121,8 @@ static int place_of(int socket)
 /* A connection begins; one that takes its time may be asked for again. */
 static void add(int socket)
 {
-	pthread_mutex_lock(&lock);
-	if (place_of(socket) < connection_count) {
-		pthread_mutex_unlock(&lock);
+	if (place_of(socket) < connection_count)
 		return;
-	}
 	if (connection_count == room) {
 		int more = room ? 2 * room : 64;
 		int *memory = realloc(connections, more * sizeof(*memory));
@@ -136,6 +135,19 @@ static void add(int socket)
 	if (connection_count < room) {
 		connections[connection_count++] = socket;
 		done.connections++;
+	}
+}
+
+/* A socket begins to connect or to listen, or is accepted, unless it is told already what this rank did. */
+static void begin(int socket, int is_connection)
+{
+	if (!run.folder || !is_tcp(socket))
+		return;
+	pthread_mutex_lock(&lock);
+	if (run.folder) {
+		adopt(socket);
+		if (is_connection)
+			add(socket);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -199,7 +211,7 @@ void leave_collective(void)
 	enter(POINT_TO_POINT);
 }
 
-/* MPI_Finalize is about to begin: one line of what this rank did. */
+/* MPI_Finalize is about to begin: one line of what this rank did. What begins after it adopts nothing. */
 void report_sockets(void)
 {
 	char path[4096], line[128];
@@ -208,7 +220,9 @@ void report_sockets(void)
 	if (!run.folder)
 		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	snprintf(path, sizeof(path), "%s/sockets.%d", run.folder, rank);
 	pthread_mutex_lock(&lock);
+	run.folder = NULL;
 	for (int i = 0; i < connection_count; i++)
 		note_retransmissions(connections[i]);
 	connection_count = 0;
@@ -216,14 +230,12 @@ void report_sockets(void)
 	length = snprintf(line, sizeof(line), "%d %d %lld %lld %d %lld\n", done.connections,
 			  done.adopted, (long long)done.phases, (long long)done.retransmitted,
 			  done.refused, (long long)since_start());
-	snprintf(path, sizeof(path), "%s/sockets.%d", run.folder, rank);
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0 || write(file, line, length) != length)
 		fprintf(stderr, "suimon mpi run: rank %d is not told of: %s: %s\n", rank, path,
 			strerror(errno));
 	if (file >= 0)
 		close(file);
-	run.folder = NULL;
 }
 
 /* What libc, or what is preloaded after this, has under that name. */
@@ -237,10 +249,7 @@ int connect(int socket, __CONST_SOCKADDR_ARG address, socklen_t length)
 {
 	NEXT(connect);
 
-	if (run.folder && is_tcp(socket)) {
-		adopt(socket);
-		add(socket);
-	}
+	begin(socket, 1);
 	return next(socket, address, length);
 }
 
@@ -249,17 +258,14 @@ int listen(int socket, int backlog)
 {
 	NEXT(listen);
 
-	if (run.folder && is_tcp(socket))
-		adopt(socket);
+	begin(socket, 0);
 	return next(socket, backlog);
 }
 
 static int accepted(int socket)
 {
-	if (run.folder && socket >= 0 && is_tcp(socket)) {
-		adopt(socket);
-		add(socket);
-	}
+	if (socket >= 0)
+		begin(socket, 1);
 	return socket;
 }
 
