@@ -36,6 +36,10 @@ fn an_item_of_the_paper_alone() {
     wanted.sort_unstable();
     assert_eq!(keys, wanted);
     assert_eq!(code(&output), i32::from(!items.iter().all(|item| item["ok"] == true)));
+    let cells = fs::read_dir(folder.path().join("runs/p0/cells")).expect("the cells");
+    let mut cells: Vec<_> = cells.map(|cell| cell.expect("a cell").file_name()).collect();
+    cells.sort_unstable();
+    assert_eq!(cells, ["f7-paced", "f7-unpaced"], "no other item's runs");
     let report = fs::read_to_string(folder.path().join("runs/p0/report.html"));
     assert!(report.expect("the report").contains("<svg"));
 }

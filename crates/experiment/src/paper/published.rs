@@ -65,6 +65,13 @@ pub(super) struct Run {
     pub(super) lab: Option<InLab>,
 }
 
+impl Run {
+    /// The run that is the same on real packets.
+    fn same_as(&self) -> Option<&str> {
+        self.lab.as_ref()?.same_as.as_deref()
+    }
+}
+
 /// How a run goes on real packets, which takes its real time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -370,7 +377,8 @@ impl Published {
         for (number, table) in published.table.iter().enumerate() {
             published.item.extend(table.items(number)?);
         }
-        for name in published.run_names() {
+        let stand_ins = published.run.iter().filter_map(Run::same_as);
+        for name in published.run_names().into_iter().chain(stand_ins) {
             let costs = published.cost.iter().map(|cost| &cost.name);
             if !published.run.iter().map(|run| &run.name).chain(costs).any(|known| known == name) {
                 return Err(format!("there is no run `{name}`"));
@@ -379,6 +387,7 @@ impl Published {
         Ok(published)
     }
 
+    /// The runs that items and figures name.
     fn run_names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for item in &self.item {
@@ -390,8 +399,6 @@ impl Published {
             names.push(figure.run.as_deref());
             names.extend(figure.series.iter().map(|series| series.run.as_deref()));
         }
-        let shared = self.run.iter().filter_map(|run| run.lab.as_ref());
-        names.extend(shared.map(|lab| lab.same_as.as_deref()));
         names.into_iter().flatten().collect()
     }
 
@@ -412,7 +419,13 @@ impl Published {
         let drawn: Vec<String> =
             self.figure.iter().flat_map(|f| &f.series).filter_map(|s| s.item.clone()).collect();
         self.item.retain(|item| names.iter().chain(&drawn).any(|name| is(&item.item, name)));
-        let needed: Vec<String> = self.run_names().into_iter().map(str::to_owned).collect();
+        let named = self.run_names();
+        let stand_ins = self.run.iter().filter(|run| named.contains(&run.name.as_str()));
+        let needed: Vec<String> = stand_ins
+            .filter_map(Run::same_as)
+            .chain(named.iter().copied())
+            .map(str::to_owned)
+            .collect();
         self.run.retain(|run| needed.contains(&run.name));
         self.cost.retain(|cost| needed.contains(&cost.name));
         Ok(())
