@@ -270,7 +270,7 @@ impl Engine {
             self.events += 1;
             act(source, nodes, &mut cx);
             #[cfg(debug_assertions)]
-            if self.events.is_multiple_of(1 + cx.egress.channels.len() as u64 / 16) {
+            if self.events.is_multiple_of(1 + cx.egress.channels.len() as u64 / 4) {
                 assert_conserved(nodes, &cx, self.lent);
             }
         }
@@ -438,7 +438,7 @@ fn reach<O: Observer>(
 }
 
 /// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled. That is looked at after
-/// every event of a small network, and in a large one after so many that a look costs 16 ports each: what was lost stays so.
+/// so many events that a look costs four ports each: what was lost stays so.
 #[cfg(debug_assertions)]
 fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>, lent: usize) {
     let on_wires: usize = cx.egress.channels.iter().map(|channel| channel.wire.in_flight()).sum();
