@@ -4,31 +4,33 @@
 //! chunks. What a stranger can make it spend is bounded: [`STRANGERS_MAX`] connections, ten seconds each, and no
 //! allocation beyond TLS before the peer is known.
 
-use std::fs::File;
-use std::io::{BufReader, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+mod session;
+mod stream;
+
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, poll};
 use rustls::ServerConfig;
 
-use crate::channel::{Channel, HANDSHAKE, lost};
-use crate::choice::{Choice, thread_time};
+use crate::channel::{Channel, HANDSHAKE};
+use crate::choice::Choice;
 use crate::error::Error;
-use crate::message::{ENTRIES_MAX, Entry, Hash, Message, NAMES_MAX, SessionId, VERSION};
+use crate::message::{Message, SessionId, VERSION};
 use crate::meter::Meter;
-use crate::root::{LastFolder, Root};
-use crate::sink::{Sink, Taker};
-use crate::socket::{self, Buffer};
-use crate::store::{Rules, Store, lock};
+use crate::root::Root;
+use crate::sink::Sink;
+use crate::store::Rules;
 use crate::trust::ReceiverTrust;
 use crate::{tls, wire};
+
+use session::Session;
 
 /// Peers that may be finding out at once who the other is; more are turned away.
 pub const STRANGERS_MAX: usize = 16;
@@ -36,9 +38,6 @@ pub const STRANGERS_MAX: usize = 16;
 /// How often it is looked whether it is to end.
 const TICK: Duration = Duration::from_millis(TICK_MS as u64);
 const TICK_MS: u8 = 200;
-
-/// How long what is still under way from a lost sender is waited for.
-const DRAIN: Duration = Duration::from_secs(5);
 
 /// What a receiver does.
 #[derive(Clone, Debug)]
@@ -228,7 +227,7 @@ impl Receiver {
                     event(Event::TurnedAway(address, error.to_string()));
                 }
                 Ok(Notice::Ended(id, outcome)) => {
-                    if session.as_ref().is_none_or(|session| session.shared.id != id) {
+                    if session.as_ref().is_none_or(|session| session.id() != id) {
                         continue;
                     }
                     // Its threads have ended, or are about to.
@@ -278,30 +277,15 @@ impl Receiver {
                 let overwrite = self.settings.overwrite;
                 let direct = self.settings.into == Some(Sink::Direct);
                 let rules = Rules { chunk, verified, overwrite, direct };
-                let shared = Arc::new(Shared {
-                    id,
-                    streams: streams.into(),
-                    rules,
-                    choice,
-                    root: Arc::clone(&self.root),
-                    meter: Arc::clone(meter),
-                    store: Mutex::new(None),
-                    ready: Condvar::new(),
-                    over: AtomicBool::new(false),
-                    buffer: AtomicU64::new(buffer),
-                    notices: notices.clone(),
-                });
-                let started =
-                    session.insert(Session { shared, sockets: Vec::new(), threads: Vec::new() });
+                let root = Arc::clone(&self.root);
+                let new = Session::new(id, streams, rules, choice, root, meter, notices);
+                let started = session.insert(new);
                 started.add(channel, Some(buffer))?;
                 Ok(Admitted::First { again })
             }
             Message::Join { session: id } => {
-                let known = session.as_mut().filter(|session| session.shared.id == id);
+                let known = session.as_mut().filter(|session| session.id() == id);
                 let session = known.ok_or(Error::Protocol("a stream of no transfer"))?;
-                if session.threads.len() >= session.shared.streams {
-                    return Err(Error::Protocol("more streams than it said"));
-                }
                 session.add(channel, None)?;
                 Ok(Admitted::Stream)
             }
@@ -325,247 +309,4 @@ fn meet(
     let first = wire::read(&mut channel)?;
     channel.set_timeout(timeout)?;
     Ok((channel, first))
-}
-
-/// A transfer under way. Dropped, it is broken off, and its threads have ended.
-struct Session {
-    shared: Arc<Shared>,
-    sockets: Vec<TcpStream>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-/// What its streams share.
-struct Shared {
-    id: SessionId,
-    streams: usize,
-    rules: Rules,
-    choice: Choice<Sink>,
-    root: Arc<Root>,
-    meter: Arc<Meter>,
-    /// Once it is known what comes.
-    store: Mutex<Option<Arc<Store>>>,
-    ready: Condvar,
-    over: AtomicBool,
-    /// Bytes that each socket's buffer should have room for.
-    buffer: AtomicU64,
-    notices: Sender<Notice>,
-}
-
-impl Session {
-    /// Another stream; the first one has the wish for a socket buffer.
-    fn add(&mut self, channel: Channel, first: Option<u64>) -> Result<(), Error> {
-        self.sockets.push(channel.socket().try_clone().map_err(Error::Lost)?);
-        let shared = Arc::clone(&self.shared);
-        self.threads.push(thread::spawn(move || shared.serve(channel, first)));
-        Ok(())
-    }
-
-    /// Takes what has come already, until nothing more does, or for five seconds.
-    #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
-    fn drain(self) {
-        self.shared.over.store(true, Ordering::Relaxed);
-        let deadline = Instant::now() + DRAIN;
-        while Instant::now() < deadline {
-            let streams = self.sockets.iter().zip(&self.threads);
-            let live = streams.filter(|(_, thread)| !thread.is_finished());
-            let mut polled: Vec<_> =
-                live.map(|(socket, _)| PollFd::new(socket.as_fd(), PollFlags::POLLIN)).collect();
-            if polled.is_empty() || !poll(&mut polled, TICK_MS).is_ok_and(|ready| ready > 0) {
-                break;
-            }
-            // Their threads are about to read it.
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::Relaxed);
-        for socket in &self.sockets {
-            // It may be closed already.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-        self.shared.ready.notify_all();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has said so.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    /// A stream's thread, from its first message on.
-    fn serve(&self, channel: Channel, first: Option<u64>) {
-        let is_first = first.is_some();
-        let mut stream =
-            Stream { peer: BufReader::with_capacity(READ, channel), taker: Taker::default() };
-        let done = match first {
-            Some(buffer) => self.begin(&mut stream, buffer),
-            None => {
-                let wanted = self.buffer.load(Ordering::Relaxed);
-                socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, wanted);
-                self.wait()
-            }
-        };
-        let done = done.and_then(|store| stream.take_all(&store, self, is_first));
-        let outcome = match done {
-            // Only the first one ends it well.
-            Ok(None) => return,
-            Ok(Some(received)) => Ok(received),
-            Err(error) => {
-                // The peer is told why, if it still listens.
-                let why = error.to_string();
-                let _ = wire::send(stream.peer.get_mut(), &Message::Failed { why });
-                Err(error)
-            }
-        };
-        if !self.over.swap(true, Ordering::Relaxed) {
-            self.ready.notify_all();
-            let _ = self.notices.send(Notice::Ended(self.id, outcome));
-        }
-    }
-
-    /// Learns what comes, and says what is there already.
-    fn begin(&self, stream: &mut Stream, buffer: u64) -> Result<Arc<Store>, Error> {
-        let has = socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, buffer);
-        let entries = stream.read_entries()?;
-        let store = Arc::new(Store::new(Arc::clone(&self.root), entries, self.rules));
-        self.meter.set_total(store.total(), store.file_count());
-        let mut told = Vec::new();
-        let peer = &mut stream.peer;
-        store.look(|message| {
-            message.encode(&mut told);
-            if told.len() >= READ {
-                peer.get_mut().write_all(&told).map_err(lost)?;
-                told.clear();
-            }
-            Ok(())
-        })?;
-        Message::HaveEnd { buffer: has }.encode(&mut told);
-        let channel = stream.peer.get_mut();
-        channel.write_all(&told).and_then(|()| channel.flush()).map_err(lost)?;
-        *lock(&self.store) = Some(Arc::clone(&store));
-        self.ready.notify_all();
-        Ok(store)
-    }
-
-    /// Waits until it is known what comes.
-    fn wait(&self) -> Result<Arc<Store>, Error> {
-        let mut store = lock(&self.store);
-        loop {
-            if self.over.load(Ordering::Relaxed) {
-                return Err(Error::Protocol("the transfer is over"));
-            }
-            if let Some(store) = &*store {
-                return Ok(Arc::clone(store));
-            }
-            let waited = self.ready.wait_timeout(store, TICK);
-            store = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-        }
-    }
-}
-
-/// Bytes that are read at once.
-const READ: usize = 128 << 10;
-
-/// One connection's chunks.
-struct Stream {
-    peer: BufReader<Channel>,
-    taker: Taker,
-}
-
-impl Stream {
-    /// The files and folders, all of them.
-    fn read_entries(&mut self) -> Result<Vec<Entry>, Error> {
-        let mut entries = Vec::new();
-        let mut bytes = 0;
-        loop {
-            match wire::read(&mut self.peer)? {
-                Message::Entries(more) => {
-                    bytes += more.iter().map(|entry| entry.name.as_bytes().len()).sum::<usize>();
-                    if entries.len() + more.len() > ENTRIES_MAX || bytes > NAMES_MAX {
-                        return Err(Error::Limit("too many files"));
-                    }
-                    entries.extend(more);
-                }
-                Message::EntriesEnd => return Ok(entries),
-                Message::Failed { why } => return Err(Error::Peer(why)),
-                _ => return Err(Error::Protocol("another message before the files' names ended")),
-            }
-        }
-    }
-
-    /// Takes what comes until the peer closes the stream, or commits on the first one.
-    fn take_all(
-        &mut self,
-        store: &Store,
-        shared: &Shared,
-        is_first: bool,
-    ) -> Result<Option<Received>, Error> {
-        let mut last = LastFolder::default();
-        let mut has_finished = false;
-        loop {
-            let Some(message) = wire::read_or_end(&mut self.peer)? else {
-                if has_finished && !is_first {
-                    return Ok(None);
-                }
-                return Err(Error::Lost(std::io::ErrorKind::UnexpectedEof.into()));
-            };
-            has_finished = message == Message::Finish;
-            match message {
-                Message::Data { entry, chunk, length, hash } => {
-                    if store.chunk_length(entry, chunk)? != length {
-                        return Err(Error::Protocol("a chunk of another length"));
-                    }
-                    if self.take_chunk(store, shared, (entry, chunk, length), &hash, &mut last)? {
-                        shared.meter.add(length.into());
-                    } else {
-                        self.reply(&Message::Again { entry, chunk })?;
-                    }
-                }
-                Message::Hole { entry, range } => store.take_hole(entry, range, &mut last)?,
-                Message::Close { entry, unchanged } => store.close(entry, unchanged, &mut last)?,
-                Message::Finish => self.reply(&Message::Finished)?,
-                Message::Commit if is_first => {
-                    let files = store.commit()?;
-                    self.reply(&Message::Committed { files })?;
-                    return Ok(Some(store.received(files, shared.choice.outcome())));
-                }
-                Message::Failed { why } => return Err(Error::Peer(why)),
-                _ => return Err(Error::Protocol("a message out of turn")),
-            }
-        }
-    }
-
-    /// Takes a chunk by the way whose turn it is; false if it is wrong.
-    fn take_chunk(
-        &mut self,
-        store: &Store,
-        shared: &Shared,
-        (entry, chunk, length): (u32, u64, u32),
-        hash: &Hash,
-        last: &mut LastFolder,
-    ) -> Result<bool, Error> {
-        let (sink, is_trial) = shared.choice.next();
-        let began = if is_trial { thread_time() } else { 0 };
-        let size = length as usize;
-        let is_right = if sink == Sink::Splice && store.may_pass(entry)? {
-            let (peer, taker) = (&mut self.peer, &mut self.taker);
-            let pass = |file: &File, at| taker.pass(peer, size, file, at);
-            store.take_unseen(entry, chunk, length, pass, last)?;
-            true
-        } else {
-            let bytes = self.taker.read(&mut self.peer, size, shared.rules.chunk as usize)?;
-            store.take(entry, chunk, hash, bytes, last)?
-        };
-        if is_trial {
-            shared.choice.tried(sink, thread_time().saturating_sub(began), size);
-        }
-        Ok(is_right)
-    }
-
-    fn reply(&mut self, message: &Message) -> Result<(), Error> {
-        wire::send(self.peer.get_mut(), message)
-    }
 }
