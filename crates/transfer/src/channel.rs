@@ -12,6 +12,7 @@ use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerCon
 
 use crate::error::Error;
 use crate::ktls;
+use crate::socket;
 use crate::tls::{Tls, is_untrusted};
 
 /// How long a peer may take to say who it is.
@@ -29,6 +30,8 @@ pub(crate) struct Channel {
     deadline: Option<Instant>,
     /// How long the peer may be silent.
     timeout: Duration,
+    /// How much the peer had acknowledged when it was looked last, where that counts as a sign of life.
+    acked: Option<u64>,
 }
 
 /// What is between the socket and the protocol.
@@ -45,7 +48,7 @@ enum Layer {
 impl Channel {
     /// A connection without encryption.
     pub(crate) const fn plain(socket: TcpStream) -> Self {
-        Self { socket, layer: Layer::Plain, deadline: None, timeout: HANDSHAKE }
+        Self { socket, layer: Layer::Plain, deadline: None, timeout: HANDSHAKE, acked: None }
     }
 
     /// The connecting side of an encrypted one, after its handshake.
@@ -97,7 +100,7 @@ impl Channel {
             }
         }
         let layer = Layer::Program(Box::new(tls));
-        Ok(Self { socket, layer, deadline: None, timeout: HANDSHAKE })
+        Ok(Self { socket, layer, deadline: None, timeout: HANDSHAKE, acked: None })
     }
 
     /// Has the kernel encrypt and decrypt from here on; nothing may be under way.
@@ -143,6 +146,19 @@ impl Channel {
         self.timeout = timeout;
         self.socket.set_read_timeout(Some(timeout)).map_err(Error::Lost)?;
         self.socket.set_write_timeout(Some(timeout)).map_err(Error::Lost)
+    }
+
+    /// A peer that is waited for from here on may be silent while more of what was written to it arrives there.
+    pub(crate) fn expect_progress(&mut self) {
+        self.acked = Some(socket::acked(&self.socket));
+    }
+
+    /// Whether more has arrived since it was looked last.
+    fn has_progressed(&mut self) -> bool {
+        let Some(before) = self.acked else { return false };
+        let now = socket::acked(&self.socket);
+        self.acked = Some(now);
+        now > before
     }
 
     /// How long the peer may be silent.
@@ -217,20 +233,22 @@ fn timed_out(error: io::Error) -> io::Error {
     error
 }
 
-impl Read for Channel {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.hurry()?;
-        let tls = match &mut self.layer {
-            Layer::Plain => return self.socket.read(buffer).map_err(timed_out),
-            Layer::Kernel => return ktls::read(&self.socket, buffer).map_err(timed_out),
-            Layer::Program(tls) => tls,
-        };
+impl Channel {
+    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match tls.reader().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return done,
+            if let Layer::Program(tls) = &mut self.layer {
+                match tls.reader().read(buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    done => return done,
+                }
             }
-            if tls.read_tls(&mut self.socket).map_err(timed_out)? == 0 {
+            self.hurry()?;
+            let tls = match &mut self.layer {
+                Layer::Plain => return self.socket.read(buffer),
+                Layer::Kernel => return ktls::read(&self.socket, buffer),
+                Layer::Program(tls) => tls,
+            };
+            if tls.read_tls(&mut self.socket)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             tls.process_new_packets().map_err(|error| {
@@ -239,6 +257,18 @@ impl Read for Channel {
                     if is_untrusted(&error) { Error::Untrusted } else { Error::Tls(error) },
                 )
             })?;
+        }
+    }
+}
+
+impl Read for Channel {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.read_once(buffer) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && self.has_progressed() => {}
+                done => return done.map_err(timed_out),
+            }
         }
     }
 }

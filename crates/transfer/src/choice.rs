@@ -84,11 +84,13 @@ impl<T: Copy + PartialEq> Choice<T> {
         }
     }
 
-    /// This kernel lacks a way, or does not let this user have it.
-    pub(crate) fn leave_out(&self, way: T) {
+    /// This kernel lacks a way, or does not let this user have it, or more of it; false if no other is left.
+    pub(crate) fn leave_out(&self, way: T) -> bool {
         let mut trials = lock(&self.0);
         trials.candidates.retain(|candidate| candidate.way != way);
+        trials.chosen = trials.chosen.filter(|chosen| *chosen != way);
         trials.choose();
+        !trials.candidates.is_empty()
     }
 
     /// A trial took `time` nanoseconds for so many bytes.
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn the_cheapest_is_taken_and_one_that_costs_far_more_is_tried_once() {
         let choice = Choice::among('a', &['b', 'c', 'd']);
-        choice.leave_out('d');
+        assert!(choice.leave_out('d'));
         let mut tried = String::new();
         while let (way, true) = choice.next() {
             tried.push(way);
@@ -136,6 +138,10 @@ mod tests {
         }
         assert_eq!(tried, "abcbcbc");
         assert_eq!(choice.outcome(), ('b', vec![('a', 501), ('b', 100), ('c', 110)]));
+        // One that was chosen and cannot be had by another stream makes room for the next.
+        assert!(choice.leave_out('b'));
+        assert_eq!(choice.next(), ('c', false));
+        assert!(choice.leave_out('c') && !choice.leave_out('a'));
         assert_eq!(Choice::among('a', &[]).next(), ('a', false));
     }
 }

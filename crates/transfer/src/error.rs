@@ -152,6 +152,11 @@ impl Error {
         move |source| Self::Io { what, path: path.to_owned(), source }
     }
 
+    /// Why what belongs to a transfer ends that is broken off already.
+    pub(crate) fn broken_off() -> Self {
+        Self::Lost(io::ErrorKind::ConnectionAborted.into())
+    }
+
     /// Whether this machine's disk or directory is at fault, rather than the peer or the path to it.
     pub(crate) const fn is_local(&self) -> bool {
         matches!(self, Self::Io { .. } | Self::Exists(_) | Self::Corrupted(..) | Self::Memory(_))

@@ -121,6 +121,7 @@ mod tests {
                 again: 0,
                 refused: Vec::new(),
                 changed: Vec::new(),
+                unread: Vec::new(),
                 path: Path::Copy,
                 costs: Vec::new(),
                 encryption: None,

@@ -7,7 +7,7 @@
 use crate::name::{Name, NameError};
 
 /// The protocol's version: both ends have the same one.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Longest body in bytes.
 pub const BODY_MAX: usize = 1 << 20;
 /// Longest chunk in bytes, which is also what each stream's buffer takes.
@@ -173,6 +173,8 @@ pub enum Message {
         /// Why, for a person.
         why: String,
     },
+    /// The receiver hashes what it has, or waits for its disk, and an answer is to come: a sign of life, each second.
+    Busy,
 }
 
 /// What is no message.
@@ -216,6 +218,7 @@ mod kind {
     pub(super) const FINISHED: u8 = 21;
     pub(super) const COMMITTED: u8 = 22;
     pub(super) const FAILED: u8 = 23;
+    pub(super) const BUSY: u8 = 24;
 }
 
 impl Message {
@@ -298,6 +301,7 @@ impl Message {
                 out.extend(shortened(why).bytes());
                 kind::FAILED
             }
+            Self::Busy => kind::BUSY,
         }
     }
 
@@ -307,7 +311,7 @@ impl Message {
     /// If there is no such kind, or the body would be longer than [`BODY_MAX`].
     pub fn header(bytes: [u8; HEADER]) -> Result<(u8, usize), MalformedMessage> {
         let [kind, length @ ..] = bytes;
-        if !matches!(kind, kind::HELLO..=kind::COMMIT | kind::HAVE..=kind::FAILED) {
+        if !matches!(kind, kind::HELLO..=kind::COMMIT | kind::HAVE..=kind::BUSY) {
             return Err(MalformedMessage::Kind(kind));
         }
         let length = u32::from_be_bytes(length);
@@ -365,6 +369,7 @@ impl Message {
             kind::FINISHED => Self::Finished,
             kind::COMMITTED => Self::Committed { files: body.u64()? },
             kind::FAILED => Self::Failed { why: body.text()? },
+            kind::BUSY => Self::Busy,
             other => return Err(MalformedMessage::Kind(other)),
         };
         if body.0.is_empty() { Ok(message) } else { Err(MalformedMessage::Length) }

@@ -69,6 +69,11 @@ impl Name {
         &self.0
     }
 
+    /// Whether it is in that folder, or in one below.
+    pub(crate) fn is_below(&self, folder: &Self) -> bool {
+        self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.first() == Some(&b'/'))
+    }
+
     /// As a path, relative.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))

@@ -4,7 +4,7 @@
 //! hashed again: whatever a crash left, what is not right is not there.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -15,18 +15,24 @@ use nix::sys::stat::{Mode, fchmod, futimens};
 use nix::unistd::{UnlinkatFlags, ftruncate, unlinkat};
 
 use crate::identity::Hex;
-use crate::message::{Entry, Hash, Kind, Range};
+use crate::message::{Entry, Hash, Kind, Range, STREAMS_MAX};
 use crate::ranges::Ranges;
 use crate::root::{mode_of, time_of};
 
 /// What a state file begins with.
 const MAGIC: [u8; 8] = *b"suimonp1";
 /// Bytes of what it says of the file.
-const HEAD: usize = 8 + 8 + 8 + 4 + 4 + 32;
+pub(crate) const HEAD: usize = 8 + 8 + 8 + 4 + 4 + 32;
 /// Bytes of a chunk's record.
-const RECORD: usize = 8 + 32;
+pub(crate) const RECORD: usize = 8 + 32;
 /// Bytes of a file system's block: zeros are looked for in blocks, and what goes past the page cache is in blocks.
 const BLOCK: usize = 4096;
+
+/// How often one file's chunks may come wrong before the transfer is given up.
+pub(crate) const WRONG_MAX: u32 = 16;
+
+/// Ranges of chunks that a file begins with: some 64 bytes each.
+const RANGES_MAX: usize = 16 << 10;
 
 /// A file that is not whole yet.
 #[derive(Debug)]
@@ -42,6 +48,8 @@ pub(crate) struct Partial {
     pub(crate) closed: bool,
     /// Chunks that came wrong.
     pub(crate) wrong: u32,
+    /// Ranges of chunks that it may have, beyond which none is added.
+    ranges_max: usize,
 }
 
 /// The name that its files have in the work folder, without their ending.
@@ -69,7 +77,7 @@ pub(crate) fn chunk_length(size: u64, chunk: u32, index: u64) -> Option<u32> {
     u32::try_from(left).ok().filter(|length| *length > 0)
 }
 
-fn head(entry: &Entry, chunk: u32) -> [u8; HEAD] {
+pub(crate) fn head(entry: &Entry, chunk: u32) -> [u8; HEAD] {
     let mut head = Vec::with_capacity(HEAD);
     head.extend(MAGIC);
     head.extend(entry.size().to_be_bytes());
@@ -80,13 +88,29 @@ fn head(entry: &Entry, chunk: u32) -> [u8; HEAD] {
     head.try_into().unwrap_or([0; HEAD])
 }
 
-fn open(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File> {
+pub(crate) fn open(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File> {
     let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     Ok(openat(work, name, flags, Mode::from_bits_truncate(0o600)).map(File::from)?)
 }
 
+/// A new file in place of what may have been there: that may be a file's second name.
+fn create(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File> {
+    let flags = flags | OFlag::O_CREAT | OFlag::O_EXCL;
+    match open(&work, name, flags) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            remove(&work, name)?;
+            open(&work, name, flags)
+        }
+        opened => opened,
+    }
+}
+
 /// The data once more, past the page cache, where that is wanted.
-fn open_direct(work: impl AsFd, stem: &str, is_wanted: bool) -> io::Result<Option<Arc<File>>> {
+pub(crate) fn open_direct(
+    work: impl AsFd,
+    stem: &str,
+    is_wanted: bool,
+) -> io::Result<Option<Arc<File>>> {
     if !is_wanted {
         return Ok(None);
     }
@@ -107,8 +131,7 @@ impl Partial {
         is_direct: bool,
     ) -> io::Result<Self> {
         let stem = stem(entry);
-        let new = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC;
-        let data = open(&work, &data_name(&stem), new)?;
+        let data = create(&work, &data_name(&stem), OFlag::O_RDWR)?;
         if entry.size() > chunk.into() {
             // Room is not reserved: a sender's word is no reason to fill a disk.
             ftruncate(&data, i64::try_from(entry.size()).unwrap_or(i64::MAX))?;
@@ -116,57 +139,22 @@ impl Partial {
         let direct = open_direct(&work, &stem, is_direct)?;
         let mut state = None;
         if resumable {
-            let mut file = open(&work, &state_name(&stem), new | OFlag::O_APPEND)?;
+            let mut file = create(&work, &state_name(&stem), OFlag::O_WRONLY | OFlag::O_APPEND)?;
             file.write_all(&head(entry, chunk))?;
             state = Some(file);
         }
-        Ok(Self {
-            data: Arc::new(data),
-            direct,
-            state,
-            verified: Ranges::default(),
-            closed: false,
-            wrong: 0,
-        })
+        Ok(Self::new(data, direct, state, Ranges::default()))
     }
 
-    /// What was kept of the file, if it is of the same file and chunks: each chunk is hashed again.
-    pub(crate) fn resume(
-        work: impl AsFd,
-        entry: &Entry,
-        chunk: u32,
-        is_direct: bool,
-    ) -> io::Result<Option<Self>> {
-        let stem = stem(entry);
-        let state = open(&work, &state_name(&stem), OFlag::O_RDWR | OFlag::O_APPEND);
-        let data = open(&work, &data_name(&stem), OFlag::O_RDWR);
-        let (Ok(mut state), Ok(data)) = (state, data) else { return Ok(None) };
-        let mut records = Vec::new();
-        state.read_to_end(&mut records)?;
-        if data.metadata()?.len() != entry.size() || !records.starts_with(&head(entry, chunk)) {
-            return Ok(None);
-        }
-        let mut verified = Ranges::default();
-        let mut buffer = vec![0; chunk as usize];
-        let mut whole = HEAD;
-        for record in records[HEAD..].chunks_exact(RECORD) {
-            whole += RECORD;
-            let (index, hash) = record.split_at(8);
-            let index = u64::from_be_bytes(index.try_into().unwrap_or_default());
-            let Some(length) = chunk_length(entry.size(), chunk, index) else { continue };
-            let bytes = &mut buffer[..length as usize];
-            data.read_exact_at(bytes, index * u64::from(chunk))?;
-            if blake3::hash(bytes).as_bytes() == hash {
-                verified.insert(Range { start: index, end: index + 1 });
-            } else if matches!(entry.kind, Kind::File { sparse: true, .. }) {
-                // Zeros of a sparse file are not written: nothing else may be where they belong.
-                return Ok(None);
-            }
-        }
-        // A record that was cut off would shift those behind it.
-        ftruncate(&state, i64::try_from(whole).unwrap_or(i64::MAX))?;
-        let (data, direct) = (Arc::new(data), open_direct(&work, &stem, is_direct)?);
-        Ok(Some(Self { data, direct, state: Some(state), verified, closed: false, wrong: 0 }))
+    pub(crate) fn new(
+        data: File,
+        direct: Option<Arc<File>>,
+        state: Option<File>,
+        verified: Ranges,
+    ) -> Self {
+        // What was kept may have more gaps than a file begins with: holes are not on record.
+        let ranges_max = verified.len().max(RANGES_MAX) + usize::from(STREAMS_MAX);
+        Self { data: Arc::new(data), direct, state, verified, closed: false, wrong: 0, ranges_max }
     }
 
     /// The data.
@@ -185,32 +173,38 @@ impl Partial {
         self.state.is_some()
     }
 
-    /// Notes that a chunk is written, and right.
-    pub(crate) fn record(&mut self, index: u64, hash: &Hash) -> io::Result<()> {
+    /// Adds chunks to those that are right; false if that would be more ranges than a file may have.
+    pub(crate) fn add(&mut self, range: Range) -> bool {
+        let before = self.verified.len();
+        self.verified.insert(range);
+        self.verified.len() <= before.max(self.ranges_max)
+    }
+
+    /// Notes that a chunk is written, and right; false if that would be more ranges than a file may have.
+    pub(crate) fn record(&mut self, index: u64, hash: &Hash) -> io::Result<bool> {
         if let Some(state) = &mut self.state {
             let mut record = [0; RECORD];
             record[..8].copy_from_slice(&index.to_be_bytes());
             record[8..].copy_from_slice(hash);
             state.write_all(&record)?;
         }
-        self.verified.insert(Range { start: index, end: index + 1 });
-        Ok(())
+        Ok(self.add(Range { start: index, end: index + 1 }))
     }
 
     /// Whether all of it is there, and the sender said that it is.
     pub(crate) fn is_whole(&self, entry: &Entry, chunk: u32) -> bool {
         self.closed && self.verified.is_all_before(chunks(entry.size(), chunk))
     }
+}
 
-    /// Gives the whole file its size, permissions and time.
-    pub(crate) fn finish(&self, entry: &Entry) -> io::Result<()> {
-        if let Kind::File { sparse: true, size } = entry.kind {
-            ftruncate(&*self.data, i64::try_from(size).unwrap_or(i64::MAX))?;
-        }
-        fchmod(&*self.data, mode_of(entry))?;
-        let time = time_of(entry);
-        Ok(futimens(&*self.data, &time, &time)?)
+/// Gives a whole file its size, permissions and time.
+pub(crate) fn finish(data: &File, entry: &Entry) -> io::Result<()> {
+    if let Kind::File { sparse: true, size } = entry.kind {
+        ftruncate(data, i64::try_from(size).unwrap_or(i64::MAX))?;
     }
+    fchmod(data, mode_of(entry))?;
+    let time = time_of(entry);
+    Ok(futimens(data, &time, &time)?)
 }
 
 /// Writes a chunk at its place; blocks of zeros of a sparse file are left out.
@@ -228,10 +222,43 @@ pub(crate) fn write_at(data: &File, bytes: &[u8], at: u64, sparse: bool) -> io::
     Ok(())
 }
 
+/// Writes the last block of a file of one chunk, be it zeros: so its size is not on the disk before its data.
+pub(crate) fn write_end(data: &File, bytes: &[u8]) -> io::Result<()> {
+    let start = bytes.len().saturating_sub(1) / BLOCK * BLOCK;
+    data.write_all_at(&bytes[start..], start as u64)
+}
+
 /// Removes a file of the work folder, which may not be there.
 pub(crate) fn remove(work: impl AsFd, name: &str) -> io::Result<()> {
     match unlinkat(work, name, UnlinkatFlags::NoRemoveDir) {
         Ok(()) | Err(Errno::ENOENT) => Ok(()),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every other chunk on record, the others holes: more ranges than a file begins with, and each hole makes them fewer.
+    #[test]
+    fn holes_between_what_was_kept_are_taken_and_gaps_without_end_are_not() {
+        let file = || tempfile::tempfile().expect("a file");
+        let mut kept = Ranges::default();
+        let count = 4 * RANGES_MAX as u64;
+        for start in (0..count).step_by(2) {
+            kept.insert(Range { start, end: start + 1 });
+        }
+        let mut partial = Partial::new(file(), None, None, kept);
+        // Not quite in their order, as several streams bring them.
+        let mut holes = (1..count).step_by(2).collect::<Vec<_>>();
+        holes.chunks_mut(4).for_each(<[u64]>::reverse);
+        assert!(holes.into_iter().all(|start| partial.add(Range { start, end: start + 1 })));
+        assert!(partial.verified.is_all_before(count));
+
+        let mut partial = Partial::new(file(), None, None, Ranges::default());
+        let taken = (0..count)
+            .take_while(|chunk| partial.record(2 * chunk, &[0; 32]).expect("nothing is written"));
+        assert_eq!(taken.count(), RANGES_MAX + usize::from(STREAMS_MAX));
     }
 }

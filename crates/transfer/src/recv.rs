@@ -22,7 +22,7 @@ use rustls::ServerConfig;
 use crate::channel::{Channel, HANDSHAKE};
 use crate::choice::Choice;
 use crate::error::Error;
-use crate::message::{Message, SessionId, VERSION};
+use crate::message::{Message, STREAMS_MAX, SessionId, VERSION};
 use crate::meter::Meter;
 use crate::root::Root;
 use crate::sink::Sink;
@@ -30,10 +30,11 @@ use crate::store::Rules;
 use crate::trust::ReceiverTrust;
 use crate::{tls, wire};
 
-use session::Session;
+use session::{First, Session};
 
-/// Peers that may be finding out at once who the other is; more are turned away.
-pub const STRANGERS_MAX: usize = 16;
+/// Peers that may be finding out at once who the other is, with room for all streams of a transfer beside strangers; more
+/// are turned away.
+pub const STRANGERS_MAX: usize = 16 + STREAMS_MAX as usize;
 
 /// How often it is looked whether it is to end.
 const TICK: Duration = Duration::from_millis(TICK_MS as u64);
@@ -72,6 +73,8 @@ pub enum Event {
 pub struct Received {
     /// Files that are in their place, those that were there before included.
     pub files: u64,
+    /// Files and folders that are not: the receiver refused them, or the sender could not send them whole.
+    pub missing: u64,
     /// Bytes that were verified and written.
     pub bytes: u64,
     /// Chunks that came wrong and were sent again.
@@ -230,12 +233,14 @@ impl Receiver {
                     if session.as_ref().is_none_or(|session| session.id() != id) {
                         continue;
                     }
-                    // Its threads have ended, or are about to.
-                    session = None;
                     match outcome {
                         Ok(received) => return Ok(received),
                         Err(error) if error.is_local() => return Err(error),
                         Err(error) => event(Event::Broke(error.to_string())),
+                    }
+                    // One of its threads may wait for the disk: the sender that comes again is told so.
+                    if let Some(broken) = &session {
+                        broken.break_off();
                     }
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -263,10 +268,7 @@ impl Receiver {
                 // The same sender, come again before the loss of its connection was noticed: the old session goes first,
                 // for two would write the same files, and what has come by it need not come again.
                 let before = session.take();
-                let again = before.is_some();
-                if let Some(before) = before {
-                    before.drain();
-                }
+                let again = before.as_ref().is_some_and(|before| !before.is_over());
                 let is_bare = channel.bare_socket().is_some();
                 let choice = match self.settings.into {
                     Some(Sink::Direct) => Choice::among(Sink::Direct, &[]),
@@ -280,13 +282,13 @@ impl Receiver {
                 let root = Arc::clone(&self.root);
                 let new = Session::new(id, streams, rules, choice, root, meter, notices);
                 let started = session.insert(new);
-                started.add(channel, Some(buffer))?;
+                started.add_first(channel, First { buffer, before })?;
                 Ok(Admitted::First { again })
             }
             Message::Join { session: id } => {
-                let known = session.as_mut().filter(|session| session.id() == id);
+                let known = session.as_mut().filter(|known| known.id() == id && !known.is_over());
                 let session = known.ok_or(Error::Protocol("a stream of no transfer"))?;
-                session.add(channel, None)?;
+                session.add(channel)?;
                 Ok(Admitted::Stream)
             }
             _ => Err(Error::Protocol("another first message than hello")),

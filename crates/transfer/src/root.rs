@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -12,7 +12,7 @@ use nix::sys::stat::{
     FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmodat, fstatat, mkdirat, utimensat,
 };
 use nix::sys::time::TimeSpec;
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{AccessFlags, LinkatFlags, UnlinkatFlags, faccessat, linkat, syncfs, unlinkat};
 
 use crate::error::Error;
 use crate::message::Entry;
@@ -68,9 +68,19 @@ impl Root {
         self.work.as_fd()
     }
 
-    /// Where the name is, for messages.
-    pub(crate) fn path_of(&self, name: &Name) -> PathBuf {
-        self.path.join(name.as_path())
+    /// What could not be done with the file or folder of a name.
+    pub(crate) fn failed(
+        &self,
+        what: &'static str,
+        name: &Name,
+    ) -> impl FnOnce(io::Error) -> Error + use<> {
+        let path = self.path.join(name.as_path());
+        move |source| Error::Io { what, path, source }
+    }
+
+    /// Has all of its file system be on the disk.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        syncfs(&self.folder).map_err(|errno| Error::io("write", &self.path)(errno.into()))
     }
 
     /// Runs `work` with the open folder at `path` below the directory, made if `create`.
@@ -100,7 +110,7 @@ impl Root {
             let parent = at.as_ref().unwrap_or(&self.folder);
             let next = match openat(parent, part, FOLDER, Mode::empty()) {
                 Err(Errno::ENOENT) if create => {
-                    match mkdirat(parent, part, Mode::from_bits_truncate(0o755)) {
+                    match mkdirat(parent, part, Mode::S_IRWXU) {
                         Ok(()) | Err(Errno::EEXIST) => {}
                         Err(errno) => return Err(errno),
                     }
@@ -126,16 +136,25 @@ impl Root {
         }
     }
 
+    /// Sees that this user may put a file into the name's folder, where that is there already.
+    pub(crate) fn may_put(&self, name: &Name, last: &mut LastFolder) -> Result<(), Errno> {
+        let access = AccessFlags::W_OK | AccessFlags::X_OK;
+        let may = self.within(name.split().0, false, last, |folder| {
+            faccessat(folder, ".", access, AtFlags::AT_EACCESS)
+        });
+        if may == Err(Errno::ENOENT) { Ok(()) } else { may }
+    }
+
     /// Makes a folder, if it is not there.
     pub(crate) fn make_folder(&self, name: &Name, last: &mut LastFolder) -> Result<(), Errno> {
         self.within(name.as_bytes(), true, last, |_| Ok(()))
     }
 
-    /// Gives a folder its permissions and time.
+    /// Gives a folder its permissions and time; somebody else's, or one that cannot be changed, keeps its own.
     pub(crate) fn finish_folder(&self, entry: &Entry, last: &mut LastFolder) -> Result<(), Errno> {
         let (folder, name) = entry.name.split();
         let (mode, time) = (mode_of(entry), time_of(entry));
-        self.within(folder, false, last, |folder| {
+        let finished = self.within(folder, false, last, |folder| {
             let found = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
             if Found::of(&found) != Found::Other || !is_folder(&found) {
                 return Err(Errno::ENOTDIR);
@@ -149,7 +168,11 @@ impl Root {
                 Err(errno)
             })?;
             utimensat(folder, name, &time, &time, UtimensatFlags::NoFollowSymlink)
-        })
+        });
+        match finished {
+            Err(Errno::EPERM | Errno::EACCES | Errno::EROFS) => Ok(()),
+            finished => finished,
+        }
     }
 
     /// Moves a whole file from the work folder to its name; one that is there is replaced only if `replace`.
@@ -161,9 +184,16 @@ impl Root {
         last: &mut LastFolder,
     ) -> Result<(), Errno> {
         let (folder, file) = name.split();
-        let flags = if replace { RenameFlags::empty() } else { RenameFlags::RENAME_NOREPLACE };
         self.within(folder, true, last, |folder| {
-            renameat2(self.work.as_fd(), partial, folder, file, flags)
+            if replace {
+                return renameat2(self.work.as_fd(), partial, folder, file, RenameFlags::empty());
+            }
+            match renameat2(self.work.as_fd(), partial, folder, file, RenameFlags::RENAME_NOREPLACE)
+            {
+                // A file system that cannot do that in one step, such as NFS.
+                Err(Errno::EINVAL) => link(self.work.as_fd(), partial, folder.as_fd(), file),
+                renamed => renamed,
+            }
         })
     }
 
@@ -172,6 +202,12 @@ impl Root {
         // What is left in it is of files that are not whole: then it stays.
         let _ = unlinkat(&self.folder, RESERVED, UnlinkatFlags::RemoveDir);
     }
+}
+
+/// Moves a file to a name that nothing has, in two steps.
+fn link(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &[u8]) -> Result<(), Errno> {
+    linkat(from, old, to, new, LinkatFlags::empty())?;
+    unlinkat(from, old, UnlinkatFlags::NoRemoveDir)
 }
 
 impl Found {
@@ -205,4 +241,23 @@ pub(crate) fn time_of(entry: &Entry) -> TimeSpec {
 /// An errno as an error of the system.
 pub(crate) fn system(errno: Errno) -> io::Error {
     errno.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_linked_to_its_name_replaces_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let opened = File::open(folder.path()).expect("it opens");
+        let write = |name: &str| std::fs::write(folder.path().join(name), name).expect("written");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).ok();
+        write("partial");
+        assert_eq!(link(opened.as_fd(), "partial", opened.as_fd(), b"whole"), Ok(()));
+        assert_eq!((read("partial"), read("whole")), (None, Some("partial".into())));
+        write("other");
+        assert_eq!(link(opened.as_fd(), "other", opened.as_fd(), b"whole"), Err(Errno::EEXIST));
+        assert_eq!((read("other"), read("whole")), (Some("other".into()), Some("partial".into())));
+    }
 }

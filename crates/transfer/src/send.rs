@@ -1,12 +1,15 @@
 //! The sender: says what comes, learns what is there already, and sends the rest over its streams.
 
+mod at_work;
 mod files;
 mod stream;
 
+use std::collections::BTreeMap;
+use std::io;
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +22,7 @@ use crate::identity::random;
 use crate::message::{BODY_MAX, Entry, Message, SessionId, VERSION, entry_length};
 use crate::meter::Meter;
 use crate::name::Name;
+use crate::partial::{WRONG_MAX, chunks};
 use crate::path::Path;
 use crate::socket::{self, Buffer, Counts};
 use crate::store::lock;
@@ -28,10 +32,15 @@ use crate::trust::SenderTrust;
 use crate::work::{Job, Work};
 use crate::{tls, wire};
 
+use at_work::{AtWork, One};
+use files::Loss;
 use stream::Stream;
 
 /// How often it is looked whether it is to stop.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How often a stream that has nothing to send is heard of while others have.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// What a sender does.
 #[derive(Clone, Debug)]
@@ -73,6 +82,8 @@ pub struct Sent {
     pub refused: Vec<(Name, String)>,
     /// Files that changed while they were sent; they are not in their place.
     pub changed: Vec<Name>,
+    /// Files and folders that could not be read, and why; they are not in their place.
+    pub unread: Vec<(Name, String)>,
     /// The path from file to socket; the last that was tried if there was too little to choose by.
     pub path: Path,
     /// What each path took, in nanoseconds of a processor for 2^20 bytes.
@@ -106,7 +117,6 @@ struct Session<'a> {
     id: SessionId,
     tls: Option<Arc<ClientConfig>>,
     tree: &'a Tree,
-    work: Work<'a>,
     choice: Choice<Path>,
     meter: &'a Meter,
     stop: &'a AtomicBool,
@@ -114,17 +124,18 @@ struct Session<'a> {
     failure: Mutex<Option<Error>>,
     /// What is shut down then.
     sockets: Mutex<Vec<TcpStream>>,
+    at_work: AtWork,
     bytes: AtomicU64,
     again: AtomicU64,
     processor: AtomicU64,
-    changed: Mutex<Vec<Name>>,
+    /// Files that are not sent, or no longer, and what became of them.
+    lost: Mutex<BTreeMap<u32, Loss>>,
 }
 
 /// Sends all of `tree`.
 ///
 /// # Errors
 /// If the receiver cannot be reached, is not the one that is trusted, or is lost; what it has verified is kept there.
-#[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
 pub fn send(
     settings: &Settings,
     tree: &Tree,
@@ -142,45 +153,75 @@ pub fn send(
         Some(path) => Choice::among(path, &[]),
         None => Choice::among(Path::Copy, &Path::ALL[1..]),
     };
-    let mut session = Session {
+    let session = Session {
         settings,
         id,
         tls,
         tree,
-        work: Work::new(&tree.entries, settings.chunk),
         choice,
         meter,
         stop,
         failure: Mutex::default(),
         sockets: Mutex::default(),
+        at_work: AtWork::default(),
         bytes: AtomicU64::new(0),
         again: AtomicU64::new(0),
         processor: AtomicU64::new(0),
-        changed: Mutex::default(),
+        lost: Mutex::default(),
     };
-    let mut first = Stream::new(session.connect()?);
-    let answer = session.begin(&mut first)?;
-    let began = Instant::now();
-    let streams = session.run(first)?;
-    session.end(streams, answer, began.elapsed())
+    thread::scope(|scope| {
+        let (alive, over) = mpsc::channel::<()>();
+        let session = &session;
+        scope.spawn(move || session.watch(&over));
+        let sent = session.transfer();
+        drop(alive);
+        sent.map_err(|error| match lock(&session.failure).take() {
+            _ if stop.load(Ordering::Relaxed) => Error::Interrupted,
+            // What failed first is what the others failed of.
+            first => first.unwrap_or(error),
+        })
+    })
 }
 
 /// What the receiver said of what it has.
-struct Answer {
+struct Answer<'a> {
+    /// What is left to be sent.
+    work: Work<'a>,
     already: u64,
     refused: Vec<(Name, String)>,
     buffers: Buffers,
 }
 
 impl<'a> Session<'a> {
+    #[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+    fn transfer(&self) -> Result<Sent, Error> {
+        let mut first = Stream::new(self.connect()?);
+        let answer = self.begin(&mut first)?;
+        let began = Instant::now();
+        let streams = self.run(first, &answer.work)?;
+        self.end(streams, answer, began.elapsed())
+    }
+
     /// A connection, its peer known.
     fn connect(&self) -> Result<Channel, Error> {
         let address = &self.settings.address;
         let failed = |source| Error::Connect { address: address.clone(), source };
-        let addresses: Vec<_> = address.to_socket_addrs().map_err(failed)?.collect();
-        let socket = TcpStream::connect(&addresses[..]).map_err(failed)?;
+        let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
+        for address in address.to_socket_addrs().map_err(failed)? {
+            outcome = socket::connect(address, self.settings.timeout, || self.goes_on());
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        let socket = match outcome {
+            Err(_) if !self.goes_on() => return Err(Error::Interrupted),
+            outcome => outcome.map_err(failed)?,
+        };
         socket.set_nodelay(true).map_err(Error::Lost)?;
         lock(&self.sockets).push(socket.try_clone().map_err(Error::Lost)?);
+        if !self.goes_on() {
+            return Err(Error::Interrupted);
+        }
         if self.settings.streams > 1 {
             socket::bound_unsent(&socket);
         }
@@ -214,7 +255,7 @@ impl<'a> Session<'a> {
     }
 
     /// Says what comes, and learns what is there.
-    fn begin(&mut self, stream: &mut Stream) -> Result<Answer, Error> {
+    fn begin(&self, stream: &mut Stream) -> Result<Answer<'a>, Error> {
         let buffer = self.buffer(&stream.channel);
         let send_buffer = socket::provide(stream.channel.socket(), Buffer::Send, buffer);
         stream.write(&Message::Hello {
@@ -237,21 +278,27 @@ impl<'a> Session<'a> {
         stream.write(&Message::Entries(batch))?;
         stream.write(&Message::EntriesEnd)?;
         stream.flush()?;
-        let mut answer = Answer { already: 0, refused: Vec::new(), buffers: Buffers::default() };
+        // Names alone may take long on a slow path.
+        stream.channel.expect_progress();
+        let mut answer = Answer {
+            work: Work::new(&self.tree.entries, self.settings.chunk),
+            already: 0,
+            refused: Vec::new(),
+            buffers: Buffers::default(),
+        };
         loop {
             match wire::read(&mut stream.channel)? {
-                Message::Have { entry, range } => self.work.have(entry, range),
-                Message::Complete { entry } => {
-                    self.work.skip(entry);
-                    answer.already += 1;
+                Message::Have { entry, range } => {
+                    if range.end > chunks(self.entry(entry)?.size(), self.settings.chunk) {
+                        return Err(Error::Protocol("chunks that the file does not have"));
+                    }
+                    answer.work.have(entry, range);
                 }
-                Message::Refused { entry, why } => {
-                    self.work.skip(entry);
-                    let refused = self.tree.entries.get(entry as usize);
-                    let refused = refused
-                        .ok_or(Error::Protocol("a file of a number that it was not told"))?;
-                    answer.refused.push((refused.name.clone(), why));
+                Message::Complete { entry } if answer.work.skip(entry) => answer.already += 1,
+                Message::Refused { entry, why } if answer.work.skip(entry) => {
+                    answer.refused.push((self.entry(entry)?.name.clone(), why));
                 }
+                Message::Busy => {}
                 Message::HaveEnd { buffer: receive } => {
                     answer.buffers = Buffers { wanted: buffer, send: send_buffer, receive };
                     return Ok(answer);
@@ -272,27 +319,23 @@ impl<'a> Session<'a> {
     }
 
     /// All streams, until nothing is left to send; returns them, the first one first.
-    fn run(&self, first: Stream) -> Result<Vec<Stream>, Error> {
+    fn run(&self, first: Stream, work: &Work<'_>) -> Result<Vec<Stream>, Error> {
+        let at_work: Vec<_> = (0..self.settings.streams).map(|_| self.at_work.one()).collect();
         let streams = thread::scope(|scope| {
-            let (alive, over) = mpsc::channel::<()>();
-            scope.spawn(move || self.watch(&over));
-            let others: Vec<_> = (1..self.settings.streams)
-                .map(|_| scope.spawn(|| self.drive(self.join())))
+            let mut at_work = at_work.into_iter();
+            let own = at_work.next();
+            let others: Vec<_> = at_work
+                .map(|at_work| scope.spawn(|| self.drive(self.join(), work, at_work)))
                 .collect();
-            let first = self.drive(Ok(first));
+            let first = own.and_then(|own| self.drive(Ok(first), work, own));
             let others = others.into_iter().map(|thread| match thread.join() {
                 Ok(stream) => stream,
                 Err(panic) => std::panic::resume_unwind(panic),
             });
-            let streams = std::iter::once(first).chain(others).collect::<Option<Vec<_>>>();
-            drop(alive);
-            streams
+            std::iter::once(first).chain(others).collect::<Option<Vec<_>>>()
         });
-        let failure = lock(&self.failure).take();
-        match (failure, streams) {
-            (None, Some(streams)) => Ok(streams),
-            (failure, _) => Err(failure.unwrap_or(Error::Interrupted)),
-        }
+        // Whoever has failed has told why.
+        streams.ok_or(Error::Interrupted)
     }
 
     /// Ends it when it is to stop, wherever its streams wait.
@@ -306,24 +349,47 @@ impl<'a> Session<'a> {
 
     /// Has all streams end; the first error is the one that is told.
     fn fail(&self, error: Error) {
-        lock(&self.failure).get_or_insert(error);
+        {
+            let mut failure = lock(&self.failure);
+            // A stream that is lost tells less than why the receiver closed it, which another one may have heard.
+            let tells_more = match &*failure {
+                None => true,
+                Some(Error::Lost(_)) => !matches!(error, Error::Lost(_) | Error::Interrupted),
+                Some(_) => false,
+            };
+            if tells_more {
+                *failure = Some(error);
+            }
+        }
         for socket in lock(&self.sockets).iter() {
             // It may be closed already.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
+    /// Whether nothing has failed, and it is not to stop.
+    fn goes_on(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed) && lock(&self.failure).is_none()
+    }
+
     fn join(&self) -> Result<Stream, Error> {
         let mut stream = Stream::new(self.connect()?);
         socket::provide(stream.channel.socket(), Buffer::Send, self.buffer(&stream.channel));
         stream.write(&Message::Join { session: self.id })?;
+        // At once: the receiver does not wait long for who this is.
+        stream.flush()?;
         Ok(stream)
     }
 
     /// Sends by one stream until nothing is left; nothing if it failed.
-    fn drive(&self, stream: Result<Stream, Error>) -> Option<Stream> {
+    fn drive(
+        &self,
+        stream: Result<Stream, Error>,
+        work: &Work<'_>,
+        at_work: One<'_>,
+    ) -> Option<Stream> {
         let began = thread_time();
-        let done = stream.and_then(|mut stream| match self.send_all(&mut stream) {
+        let done = stream.and_then(|mut stream| match self.send_all(&mut stream, work, at_work) {
             Ok(()) => Ok(stream),
             Err(error) => Err(stream.reason(error)),
         });
@@ -331,18 +397,25 @@ impl<'a> Session<'a> {
         done.map_err(|error| self.fail(error)).ok()
     }
 
-    fn send_all(&self, stream: &mut Stream) -> Result<(), Error> {
+    fn send_all(
+        &self,
+        stream: &mut Stream,
+        work: &Work<'_>,
+        at_work: One<'_>,
+    ) -> Result<(), Error> {
         loop {
-            while let Some(job) = self.work.take() {
+            while let Some(job) = work.take() {
                 match job {
                     Job::Small(range) => {
-                        for number in range.filter(|number| self.work.is_wanted(*number)) {
+                        for number in range.filter(|number| work.is_wanted(*number)) {
                             self.send_small(stream, number)?;
                         }
+                        // Where the disk is slow, they may be long in coming together.
+                        stream.flush()?;
                     }
                     Job::Chunk { entry, index } => {
                         self.send_chunk(stream, entry, index)?;
-                        if self.work.sent(entry) {
+                        if work.sent(entry) {
                             self.close(stream, entry)?;
                         }
                     }
@@ -350,27 +423,43 @@ impl<'a> Session<'a> {
                     Job::Close(entry) => self.close(stream, entry)?,
                 }
                 while stream.channel.is_readable()? {
-                    self.take_reply(stream)?;
+                    self.take_reply(stream, work)?;
                 }
             }
-            stream.write(&Message::Finish)?;
-            stream.flush()?;
             let before = self.again.load(Ordering::Relaxed);
-            while !self.take_reply(stream)? {}
+            self.confirm(stream, work)?;
             if self.again.load(Ordering::Relaxed) == before {
-                return Ok(());
+                break;
             }
         }
+        // The receiver, and what is on the path, take a connection for lost that is silent while others have work.
+        let others = at_work.done();
+        while others.are_at_work_after(KEEP_ALIVE) {
+            self.confirm(stream, work)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the receiver has verified all that was sent by a stream.
+    fn confirm(&self, stream: &mut Stream, work: &Work<'_>) -> Result<(), Error> {
+        stream.write(&Message::Finish)?;
+        stream.flush()?;
+        stream.channel.expect_progress();
+        while !self.take_reply(stream, work)? {}
+        Ok(())
     }
 
     /// Takes one reply; true if the receiver has verified all that was sent.
-    fn take_reply(&self, stream: &mut Stream) -> Result<bool, Error> {
+    fn take_reply(&self, stream: &mut Stream, work: &Work<'_>) -> Result<bool, Error> {
         match wire::read(&mut stream.channel)? {
             Message::Again { entry, chunk } => {
                 self.again.fetch_add(1, Ordering::Relaxed);
-                self.work.again(entry, chunk);
+                if !work.again(entry, chunk) {
+                    return Err(Error::Corrupted(self.entry(entry)?.name.clone(), WRONG_MAX));
+                }
                 Ok(false)
             }
+            Message::Busy => Ok(false),
             Message::Finished => Ok(true),
             Message::Failed { why } => Err(Error::Peer(why)),
             _ => Err(Error::Protocol("a reply out of turn")),
@@ -382,11 +471,11 @@ impl<'a> Session<'a> {
         entry.ok_or(Error::Protocol("a file of a number that it was not told"))
     }
 
-    /// Has the receiver set the folders' times, and learns that all is in its place.
+    /// Has the receiver put all in its place, and learns that it is.
     fn end(
-        self,
+        &self,
         mut streams: Vec<Stream>,
-        answer: Answer,
+        answer: Answer<'_>,
         elapsed: Duration,
     ) -> Result<Sent, Error> {
         let connections =
@@ -396,20 +485,32 @@ impl<'a> Session<'a> {
             stream.channel.finish()?;
         }
         wire::send(&mut first.channel, &Message::Commit)?;
-        let files = match wire::read(&mut first.channel)? {
-            Message::Committed { files } => files,
-            Message::Failed { why } => return Err(Error::Peer(why)),
-            _ => return Err(Error::Protocol("another answer than that all is there")),
+        let files = loop {
+            match wire::read(&mut first.channel)? {
+                Message::Busy => {}
+                Message::Committed { files } => break files,
+                Message::Failed { why } => return Err(Error::Peer(why)),
+                _ => return Err(Error::Protocol("another answer than that all is there")),
+            }
         };
         let encryption = first.channel.tls();
         let (path, costs) = self.choice.outcome();
+        let (mut changed, mut unread) = (Vec::new(), self.tree.unread.clone());
+        for (number, loss) in std::mem::take(&mut *lock(&self.lost)) {
+            let name = self.entry(number)?.name.clone();
+            match loss {
+                Loss::Changed => changed.push(name),
+                Loss::Unread(error) => unread.push((name, error.to_string())),
+            }
+        }
         Ok(Sent {
             files,
             already: answer.already,
             bytes: self.bytes.load(Ordering::Relaxed),
             again: self.again.load(Ordering::Relaxed),
             refused: answer.refused,
-            changed: self.changed.into_inner().unwrap_or_else(PoisonError::into_inner),
+            changed,
+            unread,
             path,
             costs,
             encryption,

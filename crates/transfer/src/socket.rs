@@ -1,13 +1,20 @@
 //! What a transfer sets on its sockets, and what the kernel tells of them.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, getsockopt, setsockopt, sockopt,
+};
 
 use crate::error::Error;
+
+/// How often it is looked whether a connection is still wanted.
+const CONNECT_TICK_MS: u8 = 100;
 
 /// What the kernel counted of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,8 +136,60 @@ fn set<T>(socket: impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()>
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Connects, for at most so long, and while it `goes_on`.
+#[expect(clippy::disallowed_methods, reason = "a real peer has a real deadline")]
+pub(crate) fn connect(
+    address: SocketAddr,
+    timeout: Duration,
+    goes_on: impl Fn() -> bool,
+) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = TcpStream::from(nix::sys::socket::socket(family, SockType::Stream, flags, None)?);
+    match nix::sys::socket::connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
+        Ok(()) | Err(Errno::EINPROGRESS) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let deadline = Instant::now() + timeout;
+    loop {
+        if !goes_on() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let mut polled = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut polled, CONNECT_TICK_MS) {
+            Ok(0) | Err(Errno::EINTR) if Instant::now() >= deadline => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Ok(0) | Err(Errno::EINTR) => {}
+            Ok(_) => break,
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    if let Some(error) = socket.take_error()? {
+        return Err(error);
+    }
+    socket.set_nonblocking(false)?;
+    Ok(socket)
+}
+
+/// How many bytes of what was written the peer has acknowledged.
+pub(crate) fn acked(socket: &TcpStream) -> u64 {
+    info(socket).map_or(0, |info| info.tcpi_bytes_acked)
+}
+
 /// What the kernel counted so far.
 pub(crate) fn counts(socket: &TcpStream) -> Counts {
+    let Some(info) = info(socket) else { return Counts::default() };
+    Counts {
+        rtt: Duration::from_micros(info.tcpi_rtt.into()),
+        retransmits: info.tcpi_total_retrans.into(),
+        busy: Duration::from_micros(info.tcpi_busy_time),
+        receiver_limited: Duration::from_micros(info.tcpi_rwnd_limited),
+        buffer_limited: Duration::from_micros(info.tcpi_sndbuf_limited),
+    }
+}
+
+fn info(socket: &TcpStream) -> Option<libc::tcp_info> {
     // SAFETY: `tcp_info` is integers, for which zeros are right; an older kernel fills only the first of them.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -144,14 +203,5 @@ pub(crate) fn counts(socket: &TcpStream) -> Counts {
             &raw mut length,
         )
     };
-    if done != 0 {
-        return Counts::default();
-    }
-    Counts {
-        rtt: Duration::from_micros(info.tcpi_rtt.into()),
-        retransmits: info.tcpi_total_retrans.into(),
-        busy: Duration::from_micros(info.tcpi_busy_time),
-        receiver_limited: Duration::from_micros(info.tcpi_rwnd_limited),
-        buffer_limited: Duration::from_micros(info.tcpi_sndbuf_limited),
-    }
+    (done == 0).then_some(info)
 }

@@ -1,26 +1,36 @@
 //! What the receiver does with chunks: each is hashed, written where its file grows, and recorded; a file that is
 //! whole goes to its name at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use nix::errno::Errno;
+
 use crate::error::Error;
-use crate::message::{Entry, Hash, Kind, Message, Range};
-use crate::name::Name;
-use crate::partial::{self, Partial, chunk_length, chunks, data_name, state_name, stem, write_at};
+use crate::finish::{Finisher, Finishing, patiently};
+use crate::kept::Kept;
+use crate::message::{Entry, Hash, Kind, Message, Range, STREAMS_MAX};
+use crate::partial::{
+    self, Partial, WRONG_MAX, chunk_length, chunks, data_name, state_name, stem, write_at,
+    write_end,
+};
 use crate::recv::Received;
 use crate::root::{Found, LastFolder, Root, system};
 use crate::sink::Sink;
 
-/// How often one file's chunks may come wrong before the transfer is given up.
-const WRONG_MAX: u32 = 16;
 /// Files that may be open at once.
 const OPEN_MAX: usize = 200;
-/// Ranges of chunks that all open files may have together: some 64 bytes each.
-const RANGES_MAX: usize = 1 << 20;
+/// Of which files that are taken up leave so many to others.
+const OPEN_LEFT: usize = STREAMS_MAX as usize;
+/// Ranges of chunks that all files together are taken up with: some 64 bytes each.
+const KEPT_RANGES_MAX: usize = 1 << 20;
+
+/// A sender that leaves gaps in its files without end.
+const TOO_MANY_RANGES: Error = Error::Limit("too many gaps in one file");
 
 /// What is fixed for a transfer.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +51,25 @@ pub(crate) struct Store {
     root: Arc<Root>,
     entries: Vec<Entry>,
     rules: Rules,
-    open: Mutex<HashMap<u32, Arc<Mutex<Partial>>>>,
-    /// Files in their place.
-    pub(crate) files: AtomicU64,
+    open: Mutex<Open>,
+    finisher: Finisher,
+    /// Once there is a file of more than one chunk.
+    finishing: Mutex<Option<Finishing>>,
+    /// Folders that could not be had.
+    refused: Mutex<HashSet<u32>>,
     /// Bytes that were verified and written.
-    pub(crate) bytes: AtomicU64,
+    bytes: AtomicU64,
     /// Chunks that came wrong and were asked for again.
-    pub(crate) again: AtomicU64,
+    again: AtomicU64,
+}
+
+/// Files of which something came.
+#[derive(Debug, Default)]
+struct Open {
+    /// Those that are not whole yet.
+    files: HashMap<u32, Arc<Mutex<Partial>>>,
+    /// Those of more than one chunk that are whole, or were given up: what comes of them yet is let go.
+    ended: HashSet<u32>,
 }
 
 /// A lock is held for a moment only, and nothing panics within.
@@ -57,15 +79,26 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Store {
     pub(crate) fn new(root: Arc<Root>, entries: Vec<Entry>, rules: Rules) -> Self {
-        let zero = || AtomicU64::new(0);
-        let open = Mutex::new(HashMap::new());
-        Self { root, entries, rules, open, files: zero(), bytes: zero(), again: zero() }
+        let finisher = Finisher::new(Arc::clone(&root), rules.overwrite);
+        Self {
+            root,
+            entries,
+            rules,
+            open: Mutex::default(),
+            finisher,
+            finishing: Mutex::default(),
+            refused: Mutex::default(),
+            bytes: AtomicU64::new(0),
+            again: AtomicU64::new(0),
+        }
     }
 
     /// What came of the transfer.
-    pub(crate) fn received(&self, files: u64, (into, costs): (Sink, Vec<(Sink, u64)>)) -> Received {
+    pub(crate) fn received(&self, (into, costs): (Sink, Vec<(Sink, u64)>)) -> Received {
+        let (files, refused) = (self.finisher.files(), lock(&self.refused).len() as u64);
         Received {
             files,
+            missing: self.file_count().saturating_sub(files) + refused,
             bytes: self.bytes.load(Ordering::Relaxed),
             again: self.again.load(Ordering::Relaxed),
             verified: self.rules.verified,
@@ -89,89 +122,127 @@ impl Store {
         entry.ok_or(Error::Protocol("a file of a number that it has not told"))
     }
 
-    fn failed(&self, what: &'static str, name: &Name) -> impl FnOnce(io::Error) -> Error {
-        let path = self.root.path_of(name);
-        move |source| Error::Io { what, path, source }
-    }
-
-    /// Makes the folders, looks for what is there already, and tells `told` of it.
+    /// Makes the folders, looks for what is there already, and tells `tell` of it; and that it is busy, after each step.
     pub(crate) fn look(
         &self,
-        mut told: impl FnMut(Message) -> Result<(), Error>,
+        mut tell: impl FnMut(Message) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut last = LastFolder::default();
+        // A folder's files come behind it.
+        let mut beyond: Option<&Entry> = None;
+        let mut ranges_left = KEPT_RANGES_MAX;
         for (number, entry) in (0_u32..).zip(&self.entries) {
-            let refused = |why: String| Message::Refused { entry: number, why };
-            if entry.kind == Kind::Folder {
-                if let Err(errno) = self.root.make_folder(&entry.name, &mut last) {
-                    told(refused(format!("folder: {}", errno.desc())))?;
+            tell(Message::Busy)?;
+            let is_beyond = beyond.is_some_and(|folder| entry.name.is_below(&folder.name));
+            let why = if is_beyond {
+                Some("its folder cannot be had".to_owned())
+            } else if entry.kind == Kind::Folder {
+                let made = self.root.make_folder(&entry.name, &mut last);
+                made.err().map(|errno| format!("folder: {}", errno.desc()))
+            } else {
+                match self.root.find(&entry.name, &mut last) {
+                    Ok(found) if found.is(entry) => {
+                        self.finisher.count();
+                        tell(Message::Complete { entry: number })?;
+                        continue;
+                    }
+                    found => self.objection(entry, found, &mut last),
                 }
-                continue;
+            };
+            if let Some(why) = why {
+                if entry.kind == Kind::Folder {
+                    lock(&self.refused).insert(number);
+                    beyond = if is_beyond { beyond } else { Some(entry) };
+                }
+                tell(Message::Refused { entry: number, why })?;
+            } else if entry.kind != Kind::Folder {
+                ranges_left -= self.resume(number, entry, ranges_left, &mut tell)?;
             }
-            match self.root.find(&entry.name, &mut last) {
-                Ok(Found::Nothing) => {}
-                Ok(found) if found.is(entry) => {
-                    self.files.fetch_add(1, Ordering::Relaxed);
-                    told(Message::Complete { entry: number })?;
-                    continue;
-                }
-                Ok(Found::File { .. }) if self.rules.overwrite => {}
-                Ok(Found::File { .. }) => {
-                    told(refused("it is there already, and differs; `suimon recv --overwrite` replaces files".into()))?;
-                    continue;
-                }
-                Ok(Found::Other) => {
-                    told(refused("something that is no file is there".into()))?;
-                    continue;
-                }
-                Err(errno) => {
-                    told(refused(errno.desc().into()))?;
-                    continue;
-                }
-            }
-            self.resume(number, entry, &mut told)?;
         }
         Ok(())
     }
 
-    /// Takes up what is kept of a file.
+    /// Why a file is not taken that does not have what was found in its place.
+    fn objection(
+        &self,
+        entry: &Entry,
+        found: Result<Found, Errno>,
+        last: &mut LastFolder,
+    ) -> Option<String> {
+        let may_put = match found {
+            Ok(Found::File { .. }) if !self.rules.overwrite => {
+                return Some(
+                    "it is there already, and differs; `suimon recv --overwrite` replaces files"
+                        .into(),
+                );
+            }
+            Ok(Found::Other) => return Some("something that is no file is there".into()),
+            Ok(Found::Nothing | Found::File { .. }) => self.root.may_put(&entry.name, last),
+            Err(errno) => Err(errno),
+        };
+        may_put.err().map(|errno| errno.desc().into())
+    }
+
+    /// Takes up what is kept of a file, at most so many ranges of its chunks; returns how many there are.
     fn resume(
         &self,
         number: u32,
         entry: &Entry,
-        told: &mut impl FnMut(Message) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let is_kept = self.rules.verified && entry.size() > self.rules.chunk.into();
-        if !is_kept || lock(&self.open).len() >= OPEN_MAX {
-            return Ok(());
+        ranges_left: usize,
+        tell: &mut impl FnMut(Message) -> Result<(), Error>,
+    ) -> Result<usize, Error> {
+        let is_kept = self.rules.verified && self.is_large(entry);
+        if !is_kept || lock(&self.open).files.len() >= OPEN_MAX - OPEN_LEFT {
+            return Ok(0);
         }
-        let kept = Partial::resume(self.root.work(), entry, self.rules.chunk, self.rules.direct);
-        let Some(partial) = kept.map_err(self.failed("read what is kept of", &entry.name))? else {
-            return Ok(());
-        };
+        let failed = || self.root.failed("read what is kept of", &entry.name);
+        let kept = Kept::open(self.root.work(), entry, self.rules.chunk).map_err(failed())?;
+        let Some(mut kept) = kept else { return Ok(0) };
+        while kept.ranges() < ranges_left && kept.verify_next(entry).map_err(failed())? {
+            tell(Message::Busy)?;
+        }
+        let partial = kept.resume(self.root.work(), entry, self.rules.direct).map_err(failed())?;
         for range in partial.verified.iter() {
-            told(Message::Have { entry: number, range })?;
+            tell(Message::Have { entry: number, range })?;
         }
-        lock(&self.open).insert(number, Arc::new(Mutex::new(partial)));
-        Ok(())
+        let ranges = partial.verified.len();
+        lock(&self.open).files.insert(number, Arc::new(Mutex::new(partial)));
+        Ok(ranges)
     }
 
-    /// The open file of an entry.
-    fn partial(&self, number: u32, entry: &Entry) -> Result<Arc<Mutex<Partial>>, Error> {
+    /// Whether a file has more than one chunk.
+    fn is_large(&self, entry: &Entry) -> bool {
+        entry.size() > self.rules.chunk.into()
+    }
+
+    /// The open file of an entry; nothing if it is whole, or was given up.
+    fn partial(&self, number: u32, entry: &Entry) -> Result<Option<Arc<Mutex<Partial>>>, Error> {
         let mut open = lock(&self.open);
-        if let Some(partial) = open.get(&number) {
-            return Ok(Arc::clone(partial));
+        if let Some(partial) = open.files.get(&number) {
+            return Ok(Some(Arc::clone(partial)));
         }
-        if open.len() >= OPEN_MAX {
+        if open.ended.contains(&number) {
+            return Ok(None);
+        }
+        if open.files.len() >= OPEN_MAX {
             return Err(Error::Limit("too many files at once"));
         }
-        let resumable = self.rules.verified && entry.size() > self.rules.chunk.into();
+        let resumable = self.rules.verified && self.is_large(entry);
         let Rules { chunk, direct, .. } = self.rules;
         let partial = Partial::create(self.root.work(), entry, chunk, resumable, direct);
-        let partial = partial.map_err(self.failed("write", &entry.name))?;
+        let partial = partial.map_err(self.root.failed("write", &entry.name))?;
         let partial = Arc::new(Mutex::new(partial));
-        open.insert(number, Arc::clone(&partial));
-        Ok(partial)
+        open.files.insert(number, Arc::clone(&partial));
+        Ok(Some(partial))
+    }
+
+    /// Nothing more is taken of a file; nothing if another stream was the first to say so.
+    fn end(&self, number: u32, entry: &Entry) -> Option<Arc<Mutex<Partial>>> {
+        let mut open = lock(&self.open);
+        if self.is_large(entry) {
+            open.ended.insert(number);
+        }
+        open.files.remove(&number)
     }
 
     /// How long a chunk of a file must be.
@@ -194,7 +265,7 @@ impl Store {
         last: &mut LastFolder,
     ) -> Result<bool, Error> {
         let entry = self.entry(number)?;
-        let partial = self.partial(number, entry)?;
+        let Some(partial) = self.partial(number, entry)? else { return Ok(true) };
         if self.rules.verified && blake3::hash(bytes).as_bytes() != hash {
             self.again.fetch_add(1, Ordering::Relaxed);
             let mut partial = lock(&partial);
@@ -211,9 +282,12 @@ impl Store {
         if !is_known {
             let sparse = matches!(entry.kind, Kind::File { sparse: true, .. });
             let at = index * u64::from(self.rules.chunk);
-            write_at(&data, bytes, at, sparse).map_err(self.failed("write", &entry.name))?;
-            let recorded = lock(&partial).record(index, hash);
-            recorded.map_err(self.failed("write", &entry.name))?;
+            let failed = || self.root.failed("write", &entry.name);
+            write_at(&data, bytes, at, sparse).map_err(failed())?;
+            if sparse && !self.is_large(entry) {
+                write_end(&data, bytes).map_err(failed())?;
+            }
+            self.record(entry, &partial, index, hash)?;
             self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }
         self.put_if_whole(number, entry, &partial, last)?;
@@ -236,12 +310,15 @@ impl Store {
         last: &mut LastFolder,
     ) -> Result<(), Error> {
         let entry = self.entry(number)?;
-        let partial = self.partial(number, entry)?;
+        let Some(partial) = self.partial(number, entry)? else {
+            let nowhere = File::options().write(true).open("/dev/null");
+            let nowhere = nowhere.map_err(Error::io("open", Path::new("/dev/null")))?;
+            return pass(&nowhere, 0)?.map_err(self.root.failed("let go of", &entry.name));
+        };
         let file = lock(&partial).file();
         let passed = pass(&file, index * u64::from(self.rules.chunk))?;
-        passed.map_err(self.failed("write", &entry.name))?;
-        let recorded = lock(&partial).record(index, &[0; 32]);
-        recorded.map_err(self.failed("write", &entry.name))?;
+        passed.map_err(self.root.failed("write", &entry.name))?;
+        self.record(entry, &partial, index, &[0; 32])?;
         self.bytes.fetch_add(length.into(), Ordering::Relaxed);
         self.put_if_whole(number, entry, &partial, last)
     }
@@ -260,15 +337,24 @@ impl Store {
         if range.end > chunks(size, self.rules.chunk) {
             return Err(Error::Protocol("a hole beyond the end of its file"));
         }
-        let partial = self.partial(number, entry)?;
-        {
-            let mut partial = lock(&partial);
-            partial.verified.insert(range);
-            if partial.verified.len() > RANGES_MAX / OPEN_MAX {
-                return Err(Error::Limit("too many holes in one file"));
-            }
+        let Some(partial) = self.partial(number, entry)? else { return Ok(()) };
+        if !lock(&partial).add(range) {
+            return Err(TOO_MANY_RANGES);
         }
         self.put_if_whole(number, entry, &partial, last)
+    }
+
+    /// A chunk is written, and right.
+    fn record(
+        &self,
+        entry: &Entry,
+        partial: &Mutex<Partial>,
+        index: u64,
+        hash: &Hash,
+    ) -> Result<(), Error> {
+        let recorded = lock(partial).record(index, hash);
+        let is_taken = recorded.map_err(self.root.failed("write", &entry.name))?;
+        if is_taken { Ok(()) } else { Err(TOO_MANY_RANGES) }
     }
 
     /// The sender has sent all of a file, or says that it changed.
@@ -283,15 +369,15 @@ impl Store {
             return Err(Error::Protocol("the end of a folder's data"));
         }
         if !unchanged {
-            lock(&self.open).remove(&number);
+            self.end(number, entry);
             let stem = stem(entry);
             for name in [data_name(&stem), state_name(&stem)] {
                 partial::remove(self.root.work(), &name)
-                    .map_err(self.failed("remove what came of", &entry.name))?;
+                    .map_err(self.root.failed("remove what came of", &entry.name))?;
             }
             return Ok(());
         }
-        let partial = self.partial(number, entry)?;
+        let Some(partial) = self.partial(number, entry)? else { return Ok(()) };
         lock(&partial).closed = true;
         self.put_if_whole(number, entry, &partial, last)
     }
@@ -307,34 +393,49 @@ impl Store {
             return Ok(());
         }
         // Two streams may see it whole; one takes it out.
-        let Some(partial) = lock(&self.open).remove(&number) else { return Ok(()) };
-        let partial = lock(&partial);
-        partial.finish(entry).map_err(self.failed("finish", &entry.name))?;
-        let stem = stem(entry);
-        self.root.put(&data_name(&stem), &entry.name, self.rules.overwrite, last).map_err(
-            |errno| {
-                if errno == nix::errno::Errno::EEXIST {
-                    return Error::Exists(entry.name.clone());
-                }
-                self.failed("put in place", &entry.name)(system(errno))
-            },
-        )?;
-        if partial.is_recorded() {
-            partial::remove(self.root.work(), &state_name(&stem))
-                .map_err(self.failed("finish", &entry.name))?;
+        let Some(partial) = self.end(number, entry) else { return Ok(()) };
+        if !self.is_large(entry) {
+            let (data, is_recorded) = {
+                let partial = lock(&partial);
+                (partial.file(), partial.is_recorded())
+            };
+            return self.finisher.finish(entry, &data, is_recorded, last);
         }
-        self.files.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        // It has had its size from the beginning: only what is on the disk tells a power failure's zeros from its data.
+        let mut finishing = lock(&self.finishing);
+        finishing.get_or_insert_with(|| Finishing::start(self.finisher.clone())).add(entry.clone())
     }
 
-    /// All files are there: folders get their permissions and times, the inner ones first.
-    pub(crate) fn commit(&self) -> Result<u64, Error> {
+    /// The transfer is broken off: whoever waits for the disk waits no longer than for one file.
+    pub(crate) fn give_up(&self) {
+        self.finisher.give_up();
+    }
+
+    /// All was sent: files get their names, folders their permissions and times, and all of it is on the disk; returns how many
+    /// files there are. `tick` is called each second.
+    pub(crate) fn commit(
+        &self,
+        tick: &mut impl FnMut() -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        patiently(|| self.settle(), tick)??;
+        Ok(self.finisher.files())
+    }
+
+    fn settle(&self) -> Result<(), Error> {
+        let finishing = lock(&self.finishing).take();
+        finishing.map_or(Ok(()), |mut finishing| finishing.end())?;
+        let refused = lock(&self.refused).clone();
+        let folders = (0_u32..).zip(&self.entries).filter(|(_, entry)| entry.kind == Kind::Folder);
+        let had: Vec<_> = folders.filter(|(number, _)| !refused.contains(number)).collect();
         let mut last = LastFolder::default();
-        for entry in self.entries.iter().rev().filter(|entry| entry.kind == Kind::Folder) {
+        self.finisher.go_on()?;
+        // The inner ones first: what is done in a folder changes its time.
+        for (_, entry) in had.into_iter().rev() {
             self.root
                 .finish_folder(entry, &mut last)
-                .map_err(|errno| self.failed("set the time of", &entry.name)(system(errno)))?;
+                .map_err(|errno| self.root.failed("set the time of", &entry.name)(system(errno)))?;
         }
-        Ok(self.files.load(Ordering::Relaxed))
+        self.finisher.go_on()?;
+        self.root.sync()
     }
 }

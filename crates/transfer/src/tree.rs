@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,14 +20,16 @@ pub struct Tree {
     pub sources: Vec<PathBuf>,
     /// What is not sent, and what it is.
     pub skipped: Vec<(PathBuf, &'static str)>,
+    /// What is not sent because it cannot be read, and why.
+    pub unread: Vec<(Name, String)>,
 }
 
 impl Tree {
     /// Finds all that `paths` name. Folders are sent whole, under their last part; links, devices and pipes below them
-    /// are skipped.
+    /// are skipped, and what cannot be read there.
     ///
     /// # Errors
-    /// If one cannot be read, or two have one name.
+    /// If one of `paths` cannot be read, or two have one name.
     pub fn of(paths: &[PathBuf]) -> Result<Self, Error> {
         let mut tree = Self::default();
         let mut names = HashSet::new();
@@ -79,18 +82,33 @@ impl Tree {
             nanos: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
         });
         self.sources.push(path.to_owned());
-        if kind != Kind::Folder {
-            return Ok(());
-        }
+        if kind == Kind::Folder { self.add_below(path, &name) } else { Ok(()) }
+    }
+
+    /// Adds what is in a folder.
+    fn add_below(&mut self, path: &Path, name: &[u8]) -> Result<(), Error> {
         let read = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut below = read.map_err(Error::io("read", path))?;
+        let mut below = match read {
+            Ok(below) => below,
+            Err(error) => return self.leave_out(path, name, &error),
+        };
         below.sort_by_key(fs::DirEntry::file_name);
         for entry in below {
             let path = entry.path();
-            let metadata = entry.metadata().map_err(Error::io("read", &path))?;
-            let name = [&name, &b"/"[..], entry.file_name().as_bytes()].concat();
-            self.add(&path, name, &metadata)?;
+            let name = [name, b"/", entry.file_name().as_bytes()].concat();
+            match entry.metadata() {
+                Ok(metadata) => self.add(&path, name, &metadata)?,
+                Err(error) => self.leave_out(&path, &name, &error)?,
+            }
         }
+        Ok(())
+    }
+
+    /// What cannot be read is not sent, or what is in it.
+    fn leave_out(&mut self, path: &Path, name: &[u8], error: &io::Error) -> Result<(), Error> {
+        let name = Name::new(name);
+        let name = name.map_err(|source| Error::Name { path: path.to_owned(), source })?;
+        self.unread.push((name, error.to_string()));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::ops;
 use std::sync::Mutex;
 
 use crate::message::{Entry, Kind, Range};
-use crate::partial::chunks;
+use crate::partial::{WRONG_MAX, chunks};
 use crate::ranges::Ranges;
 use crate::store::lock;
 
@@ -56,6 +56,8 @@ struct Queue {
     from: u64,
     /// Chunks that are to be sent again.
     again: VecDeque<(u32, u64)>,
+    /// How many chunks of a file came wrong.
+    wrong: HashMap<u32, u32>,
     /// How many chunks of the files under way were not sent yet.
     left: HashMap<u32, u64>,
 }
@@ -66,9 +68,9 @@ impl<'a> Work<'a> {
         Self { entries, chunk, skipped: HashSet::new(), have: HashMap::new(), queue }
     }
 
-    /// A file is not sent: the receiver has it, or does not take it.
-    pub(crate) fn skip(&mut self, entry: u32) {
-        self.skipped.insert(entry);
+    /// A file is not sent: the receiver has it, or does not take it. False if there is no such file, or that was said before.
+    pub(crate) fn skip(&mut self, entry: u32) -> bool {
+        (entry as usize) < self.entries.len() && self.skipped.insert(entry)
     }
 
     /// The receiver has chunks of a file.
@@ -157,9 +159,16 @@ impl<'a> Work<'a> {
         is_last
     }
 
-    /// A chunk came wrong.
-    pub(crate) fn again(&self, entry: u32, index: u64) {
-        lock(&self.queue).again.push_back((entry, index));
+    /// A chunk came wrong; false if its file's did so too often.
+    pub(crate) fn again(&self, entry: u32, index: u64) -> bool {
+        let mut queue = lock(&self.queue);
+        let wrong = queue.wrong.entry(entry).or_insert(0);
+        *wrong += 1;
+        let is_sent = *wrong <= WRONG_MAX && index < self.chunks(entry);
+        if is_sent {
+            queue.again.push_back((entry, index));
+        }
+        is_sent
     }
 }
 

@@ -57,6 +57,7 @@ fn message() -> impl Strategy<Value = Message> {
         Just(Message::Finished),
         any::<u64>().prop_map(|files| Message::Committed { files }),
         text.prop_map(|why| Message::Failed { why }),
+        Just(Message::Busy),
     ]
 }
 

@@ -133,12 +133,13 @@ fn said(event: &Event) -> String {
 }
 
 fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Result<Exit, Failure> {
-    let Received { files, bytes, again, verified, into, .. } = *received;
+    let Received { files, missing, bytes, again, verified, into, .. } = *received;
     if arguments.json {
         let costs = received.costs.iter().map(|(sink, cost)| (sink.name().to_owned(), json!(cost)));
         output::print_json(&json!({
-            "ok": true,
+            "ok": missing == 0,
             "files": files,
+            "missing": missing,
             "bytes": bytes,
             "seconds": elapsed.as_secs_f64(),
             "chunks_sent_again": again,
@@ -146,7 +147,7 @@ fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Resul
             "into": into.name(),
             "nanoseconds_per_mebibyte": costs.collect::<serde_json::Map<_, _>>(),
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::met(missing == 0));
     }
     let checked = if verified { "each chunk verified" } else { "not verified" };
     let mut text = format!(
@@ -161,6 +162,9 @@ fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Resul
     if again > 0 {
         text += &format!("{} came wrong and were sent again\n", count(again, "chunk"));
     }
+    if missing > 0 {
+        text += &format!("{} not there: the sender says which\n", count(missing, "file"));
+    }
     output::print(&text)?;
-    Ok(Exit::Fine)
+    Ok(Exit::met(missing == 0))
 }

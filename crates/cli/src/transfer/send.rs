@@ -111,6 +111,9 @@ fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
     for (path, what) in &tree.skipped {
         output::note(&format!("not sent: {} is {what}", path.display()));
     }
+    for (name, why) in &tree.unread {
+        output::note(&format!("not sent: {name} cannot be read: {why}"));
+    }
     if arguments.dry_run {
         return list(arguments, &tree);
     }
@@ -159,14 +162,16 @@ fn send_until(
             Err(error) if error.is_passing() && !stop.load(Ordering::Relaxed) => error,
             done => return done,
         };
-        // A receiver that never was there is not waited for, and time counts anew once something was sent.
-        let is_first = lost.is_none() && meter.done() == 0;
-        let (since, done) = *lost.get_or_insert_with(|| (Instant::now(), meter.done()));
-        if is_first || since.elapsed() > patience {
+        // A receiver that never was there is not waited for.
+        if lost.is_none() && matches!(error, ::transfer::Error::Connect { .. }) {
             return Err(error);
         }
-        if meter.done() > done {
-            lost = None;
+        // Time counts anew once something was sent.
+        if lost.is_none_or(|(_, done)| meter.done() > done) {
+            lost = Some((Instant::now(), meter.done()));
+        }
+        if lost.is_some_and(|(since, _)| since.elapsed() > patience) {
+            return Err(error);
         }
         output::note(&format!(
             "{}; trying again",
@@ -231,7 +236,10 @@ fn print(
     sent: &Sent,
     asked: Option<u64>,
 ) -> Result<Exit, Failure> {
-    let is_whole = sent.refused.is_empty() && sent.changed.is_empty();
+    let is_whole = sent.refused.is_empty()
+        && sent.changed.is_empty()
+        && sent.unread.is_empty()
+        && sent.files == tree.files() as u64;
     let limit = Limit::of(sent, asked);
     if arguments.json {
         output::print_json(&document(arguments, sent, limit, is_whole))?;
@@ -289,6 +297,10 @@ fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
     for name in &sent.changed {
         text += &format!("not there: {name} changed while it was sent; send it again\n");
     }
+    // Those that were found before were named before.
+    for (name, why) in sent.unread.iter().skip(tree.unread.len()) {
+        text += &format!("not sent: {name} cannot be read: {why}\n");
+    }
     let missing = (tree.files() as u64).saturating_sub(sent.files);
     if missing > 0 {
         text += &format!("{} not there\n", count(missing, "file"));
@@ -297,6 +309,9 @@ fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
 }
 
 fn document(arguments: &Arguments, sent: &Sent, limit: Limit, is_whole: bool) -> Value {
+    let named = |files: &[(::transfer::Name, String)]| -> Value {
+        files.iter().map(|(name, why)| json!({ "name": name.to_string(), "why": why })).collect()
+    };
     let connections = sent.connections.iter().map(|counts| {
         json!({
             "rtt_seconds": counts.rtt.as_secs_f64(),
@@ -328,7 +343,8 @@ fn document(arguments: &Arguments, sent: &Sent, limit: Limit, is_whole: bool) ->
             "receive": sent.buffers.receive,
         },
         "connections": connections.collect::<Vec<_>>(),
-        "refused": sent.refused.iter().map(|(name, why)| json!({ "name": name.to_string(), "why": why })).collect::<Vec<_>>(),
+        "refused": named(&sent.refused),
         "changed": sent.changed.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "unread": named(&sent.unread),
     })
 }

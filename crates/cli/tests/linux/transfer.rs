@@ -106,6 +106,15 @@ fn a_receiver_that_sleeps_does_not_hold_back_the_window() {
     assert!(seconds < 0.95, "{seconds}");
 }
 
+/// More connections than strangers are let in at once, all of which want to be known within one round-trip time.
+#[test]
+fn many_streams_get_through_a_long_path() {
+    let Some(ends) = Ends::take("many streams", CODE, LONG) else { return };
+    let (sent, said) = ends.sent(&format!("{CODE} -P 64 --chunk 64KiB"));
+    let connections = sent["connections"].as_array().expect("connections");
+    assert_eq!((connections.len(), said.as_str()), (64, ""), "{sent}");
+}
+
 /// Bits that flip on the way, in packets whose checksums are right: the chunks' hashes find them.
 #[test]
 fn what_a_path_changes_unnoticed_is_noticed() {

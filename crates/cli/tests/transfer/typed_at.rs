@@ -1,6 +1,7 @@
 //! What is typed, what is printed, and exit codes.
 
 use std::fs;
+use std::io::Read;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -133,6 +134,73 @@ fn an_interrupted_sender_ends_at_once_and_keeps_what_is_verified() {
     assert!(bytes <= 4_000_000 - 5 * (64 << 10), "{bytes}");
     let received = receiver.wait_with_output().expect("it ends");
     assert_eq!(json(&received)["files"], 1);
+}
+
+#[test]
+fn a_sender_whose_receiver_says_nothing_ends_at_once_when_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), b"a").expect("written");
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let host = silent.local_addr().expect("an address").to_string();
+    let sender = Command::new(SUIMON)
+        .args(["send", "a", &host, "--quiet"])
+        .env("SUIMON_CODE", CODE)
+        .current_dir(folder.path())
+        .spawn()
+        .expect("the program starts");
+    let (mut waiting, _) = silent.accept().expect("a connection");
+    // It has said hello, and waits.
+    waiting.read_exact(&mut [0; 100]).expect("a ClientHello");
+    let pid = Pid::from_raw(i32::try_from(sender.id()).expect("a process"));
+    kill(pid, Signal::SIGINT).expect("a signal");
+    assert_eq!(code(&sender.wait_with_output().expect("it ends")), 130);
+}
+
+/// Time to try again counts from the last loss, not from the first one.
+#[test]
+fn a_sender_survives_one_loss_after_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), vec![7; 4_000_000]).expect("written");
+    let port = free_port();
+    let mut receiver = listening(folder.path(), port, &["--json"]);
+    let host = format!("127.0.0.1:{port}");
+    let words = ["send", "a", &host, "--rate", "500kBps", "--chunk", "64KiB", "--retry", "2 s"];
+    let sender = Command::new(SUIMON)
+        .args(words)
+        .args(["--quiet", "--json"])
+        .env("SUIMON_CODE", CODE)
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    for chunks in [5, 35] {
+        eventually("some chunks are there", || recorded(folder.path()) >= chunks);
+        receiver.kill().expect("killed");
+        receiver.wait().expect("it ends");
+        receiver = listening(folder.path(), port, &["--json"]);
+    }
+    let sent = sender.wait_with_output().expect("it ends");
+    assert_eq!(code(&sent), 0, "{}", stdout(&sent));
+    assert_eq!(code(&receiver.wait_with_output().expect("it ends")), 0);
+}
+
+#[test]
+fn what_is_missing_in_the_end_is_said_at_both_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, content) in [("a", "new"), ("b", "new"), ("there/a", "another")] {
+        fs::create_dir_all(folder.path().join("there")).expect("a folder");
+        fs::write(folder.path().join(name), content).expect("written");
+    }
+    let port = free_port();
+    let receiver = listening(folder.path(), port, &["--json"]);
+    let host = format!("127.0.0.1:{port}");
+    let sent = suimon(folder.path(), &["send", "a", "b", &host, "--json"]);
+    let received = receiver.wait_with_output().expect("it ends");
+    assert_eq!((code(&sent), code(&received)), (1, 1));
+    let (sent, received) = (json(&sent), json(&received));
+    assert_eq!((&sent["ok"], &received["ok"]), (&false.into(), &false.into()));
+    assert_eq!((&sent["files"], &received["files"]), (&1.into(), &1.into()));
+    assert_eq!((&sent["refused"][0]["name"], &received["missing"]), (&"a".into(), &1.into()));
 }
 
 #[test]

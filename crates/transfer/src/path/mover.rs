@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
+use nix::errno::Errno;
 use nix::sys::sendfile::sendfile64;
 
 use super::uring::Uring;
@@ -127,8 +128,9 @@ impl Mover {
         Ok(Some(*hasher.finalize().as_bytes()))
     }
 
-    /// Moves a chunk from the file to the socket without a copy in this process. What the file lacks, because it has
-    /// become shorter, is sent as zeros: the receiver waits for as many bytes as it was told.
+    /// Moves a chunk from the file to the socket without a copy in this process; the inner error is the file's. What the file
+    /// lacks, because it has become shorter or cannot be read, is sent as zeros: the receiver waits for as many bytes as it was
+    /// told.
     pub(crate) fn pass(
         &mut self,
         path: Path,
@@ -136,19 +138,24 @@ impl Mover {
         at: u64,
         length: usize,
         channel: &mut Channel,
-    ) -> io::Result<()> {
-        let mut done = 0;
+    ) -> io::Result<io::Result<()>> {
+        let (mut done, mut outcome) = (0, Ok(()));
         while done < length {
             let socket = bare(channel)?;
             let offset = at + done as u64;
             let moved = match path {
-                Path::Splice => self.splice(file, offset, length - done, socket)?,
-                _ => sendfile(file, offset, length - done, socket)?,
+                Path::Splice => self.splice(file, offset, length - done, socket),
+                _ => sendfile(file, offset, length - done, socket),
             };
-            if moved == 0 {
-                break;
+            match moved {
+                Ok(0) => break,
+                Ok(moved) => done += moved,
+                Err(error) if is_of_disk(&error) => {
+                    outcome = Err(error);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
-            done += moved;
         }
         let zeros = [0; 4096];
         while done < length {
@@ -156,7 +163,7 @@ impl Mover {
             channel.write_all(&zeros[..piece])?;
             done += piece;
         }
-        Ok(())
+        Ok(outcome)
     }
 
     fn splice(
@@ -174,6 +181,12 @@ impl Mover {
         pipe.give(socket, None, taken, taken < length)?;
         Ok(taken)
     }
+}
+
+/// Whether that is what a file says and a socket does not.
+fn is_of_disk(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EIO | Errno::ESTALE | Errno::EUCLEAN | Errno::EBADMSG))
 }
 
 /// The socket, where what is written to it goes as it is.

@@ -16,6 +16,7 @@ use super::{Notice, TICK, TICK_MS};
 use crate::channel::{Channel, lost};
 use crate::choice::Choice;
 use crate::error::Error;
+use crate::finish::patiently;
 use crate::message::{Message, SessionId};
 use crate::meter::Meter;
 use crate::root::Root;
@@ -23,6 +24,9 @@ use crate::sink::Sink;
 use crate::socket::{self, Buffer};
 use crate::store::{Rules, Store, lock};
 use crate::wire;
+
+/// How long a sender that waits for an answer hears nothing.
+const SILENCE_MAX: Duration = Duration::from_secs(1);
 
 /// How long what is still under way from a lost sender is waited for.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -32,6 +36,14 @@ pub(super) struct Session {
     shared: Arc<Shared>,
     sockets: Vec<TcpStream>,
     threads: Vec<JoinHandle<()>>,
+}
+
+/// What the first stream of a transfer begins with.
+pub(super) struct First {
+    /// Bytes that each socket's buffer should have room for; 0 leaves it to the system.
+    pub(super) buffer: u64,
+    /// The session whose place it takes.
+    pub(super) before: Option<Session>,
 }
 
 /// What its streams share.
@@ -82,23 +94,30 @@ impl Session {
         self.shared.id
     }
 
-    /// Another stream; the first one has the wish for a socket buffer.
-    pub(super) fn add(&mut self, channel: Channel, first: Option<u64>) -> Result<(), Error> {
+    /// The first stream.
+    pub(super) fn add_first(&mut self, channel: Channel, first: First) -> Result<(), Error> {
+        self.shared.buffer.store(first.buffer, Ordering::Relaxed);
+        self.start(channel, Some(first))
+    }
+
+    /// Another stream.
+    pub(super) fn add(&mut self, channel: Channel) -> Result<(), Error> {
         if self.threads.len() >= self.shared.streams {
             return Err(Error::Protocol("more streams than it said"));
         }
-        if let Some(buffer) = first {
-            self.shared.buffer.store(buffer, Ordering::Relaxed);
-        }
+        self.start(channel, None)
+    }
+
+    fn start(&mut self, channel: Channel, first: Option<First>) -> Result<(), Error> {
         self.sockets.push(channel.socket().try_clone().map_err(Error::Lost)?);
         let shared = Arc::clone(&self.shared);
         self.threads.push(thread::spawn(move || shared.serve(channel, first)));
         Ok(())
     }
 
-    /// Takes what has come already, until nothing more does, or for five seconds.
+    /// Takes what has come already, until nothing more does, or for five seconds; then ends. Calls `tick` meanwhile.
     #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
-    pub(super) fn drain(self) {
+    fn drain(self, tick: &mut impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         self.shared.over.store(true, Ordering::Relaxed);
         let deadline = Instant::now() + DRAIN;
         while Instant::now() < deadline {
@@ -111,18 +130,34 @@ impl Session {
             }
             // Their threads are about to read it.
             thread::sleep(Duration::from_millis(1));
+            tick()?;
         }
+        // One may wait for the disk.
+        patiently(|| drop(self), tick)
     }
-}
 
-impl Drop for Session {
-    fn drop(&mut self) {
+    /// Ends all that can be ended at once. What waits for the disk goes on for as long as one file takes.
+    pub(super) fn break_off(&self) {
         self.shared.over.store(true, Ordering::Relaxed);
+        if let Some(store) = &*lock(&self.shared.store) {
+            store.give_up();
+        }
         for socket in &self.sockets {
             // It may be closed already.
             let _ = socket.shutdown(Shutdown::Both);
         }
         self.shared.ready.notify_all();
+    }
+
+    /// Whether it has come to its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.break_off();
         for thread in self.threads.drain(..) {
             // A thread that panicked has said so.
             let _ = thread.join();
@@ -132,11 +167,11 @@ impl Drop for Session {
 
 impl Shared {
     /// A stream's thread, from its first message on.
-    fn serve(&self, channel: Channel, first: Option<u64>) {
+    fn serve(&self, channel: Channel, first: Option<First>) {
         let is_first = first.is_some();
         let mut stream = Stream::new(channel);
         let done = match first {
-            Some(buffer) => self.begin(&mut stream, buffer),
+            Some(first) => self.begin(&mut stream, first),
             None => {
                 let wanted = self.buffer.load(Ordering::Relaxed);
                 socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, wanted);
@@ -148,6 +183,8 @@ impl Shared {
             // Only the first one ends it well.
             Ok(None) => return,
             Ok(Some(received)) => Ok(received),
+            // That the connection is lost its peer sees by itself, and comes again.
+            Err(error @ Error::Lost(_)) => Err(error),
             Err(error) => {
                 // The peer is told why, if it still listens.
                 let why = error.to_string();
@@ -162,24 +199,18 @@ impl Shared {
     }
 
     /// Learns what comes, and says what is there already.
-    fn begin(&self, stream: &mut Stream, buffer: u64) -> Result<Arc<Store>, Error> {
-        let has = socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, buffer);
+    fn begin(&self, stream: &mut Stream, first: First) -> Result<Arc<Store>, Error> {
+        let has = socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, first.buffer);
         let entries = stream.read_entries()?;
+        let mut answer = Answer::new(stream.peer.get_mut());
+        if let Some(before) = first.before {
+            before.drain(&mut || answer.tell(&Message::Busy, &self.over))?;
+        }
         let store = Arc::new(Store::new(Arc::clone(&self.root), entries, self.rules));
         self.meter.set_total(store.total(), store.file_count());
-        let mut told = Vec::new();
-        let peer = &mut stream.peer;
-        store.look(|message| {
-            message.encode(&mut told);
-            if told.len() >= READ {
-                peer.get_mut().write_all(&told).map_err(lost)?;
-                told.clear();
-            }
-            Ok(())
-        })?;
-        Message::HaveEnd { buffer: has }.encode(&mut told);
-        let channel = stream.peer.get_mut();
-        channel.write_all(&told).and_then(|()| channel.flush()).map_err(lost)?;
+        store.look(|message| answer.tell(&message, &self.over))?;
+        answer.tell(&Message::HaveEnd { buffer: has }, &self.over)?;
+        answer.flush()?;
         *lock(&self.store) = Some(Arc::clone(&store));
         self.ready.notify_all();
         Ok(store)
@@ -190,7 +221,7 @@ impl Shared {
         let mut store = lock(&self.store);
         loop {
             if self.over.load(Ordering::Relaxed) {
-                return Err(Error::Protocol("the transfer is over"));
+                return Err(Error::broken_off());
             }
             if let Some(store) = &*store {
                 return Ok(Arc::clone(store));
@@ -198,5 +229,71 @@ impl Shared {
             let waited = self.ready.wait_timeout(store, TICK);
             store = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
+    }
+}
+
+/// What the receiver says of what it has, some of it at a time, and each second at least that it is at it.
+struct Answer<'a> {
+    channel: &'a mut Channel,
+    told: Vec<u8>,
+    flushed: Instant,
+}
+
+impl<'a> Answer<'a> {
+    #[expect(clippy::disallowed_methods, reason = "a real peer waits for a real time")]
+    fn new(channel: &'a mut Channel) -> Self {
+        Self { channel, told: Vec::new(), flushed: Instant::now() }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a real peer waits for a real time")]
+    fn tell(&mut self, message: &Message, is_over: &AtomicBool) -> Result<(), Error> {
+        if is_over.load(Ordering::Relaxed) {
+            return Err(Error::broken_off());
+        }
+        if *message != Message::Busy {
+            message.encode(&mut self.told);
+        }
+        if self.told.len() < READ && self.flushed.elapsed() < SILENCE_MAX {
+            return Ok(());
+        }
+        if self.told.is_empty() {
+            Message::Busy.encode(&mut self.told);
+        }
+        self.flushed = Instant::now();
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.channel.write_all(&self.told).and_then(|()| self.channel.flush()).map_err(lost)?;
+        self.told.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_sender_hears_each_second_that_its_answer_is_to_come() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut channel = Channel::plain(TcpStream::connect(address).expect("a connection"));
+        let (mut sender, _) = listener.accept().expect("a connection");
+        let (over, mut answer) = (AtomicBool::new(false), Answer::new(&mut channel));
+        for step in 0..25 {
+            // Of what is found, too, it hears no later.
+            let message = if step == 12 { Message::Complete { entry: 7 } } else { Message::Busy };
+            answer.tell(&message, &over).expect("told");
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(wire::read(&mut sender).expect("a message"), Message::Busy);
+        assert_eq!(wire::read(&mut sender).expect("a message"), Message::Complete { entry: 7 });
+        sender.set_nonblocking(true).expect("a setting");
+        assert!(wire::read(&mut sender).is_err(), "twice in 2.5 seconds");
+        over.store(true, Ordering::Relaxed);
+        assert!(answer.tell(&Message::Busy, &over).is_err());
     }
 }

@@ -80,9 +80,9 @@ impl Stream {
                 Message::Close { entry, unchanged } => store.close(entry, unchanged, &mut last)?,
                 Message::Finish => self.reply(&Message::Finished)?,
                 Message::Commit if is_first => {
-                    let files = store.commit()?;
+                    let files = store.commit(&mut || self.reply(&Message::Busy))?;
                     self.reply(&Message::Committed { files })?;
-                    return Ok(Some(store.received(files, shared.choice.outcome())));
+                    return Ok(Some(store.received(shared.choice.outcome())));
                 }
                 Message::Failed { why } => return Err(Error::Peer(why)),
                 _ => return Err(Error::Protocol("a message out of turn")),

@@ -1,12 +1,13 @@
 //! What a sender sends of its files: small ones whole, large ones chunk by chunk, and that one has changed.
 
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::unistd::{Whence, lseek64};
 
 use super::Session;
@@ -32,11 +33,13 @@ impl Session<'_> {
     /// A file of at most one chunk, with its end.
     pub(super) fn send_small(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
         let entry = self.entry(number)?;
-        let file = self.open(number)?;
         let length = usize::try_from(entry.size()).unwrap_or(usize::MAX);
-        let read = stream.mover.read(&file, 0, length).map_err(self.unread(number))?;
-        let Some(bytes) = read.filter(|_| self.is_unchanged(&file, entry)) else {
-            return self.tell_changed(stream, number);
+        let opened = self.open(number)?;
+        let read = opened.and_then(|file| Ok((stream.mover.read(&file, 0, length)?, file)));
+        let bytes = match read {
+            Ok((Some(bytes), file)) if self.is_unchanged(&file, entry) => bytes,
+            Ok(_) => return self.lose(stream, number, Loss::Changed),
+            Err(error) => return self.lose(stream, number, Loss::Unread(error)),
         };
         if !bytes.is_empty() {
             let hash =
@@ -49,7 +52,7 @@ impl Session<'_> {
         stream.write(&Message::Close { entry: number, unchanged: true })
     }
 
-    /// A chunk of a file, unless that has changed: then the receiver is told so.
+    /// A chunk of a file, unless that is lost: then the receiver is told so.
     pub(super) fn send_chunk(
         &self,
         stream: &mut Stream,
@@ -61,30 +64,28 @@ impl Session<'_> {
         let length = chunk_length(entry.size(), chunk, index);
         let length = length.ok_or(Error::Protocol("a chunk that the file does not have"))?;
         let at = index * u64::from(chunk);
-        if self.has_changed(number)? {
+        if lock(&self.lost).contains_key(&number) {
             return Ok(());
         }
-        let file = stream.file(number, || self.open(number))?;
-        if !self.is_unchanged(&file, entry) {
-            return self.tell_changed(stream, number);
-        }
+        let file = match stream.file(number, || self.open(number))? {
+            Ok(file) if self.is_unchanged(&file, entry) => file,
+            Ok(_) => return self.lose(stream, number, Loss::Changed),
+            Err(error) => return self.lose(stream, number, Loss::Unread(error)),
+        };
         let sparse = matches!(entry.kind, Kind::File { sparse: true, .. });
         if sparse && is_hole(&file, at, length) {
             let range = Range { start: index, end: index + 1 };
             stream.write(&Message::Hole { entry: number, range })?;
             self.meter.add(length.into());
-        } else if !self.send_data(stream, &file, (number, index), at, length)? {
-            return self.tell_changed(stream, number);
+            return Ok(());
         }
-        Ok(())
+        match self.send_data(stream, &file, (number, index), at, length)? {
+            Ok(()) => Ok(()),
+            Err(loss) => self.lose(stream, number, loss),
+        }
     }
 
-    /// Whether a file was found to have changed.
-    fn has_changed(&self, number: u32) -> Result<bool, Error> {
-        Ok(lock(&self.changed).contains(&self.entry(number)?.name))
-    }
-
-    /// The bytes of a chunk, by the path whose turn it is; false if the file has them no more.
+    /// The bytes of a chunk, by the path whose turn it is; the inner error is the file's.
     fn send_data(
         &self,
         stream: &mut Stream,
@@ -92,7 +93,7 @@ impl Session<'_> {
         (entry, chunk): (u32, u64),
         at: u64,
         length: u32,
-    ) -> Result<bool, Error> {
+    ) -> Result<Result<(), Loss>, Error> {
         let (path, is_trial) = self.path(stream)?;
         let size = length as usize;
         let began = if is_trial { thread_time() } else { 0 };
@@ -100,8 +101,11 @@ impl Session<'_> {
         let verified = self.settings.verified;
         let Stream { channel, mover, out, .. } = stream;
         if path.reads() {
-            let filled = mover.fill(path, file, at, size, channel).map_err(self.unread(entry))?;
-            let Some(filled) = filled else { return Ok(false) };
+            let filled = match mover.fill(path, file, at, size, channel) {
+                Ok(Some(filled)) => filled,
+                Ok(None) => return Ok(Err(Loss::Changed)),
+                Err(error) => return Ok(Err(Loss::Unread(error))),
+            };
             let hash = if verified {
                 *blake3::hash(mover.bytes(path, filled)).as_bytes()
             } else {
@@ -114,21 +118,25 @@ impl Session<'_> {
         } else {
             let mut hash = [0; 32];
             if verified {
-                match mover.hash(file, at, size).map_err(self.unread(entry))? {
-                    Some(found) => hash = found,
-                    None => return Ok(false),
+                match mover.hash(file, at, size) {
+                    Ok(Some(found)) => hash = found,
+                    Ok(None) => return Ok(Err(Loss::Changed)),
+                    Err(error) => return Ok(Err(Loss::Unread(error))),
                 }
             }
             message(hash).encode(out);
             channel.write_all(out).map_err(lost)?;
-            mover.pass(path, file, at, size, channel).map_err(lost)?;
+            if let Err(error) = mover.pass(path, file, at, size, channel).map_err(lost)? {
+                out.clear();
+                return Ok(Err(Loss::Unread(error)));
+            }
         }
         out.clear();
         if is_trial {
             self.choice.tried(path, thread_time().saturating_sub(began), size);
         }
         self.count(length.into());
-        Ok(true)
+        Ok(Ok(()))
     }
 
     /// The path for the next chunk, and whether it is a trial; one that cannot be had is left out.
@@ -138,7 +146,7 @@ impl Session<'_> {
             let Stream { mover, channel, .. } = &mut *stream;
             match mover.prepare(path, channel, self.settings.chunk as usize) {
                 Ok(()) => return Ok((path, is_trial)),
-                Err(_) if self.settings.path.is_none() => self.choice.leave_out(path),
+                Err(_) if self.settings.path.is_none() && self.choice.leave_out(path) => {}
                 Err(source) => {
                     return Err(Error::Setting {
                         what: format!("path {}", path.name()),
@@ -158,32 +166,77 @@ impl Session<'_> {
     /// The end of a file, after a last look at whether it is the one that was announced.
     pub(super) fn close(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
         let entry = self.entry(number)?;
-        let file = stream.file(number, || self.open(number))?;
-        if !self.is_unchanged(&file, entry) {
-            return self.tell_changed(stream, number);
-        }
-        stream.write(&Message::Close { entry: number, unchanged: true })
+        let unchanged = match stream.file(number, || self.open(number))? {
+            Ok(file) if self.is_unchanged(&file, entry) => !lock(&self.lost).contains_key(&number),
+            Ok(_) => return self.lose(stream, number, Loss::Changed),
+            Err(error) => return self.lose(stream, number, Loss::Unread(error)),
+        };
+        stream.write(&Message::Close { entry: number, unchanged })
     }
 
-    fn tell_changed(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
-        let name = self.entry(number)?.name.clone();
-        let mut changed = lock(&self.changed);
-        if !changed.contains(&name) {
-            changed.push(name);
+    /// A file is not sent, or no longer; the others are, unless it is not its own fault.
+    fn lose(&self, stream: &mut Stream, number: u32, loss: Loss) -> Result<(), Error> {
+        match loss {
+            Loss::Unread(error) if is_of_channel(&error) => return Err(Error::Lost(error)),
+            Loss::Unread(error) if !is_of_one_file(&error) => {
+                return Err(Error::io("read", self.source(number)?)(error));
+            }
+            _ => {}
         }
+        lock(&self.lost).entry(number).or_insert(loss);
         stream.write(&Message::Close { entry: number, unchanged: false })
     }
 
-    fn open(&self, number: u32) -> Result<File, Error> {
+    fn source(&self, number: u32) -> Result<&std::path::Path, Error> {
         let path = self.tree.sources.get(number as usize);
-        let path = path.ok_or(Error::Protocol("a file of a number that it was not told"))?;
-        File::open(path).map_err(Error::io("read", path))
+        path.map(PathBuf::as_path).ok_or(Error::Protocol("a file of a number that it was not told"))
     }
 
-    fn unread(&self, number: u32) -> impl FnOnce(std::io::Error) -> Error {
-        let path = self.tree.sources.get(number as usize).cloned().unwrap_or_else(PathBuf::new);
-        move |source| Error::Io { what: "read", path, source }
+    /// The inner error is the file's.
+    fn open(&self, number: u32) -> Result<io::Result<File>, Error> {
+        // What was a file may be a pipe now, which nobody opens the other end of.
+        let without_waiting = OFlag::O_NONBLOCK.bits();
+        let source = self.source(number)?;
+        Ok(File::options().read(true).custom_flags(without_waiting).open(source))
     }
+}
+
+/// Why a file is not sent, or no longer.
+#[derive(Debug)]
+pub(super) enum Loss {
+    /// It is not the one any more that was announced.
+    Changed,
+    /// It cannot be read.
+    Unread(io::Error),
+}
+
+/// Whether it is a path's wait for the socket that failed, rather than a file.
+fn is_of_channel(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, None | Some(Errno::ECONNRESET | Errno::ECONNABORTED | Errno::EPIPE))
+}
+
+/// Whether that is a file's own fault: removed, forbidden, on a bad disk.
+fn is_of_one_file(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    errno.is_some_and(|errno| {
+        matches!(
+            errno,
+            Errno::ENOENT
+                | Errno::EACCES
+                | Errno::EPERM
+                | Errno::EIO
+                | Errno::ESTALE
+                | Errno::ELOOP
+                | Errno::ENOTDIR
+                | Errno::EISDIR
+                | Errno::ENXIO
+                | Errno::EUCLEAN
+                | Errno::EBADMSG
+                | Errno::ESPIPE
+                | Errno::ETIMEDOUT
+        )
+    })
 }
 
 /// Whether there is no data between `at` and `length` bytes behind it.

@@ -1,7 +1,7 @@
 //! One connection of a sender: what is written next, and the file that was read last.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::TICK;
@@ -58,15 +58,17 @@ impl Stream {
     pub(super) fn file(
         &mut self,
         number: u32,
-        open: impl FnOnce() -> Result<File, Error>,
-    ) -> Result<Arc<File>, Error> {
+        open: impl FnOnce() -> Result<io::Result<File>, Error>,
+    ) -> Result<io::Result<Arc<File>>, Error> {
         if let Some((last, file)) = &self.last
             && *last == number
         {
-            return Ok(Arc::clone(file));
+            return Ok(Ok(Arc::clone(file)));
         }
-        let file = Arc::new(open()?);
-        self.last = Some((number, Arc::clone(&file)));
-        Ok(file)
+        Ok(open()?.map(|file| {
+            let file = Arc::new(file);
+            self.last = Some((number, Arc::clone(&file)));
+            file
+        }))
     }
 }

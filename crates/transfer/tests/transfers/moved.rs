@@ -1,12 +1,21 @@
 //! What is sent arrives, whatever it is and by whatever path.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
-use transfer::{Path, PrivateKey, ReceiverTrust, SenderTrust, Sink};
+use transfer::message::Message;
+use transfer::{
+    Meter, Path, PrivateKey, ReceiverTrust, STREAMS_MAX, SenderSettings, SenderTrust, Sink, Tree,
+    send,
+};
 
-use crate::world::{CHUNK, World, code};
+use crate::world::{CHUNK, World, bytes, code, dirty, file, hello, settings};
 
 /// Files of every size about chunks and batches, in folders, one of them empty.
 fn tree(world: &World) -> Vec<PathBuf> {
@@ -30,7 +39,7 @@ fn tree(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn a_tree_arrives_as_it_is_encrypted_and_over_any_number_of_streams() {
-    for streams in [1, 2, 5] {
+    for streams in [1, 2, 5, STREAMS_MAX] {
         let world = World::new();
         let paths = tree(&world);
         let (receiver, sender) = code();
@@ -148,6 +157,139 @@ fn files_that_are_there_are_left_alone_unless_they_may_be_replaced() {
     listening.end().0.expect("received");
     assert_eq!((sent.refused.len(), sent.already, sent.files), (0, 1, 2));
     world.assert_same(&paths);
+}
+
+#[test]
+fn where_a_folder_cannot_be_had_the_rest_arrives() {
+    let world = World::new();
+    world.file("tree/taken/a", 1000);
+    world.file("tree/taken/deep/b", 1000);
+    let paths = [world.path("tree"), world.file("alone", 1000)];
+    world.file("tree/well", 1000);
+    // A file of that name.
+    fs::create_dir(world.target.path().join("tree")).expect("a folder");
+    fs::write(world.target.path().join("tree/taken"), b"a file").expect("written");
+    let listening = world.listen(ReceiverTrust::Anybody);
+    let sent = world.send(listening.address, SenderTrust::Anybody, &paths, |_| {}).expect("sent");
+    let received = listening.end().0.expect("received");
+    let refused: Vec<_> = sent.refused.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(refused, ["tree/taken", "tree/taken/a", "tree/taken/deep", "tree/taken/deep/b"]);
+    assert_eq!((sent.files, received.files, received.missing), (2, 2, 4));
+    assert_eq!(fs::read(world.target.path().join("tree/well")).expect("a file").len(), 1000);
+    assert_eq!(fs::read(world.target.path().join("tree/taken")).expect("a file"), b"a file");
+}
+
+/// Has this thread, and those that it starts, be no more than anybody for files.
+fn as_anybody() {
+    // SAFETY: it changes who this thread is, and nothing in memory.
+    unsafe { libc::setfsuid(65534) };
+}
+
+#[test]
+fn where_nothing_can_be_written_or_read_the_rest_arrives() {
+    let world = World::new();
+    for name in ["tree/shut/new/a/x", "tree/shut/new/b", "tree/shut/c", "tree/well", "tree/mine/d"]
+    {
+        world.file(name, 1000);
+    }
+    let open_to = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    fs::create_dir_all(world.target.path().join("tree/shut")).expect("a folder");
+    for folder in [world.source.path(), world.target.path(), &world.target.path().join("tree")] {
+        open_to(folder, 0o777);
+    }
+    open_to(&world.target.path().join("tree/shut"), 0o555);
+    open_to(&world.path("tree/mine"), 0);
+    let (sent, received) = thread::scope(|scope| {
+        let transfer = scope.spawn(|| {
+            as_anybody();
+            let listening = world.listen(ReceiverTrust::Anybody);
+            let paths = [world.path("tree")];
+            let sent = world.send(listening.address, SenderTrust::Anybody, &paths, |_| {});
+            (sent.expect("sent"), listening.end().0.expect("received"))
+        });
+        transfer.join().expect("it ends")
+    });
+    // What may not be read may be deleted in the end.
+    open_to(&world.path("tree/mine"), 0o700);
+    let names = |named: &[(transfer::Name, String)]| -> Vec<String> {
+        named.iter().map(|(name, _)| name.to_string()).collect()
+    };
+    assert_eq!(names(&sent.unread), ["tree/mine"]);
+    let refused = ["c", "new", "new/a", "new/a/x", "new/b"].map(|name| format!("tree/shut/{name}"));
+    assert_eq!(names(&sent.refused), refused);
+    assert_eq!((sent.files, received.files, received.missing), (1, 1, 5));
+    assert_eq!(fs::read(world.target.path().join("tree/well")).expect("a file").len(), 1000);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_arrives() {
+    let world = World::new();
+    let paths: Vec<_> = ["vanished", "large", "stays", "folder"]
+        .iter()
+        .map(|name| world.file(name, if *name == "large" { 10 * CHUNK as usize } else { 1000 }))
+        .collect();
+    let tree = Tree::of(&paths).expect("a tree");
+    for name in ["vanished", "large", "folder"] {
+        fs::remove_file(world.path(name)).expect("removed");
+    }
+    fs::create_dir(world.path("folder")).expect("a folder");
+    let listening = world.listen(ReceiverTrust::Anybody);
+    let settings =
+        SenderSettings { streams: 2, ..settings(listening.address, SenderTrust::Anybody) };
+    let sent = send(&settings, &tree, &Meter::default(), &AtomicBool::new(false)).expect("sent");
+    let received = listening.end().0.expect("received");
+    let unread: Vec<_> = sent.unread.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(unread, ["vanished", "large", "folder"]);
+    assert_eq!((sent.files, received.files, received.missing), (1, 1, 3));
+    world.assert_same(&paths[2..3]);
+}
+
+#[test]
+fn what_is_there_in_the_end_is_on_the_disk() {
+    let world = World::new();
+    let paths = [world.file("large", 50 * CHUNK as usize), world.file("small", 1000)];
+    let listening = world.listen(ReceiverTrust::Anybody);
+    world.send(listening.address, SenderTrust::Anybody, &paths, |_| {}).expect("sent");
+    listening.end().0.expect("received");
+    for name in ["large", "small"] {
+        assert_eq!(dirty(&world.target.path().join(name)), 0, "{name}");
+    }
+}
+
+/// A file has its size from its first chunk on. By the time that it has its name, its content is on the disk: a power failure does
+/// not leave zeros that look like the whole file.
+#[test]
+fn what_has_its_name_is_on_the_disk() {
+    let world = World::new();
+    let listening = world.listen(ReceiverTrust::Anybody);
+    let mut socket = TcpStream::connect(listening.address).expect("a connection");
+    let content = bytes(4096, 1);
+    let mut said = Vec::new();
+    let chunks = 2000;
+    for message in
+        [hello(4096), Message::Entries(vec![file("f", chunks * 4096)]), Message::EntriesEnd]
+    {
+        message.encode(&mut said);
+    }
+    for chunk in 0..chunks {
+        let hash = *blake3::hash(&content).as_bytes();
+        Message::Data { entry: 0, chunk, length: 4096, hash }.encode(&mut said);
+        said.extend(&content);
+    }
+    Message::Close { entry: 0, unchanged: true }.encode(&mut said);
+    socket.write_all(&said).expect("written");
+    let path = world.target.path().join("f");
+    for _ in 0..100_000 {
+        if path.exists() {
+            break;
+        }
+        thread::sleep(Duration::from_micros(100));
+    }
+    assert_eq!(dirty(&path), 0);
+    drop(socket);
+    listening.stop().0.expect_err("it was not committed");
 }
 
 #[test]

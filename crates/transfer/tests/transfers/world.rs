@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +13,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use transfer::message::{Message, VERSION};
 use transfer::{
-    Code, Error, Event, Meter, Received, Receiver, ReceiverSettings, ReceiverTrust, SenderSettings,
-    SenderTrust, Sent, Sink, Tree, send,
+    Code, Entry, Error, Event, Kind, Meter, Name, Received, Receiver, ReceiverSettings,
+    ReceiverTrust, SenderSettings, SenderTrust, Sent, Sink, Tree, send,
 };
 
 /// Bytes of a chunk, so that small files have many.
@@ -26,6 +28,8 @@ pub(crate) struct World {
     pub(crate) target: TempDir,
     pub(crate) overwrite: bool,
     pub(crate) into: Option<Sink>,
+    /// How long the receiver lets its sender be silent.
+    pub(crate) timeout: Duration,
 }
 
 /// A receiver at work.
@@ -66,7 +70,8 @@ impl Listening {
 impl World {
     pub(crate) fn new() -> Self {
         let folder = || tempfile::tempdir().expect("a folder");
-        Self { source: folder(), target: folder(), overwrite: false, into: None }
+        let timeout = Duration::from_secs(20);
+        Self { source: folder(), target: folder(), overwrite: false, into: None, timeout }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -97,7 +102,7 @@ impl World {
             trust,
             overwrite: self.overwrite,
             into: self.into,
-            timeout: Duration::from_secs(20),
+            timeout: self.timeout,
         });
         let receiver = receiver.expect("a receiver");
         let address = receiver.address().expect("an address");
@@ -132,18 +137,7 @@ impl World {
         change: impl FnOnce(&mut SenderSettings),
         stop: &AtomicBool,
     ) -> Result<Sent, Error> {
-        let mut settings = SenderSettings {
-            address: address.to_string(),
-            trust,
-            streams: 1,
-            chunk: CHUNK,
-            verified: true,
-            rate: None,
-            congestion: None,
-            path: None,
-            encryption: None,
-            timeout: Duration::from_secs(20),
-        };
+        let mut settings = settings(address, trust);
         change(&mut settings);
         let tree = Tree::of(paths)?;
         send(&settings, &tree, &Meter::default(), stop)
@@ -164,6 +158,22 @@ impl World {
         for (name, what) in &sent {
             assert!(received[name] == *what, "{} differs", name.display());
         }
+    }
+}
+
+/// The ordinary settings of a sender.
+pub(crate) fn settings(address: SocketAddr, trust: SenderTrust) -> SenderSettings {
+    SenderSettings {
+        address: address.to_string(),
+        trust,
+        streams: 1,
+        chunk: CHUNK,
+        verified: true,
+        rate: None,
+        congestion: None,
+        path: None,
+        encryption: None,
+        timeout: Duration::from_secs(20),
     }
 }
 
@@ -239,4 +249,34 @@ fn pass(mut from: TcpStream, mut to: TcpStream, change: impl Fn(u64, &mut [u8]) 
     }
     let _ = from.shutdown(std::net::Shutdown::Both);
     let _ = to.shutdown(std::net::Shutdown::Both);
+}
+
+/// How a transfer of one stream begins.
+pub(crate) fn hello(chunk: u32) -> Message {
+    Message::Hello {
+        version: VERSION,
+        session: [7; 16],
+        streams: 1,
+        chunk,
+        verified: true,
+        buffer: 0,
+    }
+}
+
+/// A file that a sender tells of.
+pub(crate) fn file(name: &str, size: u64) -> Entry {
+    let name = Name::new(name.as_bytes()).expect("a name");
+    Entry { name, kind: Kind::File { size, sparse: false }, mode: 0o644, seconds: 0, nanos: 0 }
+}
+
+/// How many pages of a file are in memory only (cachestat(2), Linux 6.5): none where the kernel does not tell.
+pub(crate) fn dirty(path: &Path) -> u64 {
+    const CACHESTAT: libc::c_long = 451;
+    let file = fs::File::open(path).expect("a file");
+    // All of the file: an offset and a length of 0. What is told: cached, dirty, under way, evicted, recently so.
+    let (range, mut told) = ([0_u64; 2], [0_u64; 5]);
+    // SAFETY: the kernel reads two numbers at the first pointer and writes five at the second.
+    let done =
+        unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), told.as_mut_ptr(), 0) };
+    if done == 0 { told[1] + told[2] } else { 0 }
 }
