@@ -239,7 +239,7 @@ impl Receiver {
                         Err(error) => event(Event::Broke(error.to_string())),
                     }
                     // One of its threads may wait for the disk: the sender that comes again is told so.
-                    if let Some(broken) = &session {
+                    if let Some(broken) = &mut session {
                         broken.break_off();
                     }
                 }
@@ -268,7 +268,7 @@ impl Receiver {
                 // The same sender, come again before the loss of its connection was noticed: the old session goes first,
                 // for two would write the same files, and what has come by it need not come again.
                 let before = session.take();
-                let again = before.as_ref().is_some_and(|before| !before.is_over());
+                let again = before.as_ref().is_some_and(|before| !before.is_broken());
                 let is_bare = channel.bare_socket().is_some();
                 let choice = match self.settings.into {
                     Some(Sink::Direct) => Choice::among(Sink::Direct, &[]),
@@ -286,7 +286,7 @@ impl Receiver {
                 Ok(Admitted::First { again })
             }
             Message::Join { session: id } => {
-                let known = session.as_mut().filter(|known| known.id() == id && !known.is_over());
+                let known = session.as_mut().filter(|known| known.id() == id && !known.is_broken());
                 let session = known.ok_or(Error::Protocol("a stream of no transfer"))?;
                 session.add(channel)?;
                 Ok(Admitted::Stream)

@@ -36,6 +36,7 @@ pub(super) struct Session {
     shared: Arc<Shared>,
     sockets: Vec<TcpStream>,
     threads: Vec<JoinHandle<()>>,
+    is_broken: bool,
 }
 
 /// What the first stream of a transfer begins with.
@@ -86,7 +87,7 @@ impl Session {
             buffer: AtomicU64::new(0),
             notices: notices.clone(),
         });
-        Self { shared, sockets: Vec::new(), threads: Vec::new() }
+        Self { shared, sockets: Vec::new(), threads: Vec::new(), is_broken: false }
     }
 
     /// Which transfer it is.
@@ -137,7 +138,8 @@ impl Session {
     }
 
     /// Ends all that can be ended at once. What waits for the disk goes on for as long as one file takes.
-    pub(super) fn break_off(&self) {
+    pub(super) fn break_off(&mut self) {
+        self.is_broken = true;
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(store) = &*lock(&self.shared.store) {
             store.give_up();
@@ -149,9 +151,9 @@ impl Session {
         self.shared.ready.notify_all();
     }
 
-    /// Whether it has come to its end.
-    pub(super) fn is_over(&self) -> bool {
-        self.shared.over.load(Ordering::Relaxed)
+    /// Whether it was broken off.
+    pub(super) const fn is_broken(&self) -> bool {
+        self.is_broken
     }
 }
 
