@@ -30,6 +30,15 @@ impl From<Error> for Failure {
     }
 }
 
+/// How long a peer may be silent, as it is typed.
+fn timeout(text: &str) -> Result<traffic::Duration, String> {
+    let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
+    if time.as_us() < 2_000_000 {
+        return Err("2 s is the least: an end that has nothing to say is heard each second".into());
+    }
+    Ok(time)
+}
+
 /// Bytes with a unit.
 fn size(bytes: u64) -> String {
     Units::default().size(Bytes(bytes))
@@ -73,13 +82,19 @@ fn draw(meter: &Meter, what: &'static str, ended: &AtomicBool) {
         ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.set_message(what);
+    let mut kept = 0;
     while !ended.load(Ordering::Relaxed) {
         // Nothing is drawn before it is known how much comes.
         if meter.total() > 0 && bar.is_hidden() {
             bar.set_length(meter.total());
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        bar.set_position(meter.done());
+        bar.set_position(meter.position());
+        // What was there before tells nothing of how fast it goes.
+        if meter.kept() != kept {
+            kept = meter.kept();
+            bar.reset_eta();
+        }
         thread::park_timeout(TICK);
     }
     bar.finish_and_clear();

@@ -112,7 +112,9 @@ impl Finishing {
     pub(crate) fn add(&mut self, entry: Entry) -> Result<(), Error> {
         match &self.to {
             Some(to) if to.send(entry).is_ok() => Ok(()),
-            _ => self.end(),
+            Some(_) => self.end(),
+            // What it failed of was told.
+            None => Ok(()),
         }
     }
 
@@ -120,7 +122,6 @@ impl Finishing {
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         drop(self.to.take());
         match self.thread.take().map(JoinHandle::join) {
-            // That was told before.
             None => Err(Error::broken_off()),
             Some(Ok(done)) => done,
             Some(Err(panic)) => std::panic::resume_unwind(panic),

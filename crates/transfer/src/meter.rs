@@ -8,6 +8,9 @@ pub struct Meter {
     total: AtomicU64,
     files: AtomicU64,
     done: AtomicU64,
+    kept: AtomicU64,
+    /// `done` when that was known.
+    before: AtomicU64,
 }
 
 impl Meter {
@@ -24,6 +27,21 @@ impl Meter {
     /// Bytes that were sent, or received and verified, by this run.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that the receiver had when the connection was made: what came by those before.
+    pub fn kept(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that are there, or on their way, of all.
+    pub fn position(&self) -> u64 {
+        self.kept() + self.done().saturating_sub(self.before.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_kept(&self, bytes: u64) {
+        self.before.store(self.done(), Ordering::Relaxed);
+        self.kept.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn set_total(&self, bytes: u64, files: u64) {

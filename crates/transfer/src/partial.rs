@@ -77,6 +77,11 @@ pub(crate) fn chunk_length(size: u64, chunk: u32, index: u64) -> Option<u32> {
     u32::try_from(left).ok().filter(|length| *length > 0)
 }
 
+/// How many bytes chunks of a file have that are all in it.
+pub(crate) fn range_length(size: u64, chunk: u32, range: Range) -> u64 {
+    size.min(range.end * u64::from(chunk)) - range.start * u64::from(chunk)
+}
+
 pub(crate) fn head(entry: &Entry, chunk: u32) -> [u8; HEAD] {
     let mut head = Vec::with_capacity(HEAD);
     head.extend(MAGIC);

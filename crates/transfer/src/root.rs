@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, RenameFlags, openat, renameat2};
 use nix::sys::stat::{
-    FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmodat, fstatat, mkdirat, utimensat,
+    FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmodat, fstat, fstatat, mkdirat, utimensat,
 };
 use nix::sys::time::TimeSpec;
 use nix::unistd::{AccessFlags, LinkatFlags, UnlinkatFlags, faccessat, linkat, syncfs, unlinkat};
@@ -20,6 +20,9 @@ use crate::name::{Name, RESERVED};
 
 const FOLDER: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
+
+/// A name that nothing has in the work folder.
+const NOTHING: &str = "nothing";
 
 /// The directory, and the folder in it where files are until they are whole.
 #[derive(Debug)]
@@ -136,11 +139,22 @@ impl Root {
         }
     }
 
-    /// Sees that this user may put a file into the name's folder, where that is there already.
+    /// Sees that a file may be put into the name's folder, where that is there already: by this user, and by a rename, which
+    /// leads to no other file system.
     pub(crate) fn may_put(&self, name: &Name, last: &mut LastFolder) -> Result<(), Errno> {
+        let (folder, file) = name.split();
         let access = AccessFlags::W_OK | AccessFlags::X_OK;
-        let may = self.within(name.split().0, false, last, |folder| {
-            faccessat(folder, ".", access, AtFlags::AT_EACCESS)
+        let may = self.within(folder, false, last, |folder| {
+            faccessat(folder, ".", access, AtFlags::AT_EACCESS)?;
+            if fstat(folder)?.st_dev != fstat(self.work.as_fd())?.st_dev {
+                return Err(Errno::EXDEV);
+            }
+            // The mounts are compared before it is seen that there is no such file; nothing is replaced if there is.
+            let flags = RenameFlags::RENAME_NOREPLACE;
+            match renameat2(self.work.as_fd(), NOTHING, folder, file, flags) {
+                Err(Errno::EXDEV) => Err(Errno::EXDEV),
+                _ => Ok(()),
+            }
         });
         if may == Err(Errno::ENOENT) { Ok(()) } else { may }
     }

@@ -22,7 +22,7 @@ use crate::identity::random;
 use crate::message::{BODY_MAX, Entry, Message, SessionId, VERSION, entry_length};
 use crate::meter::Meter;
 use crate::name::Name;
-use crate::partial::{WRONG_MAX, chunks};
+use crate::partial::{WRONG_MAX, chunks, range_length};
 use crate::path::Path;
 use crate::socket::{self, Buffer, Counts};
 use crate::store::lock;
@@ -286,20 +286,27 @@ impl<'a> Session<'a> {
             refused: Vec::new(),
             buffers: Buffers::default(),
         };
+        let mut kept = 0;
         loop {
             match wire::read(&mut stream.channel)? {
                 Message::Have { entry, range } => {
-                    if range.end > chunks(self.entry(entry)?.size(), self.settings.chunk) {
+                    let (size, chunk) = (self.entry(entry)?.size(), self.settings.chunk);
+                    if range.end > chunks(size, chunk) {
                         return Err(Error::Protocol("chunks that the file does not have"));
                     }
+                    kept += range_length(size, chunk, range);
                     answer.work.have(entry, range);
                 }
-                Message::Complete { entry } if answer.work.skip(entry) => answer.already += 1,
+                Message::Complete { entry } if answer.work.skip(entry) => {
+                    kept += self.entry(entry)?.size();
+                    answer.already += 1;
+                }
                 Message::Refused { entry, why } if answer.work.skip(entry) => {
                     answer.refused.push((self.entry(entry)?.name.clone(), why));
                 }
                 Message::Busy => {}
                 Message::HaveEnd { buffer: receive } => {
+                    self.meter.set_kept(kept);
                     answer.buffers = Buffers { wanted: buffer, send: send_buffer, receive };
                     return Ok(answer);
                 }
@@ -373,7 +380,12 @@ impl<'a> Session<'a> {
     }
 
     fn join(&self) -> Result<Stream, Error> {
-        let mut stream = Stream::new(self.connect()?);
+        // It was there a moment ago, and may be again.
+        let channel = self.connect().map_err(|error| match error {
+            Error::Connect { source, .. } => Error::Lost(source),
+            error => error,
+        });
+        let mut stream = Stream::new(channel?);
         socket::provide(stream.channel.socket(), Buffer::Send, self.buffer(&stream.channel));
         stream.write(&Message::Join { session: self.id })?;
         // At once: the receiver does not wait long for who this is.
@@ -418,6 +430,12 @@ impl<'a> Session<'a> {
                         if work.sent(entry) {
                             self.close(stream, entry)?;
                         }
+                    }
+                    Job::Whole(entry) => {
+                        for index in work.missing(entry) {
+                            self.send_chunk(stream, entry, index)?;
+                        }
+                        self.close(stream, entry)?;
                     }
                     Job::Again { entry, index } => self.send_chunk(stream, entry, index)?,
                     Job::Close(entry) => self.close(stream, entry)?,

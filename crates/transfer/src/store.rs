@@ -15,8 +15,8 @@ use crate::finish::{Finisher, Finishing, patiently};
 use crate::kept::Kept;
 use crate::message::{Entry, Hash, Kind, Message, Range, STREAMS_MAX};
 use crate::partial::{
-    self, Partial, WRONG_MAX, chunk_length, chunks, data_name, state_name, stem, write_at,
-    write_end,
+    self, Partial, WRONG_MAX, chunk_length, chunks, data_name, range_length, state_name, stem,
+    write_at, write_end,
 };
 use crate::recv::Received;
 use crate::root::{Found, LastFolder, Root, system};
@@ -57,6 +57,8 @@ pub(crate) struct Store {
     finishing: Mutex<Option<Finishing>>,
     /// Folders that could not be had.
     refused: Mutex<HashSet<u32>>,
+    /// Bytes that were there before.
+    kept: AtomicU64,
     /// Bytes that were verified and written.
     bytes: AtomicU64,
     /// Chunks that came wrong and were asked for again.
@@ -88,6 +90,7 @@ impl Store {
             finisher,
             finishing: Mutex::default(),
             refused: Mutex::default(),
+            kept: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             again: AtomicU64::new(0),
         }
@@ -110,6 +113,11 @@ impl Store {
     /// How many bytes all files have.
     pub(crate) fn total(&self) -> u64 {
         self.entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.size()))
+    }
+
+    /// How many bytes were there before.
+    pub(crate) fn kept(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
     }
 
     /// How many files there are.
@@ -143,6 +151,7 @@ impl Store {
                 match self.root.find(&entry.name, &mut last) {
                     Ok(found) if found.is(entry) => {
                         self.finisher.count();
+                        self.kept.fetch_add(entry.size(), Ordering::Relaxed);
                         tell(Message::Complete { entry: number })?;
                         continue;
                     }
@@ -203,6 +212,8 @@ impl Store {
         }
         let partial = kept.resume(self.root.work(), entry, self.rules.direct).map_err(failed())?;
         for range in partial.verified.iter() {
+            let bytes = range_length(entry.size(), self.rules.chunk, range);
+            self.kept.fetch_add(bytes, Ordering::Relaxed);
             tell(Message::Have { entry: number, range })?;
         }
         let ranges = partial.verified.len();

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH")]
     into: Option<Sink>,
     /// How long a sender may be silent
-    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = scenario::quantity::duration)]
+    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = super::timeout)]
     timeout: traffic::Duration,
     /// Draw no progress bar, and say nothing on stderr but the code and errors
     #[arg(long, short)]

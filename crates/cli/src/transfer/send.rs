@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     unverified: bool,
     /// How long the receiver may be silent
-    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = scenario::quantity::duration)]
+    #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = super::timeout)]
     timeout: traffic::Duration,
     /// For how long to try again after the connection was lost
     #[arg(long, value_name = "TIME", default_value = "30 s", value_parser = scenario::quantity::duration)]
@@ -166,9 +166,9 @@ fn send_until(
         if lost.is_none() && matches!(error, ::transfer::Error::Connect { .. }) {
             return Err(error);
         }
-        // Time counts anew once something was sent.
-        if lost.is_none_or(|(_, done)| meter.done() > done) {
-            lost = Some((Instant::now(), meter.done()));
+        // Time counts anew once something was kept of what came.
+        if lost.is_none_or(|(_, kept)| meter.kept() > kept) {
+            lost = Some((Instant::now(), meter.kept()));
         }
         if lost.is_some_and(|(since, _)| since.elapsed() > patience) {
             return Err(error);

@@ -97,6 +97,7 @@ fn what_is_wrong_is_said_with_its_exit_code() {
         (&["send", "a", &nobody, "--code", "00000-00000-00000-00000-00001"], 2, "mistyped"),
         (&["send", "a", &nobody, "--chunk", "5000 B"], 2, "power of two"),
         (&["send", "a", &nobody, "-P", "65"], 2, "65"),
+        (&["recv", "there", "--timeout", "1s"], 2, "2 s is the least"),
         (&["send", "/", &nobody], 2, "a last part"),
         (&["send", "a", "./a", &nobody], 2, "two files would be `a` there"),
         (&["recv", "a"], 3, "a"),
@@ -201,6 +202,40 @@ fn what_is_missing_in_the_end_is_said_at_both_ends() {
     assert_eq!((&sent["ok"], &received["ok"]), (&false.into(), &false.into()));
     assert_eq!((&sent["files"], &received["files"]), (&1.into(), &1.into()));
     assert_eq!((&sent["refused"][0]["name"], &received["missing"]), (&"a".into(), &1.into()));
+}
+
+#[test]
+fn what_would_go_to_another_file_system_is_refused_and_the_rest_arrives() {
+    if lacks("other file systems", &["unshare", "mount"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["data/mounted/a", "data/bound/b", "data/c"] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, b"small").expect("written");
+    }
+    let port = free_port();
+    let script = format!(
+        "mkdir -p there/data/mounted there/data/bound && mount -t tmpfs none there/data/mounted && \
+         mount --bind there/data/bound there/data/bound && \
+         exec $0 recv there --quiet --json --listen 127.0.0.1:{port}"
+    );
+    let receiver = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script, SUIMON])
+        .current_dir(folder.path())
+        .env("SUIMON_CODE", CODE)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    eventually("recv listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let sent = suimon(folder.path(), &["send", "data", &format!("127.0.0.1:{port}"), "--json"]);
+    let received = receiver.wait_with_output().expect("it ends");
+    assert_eq!((code(&sent), code(&received)), (1, 1), "{}", stdout(&sent));
+    let refused = json(&sent)["refused"].clone();
+    assert_eq!(refused[0]["name"], "data/bound/b");
+    assert_eq!(refused[1]["name"], "data/mounted/a");
+    assert_eq!((refused[2].is_null(), &json(&received)["files"]), (true, &1.into()));
 }
 
 #[test]

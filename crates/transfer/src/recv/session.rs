@@ -211,6 +211,7 @@ impl Shared {
         let store = Arc::new(Store::new(Arc::clone(&self.root), entries, self.rules));
         self.meter.set_total(store.total(), store.file_count());
         store.look(|message| answer.tell(&message, &self.over))?;
+        self.meter.set_kept(store.kept());
         answer.tell(&Message::HaveEnd { buffer: has }, &self.over)?;
         answer.flush()?;
         *lock(&self.store) = Some(Arc::clone(&store));

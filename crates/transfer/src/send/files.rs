@@ -197,7 +197,11 @@ impl Session<'_> {
         // What was a file may be a pipe now, which nobody opens the other end of.
         let without_waiting = OFlag::O_NONBLOCK.bits();
         let source = self.source(number)?;
-        Ok(File::options().read(true).custom_flags(without_waiting).open(source))
+        match File::options().read(true).custom_flags(without_waiting).open(source) {
+            // A file that a server has leased to its client, which is to give it back first.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(File::open(source)),
+            opened => Ok(opened),
+        }
     }
 }
 

@@ -55,6 +55,21 @@ fn a_tree_arrives_as_it_is_encrypted_and_over_any_number_of_streams() {
     }
 }
 
+/// Files of a few small chunks each, many of them: what one stream sends late is not of as many files as it is chunks.
+#[test]
+fn small_chunks_of_many_files_arrive_over_several_streams() {
+    let world = World::new();
+    let paths = tree(&world);
+    let (receiver, sender) = code();
+    let listening = world.listen(receiver);
+    let sent = world.send(listening.address, sender, &paths, |settings| {
+        (settings.streams, settings.chunk) = (3, 4096);
+    });
+    assert_eq!(sent.expect("sent").files, 710);
+    listening.end().0.expect("received");
+    world.assert_same(&paths);
+}
+
 #[test]
 fn each_path_from_file_to_socket_moves_the_same_bytes() {
     for path in Path::ALL {
