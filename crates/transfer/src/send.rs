@@ -286,7 +286,7 @@ impl<'a> Session<'a> {
             refused: Vec::new(),
             buffers: Buffers::default(),
         };
-        let mut kept = 0;
+        let mut kept = 0_u64;
         loop {
             match wire::read(&mut stream.channel)? {
                 Message::Have { entry, range } => {
@@ -294,11 +294,11 @@ impl<'a> Session<'a> {
                     if range.end > chunks(size, chunk) {
                         return Err(Error::Protocol("chunks that the file does not have"));
                     }
-                    kept += range_length(size, chunk, range);
+                    kept = kept.saturating_add(range_length(size, chunk, range));
                     answer.work.have(entry, range);
                 }
                 Message::Complete { entry } if answer.work.skip(entry) => {
-                    kept += self.entry(entry)?.size();
+                    kept = kept.saturating_add(self.entry(entry)?.size());
                     answer.already += 1;
                 }
                 Message::Refused { entry, why } if answer.work.skip(entry) => {
