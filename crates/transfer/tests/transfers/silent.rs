@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{
@@ -73,21 +73,29 @@ fn read_to(socket: &mut TcpStream, last: &Message) {
     }
 }
 
+/// A receiver that says to one sender what `speak` has it say.
+fn receiver(speak: impl FnOnce(&mut TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let thread = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().expect("a connection");
+        speak(&mut socket);
+    });
+    (address, thread)
+}
+
 /// A receiver that takes long for each answer, and says each 300 ms that it is busy.
 #[test]
 fn a_receiver_that_is_busy_is_not_lost() {
     let world = World::new();
     let paths = [world.file("a", 100)];
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let receiver = thread::spawn(move || {
-        let (mut socket, _) = listener.accept().expect("a connection");
+    let (address, receiver) = receiver(|socket| {
         for (asked, answer) in [
             (Message::EntriesEnd, Message::HaveEnd { buffer: 0 }),
             (Message::Finish, Message::Finished),
             (Message::Commit, Message::Committed { files: 1 }),
         ] {
-            read_to(&mut socket, &asked);
+            read_to(socket, &asked);
             let mut bytes = Vec::new();
             Message::Busy.encode(&mut bytes);
             for _ in 0..8 {
@@ -118,11 +126,8 @@ fn a_receiver_that_babbles_is_left() {
     ] {
         let world = World::new();
         let paths = [world.file("a", 100)];
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let receiver = thread::spawn(move || {
-            let (mut socket, _) = listener.accept().expect("a connection");
-            read_to(&mut socket, &Message::EntriesEnd);
+        let (address, receiver) = receiver(move |socket| {
+            read_to(socket, &Message::EntriesEnd);
             let mut bytes = Vec::new();
             said.iter().for_each(|message| message.encode(&mut bytes));
             socket.write_all(&bytes).expect("written");
