@@ -1910,8 +1910,8 @@ class Mpi(Table):
             "linear".
         computing_scale: How long computing takes, in parts of what the steps or the trace say: "3/4", "12/1"; "1/1"
             unless given.
-        eager_max: A longer message waits for the receiver to ask for it (rendezvous); 64 KiB unless given, as in Open
-            MPI.
+        eager_max: A longer message waits for the receiver to ask for it (rendezvous); 65480 B unless given, as Open
+            MPI's 64 KiB with its headers (`btl_tcp_eager_limit`).
         header: What goes ahead of each message, and what asks for one; 32 B unless given. Range: at least 1 B.
         iterations: How often; once unless given.
         phase_age_max: How long a phase's threshold counts; 300 s unless given.

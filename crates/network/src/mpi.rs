@@ -22,7 +22,8 @@ settings! {
     /// An MPI library: how its messages go over connections, and the algorithms of its collective operations.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Library {
-        /// A longer message waits for the receiver to ask for it (rendezvous); 64 KiB unless given, as in Open MPI.
+        /// A longer message waits for the receiver to ask for it (rendezvous); 65480 B unless given, as Open MPI's 64 KiB
+        /// with its headers (`btl_tcp_eager_limit`).
         pub eager_max: Bytes,
         /// What goes ahead of each message, and what asks for one; 32 B unless given.
         #[range(Bytes(1)..)]
@@ -48,7 +49,7 @@ settings! {
 impl Default for Library {
     fn default() -> Self {
         Self {
-            eager_max: Bytes(65_536),
+            eager_max: Bytes(65_480),
             header: Bytes(32),
             progress: Progress::Calls,
             computing_scale: (1, 1),
