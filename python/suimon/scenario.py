@@ -75,9 +75,10 @@ class Scenario:
 
         Args:
             path: Keys with dots between: ``emulator.wan.buffer``.
-            value: A quantity as people write it, a number, a bool, a list, a dict, or a dataclass of ``suimon.model``.
+            value: A quantity as people write it, a number, a bool, a list, a dict, or a dataclass of ``suimon.model``;
+                None takes away what the file says there.
         """
-        self._set.append(f"{path}={written(value, path)}")
+        self._set.append(f"{path}={'none' if value is None else written(value, path)}")
         return self
 
     def copy(self) -> Scenario:

@@ -1,5 +1,7 @@
 //! A scenario's text with the overrides of the command line, and the grid of runs that it spans.
 
+mod apply;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use crate::included::{self, Files};
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::units::Units;
-use crate::{aliases, grid, nearest, range, resolve, structure, syntax};
+use crate::{aliases, grid, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -158,7 +160,8 @@ impl Document {
         Ok(Self { source, length: text.len(), overrides: Vec::new(), axes, files })
     }
 
-    /// Sets `path=value` as if the file said so: `emulator.gnet.buffer=1MiB`.
+    /// Sets `path=value` as if the file said so: `emulator.gnet.buffer=1MiB`. `path=none` takes away what the file says
+    /// there, unless `none` is a value there.
     ///
     /// # Errors
     ///
@@ -326,41 +329,7 @@ impl Document {
         }
     }
 
-    fn apply<'d>(
-        &'d self,
-        change: &'d Override,
-        root: &mut Spanned<DeTable<'d>>,
-        to: &mut Problems,
-    ) {
-        let Some((last, parents)) = change.path.split_last() else { return };
-        let mut table = root.get_mut();
-        for (depth, segment) in parents.iter().enumerate() {
-            if is_name(&change.path, depth) && !table.contains_key(segment.key.as_str()) {
-                let names = table.keys().map(|k| &**k.get_ref());
-                let message = format!("there is no {} `{}`", parents[depth - 1].key, segment.key);
-                return to.push(&segment.span, message, nearest::suggest(&segment.key, names));
-            }
-            make_room(table, &segment.key);
-            let key = Spanned::new(segment.span.clone(), segment.key.as_str().into());
-            let fresh = || Spanned::new(segment.span.clone(), DeValue::Table(DeTable::new()));
-            match table.entry(key).or_insert_with(fresh).get_mut() {
-                DeValue::Table(inner) => table = inner,
-                _ => {
-                    let message = format!("`{}` is no table", segment.key);
-                    return to.push(&segment.span, message, "end the path there");
-                }
-            }
-        }
-        match self.value(&change.value) {
-            Ok(value) => {
-                make_room(table, &last.key);
-                let key = Spanned::new(last.span.clone(), last.key.as_str().into());
-                table.insert(key, value);
-            }
-            Err(message) => to.push(&change.value.span, message, "write a TOML value"),
-        }
-    }
-
+    /// The value that a fragment is.
     fn value(&self, fragment: &Fragment) -> Result<Spanned<DeValue<'_>>, String> {
         let text = self.source.slice(&fragment.span);
         if fragment.bare {
@@ -436,27 +405,6 @@ impl Document {
         problems.push(span, message, help);
         problems.into_result(&self.source)?;
         unreachable!("a problem was noted")
-    }
-}
-
-/// Whether the key at `depth` of a path is the name of an entity, which must exist.
-fn is_name(path: &[Segment], depth: usize) -> bool {
-    let mut entities = network::node::Kind::NAMES.iter().chain(&["link", "flow", "change"]);
-    match (depth, path[0].key.as_str()) {
-        (1, "probe" | "expect") => false,
-        (1, table) => entities.any(|&entity| entity == table),
-        (2, "probe") => ["bandwidth", "sequence", "capture"].contains(&path[1].key.as_str()),
-        _ => false,
-    }
-}
-
-/// A queue has one discipline: setting another takes the place of the one in the file.
-fn make_room(table: &mut DeTable<'_>, key: &str) {
-    let disciplines = traffic::qdisc::REGISTRY.iter().map(|d| d.name);
-    if disciplines.clone().any(|name| name == key) {
-        for other in disciplines.filter(|&name| name != key) {
-            table.remove(other);
-        }
     }
 }
 

@@ -23,6 +23,43 @@ pub(crate) fn check_queue(document: &DeTable<'_>, problems: &mut Problems) {
     table(document, &at, &alternatives(&schema()["$defs"]["Queue"]), problems);
 }
 
+/// What the schema has for the value at a path of keys; nothing where the language has no such path.
+fn shapes_at(path: &[&str]) -> Vec<&'static Schema> {
+    path.iter().fold(vec![schema()], |shapes, key| {
+        let below = shapes.into_iter().filter_map(|shape: &'static Schema| {
+            let named = shape.get("properties").and_then(|all| all.get(key));
+            named.or_else(|| shape.get("additionalProperties").filter(|any| any.is_object()))
+        });
+        below.flat_map(alternatives).collect()
+    })
+}
+
+/// Whether the language has such a path.
+pub(crate) fn has(path: &[&str]) -> bool {
+    !shapes_at(path).is_empty()
+}
+
+/// The keys that there may be in the table at a path.
+pub(crate) fn keys_below(path: &[&str]) -> Vec<&'static str> {
+    properties(&shapes_at(path))
+}
+
+/// The keys that the table at a path must have.
+pub(crate) fn required(path: &[&str]) -> Vec<&'static str> {
+    let [shape] = shapes_at(path)[..] else { return Vec::new() };
+    let names = shape.get("required").and_then(Schema::as_array);
+    names.into_iter().flatten().filter_map(Schema::as_str).collect()
+}
+
+/// Whether the value at a path may be that word, of a few.
+pub(crate) fn takes_word(path: &[&str], word: &str) -> bool {
+    let is_listed = |shape: &Schema| {
+        let listed = shape.get("enum").and_then(Schema::as_array);
+        listed.into_iter().flatten().chain(shape.get("const")).any(|is| is == word)
+    };
+    shapes_at(path).into_iter().any(is_listed)
+}
+
 /// Where a value stands: its key, and how to call it.
 struct Place {
     span: Span,

@@ -210,3 +210,53 @@ fn a_path_of_many_keys_is_refused() {
         assert!(error.contains("a path of more than 32 keys"), "{error}");
     }
 }
+
+/// What is set of a probe, a change or a flow that the file does not have, as in the file itself.
+#[test]
+fn what_is_not_there_yet_can_be_set() {
+    let mut document = document();
+    document.set("probe.capture.c.at=a:wire").unwrap();
+    document.set("change.off.when=500ms").unwrap();
+    document.set("change.off.at=a:wire").unwrap();
+    document.set("change.off.enabled=false").unwrap();
+    document.set("flow.back.from=b").unwrap();
+    document.set("flow.back.to=a").unwrap();
+    document.vary("probe.bandwidth.sent.at=a:wire,b:wire").unwrap();
+    document.set("probe.bandwidth.sent.bin=10ms").unwrap();
+    let plan = document.runs().unwrap()[1].plan().unwrap();
+    assert_eq!(plan.probes.captures[0].name, "c");
+    assert_eq!(plan.probes.bandwidth[0].port.0, 1);
+    assert_eq!((plan.changes[0].name.as_str(), plan.flows[1].name.as_str()), ("off", "back"));
+    assert_eq!(
+        refusal("probe.bandwidth.sent.bin=10ms"),
+        "--set:1:17: there is no bandwidth `sent`\n  help: there is none to choose from"
+    );
+}
+
+#[test]
+fn what_is_set_can_be_taken_away() {
+    let mut document = document();
+    document.set("link.wire.queue.psp.rate=100Mbit/s").unwrap();
+    document.vary("link.wire.queue=none,{ fifo = { packets = 7 } }").unwrap();
+    document.set("link.wire.delay=1ms").unwrap();
+    document.set("link.wire.delay=none").unwrap();
+    document.set("link.wire.loss=none").unwrap();
+    // A word of the setting's own.
+    document.set("flow.bulk.tcp.ack.quick_acks=3").unwrap();
+    let runs = document.runs().unwrap();
+    let [first, last] = [&runs[0], &runs[runs.len() - 1]].map(|run| run.plan().unwrap());
+    let fifo = qdisc::Parameters::by_name("fifo").unwrap();
+    assert_eq!(first.links[0].ends[0].queue, fifo);
+    assert_ne!(last.links[0].ends[0].queue, fifo);
+    assert_eq!(first.links[0].config.delay, Duration::ZERO);
+    assert_eq!(
+        refusal("link.wire.queeu=none"),
+        "--set:1:11: there is no key `queeu`\n  help: did you mean `queue`?"
+    );
+    assert_eq!(
+        refusal("link.wrie.queue=none"),
+        "--set:1:6: there is no link `wrie`\n  help: did you mean `wire`?"
+    );
+    let lacks = refusal("link.wire.between=none");
+    assert!(lacks.contains("`wire` lacks `between`"), "{lacks}");
+}

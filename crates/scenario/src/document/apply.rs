@@ -1,0 +1,139 @@
+//! What the command line changes, done to the file's tables.
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Document, Override, Segment, keys};
+use crate::diagnostic::Problems;
+use crate::{nearest, structure};
+
+/// What takes a setting away, unless it is a value of that setting.
+const NONE: &str = "none";
+
+impl Document {
+    /// Sets what `change` says in the tables below `root`, or takes it away.
+    pub(super) fn apply<'d>(
+        &'d self,
+        change: &'d Override,
+        root: &mut Spanned<DeTable<'d>>,
+        to: &mut Problems,
+    ) {
+        match self.value(&change.value) {
+            Ok(value) if is_none(value.get_ref(), &change.path) => {
+                unset(&change.path, root.get_mut(), to);
+            }
+            Ok(value) => self.insert(&change.path, value, root.get_mut(), to),
+            Err(message) => to.push(&change.value.span, message, "write a TOML value"),
+        }
+    }
+
+    fn insert<'d>(
+        &'d self,
+        path: &'d [Segment],
+        value: Spanned<DeValue<'d>>,
+        root: &mut DeTable<'d>,
+        to: &mut Problems,
+    ) {
+        let Some((last, parents)) = path.split_last() else { return };
+        let mut table = root;
+        for (depth, segment) in parents.iter().enumerate() {
+            let is_there = table.contains_key(segment.key.as_str());
+            if is_name(path, depth) && !is_there && !self.makes(&path[..=depth]) {
+                return missing(path, depth, table, to);
+            }
+            make_room(table, &segment.key);
+            let key = Spanned::new(segment.span.clone(), segment.key.as_str().into());
+            let fresh = || Spanned::new(segment.span.clone(), DeValue::Table(DeTable::new()));
+            match table.entry(key).or_insert_with(fresh).get_mut() {
+                DeValue::Table(inner) => table = inner,
+                _ => {
+                    let message = format!("`{}` is no table", segment.key);
+                    return to.push(&segment.span, message, "end the path there");
+                }
+            }
+        }
+        make_room(table, &last.key);
+        let key = Spanned::new(last.span.clone(), last.key.as_str().into());
+        table.insert(key, value);
+    }
+
+    /// Whether all that an entity must have is set, so that it need not be in the file. One that must have nothing
+    /// is no other's misspelt name only if it is set as a whole.
+    fn makes(&self, entity: &[Segment]) -> bool {
+        let entity = keys(entity);
+        let required = structure::required(&entity);
+        let is_set = |name: &&str| {
+            self.overrides.iter().any(|change| {
+                let path = keys(&change.path);
+                path.starts_with(&entity) && path.get(entity.len()) == Some(name)
+            })
+        };
+        !required.is_empty() && required.iter().all(is_set)
+    }
+}
+
+/// Whether the value takes away what stands at `path`.
+fn is_none(value: &DeValue<'_>, path: &[Segment]) -> bool {
+    matches!(value, DeValue::String(text) if text == NONE)
+        && !structure::takes_word(&keys(path), NONE)
+}
+
+/// Takes away what stands at `path`; where nothing does, only a path that could not be is a problem.
+fn unset(path: &[Segment], root: &mut DeTable<'_>, to: &mut Problems) {
+    let Some((last, parents)) = path.split_last() else { return };
+    let mut table = root;
+    for (depth, segment) in parents.iter().enumerate() {
+        if is_name(path, depth) && !table.contains_key(segment.key.as_str()) {
+            return missing(path, depth, table, to);
+        }
+        match table.get_mut(segment.key.as_str()).map(Spanned::get_mut) {
+            Some(DeValue::Table(inner)) => table = inner,
+            _ => return known(path, to),
+        }
+    }
+    if table.remove(last.key.as_str()).is_none() {
+        if is_name(path, parents.len()) {
+            return missing(path, parents.len(), table, to);
+        }
+        known(path, to);
+    }
+}
+
+/// Notes the first key of a path that the language does not have.
+fn known(path: &[Segment], to: &mut Problems) {
+    let all = keys(path);
+    for (depth, segment) in path.iter().enumerate() {
+        if !structure::has(&all[..=depth]) {
+            let help = nearest::suggest(&segment.key, structure::keys_below(&all[..depth]));
+            return to.push(&segment.span, format!("there is no key `{}`", segment.key), help);
+        }
+    }
+}
+
+/// Notes that `table` has no entity of the name at `depth` of the path.
+fn missing(path: &[Segment], depth: usize, table: &DeTable<'_>, to: &mut Problems) {
+    let names = table.keys().map(|key| &**key.get_ref());
+    let message = format!("there is no {} `{}`", path[depth - 1].key, path[depth].key);
+    to.push(&path[depth].span, message, nearest::suggest(&path[depth].key, names));
+}
+
+/// Whether the key at `depth` of a path is the name of an entity, which must exist.
+fn is_name(path: &[Segment], depth: usize) -> bool {
+    let mut entities = network::node::Kind::NAMES.iter().chain(&["link", "flow", "change"]);
+    match (depth, path[0].key.as_str()) {
+        (1, "probe" | "expect") => false,
+        (1, table) => entities.any(|&entity| entity == table),
+        (2, "probe") => ["bandwidth", "sequence", "capture"].contains(&path[1].key.as_str()),
+        _ => false,
+    }
+}
+
+/// A queue has one discipline: setting another takes the place of the one in the file.
+fn make_room(table: &mut DeTable<'_>, key: &str) {
+    let disciplines = traffic::qdisc::REGISTRY.iter().map(|d| d.name);
+    if disciplines.clone().any(|name| name == key) {
+        for other in disciplines.filter(|&name| name != key) {
+            table.remove(other);
+        }
+    }
+}
