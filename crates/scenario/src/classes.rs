@@ -1,7 +1,10 @@
 //! The classes that a port's discipline tells of, from the start or by a change.
 
+use std::collections::BTreeSet;
+
 use network::link;
 use traffic::qdisc::{Parameters, Qdisc};
+use traffic::setting::{Settings, Value};
 use traffic::{Discipline, Port};
 
 use crate::plan::{Action, Change, Link, Plan};
@@ -11,6 +14,47 @@ impl Plan {
     /// order in which the discipline tells of them.
     pub fn classes(&self, link: usize, end: usize) -> Vec<String> {
         of_end(&self.links[link], 2 * link + end, &self.changes)
+    }
+}
+
+/// The classes that no packet can come to: they hold no classes, no filter and no priority leads to them, and they are
+/// not the one for the rest.
+pub(crate) fn unreachable(settings: &dyn Settings) -> Vec<&str> {
+    let Some(classes) = settings.classes() else { return Vec::new() };
+    let class = |index| classes.class(index);
+    let all = || (0..classes.count()).map(class);
+    let mut reached: BTreeSet<&str> = all().filter_map(|(_, parent, _)| parent).collect();
+    reached.extend(classes.filters().iter().map(|rule| rule.class.as_str()));
+    let blank = classes.fresh();
+    let has_priorities = |class: &dyn Settings| class.get("priorities") != blank.get("priorities");
+    reached.extend(all().filter(|(.., class)| has_priorities(*class)).map(|(name, ..)| name));
+    let default = default_class(settings);
+    let misses = |name: &&str| !reached.contains(name) && Some(*name) != default.as_deref();
+    all().map(|(name, ..)| name).filter(misses).collect()
+}
+
+/// What is wrong with a class that is one of these, and what would be right.
+pub(crate) fn unreachable_text(class: &str, settings: &dyn Settings) -> (String, String) {
+    let message = format!("no packet comes to the class `{class}`, which has no `match`");
+    let help = match default_class(settings) {
+        Some(default) => {
+            format!("write `match = {{ flow = \"NAME\" }}` in it; all else goes to `{default}`")
+        }
+        None => {
+            "write `match = {}` in it for every packet, or `match = { flow = \"NAME\" }`".into()
+        }
+    };
+    (message, help)
+}
+
+/// The class for packets that no filter matches, where the discipline has one.
+fn default_class(settings: &dyn Settings) -> Option<String> {
+    let is_default = |name: &str| ["default_class", "default"].contains(&name);
+    let key = settings.settings().into_iter().find(|setting| is_default(setting.name))?.name;
+    let classes = settings.classes()?;
+    match settings.get(key) {
+        Some(Value::Text(name)) => Some(name),
+        _ => Some(classes.class(classes.count().checked_sub(1)?).0.to_owned()),
     }
 }
 
@@ -25,7 +69,7 @@ pub(crate) fn of_end(link: &Link, port: usize, changes: &[Change]) -> Vec<String
             Action::Disable | Action::Enable | Action::Release(_) | Action::Rate(_) => {}
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     known.retain(|name| seen.insert(name.clone()));
     known
 }

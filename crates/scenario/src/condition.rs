@@ -2,6 +2,7 @@
 //! colours.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess};
@@ -140,6 +141,31 @@ pub(crate) fn action(text: &str) -> Result<Action, Error> {
             let help = "write pass, drop, return, \"mark af12\" or \"next NAME\"";
             Err(Error::new(format!("`{text}` is no action"), help))
         }
+    }
+}
+
+/// The elements that packets come to which begin at `first`, or at the default action's.
+pub(crate) fn reached<'p>(
+    parameters: &'p condition::Parameters,
+    first: impl Iterator<Item = &'p str>,
+) -> BTreeSet<&'p str> {
+    let mut open: Vec<&str> = first.chain(next(&parameters.default)).collect();
+    let mut reached = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        let element = parameters.elements.iter().find(|element| element.name == name);
+        if let Some(element) = element.filter(|_| reached.insert(name)) {
+            let taken = element.actions().into_iter().filter(|(colour, _)| element.gives(colour));
+            open.extend(taken.filter_map(|(_, action)| next(action)));
+        }
+    }
+    reached
+}
+
+/// The element that it leads to.
+fn next(action: &Action) -> Option<&str> {
+    match action {
+        Action::Next(element) => Some(element),
+        Action::Pass | Action::Drop | Action::Mark(_) | Action::Return => None,
     }
 }
 

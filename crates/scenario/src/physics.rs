@@ -18,6 +18,7 @@ use crate::units::Units;
 
 mod lossless;
 mod reservations;
+mod unmet;
 mod warning;
 
 pub use warning::{Kind, Warning};
@@ -70,6 +71,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     warnings.extend(triggers(&names));
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
+    warnings.extend(unmet::unmet(&names));
     warnings.extend(lossless::small_headrooms(plan));
     warnings.extend(lossless::masked_marks(plan));
     warnings.extend(lossless::unstopped(&names));
@@ -369,19 +371,30 @@ pub fn path(plan: &Plan, flow: &Flow, number: usize) -> Option<Path> {
 }
 
 fn way(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Option<(Vec<Hop>, Duration)> {
-    let [from, to] = ends.map(|end| plan.node_of(end));
-    let (mut hops, mut delay, mut node) = (Vec::new(), Duration::ZERO, from);
-    while node != to && hops.len() <= plan.nodes.len() {
-        let link = plan.next_link(node, flow, ends)? as usize;
-        let end = usize::from(plan.links[link].ends[0].node != node);
-        delay += plan.links[link].ends[end].direction.delay;
-        if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {
+    let (mut hops, mut delay) = (Vec::new(), Duration::ZERO);
+    for (link, end) in ports(plan, flow, ends)? {
+        let sender = &plan.links[link].ends[end];
+        let node = &plan.nodes[sender.node];
+        delay += sender.direction.delay;
+        if let NodeKind::Emulator(emulator) = &node.kind {
             delay += emulator.delay;
         }
-        hops.push(hop(plan, &plan.nodes[node], link, end));
-        node = plan.links[link].ends[1 - end].node;
+        hops.push(hop(plan, node, link, end));
     }
     Some((hops, delay))
+}
+
+/// The ports from one end of the flow of that number to the other: links, and which end of each transmits.
+fn ports(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Option<Vec<(usize, usize)>> {
+    let [mut node, to] = ends.map(|end| plan.node_of(end));
+    let mut ports = Vec::new();
+    while node != to && ports.len() <= plan.nodes.len() {
+        let link = plan.next_link(node, flow, ends)? as usize;
+        let end = usize::from(plan.links[link].ends[0].node != node);
+        ports.push((link, end));
+        node = plan.links[link].ends[1 - end].node;
+    }
+    Some(ports)
 }
 
 fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {

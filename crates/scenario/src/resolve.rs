@@ -20,6 +20,7 @@ mod probes;
 mod programs;
 mod queues;
 mod ranks;
+pub(crate) mod reach;
 mod routes;
 mod switches;
 mod tolerances;

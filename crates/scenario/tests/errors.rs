@@ -564,3 +564,43 @@ fn a_disciplines_complaint_points_to_what_it_is_about() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What no packet can ever come to would be there in vain.
+#[test]
+fn what_nothing_leads_to_is_refused() {
+    let element = "[link.wan.at.r.conditioner.element.police]\n\
+                   token_bucket = { rate = \"20 Mbit/s\", burst = \"30 kB\" }\nred = \"drop\"\n";
+    let told = added(element);
+    assert!(
+        told.contains(
+            "no packet comes to the element `police`\n  help: write `match = {}` in it for"
+        ),
+        "{told}"
+    );
+    assert_eq!(added(&format!("{element}match = {{}}\n")), "nothing");
+    let chain = |next: &str| {
+        format!("{element}[link.wan.at.r.conditioner.element.first]\nmatch = {{}}\n{next}\n")
+    };
+    assert_eq!(added(&chain("green = \"next police\"")), "nothing");
+    // Without a meter no packet is red.
+    let told = added(&chain("red = \"next police\""));
+    assert!(told.contains("no packet comes to the element `police`"), "{told}");
+    assert!(told.contains("no packet gets red at the element `first`"), "{told}");
+    let by_default = "[link.wan.at.r]\nconditioner.default = \"next police\"\n";
+    assert_eq!(added(&format!("{by_default}{element}")), "nothing");
+
+    let classes = |queue: &str| added(&format!("[link.wan.at.r]\nqueue.{queue}\n"));
+    let told = classes("drr = { class = { a = {}, b = {} } }");
+    assert!(
+        told.contains(
+            "no packet comes to the class `a`, which has no `match`\n  help: write `match = { flow = \
+             \"NAME\" }` in it; all else goes to `b`"
+        ),
+        "{told}"
+    );
+    assert_eq!(classes("drr = { class = { a = { match = {} }, b = {} } }"), "nothing");
+    let told = classes("psp = { class = { a = { rate = \"1 Mbit/s\" } } }");
+    assert!(told.contains("no packet comes to the class `a`"), "{told}");
+    // By 802.1p priority.
+    assert_eq!(classes("ets = { class = { a = { priorities = 3 }, b = {} } }"), "nothing");
+}

@@ -164,7 +164,7 @@ fn changes_of_connections() {
 
 #[test]
 fn expectations_are_of_what_is_measured() {
-    let classes = "[link.wan.at.r.queue.drr.class]\ngold = {}\nrest = {}\n";
+    let classes = "[link.wan.at.r.queue.drr.class]\ngold = { match = {} }\nrest = {}\n";
     let expected = |what: &str| added(&format!("{classes}[expect.{what}"));
     assert_eq!(expected("link.wan.class.gold]\nrate.min = \"1 Mbit/s\"\n"), "nothing");
     assert_eq!(
@@ -176,7 +176,7 @@ fn expectations_are_of_what_is_measured() {
     // A class may come by a change, or go with a queue that a change brings.
     let change = "[change.later]\nat = \"r:wan\"\nwhen = \"1 s\"\n";
     let later = "link.wan.class.late]\nrate.min = \"1 Mbit/s\"\n";
-    let switch = "queue.drr.class = { late = {}, later = {} }\n";
+    let switch = "queue.drr.class = { late = { match = {} }, later = {} }\n";
     assert_eq!(expected(&format!("{later}{change}{switch}")), "nothing");
     let reserve = "reserve = { class = \"late\", rate = \"1 Mbit/s\", burst = \"2 kB\", \
                    delay = \"50 ms\", match = { flow = \"bulk\" } }\n";

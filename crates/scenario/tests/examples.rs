@@ -48,6 +48,7 @@ fn every_scenario_has_a_plan_and_a_lock_with_the_same_plan() {
     scenarios(&repository().join("scenarios"), &mut files);
     assert!(files.len() >= 5, "{files:?}");
     scenarios(&repository().join("papers"), &mut files);
+    let mut unmet = Vec::new();
     for file in files {
         if file.file_name().is_some_and(|name| name == "published.toml") {
             continue;
@@ -59,8 +60,17 @@ fn every_scenario_has_a_plan_and_a_lock_with_the_same_plan() {
             let again = plans(&lock_file.display().to_string(), &locked);
             assert_eq!(format!("{plan:?}"), format!("{:?}", again[0]), "{}", file.display());
             assert_eq!(lock(&again[0]), locked);
+            unmet.extend(warnings_of_unmet(&plan));
         }
     }
+    // All that is configured there takes effect.
+    assert_eq!(unmet, [""; 0]);
+}
+
+fn warnings_of_unmet(plan: &Plan) -> Vec<String> {
+    let mut warnings = scenario::physics(plan);
+    warnings.retain(|warning| warning.kind == scenario::Kind::Unmet);
+    warnings.iter().map(|warning| format!("{}: {warning}", plan.title)).collect()
 }
 
 #[test]

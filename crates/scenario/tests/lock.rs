@@ -138,7 +138,7 @@ rate = "1 Gbit/s"
 [link.in.at.a]
 device_buffer = "3 kB"
 [link.in.at."a.2".queue.drr.class]
-"best effort" = {}
+"best effort" = { match = { dscp = "ef" } }
 "größer \"q\" \\ [x]" = { match = { flow = "to_b", from = "a" } }
 "" = { match = [{ from = "a", to = "b", flow = "many" }, { from = "a.1", flow = "many" }] }
 "a.b.class.c" = { match = { from = "r.1", priority = 3 } }

@@ -185,3 +185,109 @@ receiver_tcp.buffers.receive = "3 MB"
     let binary = said_of(text, &["units.size=KiB", "units.rate=B/s"]);
     assert!(binary[0].contains("of 2 MB") && binary[0].contains("pace at 1 GB/s"), "{binary:#?}");
 }
+
+/// Two hosts each side of a router, with a conditioner, classes and probes for the test to fill in.
+const MET: &str = r#"
+duration = "2 s"
+[host.a]
+[host.b]
+[host.c]
+[router.r]
+[link.in]
+between = ["a", "r"]
+rate = "1 Gbit/s"
+[link.out]
+between = ["r", "b"]
+rate = "1 Gbit/s"
+[link.side]
+between = ["r", "c"]
+rate = "1 Gbit/s"
+[flow.f]
+from = "a"
+to = "b"
+"#;
+
+fn unmet(more: &str) -> Vec<String> {
+    said_of(&format!("{MET}{more}"), &[])
+}
+
+#[test]
+fn a_class_that_no_flow_meets_is_named() {
+    let classes = |matched: &str| {
+        format!(
+            "[link.out.at.r.queue.priq.class.high]\npriority = 7\nmatch = {matched}\n\
+             [link.out.at.r.queue.priq.class.low]\npriority = 1\n"
+        )
+    };
+    for met in ["{ flow = \"f\" }", "{}", "{ from = \"a\" }", "{ protocol = \"tcp\" }"] {
+        assert_eq!(unmet(&classes(met)), [""; 0], "{met}");
+    }
+    for unmet_one in ["{ from = \"b\" }", "{ dscp = \"ef\" }", "{ protocol = \"udp\" }"] {
+        assert_eq!(
+            unmet(&classes(unmet_one)),
+            [
+                "`link.out.at.r.queue.priq.class.high`: its `match` takes no packet of any flow there: \
+              set `link.out.at.r.queue.priq.class.high.match` to what one is, such as \
+              { flow = \"f\" }, or take `link.out.at.r.queue.priq.class.high` out"
+            ],
+            "{unmet_one}"
+        );
+    }
+    // Of a queue at both ends each class need be met at one.
+    let both = classes("{ from = \"b\" }").replace("link.out.at.r", "link.out");
+    assert_eq!(unmet(&both), [""; 0]);
+    // What marks packets on the way may make them what the class is for.
+    let marks = "[link.in.at.r.conditioner.element.m]\nmatch = {}\ngreen = \"mark ef\"\n";
+    assert_eq!(unmet(&format!("{}{marks}", classes("{ dscp = \"ef\" }"))), [""; 0]);
+    // Nobody knows what a program sends.
+    let program = "[flow.p]\nfrom = \"a\"\nto = \"c\"\nprogram = \"true\"\n";
+    let with_program = unmet(&format!("{}{program}", classes("{ dscp = \"ef\" }")));
+    assert_eq!(with_program, [""; 0]);
+}
+
+#[test]
+fn an_element_that_no_flow_meets_is_named() {
+    let elements = "[link.in.at.r.conditioner.element.one]\nmatch = { from = \"c\" }\n\
+                    green = \"next two\"\n[link.in.at.r.conditioner.element.two]\ngreen = \"drop\"\n";
+    assert_eq!(
+        unmet(elements),
+        [
+            "`link.in.at.r.conditioner.element.one`: its `match` takes no packet of any flow there: set \
+          `link.in.at.r.conditioner.element.one.match` to what one is, such as { flow = \"f\" }, or \
+          take `link.in.at.r.conditioner.element.one` out"
+        ]
+    );
+}
+
+#[test]
+fn probes_and_changes_where_nothing_passes_are_named() {
+    let told = unmet(
+        "[probe.capture.c]\nat = \"r:side\"\n[probe.sequence.s]\nat = \"a:in\"\nflow = \"f\"\n\
+         [probe.bandwidth.b]\nat = \"c:side\"\nbin = \"10 ms\"\n\
+         [change.slow]\nwhen = \"1 s\"\nat = \"r:side\"\nrate = \"1 Mbit/s\"\n",
+    );
+    let help = "to a port that packets leave by, as those of `f` do by \"a:in\", \"r:out\", \
+                \"b:out\", \"r:in\"";
+    assert_eq!(
+        told,
+        [
+            format!(
+                "`probe.bandwidth.b`: no packet of any flow leaves at c:side: set `probe.bandwidth.b.at` {help}"
+            ),
+            format!(
+                "`probe.capture.c`: no packet of any flow leaves at r:side: set `probe.capture.c.at` {help}"
+            ),
+            format!(
+                "`change.slow`: no packet of any flow leaves at r:side: set `change.slow.at` {help}"
+            ),
+        ]
+    );
+    let late = "[flow.g]\nfrom = \"a\"\nto = \"b\"\nstop = \"1 s\"\n\
+                [change.g]\nwhen = \"1.5 s\"\nflow = \"g\"\nnodelay = true\n";
+    assert_eq!(
+        unmet(late),
+        [
+            "`change.g` comes when its flow has stopped: set `change.g.when` before the flow's `stop`"
+        ]
+    );
+}

@@ -52,6 +52,19 @@ settings! {
     }
 }
 
+impl Element {
+    /// Whether a packet may get the colour of that name here: all are green without a meter.
+    pub fn gives(&self, colour: &str) -> bool {
+        let gives = self.actions().into_iter().zip(chain::colours(self));
+        gives.into_iter().any(|((name, _), gives)| gives && name == colour)
+    }
+
+    /// What is done by colour, and the names of the colours, green first.
+    pub const fn actions(&self) -> [(&'static str, &Action); 3] {
+        [("green", &self.green), ("yellow", &self.yellow), ("red", &self.red)]
+    }
+}
+
 /// What is done to a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Action {

@@ -170,7 +170,7 @@ mod tests {
             "duration = \"9 s\"\n[host.a]\n[router.r]\n[host.b]\n".to_owned(),
             "[link.in]\nbetween = [\"a\", \"r\"]\nrate = \"1 Gbit/s\"\n".to_owned(),
             "[link.out]\nbetween = [\"r\", \"b\"]\nrate = \"1 Gbit/s\"\n".to_owned(),
-            change("one", "1 s\"\nqueue.drr.class = { a = {}, b = {} }"),
+            change("one", "1 s\"\nqueue.drr.class = { a = { match = {} }, b = {} }"),
             change("two", "2 s\"\nenabled = false"),
             change("three", "3 s\"\nenabled = true"),
         ];

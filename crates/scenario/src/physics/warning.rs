@@ -42,6 +42,8 @@ pub enum Kind {
     ManySamples,
     /// A change that no run can make.
     Refused,
+    /// A class, an element, a probe or a change that no flow's packets come to.
+    Unmet,
     /// A switch has less room than a link needs after "stop".
     Headroom,
     /// A switch stops senders before it marks their packets, or tells them of congestion.

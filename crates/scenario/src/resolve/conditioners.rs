@@ -6,6 +6,7 @@ use traffic::meter;
 use traffic::subject::Subject;
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
+use super::reach;
 use crate::condition as file;
 use crate::diagnostic::{Problems, Span};
 use crate::setting::{Given, NO_QUEUES, adjust};
@@ -35,7 +36,10 @@ pub(super) fn resolve(
         }
     }
     match Conditioner::attach(&parameters, 0, Instant::ZERO) {
-        Ok(_) => Some(parameters),
+        Ok(_) => {
+            reach::check_elements(table, &parameters, problems);
+            Some(parameters)
+        }
         Err(error) => {
             refused(name, table, &error, problems);
             None

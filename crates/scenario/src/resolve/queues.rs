@@ -10,6 +10,7 @@ use traffic::subject::Subject;
 use traffic::{Discipline, Port};
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
+use super::reach;
 use crate::diagnostic::Problems;
 use crate::nearest;
 use crate::queue::{Class, Queue};
@@ -28,7 +29,10 @@ pub(super) fn resolve(
     let Some(queue) = queue else { return Parameters::by_name("fifo") };
     let parameters = parameters(queue, entities, problems)?;
     match Qdisc::attach(&parameters, port) {
-        Ok(_) => Some(parameters),
+        Ok(_) => {
+            reach::check_classes(queue, parameters.settings(), problems);
+            Some(parameters)
+        }
         Err(error) => {
             refused(queue, &error, problems);
             None

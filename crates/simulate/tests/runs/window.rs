@@ -17,7 +17,7 @@ duration = "4 s"
 between = ["a", "r"]
 rate = "100 Mbit/s"
 jitter = "0 ms..1 ms"
-at.r.conditioner.element.all.green = "mark af11"
+at.r.conditioner.element.all = { match = {}, green = "mark af11" }
 [link.out]
 between = ["r", "b"]
 rate = "10 Mbit/s"

@@ -80,10 +80,14 @@ pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
     Ok(Chains { steps, firsts, default })
 }
 
+/// Which colours a packet may get there, green first.
+pub(super) fn colours(element: &Element) -> [bool; 3] {
+    element.meter.map_or([true, false, false], |meter| meter.gives())
+}
+
 /// The elements that a packet may go to from this one, also by way of the default action.
 fn successors(element: &Element, steps: [Step; 3], default: Step) -> impl Iterator<Item = usize> {
-    let possible = element.meter.map_or([true, false, false], |meter| meter.gives());
-    let taken = steps.into_iter().zip(possible).filter(|&(_, possible)| possible);
+    let taken = steps.into_iter().zip(colours(element)).filter(|&(_, possible)| possible);
     taken.filter_map(move |(step, _)| if step == Step::Return { default } else { step }.target())
 }
 

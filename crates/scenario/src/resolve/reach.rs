@@ -1,0 +1,70 @@
+//! Elements and classes that no packet can ever come to, whatever flows there are.
+
+use traffic::condition::{Action, Element, Parameters};
+use traffic::reservation::TAKERS;
+use traffic::setting::Settings;
+
+use crate::classes;
+use crate::condition::{self, self as file};
+use crate::diagnostic::Problems;
+use crate::queue::Queue;
+use crate::value::Name;
+
+/// Refuses classes without a way in. Where reservations are taken a class may be there as their parent, so
+/// that they are only warned of, with all that the plan knows.
+pub(super) fn check_classes(queue: &Queue, settings: &dyn Settings, problems: &mut Problems) {
+    if TAKERS.contains(&queue.discipline.text.as_str()) {
+        return;
+    }
+    let unreachable = classes::unreachable(settings);
+    for (name, _) in
+        queue.classes.0.iter().filter(|(name, _)| unreachable.contains(&name.text.as_str()))
+    {
+        let (message, help) = classes::unreachable_text(&name.text, settings);
+        problems.push(&name.span, message, help);
+    }
+}
+
+/// Refuses elements without a way in, and actions for colours that no packet gets.
+pub(super) fn check_elements(
+    table: &file::Conditioner,
+    parameters: &Parameters,
+    problems: &mut Problems,
+) {
+    let first = parameters.rules.iter().map(|rule| rule.element.as_str());
+    let reached = condition::reached(parameters, first);
+    for ((name, given), element) in table.elements.iter().zip(&parameters.elements) {
+        if !reached.contains(name.text.as_str()) {
+            let message = format!("no packet comes to the element `{}`", name.text);
+            let help = format!(
+                "write `match = {{}}` in it for every packet that comes in there, or let another \
+                 element's action be \"next {}\"",
+                name.text
+            );
+            problems.push(&name.span, message, help);
+        }
+        check_colours(name, given, element, problems);
+    }
+}
+
+fn check_colours(name: &Name, given: &file::Element, element: &Element, problems: &mut Problems) {
+    let actions = element.actions();
+    let never = actions
+        .iter()
+        .filter(|(colour, action)| !element.gives(colour) && **action != Action::Pass);
+    for (colour, _) in never {
+        let Some((key, _)) = given.given.iter().find(|(key, _)| key.text == *colour) else {
+            continue;
+        };
+        let message = format!("no packet gets {} at the element `{}`", key.text, name.text);
+        let help = match &element.meter {
+            None => "without a meter every packet is green: give it one, such as token_bucket, or \
+                     write `green`"
+                .to_owned(),
+            Some(meter) => {
+                format!("{} gives other colours: take `{}` out", meter.name(), key.text)
+            }
+        };
+        problems.push(&key.span, message, help);
+    }
+}
