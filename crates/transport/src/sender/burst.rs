@@ -262,7 +262,7 @@ impl Sender {
         let (goal, mss) = (self.goal(), u64::from(self.agreed.mss));
         if goal == 1 {
             self.burst.left = 1;
-            self.piece_leaves(self.nxt + mss);
+            self.piece_leaves(self.burst_end(mss));
             return true;
         }
         let mut allowed = room.min(goal);
@@ -281,11 +281,19 @@ impl Sender {
         }
         let segments = u64::from(allowed).min(left).max(1);
         self.burst.left = segments as u32;
-        self.piece_leaves(self.nxt + segments * mss);
+        let end = self.burst_end(segments * mss);
+        self.piece_leaves(end);
         if segments > 1 && self.config.emission.tso_push {
-            self.burst.push_end = self.nxt + segments * mss;
+            self.burst.push_end = end;
         }
         true
+    }
+
+    /// Where a burst ends that has room for so many bytes: its last segment may be a small one.
+    #[inline]
+    const fn burst_end(&self, bytes: u64) -> u64 {
+        let (end, written) = (self.nxt + bytes, self.written());
+        if end < written { end } else { written }
     }
 
     /// The pacer's time for the next burst comes later.

@@ -66,3 +66,30 @@ fn a_message_shorter_than_the_buffer_is_written_at_once_and_its_end_pushed() {
     assert_eq!(pushed(&sent), [[false].repeat(10), vec![true]].concat());
     assert_eq!(sent[10].tcp.payload, 1_040);
 }
+
+/// Writes of `bytes`, each acknowledged before the next, all of which the buffer must take; whether each left in one
+/// segment with PSH.
+fn exchanges(config: &Config, bytes: u64, times: u64) -> bool {
+    let mut script = Script::new(config, 36, 65_160);
+    (1..=times).all(|n| {
+        script.now = at(36 + 40 * n);
+        assert_eq!(script.end.write(bytes, script.now), bytes, "write {n} of {bytes} B");
+        let sent = script.sends();
+        let mut ack = script.ack_packet(0, &[]);
+        ack.tcp.ack = script.base.wrapping_add((n * bytes) as u32);
+        script.end.receive(&ack, script.now + ms(36));
+        sent.len() == 1 && pushed(&sent) == [true]
+    })
+}
+
+#[test]
+fn messages_that_were_acknowledged_take_no_room() {
+    let mut config = Profile::by_name("linux-6").unwrap().config();
+    config.congestion = congestion::Algorithm::by_name("newreno").unwrap().into();
+    for tso in [true, false] {
+        config.emission.tso = tso;
+        for bytes in [1, 14, 15, 700, MSS - 1, MSS] {
+            assert!(exchanges(&config, bytes, 300), "{bytes} B");
+        }
+    }
+}
