@@ -3158,6 +3158,7 @@ class TcpWindow(Table):
         initial: Initial window in packets (RFC 6928: 10), at most `clamp`. Range: at least 1.
         initial_ssthresh: Initial slow start threshold in packets; 2147483647 for none.
         local_congestion: What a segment refused by the host's own interface queue is taken for.
+        metrics: What a host keeps of a connection for the next one to the same peer (`tcp_metrics`).
         moderate_burst: On leaving disorder or recovery, at most in flight + this many packets; 0 turns it off. Linux: 3
             (`tcp_moderate_cwnd`).
         validation: When the window counts as the limit on sending, so that it may grow.
@@ -3169,6 +3170,7 @@ class TcpWindow(Table):
     initial: int | None = None
     initial_ssthresh: int | None = None
     local_congestion: Literal["retry", "reduce", "quench"] | None = None
+    metrics: Literal["none", "round-trip", "threshold"] | None = None
     moderate_burst: int | None = None
     validation: Literal["none", "filled-before-ack", "limited-last-round"] | None = None
 

@@ -8,6 +8,7 @@
 mod coalescing;
 mod config;
 mod datagrams;
+mod paths;
 mod processor;
 mod sockets;
 
@@ -18,6 +19,7 @@ use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 pub use self::coalescing::Coalescing;
 use self::coalescing::Interrupts;
 pub use self::config::{Config, Kernel};
+use self::paths::Paths;
 pub use self::processor::{DataPath, Operation, Processor, Times};
 use self::processor::{Pending, Processing};
 use self::sockets::{Applications, Open, Told};
@@ -63,6 +65,7 @@ pub struct Host {
     /// Endpoints whose connections are closed.
     free: Vec<u32>,
     applications: Applications,
+    paths: Paths,
     /// The endpoint of each flow; the socket of one that has no open connection counts from `SOCKETS` on.
     by_flow: FlowTable,
     /// Connections that the queues have room for again.
@@ -103,6 +106,7 @@ impl Host {
             endpoints: Vec::new(),
             free: Vec::new(),
             applications: Applications::default(),
+            paths: Paths::default(),
             by_flow: FlowTable::default(),
             released: Vec::new(),
             timers: Schedule::default(),
@@ -195,6 +199,11 @@ impl Host {
     /// A segment brought something about that the program learns of.
     #[inline(never)]
     fn on_segment_event<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+        let Endpoint { told, connection, .. } = &mut self.endpoints[index as usize];
+        if !told.began && connection.is_established() {
+            told.began = true;
+            self.paths.begin(connection, cx.now);
+        }
         // The stack answers before that, as a kernel does.
         self.send_pending(index, cx);
         self.deliver_events(index, true, cx);
@@ -431,6 +440,7 @@ impl Host {
         if endpoint.queued > 0 || listed || self.processing.as_ref().is_some_and(works) {
             return self.arm(index, cx.now + CLOSING, cx);
         }
+        self.paths.end(&endpoint.connection, cx.now);
         let (applications, open) = self.sockets();
         applications.close(index, open, cx.now);
     }

@@ -217,6 +217,21 @@ choice! {
 }
 
 choice! {
+    /// What a host keeps of a connection for the next one to the same peer, both ends for themselves.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SavedMetrics {
+        /// Nothing (Linux: `tcp_no_metrics_save = 1`).
+        None = "none",
+        /// The round trip, by which the first timeout is not too short, and the degree of reordering (Linux since 5.6:
+        /// `tcp_no_ssthresh_metrics_save = 1`).
+        RoundTrip = "round-trip",
+        /// The slow start threshold as well; the next one begins with the estimates of the round trip where they are larger
+        /// than its own (Linux 2.4 and 2.6).
+        Threshold = "threshold",
+    }
+}
+
+choice! {
     /// What a sender takes a segment refused by its own interface's queue for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LocalCongestion {
@@ -253,6 +268,8 @@ settings! {
         pub moderate_burst: u32,
         /// What a segment refused by the host's own interface queue is taken for.
         pub local_congestion: LocalCongestion,
+        /// What a host keeps of a connection for the next one to the same peer (`tcp_metrics`).
+        pub metrics: SavedMetrics,
     }
 }
 

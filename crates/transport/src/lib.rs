@@ -28,3 +28,4 @@ pub use info::{Info, Phase};
 pub use limit::{Limit, LimitedTimes};
 pub use option::{OptionError, ProgramPhase, SocketOption};
 pub use profile::Profile;
+pub use sender::PathMetrics;

@@ -6,7 +6,7 @@ use traffic::Duration;
 use crate::config::{
     AckConfig, Buffer, BufferConfig, Config, Ecn, EmissionConfig, IdleRestart, LocalCongestion,
     LossDetection, LostRetransmission, PartialAck, ReadAck, RecoveryConfig, Reduction, RtoConfig,
-    RtoFloor, SegmentConfig, Validation, WindowConfig, WindowShare,
+    RtoFloor, SavedMetrics, SegmentConfig, Validation, WindowConfig, WindowShare,
 };
 
 /// Where a setting of a profile comes from.
@@ -112,6 +112,7 @@ const LINUX_2_4_SOURCES: &[Source] = &[
         "tcp_moderate_cwnd with a burst of 3; Sarolahti & Kuznetsov 2002, section 5",
     ),
     source("window.local_congestion", "Web100's WAD_IFQ on, as paper 0 set it (section 4.1)"),
+    source("window.metrics", "tcp_update_metrics and tcp_init_metrics, by route (tcp_input.c)"),
     source(
         "recovery.detection",
         "tcp_fack = 1 (ip-sysctl.txt); Sarolahti & Kuznetsov 2002, section 3",
@@ -175,6 +176,7 @@ fn linux_2_4_web100() -> Config {
             idle_restart: IdleRestart::Rfc2861,
             moderate_burst: 3,
             local_congestion: LocalCongestion::Retry,
+            metrics: SavedMetrics::Threshold,
         },
         recovery: recovery_linux_2(),
         rto: RtoConfig {
@@ -252,6 +254,7 @@ const FREEBSD_2_2_8_SOURCES: &[Source] = &[
     ),
     source("window.idle_restart", "idle for an RTO: one segment (tcp_output.c; Jacobson 1988)"),
     source("window.local_congestion", "ENOBUFS from ip_output calls tcp_quench (tcp_output.c)"),
+    source("window.metrics", "by route too (rmx_ssthresh, tcp_subr.c), which is not modelled"),
     source("recovery.detection", "tcprexmtthresh = 3 duplicate ACKs (tcp_input.c)"),
     source("recovery.partial_ack", "Reno: the first new ACK deflates the window and ends recovery"),
     source(
@@ -289,6 +292,7 @@ fn freebsd_2_2_8() -> Config {
             idle_restart: IdleRestart::RestartWindow,
             moderate_burst: 0,
             local_congestion: LocalCongestion::Quench,
+            metrics: SavedMetrics::None,
         },
         recovery: RecoveryConfig {
             detection: LossDetection::DuplicateAcks,
@@ -347,6 +351,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("window.initial", "TCP_INIT_CWND = 10 (RFC 6928)"),
     source("window.idle_restart", "tcp_slow_start_after_idle = 1 (ip-sysctl.rst)"),
     source("window.validation", "tcp_is_cwnd_limited (include/net/tcp.h)"),
+    source("window.metrics", "tcp_no_ssthresh_metrics_save = 1 (ip-sysctl.rst), since 5.6"),
     source("recovery.detection", "tcp_recovery = 1: RACK (ip-sysctl.rst; RFC 8985)"),
     source("recovery.reduction", "tcp_cwnd_reduction (RFC 6937)"),
     source("recovery.tlp", "tcp_early_retrans = 3 (ip-sysctl.rst; RFC 8985, section 7)"),
@@ -396,6 +401,7 @@ fn linux_6() -> Config {
             idle_restart: IdleRestart::Rfc2861,
             moderate_burst: 0,
             local_congestion: LocalCongestion::Reduce,
+            metrics: SavedMetrics::RoundTrip,
         },
         recovery: RecoveryConfig {
             detection: LossDetection::Rack,

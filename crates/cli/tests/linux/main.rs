@@ -19,6 +19,7 @@ mod faults;
 mod grid;
 mod hook_calls;
 mod hosts;
+mod metrics;
 mod phases;
 #[path = "../../../congestion/tests/kernel/record.rs"]
 mod record;

@@ -3,7 +3,7 @@
 use scenario::Plan;
 use scenario::plan::Flow;
 use transport::Config;
-use transport::config::{Buffer, Ecn, IdleRestart};
+use transport::config::{Buffer, Ecn, IdleRestart, SavedMetrics};
 
 use crate::{Error, Namespace, sysctl};
 
@@ -15,12 +15,16 @@ struct Stack {
     sack: bool,
     window_scaling: bool,
     restart_after_idle: bool,
+    metrics: SavedMetrics,
     rto_min_us: u32,
 }
 
 /// The floor of the retransmission timeout: a setting since Linux 6.11, and its value where nothing is set (TCP_RTO_MIN).
 const RTO_MIN: &str = "net.ipv4.tcp_rto_min_us";
 const RTO_MIN_US: u32 = 200_000;
+
+/// Whether the slow start threshold is left out of what is kept of a connection.
+const NO_SSTHRESH_SAVE: &str = "net.ipv4.tcp_no_ssthresh_metrics_save";
 
 impl Stack {
     fn of(config: &Config) -> Self {
@@ -31,12 +35,13 @@ impl Stack {
             sack: segment.sack,
             window_scaling: segment.window_scaling,
             restart_after_idle: config.window.idle_restart != IdleRestart::Keep,
+            metrics: config.window.metrics,
             rto_min_us: i32::try_from(config.rto.min.as_us()).unwrap_or(i32::MAX).max(1) as u32,
         }
     }
 
     /// The settings by name.
-    fn settings(&self) -> [(&'static str, u32); 6] {
+    fn settings(&self) -> [(&'static str, u32); 8] {
         let ecn = match self.ecn {
             Ecn::Off => 0,
             Ecn::Request => 1,
@@ -48,6 +53,8 @@ impl Stack {
             ("net.ipv4.tcp_sack", self.sack.into()),
             ("net.ipv4.tcp_window_scaling", self.window_scaling.into()),
             ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle.into()),
+            ("net.ipv4.tcp_no_metrics_save", (self.metrics == SavedMetrics::None).into()),
+            (NO_SSTHRESH_SAVE, (self.metrics != SavedMetrics::Threshold).into()),
             (RTO_MIN, self.rto_min_us),
         ]
     }
@@ -60,11 +67,15 @@ impl Stack {
             "segment.sack",
             "segment.window_scaling",
             "window.idle_restart",
+            "window.metrics",
+            "window.metrics",
             "rto.min",
         ];
         let pairs = self.settings().into_iter().zip(other.settings()).zip(keys);
         let differing = pairs.filter(|((mine, theirs), _)| mine != theirs).map(|(_, key)| key);
-        differing.collect::<Vec<_>>().join(", ")
+        let mut keys: Vec<_> = differing.collect();
+        keys.dedup();
+        keys.join(", ")
     }
 }
 

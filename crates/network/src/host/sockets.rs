@@ -195,6 +195,8 @@ impl Open<'_> {
 /// What an application was told of a connection, each once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
+    /// The connection began with what the host remembers of the path; its application knows nothing of that.
+    pub(super) began: bool,
     opened: bool,
     written: bool,
     peer_closed: bool,

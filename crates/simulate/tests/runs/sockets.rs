@@ -66,3 +66,27 @@ fn the_handshake_ends_with_an_ack_of_its_own() {
     assert_eq!((info(0).segments_sent, info(0).data_segments_sent), (17, 14));
     assert_eq!(info(1).segments_received, 17);
 }
+
+#[test]
+fn a_connection_begins_with_what_the_one_before_to_the_same_host_found_out() {
+    // A flow fills half a second of buffer; 2 s later all that the next one sends first is lost.
+    let took = |metrics: &str, to: &str| {
+        let text = format!(
+            "duration = \"9 s\"\n[host.a]\n[host.b]\n[host.c]\n[router.r]\n\
+             [link.access]\nbetween = [\"a\", \"r\"]\nrate = \"1 Gbit/s\"\n\
+             [link.bottleneck]\nbetween = [\"r\", \"b\"]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+             at.r.queue.fifo.bytes = \"600 kB\"\nat.r.down = {{ at = \"6.005 s\", lasts = \"500 ms\" }}\n\
+             [link.other]\nbetween = [\"r\", \"c\"]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+             at.r.queue.fifo.bytes = \"600 kB\"\n\
+             [flow.first]\nfrom = \"a\"\nto = \"{to}\"\nbytes = \"2 MB\"\ntcp.window.metrics = \"{metrics}\"\n\
+             [flow.next]\nfrom = \"a\"\nto = \"b\"\nstart = \"6 s\"\nbytes = \"10 kB\"\n\
+             tcp.window.metrics = \"{metrics}\"\n"
+        );
+        1e4 / driver::summary(&driver::plan(&text)).flow["next"].goodput
+    };
+    let fresh = took("none", "b");
+    assert_eq!(took("round-trip", "c"), fresh, "another host's path says nothing");
+    // The first timeout is three round trips as the first flow had them, and the second twice that.
+    let told = took("round-trip", "b");
+    assert!(told > fresh + 0.2, "{told} s, and {fresh} s by the handshake's round trip");
+}

@@ -41,7 +41,7 @@ impl Sender {
     }
 
     /// What held segments back may be over.
-    fn go_on(&mut self) {
+    pub(super) fn go_on(&mut self) {
         self.refresh_fast_path();
         self.settle();
     }

@@ -68,6 +68,10 @@ impl Rtt {
     pub(crate) const fn srtt8(&self) -> u32 {
         self.srtt8
     }
+    /// Its mean deviation in microseconds times 4.
+    pub(crate) const fn deviation4(&self) -> u32 {
+        self.deviation4
+    }
     /// Smoothed round trip time; zero before the first sample.
     pub(crate) const fn srtt(&self) -> Duration {
         Duration::from_ns(self.srtt8 as u64 * 125)
@@ -110,6 +114,37 @@ impl Rtt {
     /// A timeout: the next one is twice as far (RFC 6298, section 5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
+    }
+
+    /// A connection before this one had that round trip, in microseconds times 8: until the first sample of data the timeout
+    /// is that of a first sample as long, in whole ticks. The estimates stay (`tcp_init_metrics`).
+    pub(crate) fn expect(&mut self, srtt8: u32) {
+        if srtt8 <= self.srtt8 {
+            return;
+        }
+        let tick = self.config.tick.max(Duration::from_us(1));
+        let round_trip =
+            tick.times(Duration::from_us(u64::from(srtt8 >> 3)).as_ps() / tick.as_ps());
+        let base = round_trip + round_trip.times(2).max(self.config.min);
+        self.base = base.min(self.config.max);
+    }
+
+    /// The same before Linux 3.14: the estimates of the connection before replace smaller ones, unless nothing is known of this
+    /// one and they are below the initial timeout.
+    pub(crate) fn adopt(&mut self, srtt8: u32, deviation4: u32, nxt: u64) {
+        let initial = self.config.initial.as_us() << 3;
+        if srtt8 == 0 || self.srtt8 == 0 && u64::from(srtt8) < initial {
+            return;
+        }
+        if srtt8 > self.srtt8 {
+            (self.srtt8, self.round_end) = (srtt8, nxt);
+        }
+        if deviation4 > self.deviation4 {
+            self.deviation4 = deviation4;
+            self.rttvar4 = deviation4.max(self.floor_us);
+            self.deviation4_max = self.rttvar4;
+        }
+        self.set_base();
     }
 
     /// New data was acknowledged.
