@@ -82,7 +82,7 @@ fn a_connection_begins_with_what_the_one_before_to_the_same_host_found_out() {
              [flow.next]\nfrom = \"a\"\nto = \"b\"\nstart = \"6 s\"\nbytes = \"10 kB\"\n\
              tcp.window.metrics = \"{metrics}\"\n"
         );
-        1e4 / driver::summary(&driver::plan(&text)).flow["next"].goodput
+        1e4 / driver::summary(&driver::plan(&text)).flow.get("next").expect("a flow").goodput
     };
     let fresh = took("none", "b");
     assert_eq!(took("round-trip", "c"), fresh, "another host's path says nothing");
