@@ -84,13 +84,27 @@ impl Failure {
                 errors.diagnostics().iter().map(problem).collect()
             }
             other => {
-                let text = other.to_string();
-                let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+                let (message, help) = other.parts();
                 vec![json!({ "message": message, "help": help })]
             }
         };
         output::print_json(&json!({ "ok": false, "errors": errors }))?;
         Ok(self.exit())
+    }
+
+    /// What is wrong, and what would help.
+    fn parts(&self) -> (String, String) {
+        match self {
+            Self::Lacking { message, help } | Self::Experiment(Error::Usage { message, help }) => {
+                (message.clone(), help.clone())
+            }
+            other => {
+                // The last line of help is our own; what is in the message may have others.
+                let text = other.to_string();
+                let (message, help) = text.rsplit_once("\n  help: ").unwrap_or((&text, ""));
+                (message.to_owned(), help.to_owned())
+            }
+        }
     }
 
     const fn exit(&self) -> Exit {

@@ -66,6 +66,6 @@ impl From<host::Error> for Failure {
 /// An error whose text ends in a line of help: whether this machine lacks something, or the command is wrong.
 fn told(error: &dyn std::error::Error, lacking: bool) -> Failure {
     let text = error.to_string();
-    let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+    let (message, help) = text.rsplit_once("\n  help: ").unwrap_or((&text, ""));
     if lacking { Failure::lacking(message, help) } else { Failure::usage(message, help) }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ::transfer::{Error, Meter};
+use ::transfer::{Code, Error, Meter};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::Units;
 use traffic::Bytes;
@@ -24,9 +24,16 @@ const TICK: Duration = Duration::from_millis(200);
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let text = error.to_string();
-        let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+        let (message, help) = (error.to_string(), error.help());
         if error.is_usage() { Self::usage(message, help) } else { Self::lacking(message, help) }
+    }
+}
+
+/// The code in the environment; none if the variable is not set, or empty.
+fn code_of_environment() -> Result<Option<Code>, Failure> {
+    match std::env::var(CODE) {
+        Ok(text) if !text.is_empty() => Ok(Some(text.parse()?)),
+        _ => Ok(None),
     }
 }
 

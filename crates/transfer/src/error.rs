@@ -1,16 +1,17 @@
 //! Why a transfer, or something it needs, failed.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::message::MalformedMessage;
-use crate::name::{Name, NameError};
+use crate::name::{Name, NameError, shown};
 
 /// Why a transfer failed. What was verified is kept: the same command takes up there.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder of ours failed.
-    #[error("{what} {}: {source}\n  help: {}", path.display(), advice(source))]
+    #[error("{what} {}: {source}", shown(path))]
     Io {
         /// What was to be done.
         what: &'static str,
@@ -20,9 +21,7 @@ pub enum Error {
         source: io::Error,
     },
     /// No peer there.
-    #[error(
-        "{address}: {source}\n  help: start `suimon recv` there, and see that the port is open"
-    )]
+    #[error("{address}: {source}")]
     Connect {
         /// Where.
         address: String,
@@ -30,7 +29,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The port cannot be had.
-    #[error("listen on {address}: {source}\n  help: name another address or port with `--listen`")]
+    #[error("listen on {address}: {source}")]
     Listen {
         /// Where.
         address: String,
@@ -38,27 +37,19 @@ pub enum Error {
         source: io::Error,
     },
     /// The connection broke.
-    #[error(
-        "the connection was lost: {0}\n  help: what was verified is kept; run the same command again to go on there"
-    )]
+    #[error("the connection was lost: {0}")]
     Lost(#[source] io::Error),
     /// TLS failed otherwise than by the peer's key.
-    #[error(
-        "TLS: {0}\n  help: see that both ends are `suimon`, and that both encrypt or neither does"
-    )]
+    #[error("TLS: {0}")]
     Tls(rustls::Error),
     /// The peer has not the key that was expected.
-    #[error("the peer is not who was expected\n  help: see the code, or the keys, of both ends")]
+    #[error("the peer is not who was expected")]
     Untrusted,
     /// The peer said something that is no message.
-    #[error(
-        "the peer sent what is no message of this protocol: {0}\n  help: see that both ends are `suimon` of one version"
-    )]
+    #[error("the peer sent what is no message of this protocol: {0}")]
     Malformed(#[from] MalformedMessage),
     /// The peer said something at the wrong time.
-    #[error(
-        "the peer broke the protocol: {0}\n  help: see that both ends are `suimon` of one version"
-    )]
+    #[error("the peer broke the protocol: {0}")]
     Protocol(&'static str),
     /// The peer sent more than is taken.
     #[error("the peer asks for more than is allowed: {0}")]
@@ -67,7 +58,7 @@ pub enum Error {
     #[error("the peer ended it: {0}")]
     Peer(String),
     /// A path cannot be sent under its name.
-    #[error("{}: {source}\n  help: name files and folders by a path with a last part, such as `.` does not have", path.display())]
+    #[error("{}: {source}", shown(path))]
     Name {
         /// Which.
         path: PathBuf,
@@ -75,34 +66,28 @@ pub enum Error {
         source: NameError,
     },
     /// Two paths have one name.
-    #[error("two files would be `{0}` there\n  help: send them with two commands, or rename one")]
+    #[error("two files would be `{0}` there")]
     Twice(Name),
-    /// There is such a file.
-    #[error(
-        "`{0}` is there already, and differs\n  help: `suimon recv --overwrite` replaces files"
-    )]
-    Exists(Name),
     /// The file changed while it was sent.
-    #[error("`{0}` changed while it was sent\n  help: send it again when nothing writes to it")]
+    #[error("`{0}` changed while it was sent")]
     Changed(Name),
     /// Chunks arrived wrong again and again.
-    #[error(
-        "`{0}` arrived wrong {1} times over\n  help: the path or a machine's memory corrupts data"
-    )]
+    #[error("`{0}` arrived wrong {1} times over")]
     Corrupted(Name, u32),
     /// Another receiver is at work in that directory.
-    #[error("{}: another `suimon recv` is at work there\n  help: end it, or name another directory", .0.display())]
+    #[error("{}: another `suimon recv` is at work there", shown(.0))]
     Locked(PathBuf),
+    /// Others could put files of theirs among those that are verified.
+    #[error("{}: this folder belongs to another user, or others may write in it", shown(.0))]
+    Shared(PathBuf),
     /// A one-time code of another form.
-    #[error(
-        "that is no code\n  help: `suimon recv` prints one of five groups of five letters and digits"
-    )]
+    #[error("that is no code")]
     NoCode,
     /// A one-time code whose last digit does not fit the others.
-    #[error("the code is mistyped\n  help: compare it with what `suimon recv` prints")]
+    #[error("the code is mistyped")]
     MistypedCode,
     /// A key file that others may read.
-    #[error("{}: others may read this key (mode {mode:o})\n  help: chmod 600 {}", path.display(), path.display())]
+    #[error("{}: others may read this key (mode {mode:o})", shown(path))]
     Exposed {
         /// Which.
         path: PathBuf,
@@ -110,30 +95,28 @@ pub enum Error {
         mode: u32,
     },
     /// A key file without a key.
-    #[error("{}: there is no private key in it\n  help: `suimon keygen` writes one", path.display())]
+    #[error("{}: there is no private key in it", shown(path))]
     NoKey {
         /// Which.
         path: PathBuf,
     },
     /// A text that is no public key.
-    #[error(
-        "`{text}` is no public key\n  help: `suimon keygen` prints one: suimon-public- and 64 digits"
-    )]
+    #[error("`{text}` is no public key")]
     NoPublicKey {
         /// Which.
         text: String,
     },
     /// The system has no memory, or no pipe.
-    #[error("the system has no more room: {0}\n  help: fewer streams need less")]
+    #[error("the system has no more room: {0}")]
     Memory(#[source] io::Error),
     /// The system has no random numbers.
-    #[error("the system has no random numbers\n  help: see that /dev/urandom is there")]
+    #[error("the system has no random numbers")]
     Random,
     /// The caller wanted it to end.
     #[error("interrupted: what was verified is kept; run the same command again to go on there")]
     Interrupted,
     /// A setting that the system does not take.
-    #[error("{what}: {source}\n  help: {help}")]
+    #[error("{what}: {source}")]
     Setting {
         /// What.
         what: String,
@@ -157,9 +140,53 @@ impl Error {
         Self::Lost(io::ErrorKind::ConnectionAborted.into())
     }
 
+    /// What a person can do about it; empty where nothing is known. It is never a peer's word.
+    pub fn help(&self) -> Cow<'_, str> {
+        let help = match self {
+            Self::Io { source, .. } => advice(source),
+            Self::Connect { .. } => "start `suimon recv` there, and see that the port is open",
+            Self::Listen { .. } => "name another address or port with `--listen`",
+            Self::Lost(_) => "what was verified is kept; run the same command again to go on there",
+            Self::Tls(_) => {
+                "see that both ends are `suimon`, and that both encrypt or neither does"
+            }
+            Self::Untrusted => "see the code, or the keys, of both ends",
+            Self::Malformed(_) | Self::Protocol(_) => {
+                "see that both ends are `suimon` of one version"
+            }
+            Self::Peer(_) => "see to it at the other end; what was verified is kept",
+            Self::Name { .. } => {
+                "name files and folders by a path with a last part, such as `.` does not have"
+            }
+            Self::Twice(_) => "send them with two commands, or rename one",
+            Self::Changed(_) => "send it again when nothing writes to it",
+            Self::Corrupted(..) => "the path or a machine's memory corrupts data",
+            Self::Locked(_) => "end it, or name another directory",
+            Self::Shared(_) => {
+                "remove it, or `chmod go-w` it if it is yours; or name another directory"
+            }
+            Self::NoCode => "`suimon recv` prints one of five groups of five letters and digits",
+            Self::MistypedCode => "compare it with what `suimon recv` prints",
+            Self::Exposed { path, .. } => return format!("chmod 600 {}", shown(path)).into(),
+            Self::NoKey { .. } => "`suimon keygen` writes one",
+            Self::NoPublicKey { .. } => "`suimon keygen` prints one: suimon-public- and 64 digits",
+            Self::Memory(_) => "fewer streams need less",
+            Self::Random => "see that /dev/urandom is there",
+            Self::Setting { help, .. } => help,
+            Self::Limit(_) | Self::Interrupted => "",
+        };
+        help.into()
+    }
+
+    /// What the peer is told, which takes one line of it.
+    pub(crate) fn in_one_line(&self) -> String {
+        let help = self.help();
+        if help.is_empty() { self.to_string() } else { format!("{self} ({help})") }
+    }
+
     /// Whether this machine's disk or directory is at fault, rather than the peer or the path to it.
     pub(crate) const fn is_local(&self) -> bool {
-        matches!(self, Self::Io { .. } | Self::Exists(_) | Self::Corrupted(..) | Self::Memory(_))
+        matches!(self, Self::Io { .. } | Self::Corrupted(..) | Self::Memory(_))
     }
 
     /// Whether another try of the same command could do better.

@@ -2,9 +2,9 @@
 //! content is on the disk before; a thread sees to that, so that no connection waits for a disk.
 
 use std::fs::File;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use nix::fcntl::OFlag;
 use crate::error::Error;
 use crate::message::Entry;
 use crate::partial::{self, data_name, state_name, stem};
-use crate::root::{LastFolder, Root, system};
+use crate::root::{Inode, LastFolder, Root, is_of_one_file, system};
+use crate::store::lock;
 
 /// How often whoever waits is told that it goes on.
 const TICK: Duration = Duration::from_secs(1);
@@ -27,12 +28,24 @@ pub(crate) struct Finisher {
     replace: bool,
     /// Files that are in their place.
     files: Arc<AtomicU64>,
+    /// Files and folders that cannot be had, and why, until the sender is told.
+    refused: Arc<Mutex<Vec<(u32, String)>>>,
     given_up: Arc<AtomicBool>,
+}
+
+/// A whole file that waits for the disk.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) number: u32,
+    pub(crate) entry: Entry,
+    /// Which file was verified, for it is opened anew by its name.
+    pub(crate) inode: Inode,
 }
 
 impl Finisher {
     pub(crate) fn new(root: Arc<Root>, replace: bool) -> Self {
-        Self { root, replace, files: Arc::default(), given_up: Arc::default() }
+        let (files, refused, given_up) = (Arc::default(), Arc::default(), Arc::default());
+        Self { root, replace, files, refused, given_up }
     }
 
     /// How many files are in their place.
@@ -45,6 +58,16 @@ impl Finisher {
         self.files.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A file or folder cannot be had here; the others are taken.
+    pub(crate) fn refuse(&self, number: u32, why: impl Into<String>) {
+        lock(&self.refused).push((number, why.into()));
+    }
+
+    /// Those that cannot be had and of which the sender has not been told.
+    pub(crate) fn refusals(&self) -> Vec<(u32, String)> {
+        std::mem::take(&mut *lock(&self.refused))
+    }
+
     /// The transfer is broken off: what waits stays as it is.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
@@ -55,9 +78,10 @@ impl Finisher {
         if self.given_up.load(Ordering::Relaxed) { Err(Error::broken_off()) } else { Ok(()) }
     }
 
-    /// A whole file goes to its name.
+    /// A whole file goes to its name. One that cannot have it is refused.
     pub(crate) fn finish(
         &self,
+        number: u32,
         entry: &Entry,
         data: &File,
         is_recorded: bool,
@@ -66,11 +90,19 @@ impl Finisher {
         let failed = |what| self.root.failed(what, &entry.name);
         partial::finish(data, entry).map_err(failed("finish"))?;
         let stem = stem(entry);
-        let put = self.root.put(&data_name(&stem), &entry.name, self.replace, last);
-        put.map_err(|errno| match errno {
-            Errno::EEXIST => Error::Exists(entry.name.clone()),
-            errno => failed("put in place")(system(errno)),
-        })?;
+        match self.root.put(&data_name(&stem), data, &entry.name, self.replace, last) {
+            Ok(()) => {}
+            Err(errno) if is_of_one_file(errno) => {
+                // Without a record nothing takes it up.
+                if !is_recorded {
+                    partial::remove(self.root.work(), &data_name(&stem))
+                        .map_err(failed("remove"))?;
+                }
+                self.refuse(number, why_not_put(errno));
+                return Ok(());
+            }
+            Err(errno) => return Err(failed("put in place")(system(errno))),
+        }
         if is_recorded {
             partial::remove(self.root.work(), &state_name(&stem)).map_err(failed("finish"))?;
         }
@@ -79,25 +111,41 @@ impl Finisher {
     }
 
     /// As [`Finisher::finish`], each one once it is on the disk, until no more come.
-    fn finish_all(&self, whole: &Receiver<Entry>) -> Result<(), Error> {
+    fn finish_all(&self, whole: &Receiver<Whole>) -> Result<(), Error> {
         let mut last = LastFolder::default();
-        for entry in whole {
+        for Whole { number, entry, inode } in whole {
             self.go_on()?;
             // Opened anew: those that wait may be many.
             let data = partial::open(self.root.work(), &data_name(&stem(&entry)), OFlag::O_RDWR);
             let failed = || self.root.failed("write", &entry.name);
             let data = data.map_err(failed())?;
+            if Inode::of_file(&data).map_err(failed())? != inode {
+                self.refuse(number, why_not_put(Errno::ESTALE));
+                continue;
+            }
             data.sync_data().map_err(failed())?;
-            self.finish(&entry, &data, true, &mut last)?;
+            self.finish(number, &entry, &data, true, &mut last)?;
         }
         Ok(())
     }
 }
 
+fn why_not_put(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EEXIST => ALREADY_THERE,
+        Errno::ESTALE => "another file was put in its place while it came",
+        errno => errno.desc(),
+    }
+}
+
+/// Why a file is not taken that would replace another.
+pub(crate) const ALREADY_THERE: &str =
+    "it is there already, and differs; `suimon recv --overwrite` replaces files";
+
 /// The thread that finishes files. Dropped, it has ended.
 #[derive(Debug)]
 pub(crate) struct Finishing {
-    to: Option<Sender<Entry>>,
+    to: Option<Sender<Whole>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
@@ -109,9 +157,9 @@ impl Finishing {
     }
 
     /// One more file is whole. It fails of what one before it failed of.
-    pub(crate) fn add(&mut self, entry: Entry) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, whole: Whole) -> Result<(), Error> {
         match &self.to {
-            Some(to) if to.send(entry).is_ok() => Ok(()),
+            Some(to) if to.send(whole).is_ok() => Ok(()),
             Some(_) => self.end(),
             // What it failed of was told.
             None => Ok(()),

@@ -458,9 +458,11 @@ impl<'a> Body<'a> {
         if self.0.len() > TEXT_MAX {
             return Err(MalformedMessage::Range("a text"));
         }
-        let text = String::from_utf8_lossy(self.0);
+        // A peer's words stay within their line.
+        let ends_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        let text = String::from_utf8_lossy(self.0).replace(ends_line, " ");
         self.0 = &[];
-        Ok(text.into_owned())
+        Ok(text)
     }
 
     fn entry(&mut self) -> Result<Entry, MalformedMessage> {

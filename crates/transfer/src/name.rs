@@ -90,8 +90,23 @@ impl Name {
 
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.as_path().display().fmt(f)
+        shown(self.as_path()).fmt(f)
     }
+}
+
+/// A path as people read it, on one line: whoever names a file does not write lines of ours. Control characters are shown as
+/// JSON escapes them.
+pub fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -119,6 +134,12 @@ mod tests {
         for bytes in [&b"a"[..], b"a/b/c", b"...", b"a/..b", b"a/.suimon-recv", b"\xff\xfe"] {
             assert!(Name::new(bytes).is_ok(), "{}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn a_name_is_shown_on_one_line() {
+        let name = Name::new(b"a\n  help: b\x1b[2J\xff").expect("a name");
+        assert_eq!(name.to_string(), "a\\u000a  help: b\\u001b[2J\u{fffd}");
     }
 
     proptest! {

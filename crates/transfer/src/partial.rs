@@ -99,7 +99,7 @@ pub(crate) fn open(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File
 }
 
 /// A new file in place of what may have been there: that may be a file's second name.
-fn create(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File> {
+pub(crate) fn create(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File> {
     let flags = flags | OFlag::O_CREAT | OFlag::O_EXCL;
     match open(&work, name, flags) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

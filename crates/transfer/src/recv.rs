@@ -267,8 +267,8 @@ impl Receiver {
             Message::Hello { session: id, streams, chunk, verified, buffer, .. } => {
                 // The same sender, come again before the loss of its connection was noticed: the old session goes first,
                 // for two would write the same files, and what has come by it need not come again.
-                let before = session.take();
-                let again = before.as_ref().is_some_and(|before| !before.is_broken());
+                let again = session.as_ref().is_some_and(|before| !before.is_broken());
+                let before = session.take().and_then(Session::give_way);
                 let is_bare = channel.bare_socket().is_some();
                 let choice = match self.settings.into {
                     Some(Sink::Direct) => Choice::among(Sink::Direct, &[]),

@@ -4,22 +4,25 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, RenameFlags, openat, renameat2};
-use nix::sys::stat::{
-    FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmodat, fstat, fstatat, mkdirat, utimensat,
-};
+use nix::sys::stat::{FileStat, Mode, fchmod, fstat, fstatat, futimens, mkdirat};
 use nix::sys::time::TimeSpec;
 use nix::unistd::{AccessFlags, LinkatFlags, UnlinkatFlags, faccessat, linkat, syncfs, unlinkat};
 
 use crate::error::Error;
 use crate::message::Entry;
 use crate::name::{Name, RESERVED};
+use crate::partial;
 
 const FOLDER: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
+
+/// The file by which it is seen whose the work folder is.
+const OWNER: &str = "owner";
 
 /// A name that nothing has in the work folder.
 const NOTHING: &str = "nothing";
@@ -43,6 +46,20 @@ pub(crate) enum Found {
     Other,
 }
 
+/// Which file or folder it is, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Inode {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
+}
+
+/// A folder of the sender's, and whether this transfer made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) inode: Inode,
+    pub(crate) is_new: bool,
+}
+
 /// The folder that was opened last: most files lie where the one before does.
 #[derive(Debug, Default)]
 pub(crate) struct LastFolder(Option<(Vec<u8>, OwnedFd)>);
@@ -63,6 +80,9 @@ impl Root {
         let work = openat(&folder, RESERVED, FOLDER, Mode::empty()).map_err(failed("write in"))?;
         let work = Flock::lock(File::from(work), FlockArg::LockExclusiveNonblock)
             .map_err(|_| Error::Locked(path.to_owned()))?;
+        if !is_private(&work).map_err(Error::io("write in", path))? {
+            return Err(Error::Shared(path.join(RESERVED)));
+        }
         Ok(Self { path: path.to_owned(), folder, work })
     }
 
@@ -152,36 +172,48 @@ impl Root {
             // The mounts are compared before it is seen that there is no such file; nothing is replaced if there is.
             let flags = RenameFlags::RENAME_NOREPLACE;
             match renameat2(self.work.as_fd(), NOTHING, folder, file, flags) {
-                Err(Errno::EXDEV) => Err(Errno::EXDEV),
+                Err(errno @ (Errno::EXDEV | Errno::ENAMETOOLONG | Errno::EILSEQ)) => Err(errno),
                 _ => Ok(()),
             }
         });
         if may == Err(Errno::ENOENT) { Ok(()) } else { may }
     }
 
-    /// Makes a folder, if it is not there.
-    pub(crate) fn make_folder(&self, name: &Name, last: &mut LastFolder) -> Result<(), Errno> {
-        self.within(name.as_bytes(), true, last, |_| Ok(()))
+    /// Makes a folder, if it is not there; says which it is.
+    pub(crate) fn make_folder(&self, name: &Name, last: &mut LastFolder) -> Result<Made, Errno> {
+        let (parent, part) = name.split();
+        let (is_new, folder) = self.within(parent, true, last, |parent| {
+            let is_new = match mkdirat(parent, part, Mode::S_IRWXU) {
+                Ok(()) => true,
+                Err(Errno::EEXIST) => false,
+                Err(errno) => return Err(errno),
+            };
+            Ok((is_new, openat(parent, part, FOLDER, Mode::empty())?))
+        })?;
+        let inode = Inode::of(&fstat(&folder)?);
+        last.0 = Some((name.as_bytes().to_owned(), folder));
+        Ok(Made { inode, is_new })
     }
 
-    /// Gives a folder its permissions and time; somebody else's, or one that cannot be changed, keeps its own.
-    pub(crate) fn finish_folder(&self, entry: &Entry, last: &mut LastFolder) -> Result<(), Errno> {
-        let (folder, name) = entry.name.split();
-        let (mode, time) = (mode_of(entry), time_of(entry));
-        let finished = self.within(folder, false, last, |folder| {
-            let found = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
-            if Found::of(&found) != Found::Other || !is_folder(&found) {
-                return Err(Errno::ENOTDIR);
+    /// Gives a folder its permissions and time, if it is the one that is meant; set-group-ID and the sticky bit stay as they
+    /// are. Somebody else's, or one that cannot be changed, keeps its own.
+    pub(crate) fn finish_folder(
+        &self,
+        entry: &Entry,
+        meant: Inode,
+        last: &mut LastFolder,
+    ) -> Result<(), Errno> {
+        let (parent, part) = entry.name.split();
+        let finished = self.within(parent, false, last, |parent| {
+            let folder = openat(parent, part, FOLDER, Mode::empty())?;
+            let found = fstat(&folder)?;
+            if Inode::of(&found) != meant {
+                return Err(Errno::ESTALE);
             }
-            fchmodat(folder, name, mode, FchmodatFlags::NoFollowSymlink).or_else(|errno| {
-                // Linux before 6.6 cannot say "no links" of permissions; that it is a folder was seen.
-                if errno == Errno::EOPNOTSUPP {
-                    let inner = openat(folder, name, FOLDER, Mode::empty())?;
-                    return nix::sys::stat::fchmod(inner, mode);
-                }
-                Err(errno)
-            })?;
-            utimensat(folder, name, &time, &time, UtimensatFlags::NoFollowSymlink)
+            let special = Mode::from_bits_truncate(found.st_mode & 0o7000);
+            fchmod(&folder, mode_of(entry) | special)?;
+            let time = time_of(entry);
+            futimens(&folder, &time, &time)
         });
         match finished {
             Err(Errno::EPERM | Errno::EACCES | Errno::EROFS) => Ok(()),
@@ -189,25 +221,31 @@ impl Root {
         }
     }
 
-    /// Moves a whole file from the work folder to its name; one that is there is replaced only if `replace`.
+    /// Moves a whole file from the work folder to its name; one that is there is replaced only if `replace`. A rename goes by
+    /// name: that it is `data` is seen before and after.
     pub(crate) fn put(
         &self,
         partial: &str,
+        data: &File,
         name: &Name,
         replace: bool,
         last: &mut LastFolder,
     ) -> Result<(), Errno> {
         let (folder, file) = name.split();
+        let meant = Inode::of(&fstat(data)?);
         self.within(folder, true, last, |folder| {
+            let work = self.work.as_fd();
+            expect_at(work, partial.as_bytes(), meant)?;
             if replace {
-                return renameat2(self.work.as_fd(), partial, folder, file, RenameFlags::empty());
+                renameat2(work, partial, folder, file, RenameFlags::empty())?;
+            } else {
+                match renameat2(work, partial, folder, file, RenameFlags::RENAME_NOREPLACE) {
+                    // A file system that cannot do that in one step, such as NFS.
+                    Err(Errno::EINVAL) => link(work, partial, folder.as_fd(), file)?,
+                    renamed => renamed?,
+                }
             }
-            match renameat2(self.work.as_fd(), partial, folder, file, RenameFlags::RENAME_NOREPLACE)
-            {
-                // A file system that cannot do that in one step, such as NFS.
-                Err(Errno::EINVAL) => link(self.work.as_fd(), partial, folder.as_fd(), file),
-                renamed => renamed,
-            }
+            expect_at(folder.as_fd(), file, meant)
         })
     }
 
@@ -218,10 +256,68 @@ impl Root {
     }
 }
 
+/// Whether an error is of one name, size or folder, which other files do not share.
+pub(crate) const fn is_of_one_file(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::EACCES
+            | Errno::EBUSY
+            | Errno::EEXIST
+            | Errno::EFBIG
+            | Errno::EILSEQ
+            | Errno::EINVAL
+            | Errno::EISDIR
+            | Errno::ELOOP
+            | Errno::EMLINK
+            | Errno::ENAMETOOLONG
+            | Errno::ENOENT
+            | Errno::ENOTDIR
+            | Errno::ENOTEMPTY
+            | Errno::EOVERFLOW
+            | Errno::EPERM
+            | Errno::ESTALE
+            | Errno::ETXTBSY
+            | Errno::EXDEV
+    )
+}
+
+/// Whether a folder is this user's, and nobody else may change what is in it. Who this user is its file system tells, by a file
+/// that is made there.
+fn is_private(folder: &File) -> io::Result<bool> {
+    let found = folder.metadata()?;
+    if found.mode() & 0o022 != 0 {
+        return Ok(false);
+    }
+    let own = partial::create(folder, OWNER, OFlag::O_WRONLY)?.metadata()?.uid();
+    partial::remove(folder, OWNER)?;
+    Ok(own == found.uid())
+}
+
+/// Fails unless the name is that file's.
+fn expect_at(folder: BorrowedFd<'_>, name: &[u8], meant: Inode) -> Result<(), Errno> {
+    match fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Ok(found) if Inode::of(&found) == meant => Ok(()),
+        Ok(_) | Err(Errno::ENOENT) => Err(Errno::ESTALE),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// Moves a file to a name that nothing has, in two steps.
 fn link(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &[u8]) -> Result<(), Errno> {
     linkat(from, old, to, new, LinkatFlags::empty())?;
     unlinkat(from, old, UnlinkatFlags::NoRemoveDir)
+}
+
+impl Inode {
+    pub(crate) const fn of(stat: &FileStat) -> Self {
+        Self { device: stat.st_dev, number: stat.st_ino }
+    }
+
+    /// Which one an open file is.
+    pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self { device: metadata.dev(), number: metadata.ino() })
+    }
 }
 
 impl Found {
@@ -238,10 +334,6 @@ impl Found {
         let (size, seconds, nanos) = (entry.size(), entry.seconds, i64::from(entry.nanos));
         self == Self::File { size, seconds, nanos }
     }
-}
-
-const fn is_folder(stat: &FileStat) -> bool {
-    stat.st_mode & libc::S_IFMT == libc::S_IFDIR
 }
 
 pub(crate) fn mode_of(entry: &Entry) -> Mode {

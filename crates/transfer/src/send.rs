@@ -478,10 +478,18 @@ impl<'a> Session<'a> {
                 Ok(false)
             }
             Message::Busy => Ok(false),
+            Message::Refused { entry, why } => self.refused(entry, why).map(|()| false),
             Message::Finished => Ok(true),
             Message::Failed { why } => Err(Error::Peer(why)),
             _ => Err(Error::Protocol("a reply out of turn")),
         }
+    }
+
+    /// The receiver cannot have a file that it said it would take.
+    fn refused(&self, number: u32, why: String) -> Result<(), Error> {
+        self.entry(number)?;
+        lock(&self.lost).entry(number).or_insert(Loss::Refused(why));
+        Ok(())
     }
 
     fn entry(&self, number: u32) -> Result<&'a Entry, Error> {
@@ -493,7 +501,7 @@ impl<'a> Session<'a> {
     fn end(
         &self,
         mut streams: Vec<Stream>,
-        answer: Answer<'_>,
+        mut answer: Answer<'_>,
         elapsed: Duration,
     ) -> Result<Sent, Error> {
         let connections =
@@ -506,6 +514,7 @@ impl<'a> Session<'a> {
         let files = loop {
             match wire::read(&mut first.channel)? {
                 Message::Busy => {}
+                Message::Refused { entry, why } => self.refused(entry, why)?,
                 Message::Committed { files } => break files,
                 Message::Failed { why } => return Err(Error::Peer(why)),
                 _ => return Err(Error::Protocol("another answer than that all is there")),
@@ -518,6 +527,7 @@ impl<'a> Session<'a> {
             let name = self.entry(number)?.name.clone();
             match loss {
                 Loss::Changed => changed.push(name),
+                Loss::Refused(why) => answer.refused.push((name, why)),
                 Loss::Unread(error) => unread.push((name, error.to_string())),
             }
         }

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::errno::Errno;
 
 use crate::error::Error;
-use crate::finish::{Finisher, Finishing, patiently};
+use crate::finish::{ALREADY_THERE, Finisher, Finishing, Whole, patiently};
+use crate::folders::{self, Folders};
 use crate::kept::Kept;
 use crate::message::{Entry, Hash, Kind, Message, Range, STREAMS_MAX};
 use crate::partial::{
@@ -19,7 +20,7 @@ use crate::partial::{
     write_at, write_end,
 };
 use crate::recv::Received;
-use crate::root::{Found, LastFolder, Root, system};
+use crate::root::{Found, Inode, LastFolder, Root, is_of_one_file, system};
 use crate::sink::Sink;
 
 /// Files that may be open at once.
@@ -55,8 +56,10 @@ pub(crate) struct Store {
     finisher: Finisher,
     /// Once there is a file of more than one chunk.
     finishing: Mutex<Option<Finishing>>,
-    /// Folders that could not be had.
-    refused: Mutex<HashSet<u32>>,
+    /// Folders that are there.
+    folders: Mutex<Option<Folders>>,
+    /// How many could not be had.
+    folders_refused: AtomicU64,
     /// Bytes that were there before.
     kept: AtomicU64,
     /// Bytes that were verified and written.
@@ -79,6 +82,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether an error is of one file's size, which this file system does not have.
+fn is_of_one_size(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EFBIG | Errno::EINVAL | Errno::EOVERFLOW))
+}
+
 impl Store {
     pub(crate) fn new(root: Arc<Root>, entries: Vec<Entry>, rules: Rules) -> Self {
         let finisher = Finisher::new(Arc::clone(&root), rules.overwrite);
@@ -89,7 +98,8 @@ impl Store {
             open: Mutex::default(),
             finisher,
             finishing: Mutex::default(),
-            refused: Mutex::default(),
+            folders: Mutex::default(),
+            folders_refused: AtomicU64::new(0),
             kept: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             again: AtomicU64::new(0),
@@ -98,7 +108,8 @@ impl Store {
 
     /// What came of the transfer.
     pub(crate) fn received(&self, (into, costs): (Sink, Vec<(Sink, u64)>)) -> Received {
-        let (files, refused) = (self.finisher.files(), lock(&self.refused).len() as u64);
+        let files = self.finisher.files();
+        let refused = self.folders_refused.load(Ordering::Relaxed);
         Received {
             files,
             missing: self.file_count().saturating_sub(files) + refused,
@@ -145,8 +156,7 @@ impl Store {
             let why = if is_beyond {
                 Some("its folder cannot be had".to_owned())
             } else if entry.kind == Kind::Folder {
-                let made = self.root.make_folder(&entry.name, &mut last);
-                made.err().map(|errno| format!("folder: {}", errno.desc()))
+                self.make_folder(number, entry, &mut last)?
             } else {
                 match self.root.find(&entry.name, &mut last) {
                     Ok(found) if found.is(entry) => {
@@ -160,7 +170,7 @@ impl Store {
             };
             if let Some(why) = why {
                 if entry.kind == Kind::Folder {
-                    lock(&self.refused).insert(number);
+                    self.folders_refused.fetch_add(1, Ordering::Relaxed);
                     beyond = if is_beyond { beyond } else { Some(entry) };
                 }
                 tell(Message::Refused { entry: number, why })?;
@@ -169,6 +179,28 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Makes a folder, if it is not there; returns why it cannot be had.
+    fn make_folder(
+        &self,
+        number: u32,
+        entry: &Entry,
+        last: &mut LastFolder,
+    ) -> Result<Option<String>, Error> {
+        let failed = || self.root.failed("note", &entry.name);
+        let mut folders = lock(&self.folders);
+        let folders = match &mut *folders {
+            Some(folders) => folders,
+            none => none.insert(Folders::open(self.root.work()).map_err(failed())?),
+        };
+        match self.root.make_folder(&entry.name, last) {
+            Ok(made) => {
+                folders.add(number, entry, made, self.rules.overwrite).map_err(failed())?;
+                Ok(None)
+            }
+            Err(errno) => Ok(Some(format!("folder: {}", errno.desc()))),
+        }
     }
 
     /// Why a file is not taken that does not have what was found in its place.
@@ -180,10 +212,7 @@ impl Store {
     ) -> Option<String> {
         let may_put = match found {
             Ok(Found::File { .. }) if !self.rules.overwrite => {
-                return Some(
-                    "it is there already, and differs; `suimon recv --overwrite` replaces files"
-                        .into(),
-                );
+                return Some(ALREADY_THERE.into());
             }
             Ok(Found::Other) => return Some("something that is no file is there".into()),
             Ok(Found::Nothing | Found::File { .. }) => self.root.may_put(&entry.name, last),
@@ -241,10 +270,22 @@ impl Store {
         let resumable = self.rules.verified && self.is_large(entry);
         let Rules { chunk, direct, .. } = self.rules;
         let partial = Partial::create(self.root.work(), entry, chunk, resumable, direct);
-        let partial = partial.map_err(self.root.failed("write", &entry.name))?;
+        let partial = match partial {
+            Err(error) if is_of_one_size(&error) => {
+                open.ended.insert(number);
+                self.finisher.refuse(number, error.to_string());
+                return Ok(None);
+            }
+            partial => partial.map_err(self.root.failed("write", &entry.name))?,
+        };
         let partial = Arc::new(Mutex::new(partial));
         open.files.insert(number, Arc::clone(&partial));
         Ok(Some(partial))
+    }
+
+    /// Files and folders that cannot be had, and why, of which the sender has not been told.
+    pub(crate) fn refusals(&self) -> Vec<(u32, String)> {
+        self.finisher.refusals()
     }
 
     /// Nothing more is taken of a file; nothing if another stream was the first to say so.
@@ -254,6 +295,13 @@ impl Store {
             open.ended.insert(number);
         }
         open.files.remove(&number)
+    }
+
+    /// A file cannot be had: what comes of it yet is let go. False if that was known.
+    fn give_up_file(&self, number: u32) -> bool {
+        let mut open = lock(&self.open);
+        open.files.remove(&number);
+        open.ended.insert(number)
     }
 
     /// How long a chunk of a file must be.
@@ -294,7 +342,15 @@ impl Store {
             let sparse = matches!(entry.kind, Kind::File { sparse: true, .. });
             let at = index * u64::from(self.rules.chunk);
             let failed = || self.root.failed("write", &entry.name);
-            write_at(&data, bytes, at, sparse).map_err(failed())?;
+            match write_at(&data, bytes, at, sparse) {
+                Err(error) if is_of_one_size(&error) => {
+                    if self.give_up_file(number) {
+                        self.finisher.refuse(number, error.to_string());
+                    }
+                    return Ok(true);
+                }
+                written => written.map_err(failed())?,
+            }
             if sparse && !self.is_large(entry) {
                 write_end(&data, bytes).map_err(failed())?;
             }
@@ -410,11 +466,14 @@ impl Store {
                 let partial = lock(&partial);
                 (partial.file(), partial.is_recorded())
             };
-            return self.finisher.finish(entry, &data, is_recorded, last);
+            return self.finisher.finish(number, entry, &data, is_recorded, last);
         }
+        let inode = Inode::of_file(&lock(&partial).file());
+        let inode = inode.map_err(self.root.failed("finish", &entry.name))?;
+        let whole = Whole { number, entry: entry.clone(), inode };
         // It has had its size from the beginning: only what is on the disk tells a power failure's zeros from its data.
         let mut finishing = lock(&self.finishing);
-        finishing.get_or_insert_with(|| Finishing::start(self.finisher.clone())).add(entry.clone())
+        finishing.get_or_insert_with(|| Finishing::start(self.finisher.clone())).add(whole)
     }
 
     /// The transfer is broken off: whoever waits for the disk waits no longer than for one file.
@@ -435,18 +494,30 @@ impl Store {
     fn settle(&self) -> Result<(), Error> {
         let finishing = lock(&self.finishing).take();
         finishing.map_or(Ok(()), |mut finishing| finishing.end())?;
-        let refused = lock(&self.refused).clone();
-        let folders = (0_u32..).zip(&self.entries).filter(|(_, entry)| entry.kind == Kind::Folder);
-        let had: Vec<_> = folders.filter(|(number, _)| !refused.contains(number)).collect();
-        let mut last = LastFolder::default();
         self.finisher.go_on()?;
-        // The inner ones first: what is done in a folder changes its time.
-        for (_, entry) in had.into_iter().rev() {
-            self.root
-                .finish_folder(entry, &mut last)
-                .map_err(|errno| self.root.failed("set the time of", &entry.name)(system(errno)))?;
-        }
+        self.finish_folders()?;
         self.finisher.go_on()?;
         self.root.sync()
+    }
+
+    /// Folders that the transfer made get their permissions and times.
+    fn finish_folders(&self) -> Result<(), Error> {
+        let Some(folders) = lock(&self.folders).take() else { return Ok(()) };
+        let mut last = LastFolder::default();
+        // The inner ones first: what is done in a folder changes its time.
+        for (index, entry) in self.entries.iter().enumerate().rev() {
+            let number = u32::try_from(index).unwrap_or(u32::MAX);
+            let Some(inode) = folders.own(number) else { continue };
+            let failed = |errno| self.root.failed("set the time of", &entry.name)(system(errno));
+            match self.root.finish_folder(entry, inode, &mut last) {
+                Err(errno) if is_of_one_file(errno) => {
+                    self.folders_refused.fetch_add(1, Ordering::Relaxed);
+                    self.finisher.refuse(number, format!("folder: {}", errno.desc()));
+                }
+                finished => finished.map_err(failed)?,
+            }
+        }
+        folders::forget(self.root.work())
+            .map_err(Error::io("remove", Path::new(".suimon-recv/folders")))
     }
 }

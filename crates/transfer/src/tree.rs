@@ -1,15 +1,21 @@
 //! What is sent: the files and folders that were named, and all below them.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
+
 use crate::error::Error;
 use crate::message::{ENTRIES_MAX, Entry, Kind};
 use crate::name::Name;
+use crate::no_links::open_at;
+use crate::root::Inode;
 
 /// Files and folders to send. An entry's source has its place.
 #[derive(Debug, Default)]
@@ -17,11 +23,19 @@ pub struct Tree {
     /// What the receiver is told of them.
     pub entries: Vec<Entry>,
     /// Where they are.
-    pub sources: Vec<PathBuf>,
+    pub(crate) sources: Vec<Source>,
     /// What is not sent, and what it is.
     pub skipped: Vec<(PathBuf, &'static str)>,
     /// What is not sent because it cannot be read, and why.
     pub unread: Vec<(Name, String)>,
+}
+
+/// Where an entry is, and which file or folder was found there: what is there when it is sent may be another.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Absolute, and without links.
+    pub(crate) path: PathBuf,
+    pub(crate) inode: Inode,
 }
 
 impl Tree {
@@ -43,7 +57,8 @@ impl Tree {
                     .map_err(|source| Error::Name { path: path.clone(), source })?;
                 return Err(Error::Twice(twice));
             }
-            let metadata = fs::metadata(&whole).map_err(Error::io("read", path))?;
+            let found = open_at(&whole, OFlag::O_PATH).and_then(|found| found.metadata());
+            let metadata = found.map_err(Error::io("read", path))?;
             tree.add(&whole, name, &metadata)?;
         }
         Ok(tree)
@@ -81,22 +96,21 @@ impl Tree {
             seconds: metadata.mtime(),
             nanos: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
         });
-        self.sources.push(path.to_owned());
+        let inode = Inode { device: metadata.dev(), number: metadata.ino() };
+        self.sources.push(Source { path: path.to_owned(), inode });
         if kind == Kind::Folder { self.add_below(path, &name) } else { Ok(()) }
     }
 
     /// Adds what is in a folder.
     fn add_below(&mut self, path: &Path, name: &[u8]) -> Result<(), Error> {
-        let read = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut below = match read {
+        let below = match read_folder(path) {
             Ok(below) => below,
             Err(error) => return self.leave_out(path, name, &error),
         };
-        below.sort_by_key(fs::DirEntry::file_name);
-        for entry in below {
-            let path = entry.path();
-            let name = [name, b"/", entry.file_name().as_bytes()].concat();
-            match entry.metadata() {
+        for (part, metadata) in below {
+            let path = path.join(&part);
+            let name = [name, b"/", part.as_bytes()].concat();
+            match metadata {
                 Ok(metadata) => self.add(&path, name, &metadata)?,
                 Err(error) => self.leave_out(&path, &name, &error)?,
             }
@@ -111,6 +125,16 @@ impl Tree {
         self.unread.push((name, error.to_string()));
         Ok(())
     }
+}
+
+/// What is in a folder, by its names: of the folder that is open, whatever its path leads to meanwhile.
+fn read_folder(path: &Path) -> io::Result<Vec<(OsString, io::Result<Metadata>)>> {
+    let folder = open_at(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+    let entries = fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
+    let found = entries.map(|entry| entry.map(|entry| (entry.file_name(), entry.metadata())));
+    let mut found = found.collect::<io::Result<Vec<_>>>()?;
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
 }
 
 fn what_else(metadata: &Metadata) -> &'static str {

@@ -19,6 +19,14 @@ fn entry() -> impl Strategy<Value = Entry> {
     )
 }
 
+#[test]
+fn what_a_peer_says_is_one_line() {
+    let mut bytes = Vec::new();
+    Message::Failed { why: "a\n  help: b\r\u{1b}[2J\u{2028}c".into() }.encode(&mut bytes);
+    let message = Message::decode(bytes[0], &bytes[HEADER..]).expect("a message");
+    assert_eq!(message, Message::Failed { why: "a   help: b  [2J c".into() });
+}
+
 fn range() -> impl Strategy<Value = Range> {
     (any::<u64>(), any::<u64>()).prop_filter_map("some chunks", |(one, other)| {
         (one != other).then(|| Range { start: one.min(other), end: one.max(other) })

@@ -11,7 +11,7 @@ use ::transfer::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Bar, CODE, count, rate, size};
+use super::{Bar, code_of_environment, count, rate, size};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
@@ -69,8 +69,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let port = receiver.address()?.port();
     let port = if port == PORT { String::new() } else { format!(":{port}") };
     if let Some(code) = code {
+        // Without the code: whoever may list the sender's processes reads its command line.
         output::note(&format!(
-            "code: {code}\n  there: suimon send PATH... HOST{port} --code {code}"
+            "code: {code}\n  there: suimon send PATH... HOST{port}, which asks for it"
         ));
     } else if !arguments.quiet {
         output::note(&format!("there: suimon send PATH... HOST{port}"));
@@ -78,12 +79,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let stop = interruption::watch()?;
     let meter = Arc::new(Meter::default());
     let bar = Bar::new(&meter, "receiving", arguments.quiet);
-    let mut began = Instant::now();
+    let (mut began, mut strangers) = (Instant::now(), Strangers::default());
     let received = receiver.run(&meter, &stop, |event| {
         if matches!(event, Event::Began(_)) {
             began = Instant::now();
         }
-        if !arguments.quiet {
+        if arguments.quiet {
+            return;
+        }
+        let is_stranger = matches!(event, Event::TurnedAway(..));
+        if let Some(others) = strangers.admit(is_stranger, Instant::now()) {
+            if others > 0 {
+                output::note(&format!("turned away {} more", count(others, "peer")));
+            }
             output::note(&said(&event));
         }
     });
@@ -108,11 +116,11 @@ fn trust(arguments: &Arguments) -> Result<(ReceiverTrust, Option<Code>), Failure
         let (own, senders) = (PrivateKey::load(path)?, arguments.sender.clone());
         return Ok((ReceiverTrust::Keys { own, senders }, None));
     }
-    let code = match (&arguments.code, std::env::var(CODE)) {
-        (Some(code), _) => code.clone(),
-        (None, Ok(text)) => text.parse()?,
-        (None, Err(_)) => Code::generate()?,
+    let given = match &arguments.code {
+        Some(code) => Some(code.clone()),
+        None => code_of_environment()?,
     };
+    let code = given.map_or_else(Code::generate, Ok)?;
     Ok((ReceiverTrust::Code(code.clone()), Some(code)))
 }
 
@@ -122,6 +130,30 @@ fn listen(text: &str) -> String {
         return format!("[::]:{text}");
     }
     super::send::with_port(text)
+}
+
+/// How often a stranger is told of: whoever connects again and again does not fill a log.
+const STRANGER_EACH: Duration = Duration::from_secs(10);
+
+/// Those who were turned away and have not been told of.
+#[derive(Debug, Default)]
+struct Strangers {
+    told: Option<Instant>,
+    untold: u64,
+}
+
+impl Strangers {
+    /// Whether an event is to be told of, and how many strangers are before it.
+    fn admit(&mut self, is_stranger: bool, now: Instant) -> Option<u64> {
+        if is_stranger {
+            if self.told.is_some_and(|told| now.duration_since(told) < STRANGER_EACH) {
+                self.untold += 1;
+                return None;
+            }
+            self.told = Some(now);
+        }
+        Some(std::mem::take(&mut self.untold))
+    }
 }
 
 fn said(event: &Event) -> String {
@@ -167,4 +199,21 @@ fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Resul
     }
     output::print(&text)?;
     Ok(Exit::met(missing == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_do_not_fill_a_log() {
+        let (mut strangers, began) = (Strangers::default(), Instant::now());
+        let told = (0..30_000_u64).filter_map(|millisecond| {
+            strangers.admit(true, began + Duration::from_millis(millisecond))
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [0, 9_999, 9_999]);
+        // What else happens is told at once, and how many were turned away.
+        assert_eq!(strangers.admit(false, began + Duration::from_secs(30)), Some(9_999));
+        assert_eq!(strangers.admit(false, began + Duration::from_secs(30)), Some(0));
+    }
 }

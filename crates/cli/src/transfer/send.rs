@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ::transfer::{
-    CHUNK_MAX, Code, Limit, Meter, PORT, Path, PrivateKey, PublicKey, STREAMS_MAX, SenderSettings,
-    SenderTrust, Sent, Tls, Tree,
+    CHUNK_MAX, Code, Limit, Meter, Name, PORT, Path, PrivateKey, PublicKey, STREAMS_MAX,
+    SenderSettings, SenderTrust, Sent, Tls, Tree, shown,
 };
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Bar, CODE, count, rate, size};
+use super::{Bar, code_of_environment, count, rate, size};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
     let tree = Tree::of(&arguments.paths)?;
     for (path, what) in &tree.skipped {
-        output::note(&format!("not sent: {} is {what}", path.display()));
+        output::note(&format!("not sent: {} is {what}", shown(path)));
     }
     for (name, why) in &tree.unread {
         output::note(&format!("not sent: {name} cannot be read: {why}"));
@@ -173,10 +173,7 @@ fn send_until(
         if lost.is_some_and(|(since, _)| since.elapsed() > patience) {
             return Err(error);
         }
-        output::note(&format!(
-            "{}; trying again",
-            error.to_string().lines().next().unwrap_or_default()
-        ));
+        output::note(&format!("{error}; trying again"));
         std::thread::sleep(Duration::from_secs(1));
     }
 }
@@ -191,8 +188,8 @@ fn trust(arguments: &Arguments) -> Result<SenderTrust, Failure> {
     if let Some(code) = &arguments.code {
         return Ok(SenderTrust::Code(code.clone()));
     }
-    if let Ok(text) = std::env::var(CODE) {
-        return Ok(SenderTrust::Code(text.parse()?));
+    if let Some(code) = code_of_environment()? {
+        return Ok(SenderTrust::Code(code));
     }
     if std::io::stdin().is_terminal() {
         output::note("the code that `suimon recv` printed:");
@@ -212,12 +209,14 @@ fn list(arguments: &Arguments, tree: &Tree) -> Result<Exit, Failure> {
         let entries = tree
             .entries
             .iter()
-            .map(|entry| json!({ "name": entry.name.to_string(), "bytes": entry.size() }));
+            .map(|entry| json!({ "name": text_of(&entry.name), "bytes": entry.size() }));
         output::print_json(&json!({
             "ok": true,
             "files": files,
             "bytes": bytes,
             "entries": entries.collect::<Vec<_>>(),
+            "skipped": skipped(tree),
+            "unread": with_reasons(&tree.unread),
         }))?;
         return Ok(Exit::Fine);
     }
@@ -242,7 +241,7 @@ fn print(
         && sent.files == tree.files() as u64;
     let limit = Limit::of(sent, asked);
     if arguments.json {
-        output::print_json(&document(arguments, sent, limit, is_whole))?;
+        output::print_json(&document(arguments, tree, sent, limit, is_whole))?;
     } else {
         output::print(&text(tree, sent, limit))?;
     }
@@ -308,10 +307,28 @@ fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
     text
 }
 
-fn document(arguments: &Arguments, sent: &Sent, limit: Limit, is_whole: bool) -> Value {
-    let named = |files: &[(::transfer::Name, String)]| -> Value {
-        files.iter().map(|(name, why)| json!({ "name": name.to_string(), "why": why })).collect()
-    };
+/// A name as text, control characters and all, which JSON escapes.
+fn text_of(name: &Name) -> String {
+    name.as_path().to_string_lossy().into_owned()
+}
+
+fn with_reasons(files: &[(Name, String)]) -> Value {
+    files.iter().map(|(name, why)| json!({ "name": text_of(name), "why": why })).collect()
+}
+
+/// Links, pipes, sockets and devices, which are not sent.
+fn skipped(tree: &Tree) -> Value {
+    let skipped = tree.skipped.iter();
+    skipped.map(|(path, what)| json!({ "path": path.to_string_lossy(), "what": what })).collect()
+}
+
+fn document(
+    arguments: &Arguments,
+    tree: &Tree,
+    sent: &Sent,
+    limit: Limit,
+    is_whole: bool,
+) -> Value {
     let connections = sent.connections.iter().map(|counts| {
         json!({
             "rtt_seconds": counts.rtt.as_secs_f64(),
@@ -343,8 +360,9 @@ fn document(arguments: &Arguments, sent: &Sent, limit: Limit, is_whole: bool) ->
             "receive": sent.buffers.receive,
         },
         "connections": connections.collect::<Vec<_>>(),
-        "refused": named(&sent.refused),
-        "changed": sent.changed.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "unread": named(&sent.unread),
+        "refused": with_reasons(&sent.refused),
+        "changed": sent.changed.iter().map(text_of).collect::<Vec<_>>(),
+        "unread": with_reasons(&sent.unread),
+        "skipped": skipped(tree),
     })
 }

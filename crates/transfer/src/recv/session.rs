@@ -47,6 +47,16 @@ pub(super) struct First {
     pub(super) before: Option<Session>,
 }
 
+/// How far a transfer has come.
+enum Stage {
+    /// It is told what comes; the session whose place it takes has what came by it until then.
+    Told(Option<Session>),
+    /// It goes on at what that session had.
+    Begun,
+    /// Another session has taken its place before it began.
+    Superseded,
+}
+
 /// What its streams share.
 pub(super) struct Shared {
     id: SessionId,
@@ -59,6 +69,7 @@ pub(super) struct Shared {
     store: Mutex<Option<Arc<Store>>>,
     ready: Condvar,
     over: AtomicBool,
+    stage: Mutex<Stage>,
     /// Bytes that each socket's buffer should have room for.
     buffer: AtomicU64,
     notices: Sender<Notice>,
@@ -84,6 +95,7 @@ impl Session {
             store: Mutex::new(None),
             ready: Condvar::new(),
             over: AtomicBool::new(false),
+            stage: Mutex::new(Stage::Told(None)),
             buffer: AtomicU64::new(0),
             notices: notices.clone(),
         });
@@ -98,7 +110,26 @@ impl Session {
     /// The first stream.
     pub(super) fn add_first(&mut self, channel: Channel, first: First) -> Result<(), Error> {
         self.shared.buffer.store(first.buffer, Ordering::Relaxed);
-        self.start(channel, Some(first))
+        *lock(&self.shared.stage) = Stage::Told(first.before);
+        self.start(channel, true)
+    }
+
+    /// The session whose work a new one takes up: this one, or if it has only been told what comes, the one before it. So a
+    /// sender that begins again and again is one session at work and one that begins.
+    pub(super) fn give_way(self) -> Option<Self> {
+        let mut stage = lock(&self.shared.stage);
+        match &mut *stage {
+            Stage::Told(before) => {
+                let before = before.take();
+                *stage = Stage::Superseded;
+                before
+            }
+            Stage::Begun => {
+                drop(stage);
+                Some(self)
+            }
+            Stage::Superseded => None,
+        }
     }
 
     /// Another stream.
@@ -106,13 +137,13 @@ impl Session {
         if self.threads.len() >= self.shared.streams {
             return Err(Error::Protocol("more streams than it said"));
         }
-        self.start(channel, None)
+        self.start(channel, false)
     }
 
-    fn start(&mut self, channel: Channel, first: Option<First>) -> Result<(), Error> {
+    fn start(&mut self, channel: Channel, is_first: bool) -> Result<(), Error> {
         self.sockets.push(channel.socket().try_clone().map_err(Error::Lost)?);
         let shared = Arc::clone(&self.shared);
-        self.threads.push(thread::spawn(move || shared.serve(channel, first)));
+        self.threads.push(thread::spawn(move || shared.serve(channel, is_first)));
         Ok(())
     }
 
@@ -169,17 +200,16 @@ impl Drop for Session {
 
 impl Shared {
     /// A stream's thread, from its first message on.
-    fn serve(&self, channel: Channel, first: Option<First>) {
-        let is_first = first.is_some();
+    fn serve(&self, channel: Channel, is_first: bool) {
         let mut stream = Stream::new(channel);
-        let done = match first {
-            Some(first) => self.begin(&mut stream, first),
-            None => {
-                let wanted = self.buffer.load(Ordering::Relaxed);
-                socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, wanted);
-                self.wait()
-            }
-        };
+        let wanted = self.buffer.load(Ordering::Relaxed);
+        let has = socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, wanted);
+        let done = if is_first { self.begin(&mut stream, has) } else { self.wait() };
+        if is_first && done.is_err() {
+            // Nobody goes on at what the session before has.
+            let before = std::mem::replace(&mut *lock(&self.stage), Stage::Begun);
+            drop(before);
+        }
         let done = done.and_then(|store| stream.take_all(&store, self, is_first));
         let outcome = match done {
             // Only the first one ends it well.
@@ -189,7 +219,7 @@ impl Shared {
             Err(error @ Error::Lost(_)) => Err(error),
             Err(error) => {
                 // The peer is told why, if it still listens.
-                let why = error.to_string();
+                let why = error.in_one_line();
                 let _ = wire::send(stream.peer.get_mut(), &Message::Failed { why });
                 Err(error)
             }
@@ -200,12 +230,16 @@ impl Shared {
         }
     }
 
-    /// Learns what comes, and says what is there already.
-    fn begin(&self, stream: &mut Stream, first: First) -> Result<Arc<Store>, Error> {
-        let has = socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, first.buffer);
+    /// Learns what comes, and says what is there already; `has` is what the socket's buffer has room for.
+    fn begin(&self, stream: &mut Stream, has: u64) -> Result<Arc<Store>, Error> {
         let entries = stream.read_entries()?;
+        let before = match std::mem::replace(&mut *lock(&self.stage), Stage::Begun) {
+            Stage::Told(before) => before,
+            Stage::Begun => None,
+            Stage::Superseded => return Err(Error::broken_off()),
+        };
         let mut answer = Answer::new(stream.peer.get_mut());
-        if let Some(before) = first.before {
+        if let Some(before) = before {
             before.drain(&mut || answer.tell(&Message::Busy, &self.over))?;
         }
         let store = Arc::new(Store::new(Arc::clone(&self.root), entries, self.rules));

@@ -81,13 +81,21 @@ impl Stream {
                 Message::Finish => self.reply(&Message::Finished)?,
                 Message::Commit if is_first => {
                     let files = store.commit(&mut || self.reply(&Message::Busy))?;
+                    self.tell_refusals(store)?;
                     self.reply(&Message::Committed { files })?;
                     return Ok(Some(store.received(shared.choice.outcome())));
                 }
                 Message::Failed { why } => return Err(Error::Peer(why)),
                 _ => return Err(Error::Protocol("a message out of turn")),
             }
+            self.tell_refusals(store)?;
         }
+    }
+
+    /// Tells the sender which files cannot be had.
+    fn tell_refusals(&mut self, store: &Store) -> Result<(), Error> {
+        let mut refusals = store.refusals().into_iter();
+        refusals.try_for_each(|(entry, why)| self.reply(&Message::Refused { entry, why }))
     }
 
     /// Takes a chunk by the way whose turn it is; false if it is wrong.

@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 
 use nix::errno::Errno;
@@ -15,16 +14,23 @@ use super::stream::Stream;
 use crate::channel::lost;
 use crate::choice::thread_time;
 use crate::error::Error;
-use crate::message::{Entry, Kind, Message, Range};
+use crate::message::{Kind, Message, Range};
+use crate::no_links::open_at;
 use crate::partial::chunk_length;
 use crate::path::Path;
+use crate::root::Inode;
 use crate::store::lock;
+use crate::tree::Source;
 
 impl Session<'_> {
     /// Whether the file is still the one that was announced.
-    fn is_unchanged(&self, file: &File, entry: &Entry) -> bool {
+    fn is_unchanged(&self, file: &File, number: u32) -> bool {
+        let (Ok(entry), Ok(source)) = (self.entry(number), self.source(number)) else {
+            return false;
+        };
         file.metadata().is_ok_and(|now| {
-            now.len() == entry.size()
+            Inode { device: now.dev(), number: now.ino() } == source.inode
+                && now.len() == entry.size()
                 && now.mtime() == entry.seconds
                 && now.mtime_nsec() == i64::from(entry.nanos)
         })
@@ -37,7 +43,7 @@ impl Session<'_> {
         let opened = self.open(number)?;
         let read = opened.and_then(|file| Ok((stream.mover.read(&file, 0, length)?, file)));
         let bytes = match read {
-            Ok((Some(bytes), file)) if self.is_unchanged(&file, entry) => bytes,
+            Ok((Some(bytes), file)) if self.is_unchanged(&file, number) => bytes,
             Ok(_) => return self.lose(stream, number, Loss::Changed),
             Err(error) => return self.lose(stream, number, Loss::Unread(error)),
         };
@@ -68,7 +74,7 @@ impl Session<'_> {
             return Ok(());
         }
         let file = match stream.file(number, || self.open(number))? {
-            Ok(file) if self.is_unchanged(&file, entry) => file,
+            Ok(file) if self.is_unchanged(&file, number) => file,
             Ok(_) => return self.lose(stream, number, Loss::Changed),
             Err(error) => return self.lose(stream, number, Loss::Unread(error)),
         };
@@ -165,9 +171,11 @@ impl Session<'_> {
 
     /// The end of a file, after a last look at whether it is the one that was announced.
     pub(super) fn close(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
-        let entry = self.entry(number)?;
+        if matches!(lock(&self.lost).get(&number), Some(Loss::Refused(_))) {
+            return Ok(());
+        }
         let unchanged = match stream.file(number, || self.open(number))? {
-            Ok(file) if self.is_unchanged(&file, entry) => !lock(&self.lost).contains_key(&number),
+            Ok(file) if self.is_unchanged(&file, number) => !lock(&self.lost).contains_key(&number),
             Ok(_) => return self.lose(stream, number, Loss::Changed),
             Err(error) => return self.lose(stream, number, Loss::Unread(error)),
         };
@@ -179,7 +187,7 @@ impl Session<'_> {
         match loss {
             Loss::Unread(error) if is_of_channel(&error) => return Err(Error::Lost(error)),
             Loss::Unread(error) if !is_of_one_file(&error) => {
-                return Err(Error::io("read", self.source(number)?)(error));
+                return Err(Error::io("read", &self.source(number)?.path)(error));
             }
             _ => {}
         }
@@ -187,19 +195,20 @@ impl Session<'_> {
         stream.write(&Message::Close { entry: number, unchanged: false })
     }
 
-    fn source(&self, number: u32) -> Result<&std::path::Path, Error> {
-        let path = self.tree.sources.get(number as usize);
-        path.map(PathBuf::as_path).ok_or(Error::Protocol("a file of a number that it was not told"))
+    fn source(&self, number: u32) -> Result<&Source, Error> {
+        let source = self.tree.sources.get(number as usize);
+        source.ok_or(Error::Protocol("a file of a number that it was not told"))
     }
 
     /// The inner error is the file's.
     fn open(&self, number: u32) -> Result<io::Result<File>, Error> {
         // What was a file may be a pipe now, which nobody opens the other end of.
-        let without_waiting = OFlag::O_NONBLOCK.bits();
-        let source = self.source(number)?;
-        match File::options().read(true).custom_flags(without_waiting).open(source) {
+        let path = &self.source(number)?.path;
+        match open_at(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK) {
             // A file that a server has leased to its client, which is to give it back first.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(File::open(source)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Ok(open_at(path, OFlag::O_RDONLY))
+            }
             opened => Ok(opened),
         }
     }
@@ -210,6 +219,8 @@ impl Session<'_> {
 pub(super) enum Loss {
     /// It is not the one any more that was announced.
     Changed,
+    /// The receiver cannot have it, and why.
+    Refused(String),
     /// It cannot be read.
     Unread(io::Error),
 }

@@ -5,5 +5,6 @@
 mod hostile;
 mod interrupted;
 mod moved;
+mod others;
 mod silent;
 mod world;
