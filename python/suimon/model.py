@@ -81,11 +81,12 @@ Protocol: TypeAlias = str | float
 
 RandomSize: TypeAlias = str
 """A size, or one that is drawn: "20 kB", "1 kB..1 MB" (uniform), "exponential 50 kB", "pareto 50 kB 1.2" (mean and
-shape), "cdf 1 kB 30 %, 1 MB 100 %", "web search", "data mining"."""
+shape), "cdf 1 kB 30 %, 1 MB 100 %" (straight between these), "steps 1 kB 30 %, 1 MB 100 %" (only these), "cdf
+file:NAME" and "steps file:NAME" (a point a line), "web search", "data mining"."""
 
 RandomTime: TypeAlias = str
 """A time, or one that is drawn: "10 ms", "0 s..100 ms" (uniform), "exponential 50 ms", "pareto 50 ms 1.5" (mean and
-shape), "cdf 1 ms 30 %, 90 ms 100 %"."""
+shape), "cdf 1 ms 30 %, 90 ms 100 %" (straight between these), "steps 1 ms 30 %, 90 ms 100 %" (only these)."""
 
 Rate: TypeAlias = str
 """A rate: "500 Mbit/s", "62.5 MB/s"."""
@@ -122,8 +123,9 @@ TimeTolerance: TypeAlias = str
 """How far apart: "3 %", or a time: "1 ms"."""
 
 Trace: TypeAlias = str
-"""A trace of a rate in mahimahi's format: "mahimahi file:NAME", in whose lines are the milliseconds at which a packet
-of 1500 B could be delivered; it begins anew after the last."""
+"""A trace of a rate: in mahimahi's format, "mahimahi file:NAME", in whose lines are the milliseconds at which a packet
+of 1500 B could be delivered, or "mbit file:NAME", with seconds and Mbit/s of IP packets in two columns, each rate up to
+the next time; it begins anew after the last."""
 
 UnitOfRate: TypeAlias = str
 """A unit of rates: "Mbit/s", "MB/s"."""

@@ -3,28 +3,50 @@
 //!
 //! As in `mm-link`: the trace begins anew when its last millisecond has passed; a packet that is larger than what
 //! an opportunity has left goes on with the next one; small packets share one; and what nothing waits for is lost.
-//! One opportunity carries the frame of a packet of 1500 bytes, with header, FCS and the overhead of its link.
+//! One opportunity carries 1504 bytes, of which a packet takes its own, without header, FCS and the overhead of its
+//! link, and 4 (`link_queue.cc`, and the header of Linux' TUN device, which `mm-link` counts). A trace may be of rates
+//! instead, as measurements of mobile networks are.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use traffic::{Bytes, Duration, Instant, Rate};
 
+/// What one opportunity carries: a packet of 1500 bytes, and the 4 that `mm-link`'s device puts before each packet.
+const OPPORTUNITY: u64 = 1_504;
+/// These.
+const DEVICE_HEADER: u64 = 4;
 /// The packet that one opportunity delivers.
 const PACKET: u64 = 1_500;
+/// Thousandths of bits that one opportunity is of a rate: a bit per second carries one in a millisecond.
+const MILLIBITS: u128 = PACKET as u128 * 8_000;
 
 /// When packets may be delivered; it begins anew at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
-    /// Milliseconds from the start in which there are opportunities, rising, and how many.
-    slots: Arc<[(u32, u32)]>,
-    opportunities: u64,
+pub struct Trace(Form);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    /// Milliseconds from the start in which there are opportunities, rising, and how many; and how many in all.
+    Slots(Arc<[(u32, u32)]>, u64),
+    /// Stretches with a rate each, and the millisecond at which the last one ends.
+    Pieces(Arc<[Piece]>, u32),
 }
 
-/// Milliseconds that are no trace.
+/// A stretch of a trace with one rate, up to the next one's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    /// The millisecond.
+    from: u32,
+    bits_per_second: u64,
+    /// What those before it carry, in thousandths of bits.
+    before: u128,
+}
+
+/// Milliseconds, or rates, that are no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// There are none.
+    /// There are none, or rates carry no packet.
     #[error("a trace without opportunities")]
     Empty,
     /// The one of that number, from zero, is before the one before it.
@@ -36,7 +58,13 @@ pub enum Invalid {
     /// Too late for a trace.
     #[error("a trace of {0} milliseconds")]
     Long(u64),
+    /// A rate that no link has.
+    #[error("a rate of {0} bit/s in a trace")]
+    Fast(u64),
 }
+
+/// The highest rate of a trace: 10 Tbit/s.
+const RATE_MAX: u64 = 10_000_000_000_000;
 
 impl Trace {
     /// The trace of these milliseconds, one for each opportunity.
@@ -58,44 +86,153 @@ impl Trace {
         match slots.last() {
             None => Err(Invalid::Empty),
             Some((0, _)) => Err(Invalid::NoTime),
-            Some(_) => Ok(Self { slots: slots.into(), opportunities }),
+            Some(_) => Ok(Self(Form::Slots(slots.into(), opportunities))),
         }
     }
 
-    /// The milliseconds that it was made of.
-    pub fn milliseconds(&self) -> impl Iterator<Item = u64> + '_ {
+    /// The trace of these rates, each with the millisecond from which it holds, up to the next one's; the last holds as
+    /// long as the one before it, or a second. The first one's millisecond is when the trace begins. A packet is
+    /// delivered each time that the rate has carried 1500 bytes more, in the millisecond after that.
+    ///
+    /// # Errors
+    ///
+    /// If milliseconds do not rise or pass 2^32, a rate is above 10 Tbit/s, or all together carry no packet.
+    pub fn of_rates(rates: impl IntoIterator<Item = (u64, u64)>) -> Result<Self, Invalid> {
+        let (mut pieces, mut start) = (Vec::<Piece>::new(), None);
+        for (millisecond, bits_per_second) in rates {
+            let start = *start.get_or_insert(millisecond);
+            let after = millisecond.checked_sub(start).ok_or(Invalid::Falling(millisecond))?;
+            let from = u32::try_from(after).map_err(|_| Invalid::Long(millisecond))?;
+            if bits_per_second > RATE_MAX {
+                return Err(Invalid::Fast(bits_per_second));
+            }
+            let before = match pieces.last() {
+                Some(last) if last.from >= from => return Err(Invalid::Falling(millisecond)),
+                Some(last) => last.carried(from),
+                None => 0,
+            };
+            pieces.push(Piece { from, bits_per_second, before });
+        }
+        let last = pieces.last().ok_or(Invalid::Empty)?;
+        let length = pieces.iter().rev().nth(1).map_or(1_000, |before| last.from - before.from);
+        let end = last.from.checked_add(length).ok_or(Invalid::Long(last.from.into()))?;
+        let carried = last.carried(end);
+        if carried < MILLIBITS {
+            return Err(Invalid::Empty);
+        }
+        Ok(Self(Form::Pieces(pieces.into(), end)))
+    }
+
+    /// The milliseconds that it was made of, if it was made of such.
+    pub fn milliseconds(&self) -> Option<impl Iterator<Item = u64> + '_> {
+        let Form::Slots(slots, _) = &self.0 else { return None };
         let each = |&(ms, count): &(u32, u32)| (0..count).map(move |_| u64::from(ms));
-        self.slots.iter().flat_map(each)
+        Some(slots.iter().flat_map(each))
+    }
+
+    /// The rates that it was made of, in bits per second, each from that millisecond on, the first from 0.
+    pub fn rates(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let pieces = match &self.0 {
+            Form::Pieces(pieces, _) => &pieces[..],
+            Form::Slots(..) => &[],
+        };
+        pieces.iter().map(|piece| (piece.from.into(), piece.bits_per_second))
     }
 
     /// How long it takes until it begins anew.
     pub fn period(&self) -> Duration {
-        Duration::from_ms(self.slots.last().map_or(0, |&(ms, _)| ms.into()))
+        Duration::from_ms(match &self.0 {
+            Form::Slots(slots, _) => slots.last().map_or(0, |&(ms, _)| ms.into()),
+            Form::Pieces(_, end) => (*end).into(),
+        })
     }
 
-    /// What it carries in the mean, on a wire with that overhead.
+    /// What it carries in the mean of full packets, on a wire with that overhead.
     pub fn mean(&self, overhead: Bytes) -> Rate {
-        let bits = u128::from(self.opportunities) * u128::from(opportunity(overhead)) * 8;
+        let opportunities = match &self.0 {
+            Form::Slots(_, opportunities) => (*opportunities).into(),
+            Form::Pieces(pieces, end) => {
+                pieces.last().map_or(0, |last| last.carried(*end) / MILLIBITS)
+            }
+        };
+        let bits = opportunities * u128::from(PACKET + around(overhead)) * 8;
         let rate = bits * 1_000_000_000_000 / u128::from(self.period().as_ps());
         Rate::from_bits_per_second(rate.try_into().unwrap_or(u64::MAX)).unwrap_or(Rate::MIN)
     }
+
+    /// The first millisecond with opportunities, and where it is.
+    fn first(&self) -> Slot {
+        match &self.0 {
+            Form::Slots(slots, _) => Slot::of(slots[0], 0),
+            Form::Pieces(pieces, end) => {
+                Slot::in_pieces(pieces, *end, 0, 0).expect("it carries a packet")
+            }
+        }
+    }
+
+    /// The next one in this round.
+    fn after(&self, slot: Slot) -> Option<Slot> {
+        match &self.0 {
+            Form::Slots(slots, _) => {
+                slots.get(slot.place + 1).map(|&next| Slot::of(next, slot.place + 1))
+            }
+            Form::Pieces(pieces, end) => Slot::in_pieces(pieces, *end, slot.place, slot.passed),
+        }
+    }
 }
 
-/// What one opportunity carries on a wire with that overhead.
-fn opportunity(overhead: Bytes) -> u64 {
-    PACKET + u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS) + overhead.0
+impl Piece {
+    /// What was carried until that millisecond of it, in thousandths of bits.
+    const fn carried(&self, millisecond: u32) -> u128 {
+        self.before + (millisecond - self.from) as u128 * self.bits_per_second as u128
+    }
+}
+
+/// What a frame on a wire with that overhead has around its packet.
+fn around(overhead: Bytes) -> u64 {
+    u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS) + overhead.0
+}
+
+/// A millisecond with opportunities.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    millisecond: u32,
+    count: u64,
+    /// Its index, or that of the piece that it is in.
+    place: usize,
+    /// Opportunities of a trace of rates up to its end.
+    passed: u128,
+}
+
+impl Slot {
+    fn of((millisecond, count): (u32, u32), place: usize) -> Self {
+        Self { millisecond, count: count.into(), place, passed: 0 }
+    }
+
+    /// The next one of pieces, from the one of that index on, when so many opportunities have passed.
+    fn in_pieces(pieces: &[Piece], end: u32, place: usize, passed: u128) -> Option<Self> {
+        let goal = (passed + 1) * MILLIBITS;
+        let end_of = |index: usize| pieces.get(index + 1).map_or(end, |next| next.from);
+        let place = (place..pieces.len()).find(|&i| pieces[i].carried(end_of(i)) >= goal)?;
+        let piece = &pieces[place];
+        // The rate is not zero, for the goal is within the piece.
+        let after = (goal - piece.before).div_ceil(piece.bits_per_second.into());
+        let millisecond = piece.from + after as u32;
+        let so_far = piece.carried(millisecond) / MILLIBITS;
+        Some(Self { millisecond, count: (so_far - passed) as u64, place, passed: so_far })
+    }
 }
 
 /// A wire whose rate follows a trace.
 #[derive(Debug)]
 pub(crate) struct Player {
     trace: Trace,
-    /// What one opportunity carries.
-    opportunity: u64,
+    /// What a frame has on the wire beside its packet.
+    around: u64,
     /// When this round of the trace began.
     round: Instant,
-    /// The millisecond of the trace that is next, as an index.
-    slot: usize,
+    /// The millisecond of the trace that is next.
+    slot: Slot,
     /// Bytes that it still carries.
     left: u64,
 }
@@ -103,49 +240,44 @@ pub(crate) struct Player {
 impl Player {
     /// Plays `trace` from the run's start on a wire with that overhead.
     pub(crate) fn new(trace: Trace, overhead: Bytes) -> Self {
-        let mut player = Self {
-            trace,
-            opportunity: opportunity(overhead),
-            round: Instant::ZERO,
-            slot: 0,
-            left: 0,
-        };
-        player.fill();
+        let slot = trace.first();
+        let around = around(overhead);
+        let mut player = Self { trace, around, round: Instant::ZERO, slot, left: 0 };
+        player.enter(slot);
         player
     }
 
-    fn fill(&mut self) {
-        self.left = self.opportunity.saturating_mul(self.trace.slots[self.slot].1.into());
+    fn enter(&mut self, slot: Slot) {
+        self.slot = slot;
+        self.left = OPPORTUNITY.saturating_mul(slot.count);
     }
 
     /// When the present millisecond is.
     fn at(&self) -> Instant {
-        self.round + Duration::from_ms(self.trace.slots[self.slot].0.into())
+        self.round + Duration::from_ms(self.slot.millisecond.into())
     }
 
     fn step(&mut self) {
-        self.slot += 1;
-        if self.slot == self.trace.slots.len() {
-            self.slot = 0;
+        let next = self.trace.after(self.slot).unwrap_or_else(|| {
             self.round += self.trace.period();
-        }
-        self.fill();
+            self.trace.first()
+        });
+        self.enter(next);
     }
 
-    /// When the last of `bytes` is delivered that are ready at `start`.
+    /// When the last of a frame of `bytes` on the wire is delivered that is ready at `start`.
     pub(crate) fn deliver(&mut self, bytes: u64, start: Instant) -> Instant {
         let period = self.trace.period();
         let rounds = (start - self.round).as_ps() / period.as_ps();
         if rounds > 1 {
             // The last round's opportunities of a millisecond may be this one's first.
             self.round += Duration::from_ps(period.as_ps() * (rounds - 1));
-            self.slot = 0;
-            self.fill();
+            self.enter(self.trace.first());
         }
         while self.at() < start {
             self.step();
         }
-        let mut rest = bytes;
+        let mut rest = bytes.saturating_sub(self.around) + DEVICE_HEADER;
         while rest > self.left {
             rest -= self.left;
             self.step();
@@ -178,9 +310,45 @@ mod tests {
         let mut player = player(&[2, 2, 5, 10]);
         assert_eq!([FULL; 5].map(|bytes| player.deliver(bytes, ms(0))), [2, 2, 5, 10, 12].map(ms));
         // Half of one at 12 ms, the other half with a part of the one at 15 ms.
-        assert_eq!(player.deliver(FULL / 2, ms(12)), ms(12));
+        let half = 1_504 / 2 - 4 + 38;
+        assert_eq!(player.deliver(half, ms(12)), ms(12));
         assert_eq!(player.deliver(FULL, ms(12)), ms(15));
-        assert_eq!(player.deliver(FULL / 2, ms(12)), ms(15));
+        assert_eq!(player.deliver(half, ms(12)), ms(15));
+    }
+
+    #[test]
+    fn small_packets_count_as_in_mahimahi() {
+        // Datagrams of 100 B are packets of 128 B: 132 of 1504 B.
+        let mut player = player(&[1]);
+        let count = (0..).take_while(|_| player.deliver(166, ms(0)) <= ms(1_000)).count();
+        assert_eq!(count, 1_000 * 1_504 / 132);
+    }
+
+    #[test]
+    fn rates_make_opportunities() {
+        // 12 Mbit/s are one packet of 1500 B a millisecond; then none, then one in 2 ms.
+        let rates = [(50, 12_000_000), (53, 0), (60, 6_000_000), (65, 24_000_000)];
+        let trace = Trace::of_rates(rates).unwrap();
+        assert_eq!(trace.period(), Duration::from_ms(20));
+        assert!(trace.milliseconds().is_none());
+        let began = rates.map(|(ms, rate)| (ms - 50, rate));
+        assert_eq!(trace.rates().collect::<Vec<_>>(), began);
+        assert_eq!(Trace::of_rates(began).unwrap(), trace);
+        let mut player = Player::new(trace, OVERHEAD);
+        let round = [1, 2, 3, 12, 14, 16, 16, 17, 17, 18, 18, 19, 19, 20, 20];
+        for start in [0, 20] {
+            let at = round.map(|_| player.deliver(FULL, ms(start)));
+            assert_eq!(at, round.map(|at| ms(start + at)));
+        }
+        // 5 packets in 2 ms of a rate of 30 Mbit/s, as mean 20 of 8 s.
+        let mean = Trace::of_rates([(0, 30_000_000)]).unwrap().mean(OVERHEAD);
+        assert_eq!(mean.bits_per_second(), 30_000_000 / 1_500 * 1_538);
+        assert_eq!(Trace::of_rates([]), Err(Invalid::Empty));
+        assert_eq!(Trace::of_rates([(0, 0), (9, 0)]), Err(Invalid::Empty));
+        assert_eq!(Trace::of_rates([(7, 1), (7, 1)]), Err(Invalid::Falling(7)));
+        assert_eq!(Trace::of_rates([(7, 1), (6, 1)]), Err(Invalid::Falling(6)));
+        assert_eq!(Trace::of_rates([(0, u64::MAX)]), Err(Invalid::Fast(u64::MAX)));
+        assert_eq!(Trace::of_rates([(0, 1), (1 << 33, 1)]), Err(Invalid::Long(1 << 33)));
     }
 
     #[test]
@@ -194,7 +362,7 @@ mod tests {
     fn its_mean_is_of_whole_frames() {
         let trace = Trace::new([1, 2, 3, 4]).unwrap();
         assert_eq!(trace.mean(OVERHEAD), Rate::from_bits_per_second(12_304_000).unwrap());
-        assert_eq!(trace.milliseconds().collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(trace.milliseconds().unwrap().collect::<Vec<_>>(), [1, 2, 3, 4]);
     }
 
     #[test]
@@ -222,19 +390,21 @@ mod tests {
             let mut all = (0..).flat_map(|round| {
                 milliseconds.iter().map(move |ms| round * period + ms).collect::<Vec<_>>()
             });
-            let (mut at, mut left) = (all.next().unwrap(), FULL);
+            const EACH: u64 = 1_504;
+            let (mut at, mut left) = (all.next().unwrap(), EACH);
             let mut player = player(&milliseconds);
             let (mut free, mut ready) = (0, 0);
             for (bytes, gap) in packets {
                 ready += gap;
                 let start = free.max(ready);
-                let mut rest = bytes;
+                // Header, FCS, preamble and gap are 38 bytes.
+                let mut rest = bytes - 38 + 4;
                 while at < start {
-                    (at, left) = (all.next().unwrap(), FULL);
+                    (at, left) = (all.next().unwrap(), EACH);
                 }
                 while rest > left {
                     rest -= left;
-                    (at, left) = (all.next().unwrap(), FULL);
+                    (at, left) = (all.next().unwrap(), EACH);
                 }
                 left -= rest;
                 free = at;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use traffic::distribution::{Cdf, CdfError, Distribution, Scalar};
 use traffic::{Bytes, Duration};
 
+use crate::data_file::{self, DataFile, Line};
 use crate::lock::{size_text, time_text};
-use crate::quantity::{self, Error, number_length};
+use crate::quantity::{self, Error};
 
 /// What can be drawn from a distribution that is written out.
 pub(crate) trait Written: Scalar {
@@ -55,8 +56,14 @@ impl Written for Bytes {
     }
 
     fn read_point(text: &str) -> Result<Self, Error> {
-        let bare = text.bytes().all(|byte| byte.is_ascii_digit());
-        if bare { quantity::bytes(&format!("{text} B")) } else { quantity::bytes(text) }
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return quantity::bytes(&format!("{text} B"));
+        }
+        // As programs write whole numbers: 1e3, 1460.0.
+        match data_file::number(text).filter(|bytes| (0.0..1e18).contains(bytes)) {
+            Some(bytes) => Ok(Self(bytes.round() as u64)),
+            None => quantity::bytes(text),
+        }
     }
 
     fn text(self) -> String {
@@ -119,7 +126,8 @@ impl Named {
 }
 
 /// Reads a value, `10 kB..1 MB` for a uniform distribution, `exponential 50 kB`, `pareto 50 kB 1.5` (mean and
-/// shape), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %`, or the name of one.
+/// shape), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (straight between these), `steps` of the same (these values only), or the
+/// name of one.
 ///
 /// # Errors
 ///
@@ -136,8 +144,10 @@ pub(crate) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     if let Some(rest) = text.strip_prefix("pareto") {
         return pareto(rest);
     }
-    if let Some(points) = text.strip_prefix("cdf ") {
-        return Ok(Distribution::Empirical(Arc::new(cdf(points)?)));
+    for (form, between) in [("cdf ", Between::Straight), ("steps ", Between::Steps)] {
+        if let Some(points) = text.strip_prefix(form) {
+            return Ok(Distribution::Empirical(Arc::new(cdf(points, between)?)));
+        }
     }
     match text.split_once("..") {
         None => T::read(text).map(Distribution::Fixed),
@@ -196,44 +206,121 @@ fn pareto<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     }
 }
 
-/// Points, each a value and a probability with a blank between.
-fn cdf<T: Written>(text: &str) -> Result<Cdf<T>, Error> {
-    let form = format!("write points with commas between: \"cdf {} 30 %, …\"", T::EXAMPLE);
-    let points = text.split(',').map(str::trim).filter(|point| !point.is_empty());
-    let mut read: Vec<(T, f64)> = Vec::new();
-    for point in points {
-        let (value, probability, scale) = split(point)
-            .ok_or_else(|| Error::new(format!("`{point}` is no value and probability"), &*form))?;
-        read.push((T::read_point(value)?, probability * scale));
+/// What is drawn between one point and the next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    /// Every value, alike.
+    Straight,
+    /// The greater value of both, and no other.
+    Steps,
+}
+
+/// A value and its probability, and where they are written, for messages.
+struct Point<T> {
+    value: T,
+    probability: f64,
+    line: usize,
+}
+
+/// Points, each a value and a probability with a blank between, with commas or in the lines of a file.
+fn cdf<T: Written>(text: &str, between: Between) -> Result<Cdf<T>, Error> {
+    let Some(file) = DataFile::of(text) else {
+        let form = format!("write points with commas between: \"cdf {} 30 %, …\"", T::EXAMPLE);
+        let points = text.split(',').map(str::trim).filter(|point| !point.is_empty());
+        let points = points.map(|point| self::point(point, 0)).collect::<Result<Vec<_>, _>>();
+        return function(points?, between, &form).map_err(|(_, error)| error);
+    };
+    let form = format!("write a value and a probability in each line: {} 0.3", T::EXAMPLE);
+    let (mut points, mut last) = (Vec::new(), 1);
+    for (index, line) in file.lines().enumerate() {
+        last = line.number;
+        // Files of Homa's simulations begin with the mean.
+        let columns = line.columns();
+        if index == 0 && columns.len() == 1 && data_file::number(columns[0]).is_some() {
+            continue;
+        }
+        let point = point_of_line(line).map_err(|error| file.error(line.number, error))?;
+        points.push(point);
     }
+    function(points, between, &form)
+        .map_err(|(line, error)| file.error(line.unwrap_or(last), error))
+}
+
+fn point_of_line<T: Written>(line: Line<'_>) -> Result<Point<T>, Error> {
+    let columns = line.columns();
+    let numbers = columns.iter().filter(|column| data_file::number(column).is_some()).count();
+    if numbers > 2 {
+        let message = format!("`{}` has {numbers} numbers", shortened(line.text));
+        let help = "leave two columns, the value and the probability that no greater one is drawn; \
+                    ns-2's files have a count between them";
+        return Err(Error::new(message, help));
+    }
+    match columns[..] {
+        [value, probability] if line.is_separated() => {
+            point(&format!("{value} {probability}"), line.number)
+        }
+        _ => point(line.text, line.number),
+    }
+}
+
+/// The function of points; an error with its line, if it is one point's.
+fn function<T: Written>(
+    points: Vec<Point<T>>,
+    between: Between,
+    form: &str,
+) -> Result<Cdf<T>, (Option<usize>, Error)> {
     // Files have percentages, too, without saying so.
-    let percentages = read.last().is_some_and(|&(_, last)| last == 100.0);
+    let percentages = points.last().is_some_and(|last| last.probability == 100.0);
     let scale = if percentages { 0.01 } else { 1.0 };
     let one = f64::from(Cdf::<T>::ONE);
-    let points = read.into_iter().map(|(value, p)| (value, (p * scale * one).round() as u32));
-    let points: Vec<(T, u32)> = points.collect();
-    Cdf::new(points.clone()).map_err(|error| match error {
-        CdfError::Empty => Error::new("a distribution without points", &*form),
-        CdfError::Falling(index) => {
-            let message = format!("`{}` is not beyond the point before", points[index].0.text());
-            Error::new(message, "let values and probabilities rise from point to point")
+    let mut all: Vec<(T, u32)> = Vec::new();
+    for Point { value, probability, line } in points {
+        let probability = (probability * scale * one).round() as u32;
+        if let Some(&(low, below)) = all.last() {
+            if value < low || probability < below {
+                let message = format!("`{}` is not beyond the point before", value.text());
+                let help = "let values and probabilities rise from point to point";
+                return Err((Some(line), Error::new(message, help)));
+            }
         }
-        CdfError::Unfinished => {
+        if between == Between::Steps {
+            // Nothing is drawn below it that is above the one before.
+            all.push((value, all.last().map_or(0, |&(_, below)| below)));
+        }
+        all.push((value, probability));
+    }
+    Cdf::new(all).map_err(|error| match error {
+        CdfError::Empty => (None, Error::new("a distribution without points", form)),
+        CdfError::Falling(_) | CdfError::Unfinished => {
             let help = "end with the greatest value and its probability, 1 or \"100 %\"";
-            Error::new("the last probability is not 1", help)
+            (None, Error::new("the last probability is not 1", help))
         }
     })
 }
 
-/// Value, probability and the probability's unit.
-fn split(point: &str) -> Option<(&str, f64, f64)> {
-    let (point, scale) = match point.strip_suffix('%') {
-        Some(point) => (point.trim_end(), 0.01),
-        None => (point, 1.0),
+/// A value and a probability, which may be in percent.
+fn point<T: Written>(text: &str, line: usize) -> Result<Point<T>, Error> {
+    let wrong = || {
+        let help = format!("write a value and a probability: {} 30 %", T::EXAMPLE);
+        Error::new(format!("`{}` is no value and probability", shortened(text)), help)
     };
-    let (value, probability) = point.rsplit_once(char::is_whitespace)?;
-    (number_length(probability) == probability.len()).then_some(())?;
-    Some((value.trim(), probability.parse().ok()?, scale))
+    let (point, scale) = match text.strip_suffix('%') {
+        Some(point) => (point.trim_end(), 0.01),
+        None => (text, 1.0),
+    };
+    let (value, probability) = point.rsplit_once(char::is_whitespace).ok_or_else(wrong)?;
+    let probability = data_file::number(probability).ok_or_else(wrong)?;
+    let value = T::read_point(value.trim())?;
+    Ok(Point { value, probability: probability * scale, line })
+}
+
+/// What of a text is shown in a message.
+fn shortened(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// As a scenario has it, exactly.
@@ -293,6 +380,64 @@ mod tests {
         // 1.71 MB and 12.6 MB, as their users know them.
         assert_eq!(read("web search").mean(), Bytes(1_711_250));
         assert!((12_500_000..12_800_000).contains(&read("data mining").mean().0));
+    }
+
+    fn of_file(kind: &str, text: &str) -> Result<Distribution<Bytes>, String> {
+        read(&format!("{kind} file:sizes.txt\n{text}")).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn files_of_other_programs_are_read() {
+        let steps = "1000 0.5\n10000 0.9\n100000 1\n";
+        assert_eq!(of_file("steps", steps).unwrap().mean(), Bytes(14_500));
+        // Straight, from the first point on.
+        assert_eq!(of_file("cdf", steps).unwrap().mean(), Bytes(8_200));
+        let inline = read("steps 1 kB 50 %, 10 kB 90 %, 100 kB 100 %").unwrap();
+        assert_eq!(of_file("steps", steps).unwrap(), inline);
+        assert_eq!(read::<Bytes>(&text(&inline)).unwrap(), inline);
+        let mut random = traffic::Random::new(1, "steps");
+        assert!((0..1_000).all(|_| [1_000, 10_000, 100_000].contains(&inline.draw(&mut random).0)));
+        for same in [
+            "14500\n1000 0.5\n10000 0.9\n100000 1",
+            "\u{feff}# sizes\r\n\r\n1e3 .5 # half\r\n1e4 9e-1\r\n1.0E5 1.0\r\n",
+            "size,probability\n1000,0.5\n10000,0.9\n100000,1,\n",
+            "bytes;%\n1 kB;50 %\n10 kB;90 %\n100 kB;100 %",
+            "1000\t50\n10000\t90\n100000\t100",
+        ] {
+            assert_eq!(of_file("steps", same).unwrap(), inline, "{same}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_files_are_told_with_their_line() {
+        let wrong = |text: &str| of_file("cdf", text).unwrap_err();
+        assert_eq!(
+            wrong("# ns-2\n0 1 0\n6 1 0.15\n"),
+            "`sizes.txt`, line 2: `0 1 0` has 3 numbers"
+        );
+        assert_eq!(
+            wrong("100 0.5\n\n50 1"),
+            "`sizes.txt`, line 3: `50 B` is not beyond the point before"
+        );
+        assert_eq!(wrong("100 0.5\nx\n"), "`sizes.txt`, line 2: `x` is no value and probability");
+        assert_eq!(wrong("100 0.5\n200 0.6"), "`sizes.txt`, line 2: the last probability is not 1");
+        assert_eq!(wrong("nothing here"), "`sizes.txt`, line 1: a distribution without points");
+    }
+
+    proptest::proptest! {
+        /// Whatever a file holds, it is a distribution or an error.
+        #[test]
+        fn any_file_is_read_or_refused(
+            kind in proptest::sample::select(vec!["cdf", "steps"]),
+            text in "([0-9]{1,25}|[.,;:eE%#x \\t\\r\\n+-]|kB|NaN|inf|\u{feff}|\\PC){0,60}",
+        ) {
+            if let Ok(read) = of_file(kind, &text) {
+                let mut random = traffic::Random::from_seed(1);
+                proptest::prop_assert!(read.min() <= read.draw(&mut random));
+                proptest::prop_assert_eq!(super::read::<Bytes>(&super::text(&read)).unwrap(), read);
+            }
+            let _ = read::<Duration>(&format!("{kind} file:times.txt\n{text}"));
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) fn named(text: &str) -> Option<(&str, &str)> {
     if let Some(name) = text.trim().strip_prefix(FILE) {
         return (!name.contains('\n')).then_some(("", name.trim()));
     }
-    let (kind, name) = text.trim().split_once(" file:")?;
+    let (kind, name) = text.trim().split_once(" file:").filter(|(_, name)| !name.contains('\n'))?;
     let word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
     word.then_some((kind, name.trim()))
 }
@@ -78,7 +78,7 @@ fn spell_out_value(value: &mut Spanned<DeValue<'_>>, files: &Files, problems: &m
     }
 }
 
-/// The kind of value and the file's lines with commas between, what follows a `#` left out.
+/// The kind of value, the file's name, and its text from the next line on.
 fn contents(text: &str, span: &Span, files: &Files, problems: &mut Problems) -> Option<String> {
     let (kind, name) = named(text)?;
     if kind == TRACE {
@@ -92,7 +92,5 @@ fn contents(text: &str, span: &Span, files: &Files, problems: &mut Problems) -> 
     if kind.is_empty() {
         return Some(format!("{FILE}{name}\n{file}"));
     }
-    let lines = file.lines().map(|line| line.split('#').next().unwrap_or(line).trim());
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    Some(format!("{kind} {}", lines.join(", ")))
+    Some(format!("{kind} {FILE}{name}\n{file}"))
 }

@@ -11,6 +11,7 @@ mod classes;
 mod command;
 mod condition;
 mod congestion;
+mod data_file;
 mod demand;
 mod diagnostic;
 mod distribution;

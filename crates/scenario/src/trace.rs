@@ -2,38 +2,111 @@
 
 use network::trace::{Invalid, Trace};
 
+use crate::data_file::{self, DataFile, Line};
 use crate::quantity::Error;
 
-/// The format's name, which comes first.
-const FORMAT: &str = "mahimahi";
+/// The formats' names, which come first.
+const MAHIMAHI: &str = "mahimahi";
+const MBIT: &str = "mbit";
 
-/// Reads `mahimahi 1, 2, 2, 5`.
+/// Reads `mahimahi 1, 2, 2, 5`, or seconds and rates in Mbit/s: `mbit 0 5.1, 1 3.7`.
 ///
 /// # Errors
 ///
 /// What is of another format, or no trace.
 pub(crate) fn read(text: &str) -> Result<Trace, Error> {
-    let form = "name the file: \"mahimahi file:NAME\", with a millisecond in each line";
-    let Some(list) = text.trim().strip_prefix(FORMAT) else {
-        return Err(Error::new(format!("`{}` is no trace", shortened(text)), form));
+    let text = text.trim();
+    if let Some(list) = text.strip_prefix(MAHIMAHI) {
+        return entries(list, &[',', ' '], millisecond, |all| Trace::new(all.iter().copied()));
+    }
+    if let Some(list) = text.strip_prefix(MBIT) {
+        return entries(list, &[','], rate, |all| Trace::of_rates(all.iter().copied()));
+    }
+    let help = "name the file: \"mahimahi file:NAME\", with a millisecond in each line, or \
+                \"mbit file:NAME\", with seconds and Mbit/s";
+    Err(Error::new(format!("`{}` is no trace", shortened(text)), help))
+}
+
+/// The trace that all entries make, which stand between separators or in the lines of a file.
+fn entries<E>(
+    list: &str,
+    separators: &[char],
+    entry: impl Fn(Line<'_>) -> Result<E, Error>,
+    make: impl Fn(&[E]) -> Result<Trace, Invalid>,
+) -> Result<Trace, Error> {
+    let Some(file) = DataFile::of(list) else {
+        let texts = list.split(separators).map(str::trim).filter(|text| !text.is_empty());
+        let all = texts.map(|text| entry(Line { number: 0, text })).collect::<Result<Vec<_>, _>>();
+        return make(&all?).map_err(told);
     };
-    let numbers = list.split([',', ' ']).filter(|number| !number.is_empty());
-    let read = |number: &str| {
-        let error = |_| Error::new(format!("`{}` is no millisecond", shortened(number)), form);
-        number.parse::<u64>().map_err(error)
-    };
-    let milliseconds = numbers.map(read).collect::<Result<Vec<_>, _>>()?;
-    Trace::new(milliseconds).map_err(|invalid| {
-        let help = match invalid {
-            Invalid::Empty => form,
-            Invalid::Falling(_) => {
-                "write them in order, one for each packet that the link could deliver"
-            }
-            Invalid::NoTime => "let the last one tell when the trace begins anew",
-            Invalid::Long(_) => "give at most 4294967295, which are 49 days",
+    let (mut all, mut lines) = (Vec::new(), Vec::new());
+    for line in file.lines() {
+        all.push(entry(line).map_err(|error| file.error(line.number, error))?);
+        lines.push(line.number);
+    }
+    make(&all).map_err(|invalid| {
+        // The first so many entries that are wrong in the same way end with what is wrong.
+        let wrong = |&count: &usize| make(&all[..count]) == Err(invalid);
+        let count = match invalid {
+            Invalid::Empty | Invalid::NoTime => None,
+            Invalid::Falling(_) | Invalid::Long(_) | Invalid::Fast(_) => first(all.len(), wrong),
         };
-        Error::new(invalid.to_string(), help)
+        let line = count.map_or(lines.last(), |count| lines.get(count - 1));
+        file.error(line.copied().unwrap_or(1), told(invalid))
     })
+}
+
+/// The least number up to `most` of which something is true that stays true, which it is of `most`.
+fn first(most: usize, is: impl Fn(&usize) -> bool) -> Option<usize> {
+    let (mut low, mut high) = (1, most);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is(&middle) { high = middle } else { low = middle + 1 }
+    }
+    (low <= most).then_some(low)
+}
+
+fn told(invalid: Invalid) -> Error {
+    let help = match invalid {
+        Invalid::Empty => {
+            "give a millisecond for each packet (mahimahi), or times and rates that carry one (mbit)"
+        }
+        Invalid::Falling(_) => "write them in order of time",
+        Invalid::NoTime => "let the last one tell when the trace begins anew",
+        Invalid::Long(_) => "give at most 4294967295 ms, which are 49 days",
+        Invalid::Fast(_) => "write the rate in Mbit/s, at most 10 Tbit/s",
+    };
+    Error::new(invalid.to_string(), help)
+}
+
+fn millisecond(line: Line<'_>) -> Result<u64, Error> {
+    let form = "write a millisecond, such as 17";
+    let columns = line.columns();
+    if columns.len() > 1 {
+        let message = format!("`{}` is {} columns", shortened(line.text), columns.len());
+        let help = "leave one number a line, the millisecond of an opportunity; if these are seconds \
+                    and Mbit/s write \"mbit file:NAME\"";
+        return Err(Error::new(message, help));
+    }
+    let error = |_| Error::new(format!("`{}` is no millisecond", shortened(line.text)), form);
+    line.text.parse().map_err(error)
+}
+
+/// Seconds and Mbit/s, as milliseconds and bits per second.
+fn rate(line: Line<'_>) -> Result<(u64, u64), Error> {
+    let columns = line.columns();
+    let numbers = match columns[..] {
+        [time, rate] => data_file::number(time).zip(data_file::number(rate)),
+        _ => None,
+    };
+    // Milliseconds up to what an integer holds.
+    match numbers.filter(|(time, rate)| (0.0..1e15).contains(time) && (0.0..1e12).contains(rate)) {
+        Some((seconds, mbit)) => Ok(((seconds * 1e3).round() as u64, (mbit * 1e6).round() as u64)),
+        None => {
+            let message = format!("`{}` is no time and rate", shortened(line.text));
+            Err(Error::new(message, "leave two columns, seconds and Mbit/s: 1.5 20.3"))
+        }
+    }
 }
 
 /// What of a text is shown in a message.
@@ -47,8 +120,20 @@ fn shortened(text: &str) -> String {
 
 /// As a scenario has it.
 pub(crate) fn text(trace: &Trace) -> String {
-    let milliseconds: Vec<String> = trace.milliseconds().map(|ms| ms.to_string()).collect();
-    format!("{FORMAT} {}", milliseconds.join(", "))
+    match trace.milliseconds() {
+        Some(milliseconds) => {
+            let milliseconds: Vec<String> = milliseconds.map(|ms| ms.to_string()).collect();
+            format!("{MAHIMAHI} {}", milliseconds.join(", "))
+        }
+        None => {
+            let rate = |(ms, bits): (u64, u64)| {
+                let (seconds, mbit) = (ms / 1_000, bits / 1_000_000);
+                format!("{seconds}.{:03} {mbit}.{:06}", ms % 1_000, bits % 1_000_000)
+            };
+            let rates: Vec<String> = trace.rates().map(rate).collect();
+            format!("{MBIT} {}", rates.join(", "))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -74,5 +159,50 @@ mod tests {
         );
         assert_eq!(message("mahimahi 0, 0"), "a trace that ends with the millisecond 0");
         assert_eq!(message("mahimahi 4294967296"), "a trace of 4294967296 milliseconds");
+    }
+
+    fn of_file(kind: &str, text: &str) -> Result<Trace, String> {
+        read(&format!("{kind} file:a.trace\n{text}")).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn files_are_read() {
+        let wrong = |kind, text: &str| of_file(kind, text).unwrap_err();
+        assert_eq!(
+            of_file("mahimahi", "1\n2 # two\n\n2\r\n5\n"),
+            Ok(read("mahimahi 1,2,2,5").unwrap())
+        );
+        assert_eq!(wrong("mahimahi", "0 5\n5 6\n7 9\n"), "`a.trace`, line 1: `0 5` is 2 columns");
+        assert_eq!(
+            wrong("mahimahi", "1\n5\n\n3\n9\n"),
+            "`a.trace`, line 4: the millisecond 3 of a trace comes after a later one"
+        );
+        let rates = read("mbit 0 4.5, 1 12.25, 2.5 0").unwrap();
+        assert_eq!(read(&text(&rates)), Ok(rates.clone()));
+        for same in [
+            "0 4.5\n1 12.25\n2.5 0\n",
+            "\u{feff}time_s,Mbit/s\n1e9,4.5\n1000000001.0,1.225e1\n1000000002.5,0\n",
+        ] {
+            assert_eq!(of_file("mbit", same), Ok(rates.clone()), "{same}");
+        }
+        assert_eq!(wrong("mbit", "0 1\n1 2 3\n"), "`a.trace`, line 2: `1 2 3` is no time and rate");
+        assert_eq!(
+            wrong("mbit", "0 1\n2 2\n1 3\n"),
+            "`a.trace`, line 3: the millisecond 1000 of a trace comes after a later one"
+        );
+        assert_eq!(wrong("mbit", ""), "`a.trace`, line 1: a trace without opportunities");
+    }
+
+    proptest::proptest! {
+        /// Whatever a file holds, it is a trace or an error.
+        #[test]
+        fn any_file_is_read_or_refused(
+            kind in proptest::sample::select(vec!["mahimahi", "mbit"]),
+            text in "([0-9]{1,25}|[.,;:eE%#x \\t\\r\\n+-]|NaN|inf|\u{feff}|\\PC){0,60}",
+        ) {
+            if let Ok(trace) = of_file(kind, &text) {
+                proptest::prop_assert_eq!(read(&super::text(&trace)), Ok(trace));
+            }
+        }
     }
 }

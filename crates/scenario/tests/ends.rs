@@ -126,7 +126,7 @@ fn a_rate_may_follow_a_trace() {
     // Four frames of 1538 bytes in 10 ms, and three in 2 ms.
     assert_eq!(rates, [4_921_600, 1_000_000, 18_456_000]);
     let milliseconds = |end: &scenario::plan::End| {
-        end.trace.as_ref().map(|trace| trace.milliseconds().collect::<Vec<_>>())
+        end.trace.as_ref().and_then(|trace| Some(trace.milliseconds()?.collect::<Vec<_>>()))
     };
     let traces: Vec<_> = ends.map(milliseconds).collect();
     assert_eq!(traces, [Some(vec![2, 2, 5, 10]), None, Some(vec![1, 2, 2])]);
