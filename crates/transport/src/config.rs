@@ -483,7 +483,7 @@ impl Config {
     }
 
     /// The share of the receive buffer that is window while full segments come in.
-    pub const fn window_share(&self) -> (u32, u32) {
+    pub fn window_share(&self) -> (u32, u32) {
         let payload = self.payload_max(self.segment.timestamps);
         self.buffers.window_share.after(payload, self.segment.mtu)
     }

@@ -170,7 +170,9 @@ impl Connection {
             return ProcessingCost::default();
         }
         if !self.sender.accepts(tcp) {
-            self.challenge(now);
+            if !self.sender.acks_unsent(tcp) {
+                self.challenge(now);
+            }
             return ProcessingCost::default();
         }
         let walked = self.sender.on_ack(tcp, now);
@@ -194,9 +196,9 @@ impl Connection {
         (self.phase, self.event) = (Phase::Failed, true);
     }
 
-    /// A segment acknowledges what was never sent, or what nobody could still acknowledge: its data
-    /// is not taken and the peer is told where this end is (RFC 5961, section 5.2), not too often
-    /// (section 7).
+    /// A segment acknowledges what nobody could still acknowledge: its data is not taken and the peer is told where
+    /// this end is (RFC 5961, section 5.2), not too often (section 7). One that acknowledges what was never sent is
+    /// dropped without an answer, as Linux's `tcp_ack` does, although RFC 9293, section 3.10.7.4 wants an ACK.
     #[cold]
     fn challenge(&mut self, now: Instant) {
         if now >= self.challenge_after {

@@ -221,21 +221,26 @@ impl Receiver {
             self.delayed.now();
         }
         if fin {
-            self.on_fin(end - 1, closed);
+            self.fin.get_or_insert(end - 1);
         }
         if start == self.nxt && self.reassembly.is_empty() && end <= self.edge {
-            self.nxt = end;
+            self.advance(end, closed);
             self.in_order(end - start, tcp, now);
             return true;
         }
-        self.out_of_line(start, end, tcp, now)
+        self.out_of_line((start, end), closed, tcp, now)
     }
 
-    /// The peer's FIN, at position `at`. Acknowledged at once by an end that closed before; else with
-    /// a delay, for the application is about to close and its FIN will carry the ACK (Linux's
-    /// `tcp_fin`).
-    fn on_fin(&mut self, at: u64, closed: bool) {
-        self.fin.get_or_insert(at);
+    /// All up to `end` is there. With the peer's FIN that is acknowledged at once by an end that closed before; else
+    /// with a delay, for the application is about to close and its FIN will carry the ACK. A duplicate before it is not
+    /// reported (Linux's `tcp_fin`).
+    #[inline]
+    fn advance(&mut self, end: u64, closed: bool) {
+        self.nxt = end;
+        if !self.is_finished() {
+            return;
+        }
+        self.dsack = None;
         if closed {
             self.delayed.now();
         } else {
@@ -259,15 +264,18 @@ impl Receiver {
     /// The same where the buffer is tuned, the window opens or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
-        self.tuning.measure(tcp.payload);
-        self.tuning.on_data(bytes, tcp, self.mss, now);
-        self.delayed.arrive(tcp.payload >= self.mss, tcp.flags & flags::PSH != 0, now);
-        self.open(tcp.payload);
+        if tcp.payload != 0 {
+            self.tuning.measure(tcp.payload);
+            self.tuning.on_data(bytes, tcp, self.mss, now);
+            self.delayed.arrive(tcp.payload >= self.mss, tcp.flags & flags::PSH != 0, now);
+            self.open(tcp.payload);
+        }
         if self.delayed.is_off() {
             self.delayed.now();
         } else {
-            let moves = self.candidate_edge() > self.edge;
-            self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
+            let enough = self.nxt - self.acked > self.delayed.unacked_max(self.mss)
+                && self.candidate_edge() > self.edge;
+            self.delayed.on_data(enough, self.round_trip, now);
             if self.delayed.is_quick() {
                 self.news = AckContent::Any;
             }
@@ -291,11 +299,18 @@ impl Receiver {
     /// A segment that is old, out of order, beyond the window, or fills a hole.
     #[cold]
     #[inline(never)]
-    fn out_of_line(&mut self, start: u64, end: u64, tcp: &Tcp, now: Instant) -> bool {
+    fn out_of_line(
+        &mut self,
+        (start, end): (u64, u64),
+        closed: bool,
+        tcp: &Tcp,
+        now: Instant,
+    ) -> bool {
         if end <= self.nxt || end > self.edge {
             self.delayed.now();
             if end <= self.nxt {
                 self.duplicate(start, end);
+                self.delayed.on_duplicate();
             }
             return false;
         }
@@ -311,18 +326,16 @@ impl Receiver {
                 // is no duplicate.
                 self.open(tcp.payload);
             }
-            self.delayed.note_arrival(now);
             self.acknowledge_disorder(now);
             return true;
         }
         if start < self.nxt {
             self.duplicate(start, self.nxt);
         }
+        self.note_filled_over(end);
         let before = self.nxt;
-        self.nxt = self.reassembly.fill(self.nxt, end);
-        if self.nxt < end {
-            self.nxt = end;
-        }
+        let filled = self.reassembly.fill(self.nxt, end);
+        self.advance(filled, closed);
         self.in_order(self.nxt - before, tcp, now);
         self.acknowledge_disorder(now);
         true
@@ -345,7 +358,19 @@ impl Receiver {
         if self.sack && self.dsack_allowed {
             self.dsack = Some((start, end));
         }
-        self.delayed.on_duplicate();
+    }
+
+    /// A segment in order ends at `end` and brings again what is held before that: the first range of it is reported,
+    /// unless the segment began with a duplicate (Linux's `tcp_ofo_queue`).
+    fn note_filled_over(&mut self, end: u64) {
+        let mut first = None;
+        for (start, stop) in self.reassembly.below(end) {
+            self.stats.bytes_duplicate += stop - start;
+            first = first.or(Some((start, stop)));
+        }
+        if self.sack && self.dsack_allowed {
+            self.dsack = self.dsack.or(first);
+        }
     }
 
     fn on_marks(&mut self, tcp: &Tcp, marked: bool) {

@@ -59,10 +59,26 @@ impl Buffer {
 /// Room of a receive buffer around an IP packet: virtio's header, `NET_SKB_PAD` and `NET_IP_ALIGN`, Ethernet's header
 /// with a VLAN tag.
 const FRAME_HEADROOM: u32 = 12 + 66 + 18;
-/// What the buffer is rounded up to: `SMP_CACHE_BYTES`.
-const CACHE_LINE: u32 = 64;
 /// `struct skb_shared_info` and `struct sk_buff` (Linux's `SKB_TRUESIZE`, x86-64).
 const FRAME_STRUCTURES: u32 = 320 + 256;
+/// Up to this MTU a frame has one buffer, which is as long whatever the MTU (virtio's `GOOD_PACKET_LEN`), rounded up to
+/// `SMP_CACHE_BYTES`; above it pages.
+const ONE_BUFFER_MTU: u32 = 1500;
+const ONE_BUFFER: u32 = (ONE_BUFFER_MTU + FRAME_HEADROOM).next_multiple_of(64) + FRAME_STRUCTURES;
+/// The buffer for what is copied out of a frame in pages: its headers, or all of it (`napi_alloc_skb`).
+const COPY_BUFFER: u32 = 1024 + 256;
+/// What such a frame has before its payload: virtio's header with its padding, and those of Ethernet, IP and TCP.
+const PAGED_HEADERS: u32 = 16 + 14 + 52;
+const PAGE: u32 = 4096;
+
+/// The memory that a frame with `payload` bytes takes where it is received, over links of `mtu`, as `virtio_net` without
+/// offloads counts it.
+fn frame_memory(payload: u32, mtu: u32) -> u32 {
+    if mtu <= ONE_BUFFER_MTU {
+        return ONE_BUFFER;
+    }
+    COPY_BUFFER + (payload + PAGED_HEADERS).next_multiple_of(PAGE)
+}
 
 /// The share of a receive buffer that is advertised as window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +87,7 @@ pub enum WindowShare {
     Fraction(u32, u32),
     /// One half before the first data (Linux's `TCP_DEFAULT_SCALING_RATIO`), then what the longest segment's payload
     /// is of the memory that its frame takes (`scaling_ratio`, `tcp_measure_rcv_mss`), in steps of 1/256: 170/256
-    /// for 1448 bytes in 2176, as `virtio_net` receives them into buffers of an MTU. Up to 536 bytes
+    /// for 1448 bytes in 2176, 168/256 for 8948 in 13568, as `virtio_net` receives them. Up to 536 bytes
     /// (`TCP_MSS_DEFAULT`) are not measured. Linux since 6.6.
     Measured,
 }
@@ -104,12 +120,11 @@ impl WindowShare {
     }
 
     /// The fraction once the longest segment had `payload` bytes, over links of `mtu`.
-    pub const fn after(self, payload: u32, mtu: u32) -> (u32, u32) {
+    pub fn after(self, payload: u32, mtu: u32) -> (u32, u32) {
         match self {
             Self::Fraction(over, under) => (over, under),
             Self::Measured => {
-                let memory = (mtu + FRAME_HEADROOM).next_multiple_of(CACHE_LINE) + FRAME_STRUCTURES;
-                let ratio = (payload << 8) / memory;
+                let ratio = (payload << 8) / frame_memory(payload, mtu);
                 (if ratio == 0 { 1 } else { ratio }, 256)
             }
         }
@@ -139,5 +154,19 @@ settings! {
         /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); off advertises all of it from the
         /// start (4.4BSD).
         pub window_slow_start: bool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Linux 6.12 told as its window in a guest whose links have that MTU.
+    #[test]
+    fn the_share_of_the_window_follows_the_buffers_of_the_interface() {
+        let ratio = |mtu: u32| WindowShare::Measured.after(mtu - 52, mtu).0;
+        assert_eq!(ratio(1_500), 170, "1448 of 2176");
+        assert_eq!(ratio(1_280), 144, "1228 of 2176: the buffer is no shorter");
+        assert_eq!(ratio(9_000), 168, "8948 of 13568: three pages, and the buffer for the headers");
     }
 }

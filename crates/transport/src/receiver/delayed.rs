@@ -104,12 +104,14 @@ impl DelayedAck {
     /// timeout means that the sender starts anew, so quick ACKs help it.
     #[inline]
     fn adapt(&mut self, now: Instant) {
+        let last = core::mem::replace(&mut self.last, now);
         if !core::mem::replace(&mut self.heard, true) {
             self.quick = self.quick.max(self.quick_most);
+            self.delay = self.config.delay_min;
+            return;
         }
         let half = Duration::from_ps(self.config.delay_min.as_ps() / 2);
-        let gap = if self.last == Instant::NEVER { half } else { now.since(self.last) };
-        self.last = now;
+        let gap = now.since(last);
         let halved = Duration::from_ps(self.delay.as_ps() / 2);
         if gap <= half {
             self.delay = halved + half;
@@ -120,17 +122,52 @@ impl DelayedAck {
         }
     }
 
-    /// It arrived; `unacked` bytes of it were not acknowledged yet, and `moves` says
-    /// that the window's edge can move.
+    /// It arrived; `enough` says that more of it than may wait was not acknowledged yet, and that the window can
+    /// move. Where the path's round trip is known, `round_trip` is that.
     #[inline]
-    pub(super) fn on_data(&mut self, unacked: u64, mss: u32, moves: bool, now: Instant) {
-        let full = u64::from(self.config.every - 1) * u64::from(mss);
-        if unacked > full && moves || self.quick != 0 && !self.interactive {
+    pub(super) fn on_data(&mut self, enough: bool, round_trip: Duration, now: Instant) {
+        if enough || self.quick != 0 && !self.interactive {
             self.due = true;
-        } else if self.deadline == Instant::NEVER {
-            let delay = self.delay.max(self.config.delay_min).min(self.config.delay_max);
-            self.deadline = now + delay;
+            return;
         }
+        let delay = self.delay(round_trip);
+        if self.deadline == Instant::NEVER {
+            self.deadline = now + delay;
+        } else if !self.compresses {
+            self.postpone(delay, now);
+        }
+    }
+
+    /// How long an ACK waits now (Linux's `tcp_send_delayed_ack`): beyond the least delay for no longer than a round
+    /// trip, and before the first data not at all: that of a FIN without data goes with the next tick.
+    #[inline]
+    fn delay(&self, round_trip: Duration) -> Duration {
+        let AckConfig { delay_min, delay_max, .. } = self.config;
+        if self.delay > delay_min && round_trip != Duration::ZERO {
+            return self.delay.min(round_trip.max(delay_min)).min(delay_max);
+        }
+        self.delay.min(delay_max)
+    }
+
+    /// An ACK waits already, for this long at most; one that is about to go goes now.
+    fn postpone(&mut self, delay: Duration, now: Instant) {
+        if self.deadline <= now + Duration::from_ps(delay.as_ps() / 4) {
+            self.due = true;
+        }
+        self.deadline = self.deadline.min(now + delay);
+    }
+
+    /// How many segments may wait for their ACK, in bytes.
+    #[inline]
+    pub(super) fn unacked_max(&self, mss: u32) -> u64 {
+        u64::from(self.config.every - 1) * u64::from(mss)
+    }
+
+    #[allow(dead_code)]
+    /// There is little room in the buffer: no ACK is quick (Linux's `__tcp_select_window`).
+    #[inline]
+    pub(super) fn on_little_room(&mut self) {
+        self.quick = 0;
     }
 
     /// The peer closed: this end's answer is expected to carry the ACK. A stack without quick ACKs has
@@ -172,11 +209,6 @@ impl DelayedAck {
         }
     }
 
-    /// When data arrived last, for the delay to follow.
-    pub(super) fn note_arrival(&mut self, now: Instant) {
-        self.last = now;
-    }
-
     /// ACKs were left out, whose blocks might not all fit into one: it goes.
     pub(super) fn on_spread(&mut self) {
         self.due |= self.compressed != 0;
@@ -195,6 +227,7 @@ impl DelayedAck {
     fn quicken(&mut self, quick: u32) {
         self.due = true;
         self.interactive = false;
+        self.delay = self.config.delay_min;
         self.quick = self.quick.max(quick);
     }
 
@@ -232,13 +265,17 @@ impl DelayedAck {
         }
     }
 
-    /// No data came for the ACK to ride on: the exchange is over, and quick ACKs are of use again (Linux's
-    /// `tcp_delack_timer`). Its other half, a longer delay where data goes one way, stays within the round trip or the
-    /// least delay there, and is left out.
+    /// No data came for the ACK to ride on: the exchange is over, and quick ACKs are of use again; where data goes one
+    /// way, the delay doubles (Linux's `tcp_delack_timer_handler`).
     fn miss(&mut self) {
-        if self.interactive && !self.compresses {
+        if self.compresses {
+            return;
+        }
+        if self.interactive {
             self.interactive = false;
             self.delay = self.config.delay_min;
+        } else {
+            self.delay = self.delay.times(2).min(self.timeout).min(self.config.delay_max);
         }
     }
 

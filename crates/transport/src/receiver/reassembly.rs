@@ -80,6 +80,12 @@ impl Reassembly {
         duplicate
     }
 
+    /// What is held below `end`, range by range.
+    pub(super) fn below(&self, end: u64) -> impl Iterator<Item = Range> + '_ {
+        let below = self.ranges.iter().take_while(move |range| range.0 < end);
+        below.map(move |range| (range.0, range.1.min(end)))
+    }
+
     /// The hole below everything is filled up to `end`: returns the next position expected.
     pub(super) fn fill(&mut self, nxt: u64, end: u64) -> u64 {
         let mut nxt = nxt.max(end);

@@ -48,6 +48,11 @@ impl Sender {
         ack <= self.nxt && ack + self.window_max >= self.una
     }
 
+    /// Whether it acknowledges what was never sent.
+    pub(crate) fn acks_unsent(&self, tcp: &Tcp) -> bool {
+        self.space.unwrap(tcp.ack, self.una) > self.nxt
+    }
+
     /// An acceptable segment with the ACK flag arrived. Returns the retransmission queue entries
     /// that a stack without a SACK cache would have walked.
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, now: Instant) -> u32 {

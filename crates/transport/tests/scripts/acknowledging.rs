@@ -207,3 +207,89 @@ fn acks_of_what_is_out_of_order_are_compressed_after_three() {
         }
     }
 }
+
+/// A peer that has sent nothing but its SYN sends this: `payload` bytes at `start`, with `more` flags, at `now`.
+fn arrive(script: &mut Script, ms: u64, (start, payload): (u32, u32), more: u8) -> Vec<Packet> {
+    script.now = at(ms);
+    let mut packet = script.ack_packet(0, &[]);
+    packet.tcp.seq = script.seq.wrapping_add(start);
+    packet.tcp.payload = payload;
+    packet.tcp.flags |= more;
+    script.end.receive(&packet, script.now);
+    script.sends()
+}
+
+/// The blocks of an ACK, in bytes of the peer's data.
+fn blocks(script: &Script, ack: &Packet) -> Vec<(u32, u32)> {
+    let place = |wire: u32| wire.wrapping_sub(script.seq);
+    let told = &ack.tcp.sack[..usize::from(ack.tcp.sack_len)];
+    told.iter().map(|block| (place(block.start), place(block.end))).collect()
+}
+
+/// Linux' `tcp_send_delayed_ack`: before the first data its delay is zero, so that the next tick sends the ACK.
+#[test]
+fn a_fin_without_data_is_acknowledged_with_the_next_tick() {
+    let mut script = Script::new(&linux6(), 10, 60_000);
+    assert!(arrive(&mut script, 21, (0, 0), flags::FIN).is_empty());
+    while script.sends().is_empty() {
+        script.wait();
+    }
+    assert_eq!(script.now, at(24), "ticks are of 4 ms");
+    // After data it waits for the reply of a program.
+    let mut script = Script::new(&linux6(), 10, 60_000);
+    assert_eq!(arrive(&mut script, 20, (0, 100), flags::PSH).len(), 1);
+    assert!(arrive(&mut script, 21, (100, 0), flags::FIN).is_empty());
+    while script.sends().is_empty() {
+        script.wait();
+    }
+    assert_eq!(script.now, at(64), "40 ms, and the next tick");
+}
+
+/// Linux' `tcp_ofo_queue`: the first range that is there already.
+#[test]
+fn data_that_is_filled_over_is_reported() {
+    let mut script = Script::new(&linux6(), 10, 60_000);
+    for (start, payload) in [(1_000, 1_000), (2_000, 1_000), (4_000, 1_000), (7_000, 1_000)] {
+        assert_eq!(arrive(&mut script, 20, (start, payload), 0).len(), 1);
+    }
+    let acks = arrive(&mut script, 20, (0, 6_000), 0);
+    assert_eq!(blocks(&script, &acks[0]), [(1_000, 3_000), (7_000, 8_000)]);
+    let acks = arrive(&mut script, 20, (6_000, 2_000), 0);
+    assert_eq!(blocks(&script, &acks[0]), [(7_000, 8_000)]);
+    let acks = arrive(&mut script, 20, (0, 1_000), 0);
+    assert_eq!(blocks(&script, &acks[0]), [(0, 1_000)]);
+    assert_eq!(script.end.info().bytes_duplicate, 2_000 + 1_000 + 1_000 + 1_000);
+}
+
+/// Linux' `tcp_fin` forgets what was out of order, duplicates too.
+#[test]
+fn a_fin_on_data_that_came_before_reports_no_duplicate() {
+    let mut script = Script::new(&linux6(), 10, 60_000);
+    assert_eq!(arrive(&mut script, 20, (0, 1_000), 0).len(), 1);
+    let mut acks = arrive(&mut script, 21, (0, 1_000), flags::FIN);
+    while acks.is_empty() {
+        script.wait();
+        acks = script.sends();
+    }
+    assert!(script.now <= at(64));
+    assert_eq!(acks[0].tcp.ack.wrapping_sub(script.seq), 1_001);
+    assert_eq!(acks[0].tcp.sack_len, 0);
+}
+
+/// Linux' `tcp_delack_timer_handler`: where data comes one way and in parts, the delay grows up to the round trip.
+#[test]
+fn an_ack_that_nothing_carried_is_delayed_for_longer_next_time() {
+    let mut config = linux6();
+    (config.ack.quick_acks, config.ack.tick) = (0, Duration::ZERO);
+    let mut script = Script::new(&config, 100, 60_000);
+    let mut waited = Vec::new();
+    for n in 0..4 {
+        let start = 200 + u64::from(n) * 500;
+        assert!(arrive(&mut script, start, (n * 100, 100), 0).is_empty());
+        while script.sends().is_empty() {
+            script.wait();
+        }
+        waited.push(script.now.since(at(start)));
+    }
+    assert_eq!(waited, [ms(40), ms(80), ms(100), ms(100)]);
+}

@@ -130,15 +130,22 @@ fn a_segment_partly_beyond_the_window_is_trimmed_to_it() {
 }
 
 #[test]
-fn data_without_an_ack_or_with_one_of_what_was_never_sent_is_not_taken() {
+fn data_without_an_ack_or_with_an_unacceptable_one_is_not_taken() {
     let mut script = client();
     let mut packet = data(&script, 0, 100);
     packet.tcp.flags = 0;
     script.end.receive(&packet, script.now);
     assert_eq!((script.end.readable(), script.sends().len()), (0, 0));
 
+    // What it acknowledges was never sent: Linux' `tcp_ack` drops it before anything of it counts.
     let mut packet = data(&script, 0, 100);
     packet.tcp.ack = script.base.wrapping_add(1);
+    script.end.receive(&packet, script.now);
+    assert_eq!((script.end.readable(), script.sends().len()), (0, 0));
+    assert_eq!(script.end.next_wakeup(), Instant::NEVER);
+
+    // It is older than a window.
+    packet.tcp.ack = script.base.wrapping_sub(100 << 20);
     for challenges in [1, 0] {
         script.end.receive(&packet, script.now);
         let answer = script.sends();
