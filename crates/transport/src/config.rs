@@ -10,6 +10,7 @@ use traffic::setting::{Bytes32, OutOfRange, RateLimit, Settings, in_range};
 use traffic::{Duration, choice, settings};
 
 pub use buffers::{Buffer, BufferConfig, WindowShare};
+pub(crate) use buffers::{FrameMemory, MEASURED_IN};
 
 /// IPv4 header without options plus TCP header without options, in bytes.
 pub const TCP_HEADER: u32 = 20;

@@ -2,9 +2,11 @@
 
 mod content;
 mod delayed;
+mod memory;
 mod reassembly;
 mod snapshot;
 mod tuning;
+mod window;
 
 use traffic::packet::{SackBlock, Tcp, flags};
 use traffic::{Duration, Instant};
@@ -14,6 +16,7 @@ use crate::sender::Echo;
 use crate::seq::{ORIGIN, SequenceSpace};
 pub(crate) use content::AckContent;
 use delayed::DelayedAck;
+use memory::Memory;
 use reassembly::Reassembly;
 use tuning::Tuning;
 
@@ -63,6 +66,7 @@ pub(crate) struct Receiver {
     delayed: DelayedAck,
     tuning: Tuning,
     reassembly: Reassembly,
+    memory: Memory,
     /// A duplicate to report with the next ACK.
     dsack: Option<(u64, u64)>,
     /// The round trip as this end's own data, or its SYN, measured it; zero before.
@@ -104,6 +108,7 @@ impl Receiver {
             timestamps: false,
             ecn: false,
             reassembly: Reassembly::default(),
+            memory: Memory::default(),
             dsack: None,
             round_trip: Duration::ZERO,
             fin: None,
@@ -129,6 +134,7 @@ impl Receiver {
         (self.sack, self.timestamps) = (accepted.sack, accepted.timestamps);
         self.ecn = accepted.ecn;
         self.tuning.establish(self.nxt, accepted.mss, now);
+        self.memory = Memory::new(self.tuning.frame(), accepted.mss);
         self.delayed.start(self.tuning.window(), accepted.mss);
     }
 
@@ -264,6 +270,9 @@ impl Receiver {
     /// The same where the buffer is tuned, the window opens or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
+        if !self.reads_always && self.tuning.counts_memory() {
+            self.memory.arrive(bytes, self.nxt);
+        }
         if tcp.payload != 0 {
             self.tuning.measure(tcp.payload);
             self.tuning.on_data(bytes, tcp, self.mss, now);
@@ -274,7 +283,7 @@ impl Receiver {
             self.delayed.now();
         } else {
             let enough = self.nxt - self.acked > self.delayed.unacked_max(self.mss)
-                && self.candidate_edge() > self.edge;
+                && (self.reads_always || self.window_moves());
             self.delayed.on_data(enough, self.round_trip, now);
             if self.delayed.is_quick() {
                 self.news = AckContent::Any;
@@ -282,17 +291,6 @@ impl Receiver {
         }
         if self.reads_always {
             self.read(u64::MAX, now);
-        }
-    }
-
-    /// A segment arrived that may open the window. Each that does is acknowledged at once, so that a
-    /// sender in slow start learns of the window without delay (Linux's `tcp_grow_window`).
-    #[inline]
-    fn open(&mut self, payload: u32) {
-        // This segment counts too: no application has read it yet.
-        let held = self.nxt - self.read + self.reassembly.held();
-        if self.tuning.open(payload, held, self.mss) {
-            self.delayed.on_opening();
         }
     }
 
@@ -346,7 +344,7 @@ impl Receiver {
     fn acknowledge_disorder(&mut self, now: Instant) {
         let filled = self.reassembly.is_empty();
         let advanced = self.nxt - self.acked > u64::from(self.mss);
-        if filled || !self.sack || advanced && self.candidate_edge() > self.edge {
+        if filled || !self.sack || advanced && self.window_moves() {
             return self.delayed.now();
         }
         let round_trip = self.tuning.round_trip(self.round_trip);
@@ -447,13 +445,6 @@ impl Receiver {
         self.delayed.on_data_sent(now);
     }
 
-    /// Where the window's right edge could be now.
-    #[inline]
-    fn candidate_edge(&self) -> u64 {
-        let room = self.tuning.room(self.nxt - self.read, self.reassembly.held());
-        self.nxt + self.tuning.rounded(room, self.window_shift)
-    }
-
     /// What the next ACK says that the last did not.
     #[inline]
     pub(crate) const fn news(&self) -> AckContent {
@@ -506,18 +497,6 @@ impl Receiver {
         self.acked = prior;
         self.delayed.sent_quickly();
         0
-    }
-
-    /// Moves the right edge, by a worthwhile step only (RFC 9293, section 3.8.6.2.2).
-    #[inline]
-    fn advance_edge(&mut self) {
-        let candidate = self.candidate_edge();
-        let worthwhile = u64::from(self.mss).min(self.tuning.window() / 2);
-        if candidate >= self.edge + worthwhile
-            || candidate > self.edge && self.edge >= self.nxt + worthwhile
-        {
-            self.edge = candidate;
-        }
     }
 
     /// RFC 2018, section 4 and RFC 2883: the duplicate first, then the block with the newest
@@ -584,8 +563,8 @@ impl Receiver {
         (self.bytes_read(), self.read_at)
     }
 
-    /// The application reads. A window that opens by two segments or half the buffer is told at
-    /// once (Linux's `tcp_cleanup_rbuf`).
+    /// The application reads. A window that opens to twice what it was is told at once (Linux's `tcp_cleanup_rbuf`),
+    /// by a BSD one that opens by half the buffer.
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
         self.news = self.news.max(AckContent::Progress);
@@ -598,14 +577,8 @@ impl Receiver {
         if taken > 0 && self.read == self.nxt && self.reassembly.is_empty() {
             self.delayed.on_all_read();
         }
-        if self.delayed.is_due() {
-            return taken;
-        }
-        let opened = self.candidate_edge().saturating_sub(self.edge);
-        let closed = self.edge.saturating_sub(self.nxt) < u64::from(self.mss);
-        if taken > 0
-            && (opened >= self.tuning.window() / 2 || closed && opened >= u64::from(self.mss))
-        {
+        self.memory.read(self.read);
+        if taken > 0 && !self.delayed.is_due() && self.opens_by_reading() {
             self.delayed.now();
         }
         taken

@@ -80,6 +80,46 @@ fn frame_memory(payload: u32, mtu: u32) -> u32 {
     COPY_BUFFER + (payload + PAGED_HEADERS).next_multiple_of(PAGE)
 }
 
+/// The memory that frames of full segments take while they wait for the program (Linux's `tcp_try_coalesce`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameMemory {
+    /// The first frame of several that follow one another.
+    pub(crate) first: u32,
+    /// Each that is joined to it.
+    pub(crate) next: u32,
+    /// How many may be joined, with the first.
+    pub(crate) joined_max: u32,
+    /// Payload that a buffer has room for, where short segments are copied together.
+    pub(crate) payload_max: u32,
+}
+
+impl FrameMemory {
+    /// Parts that a buffer may have beside its own (Linux's `MAX_SKB_FRAGS`).
+    const PARTS_MAX: u32 = 17;
+
+    /// Over links of `mtu`.
+    pub(crate) fn of(mtu: u32) -> Self {
+        /// Of the headers, which are not kept: `struct sk_buff`, or all that is copied out.
+        const STRUCTURE: u32 = 256;
+        if mtu <= ONE_BUFFER_MTU {
+            let first = ONE_BUFFER;
+            let payload_max = ONE_BUFFER_MTU + 4 - 48;
+            return Self {
+                first,
+                next: first - STRUCTURE,
+                joined_max: 1 + Self::PARTS_MAX,
+                payload_max,
+            };
+        }
+        let first = frame_memory(mtu - 52, mtu);
+        let next = first - COPY_BUFFER;
+        Self { first, next, joined_max: Self::PARTS_MAX / (next / PAGE), payload_max: 0 }
+    }
+}
+
+/// What a measured share is counted in (Linux's `TCP_RMEM_TO_WIN_SCALE`).
+pub(crate) const MEASURED_IN: u32 = 256;
+
 /// The share of a receive buffer that is advertised as window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowShare {
@@ -115,7 +155,7 @@ impl WindowShare {
     pub const fn initial(self) -> (u32, u32) {
         match self {
             Self::Fraction(over, under) => (over, under),
-            Self::Measured => (1, 2),
+            Self::Measured => (MEASURED_IN / 2, MEASURED_IN),
         }
     }
 
@@ -124,8 +164,8 @@ impl WindowShare {
         match self {
             Self::Fraction(over, under) => (over, under),
             Self::Measured => {
-                let ratio = (payload << 8) / frame_memory(payload, mtu);
-                (if ratio == 0 { 1 } else { ratio }, 256)
+                let ratio = payload * MEASURED_IN / frame_memory(payload, mtu);
+                (ratio.max(1), MEASURED_IN)
             }
         }
     }

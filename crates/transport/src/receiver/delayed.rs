@@ -163,7 +163,6 @@ impl DelayedAck {
         u64::from(self.config.every - 1) * u64::from(mss)
     }
 
-    #[allow(dead_code)]
     /// There is little room in the buffer: no ACK is quick (Linux's `__tcp_select_window`).
     #[inline]
     pub(super) fn on_little_room(&mut self) {

@@ -5,7 +5,7 @@
 use traffic::packet::Tcp;
 use traffic::{Duration, Instant};
 
-use crate::config::{Buffer, Config, WindowShare};
+use crate::config::{Buffer, Config, FrameMemory, MEASURED_IN, WindowShare};
 
 /// What the first round trip is taken to bring, in segments (Linux's `TCP_INIT_CWND`, as
 /// `tcp_init_buffer_space` uses it).
@@ -34,6 +34,8 @@ pub(super) struct Tuning {
     share: (u32, u32),
     /// The window opens gradually.
     opens: bool,
+    /// The share of all of the buffer (Linux's `tcp_full_space`).
+    full: u64,
     /// What the buffer's size allows to advertise (Linux's `window_clamp`).
     clamp: u64,
     /// What of it is advertised, as far as it has opened (Linux's `rcv_ssthresh`).
@@ -62,6 +64,7 @@ impl Tuning {
             longest: u32::MAX,
             share: config.buffers.window_share.initial(),
             opens: config.buffers.window_slow_start,
+            full: 0,
             clamp: 0,
             window: 0,
             tick: config.segment.timestamp_tick,
@@ -71,7 +74,7 @@ impl Tuning {
             since: Instant::ZERO,
             space: 0,
         };
-        tuning.clamp = tuning.share_of(tuning.buffer);
+        tuning.resize();
         tuning.window = tuning.clamp;
         tuning.space = tuning.window;
         tuning
@@ -109,6 +112,12 @@ impl Tuning {
         }
     }
 
+    /// The buffer has another size, or its window another share.
+    fn resize(&mut self) {
+        self.full = self.share_of(self.buffer);
+        self.clamp = self.full;
+    }
+
     fn share_of(&self, buffer: u64) -> u64 {
         let (over, under) = self.share;
         let window = u128::from(buffer) * u128::from(over) / u128::from(under);
@@ -127,12 +136,58 @@ impl Tuning {
         self.window
     }
 
-    /// The most that may be advertised while `unread` bytes wait for the application, and `early` ones for what lies before them: Linux's
-    /// buffer holds both (`__tcp_select_window` of `sk_rmem_alloc`), and a BSD's has a queue of its own for these.
+    /// What frames take where they are received.
+    pub(super) fn frame(&self) -> FrameMemory {
+        FrameMemory::of(self.mtu)
+    }
+
+    /// Whether windows are chosen as Linux does it, or as 4.4BSD.
     #[inline]
-    pub(super) fn room(&self, unread: u64, early: u64) -> u64 {
-        let held = if self.opens { unread + early } else { unread };
-        self.clamp.saturating_sub(held).min(self.window)
+    pub(super) fn opens(&self) -> bool {
+        self.opens
+    }
+
+    /// Whether what waits counts by the memory that it takes, or by its bytes.
+    #[inline]
+    pub(super) fn counts_memory(&self) -> bool {
+        self.window_share == WindowShare::Measured
+    }
+
+    /// What a buffer has room for that holds `held` (Linux's `tcp_space`).
+    #[inline]
+    pub(super) fn free(&self, held: u64) -> u64 {
+        if held == 0 {
+            self.full
+        } else if self.counts_memory() {
+            self.buffer.saturating_sub(held) * u64::from(self.share.0) / u64::from(MEASURED_IN)
+        } else {
+            self.full.saturating_sub(held)
+        }
+    }
+
+    /// The window to tell where the buffer has room for `free`: none where that is little, so that it comes back
+    /// by a worthwhile step (Linux's `__tcp_select_window`). And whether less than half of the buffer is free.
+    #[inline]
+    pub(super) fn select(&self, free: u64, shift: u8, mss: u32) -> (u64, bool) {
+        let little = free < self.clamp / 2;
+        let free = if little { free & !((1 << shift) - 1) } else { free };
+        if little && (free < self.full / 16 || free < u64::from(mss).min(self.clamp)) {
+            return (0, true);
+        }
+        (self.rounded(free.min(self.window), shift), little)
+    }
+
+    /// The most that a BSD advertises while `unread` bytes wait for the program; what is out of order has a queue of
+    /// its own there.
+    #[inline]
+    pub(super) fn room(&self, unread: u64) -> u64 {
+        self.clamp.saturating_sub(unread).min(self.window)
+    }
+
+    /// Whether less than half of what the buffer allows is still advertised (Linux's `tcp_cleanup_rbuf`).
+    #[inline]
+    pub(super) fn is_half_closed(&self, window: u64) -> bool {
+        2 * window <= self.clamp
     }
 
     /// A window as it is advertised: where it opens gradually, rounded up to what the scale can say
@@ -147,7 +202,7 @@ impl Tuning {
     /// tunes it, all of the greatest size (Linux's `tcp_select_initial_window` takes `tcp_rmem[2]`).
     pub(super) fn window_max(config: &Config) -> u64 {
         match config.buffers.receive {
-            Buffer::Fixed(_) => Self::new(config).clamp,
+            Buffer::Fixed(_) => Self::new(config).full,
             Buffer::Auto { max, .. } => max,
         }
     }
@@ -163,7 +218,7 @@ impl Tuning {
         if payload > self.longest {
             self.longest = payload;
             self.share = self.window_share.after(payload, self.mtu);
-            self.clamp = self.share_of(self.buffer);
+            self.resize();
             self.space = self.space.min(self.clamp);
             if !self.opens {
                 self.window = self.clamp;
@@ -184,17 +239,23 @@ impl Tuning {
         if own == Duration::ZERO { self.rtt } else { self.rtt.min(own) }
     }
 
-    /// A segment of `payload` bytes arrived, and `held` bytes wait, in order or not: the window opens by
+    /// Whether a segment of `payload` bytes may open the window.
+    #[inline]
+    pub(super) fn may_open(&self, payload: u32) -> bool {
+        self.window < self.clamp && payload >= OPENING_PAYLOAD_MIN
+    }
+
+    /// Such a segment arrived, and there is room for `free` beside all that waits, in order or not: the window opens by
     /// two segments, as far as they would fit (Linux's `tcp_grow_window`). A buffer that grows
     /// therefore opens the window as data comes in, not at once, which would let a sender that it
     /// held back send all of the difference in one burst.
     ///
-    /// Linux opens it by less for segments whose memory is mostly overhead (`__tcp_grow_window`);
-    /// buffers count payload bytes here, so all segments are alike. Whether it opened.
+    /// Linux opens it by less for segments whose memory is mostly overhead (`__tcp_grow_window`); all segments are
+    /// alike here. Whether it opened.
     #[inline]
-    pub(super) fn open(&mut self, payload: u32, held: u64, mss: u32) -> bool {
-        let room = self.clamp.saturating_sub(held);
-        if self.window >= room || payload < OPENING_PAYLOAD_MIN {
+    pub(super) fn open(&mut self, free: u64, mss: u32) -> bool {
+        let room = self.clamp.min(free);
+        if self.window >= room {
             return false;
         }
         self.window = room.min(self.window + OPENING * u64::from(mss));
@@ -245,7 +306,7 @@ impl Tuning {
         let buffer = u64::try_from(buffer).unwrap_or(u64::MAX).min(self.max);
         if buffer > self.buffer {
             self.buffer = buffer;
-            self.clamp = self.share_of(buffer);
+            self.resize();
             if !self.opens {
                 self.window = self.clamp;
             }
@@ -296,14 +357,16 @@ mod tests {
     fn the_window_opens_by_two_segments_for_each_as_far_as_they_fit() {
         let mut tuning = established(Buffer::Fixed(140_000));
         assert_eq!(tuning.window(), 65_535);
-        assert!(!tuning.open(127, 127, MSS), "too short");
-        assert!(tuning.open(MSS, 1_448, MSS));
+        assert!(!tuning.may_open(127) && tuning.may_open(128));
+        assert!(tuning.open(tuning.free(1_448), MSS));
         assert_eq!(tuning.window(), 65_535 + 2 * 1_448);
-        assert!(!tuning.open(MSS, 2 * 1_448, MSS), "what waits leaves no more");
-        assert!(tuning.open(MSS, 0, MSS));
+        assert!(!tuning.open(tuning.free(2 * 1_448), MSS), "what waits leaves no more");
+        assert!(tuning.open(tuning.free(0), MSS));
         assert!(!tuning.is_on(MSS), "all of half the buffer is open");
         assert_eq!(tuning.window(), 70_000);
-        assert_eq!(tuning.room(60_000, 9_000), 1_000);
+        assert_eq!(tuning.select(tuning.free(30_000), 3, MSS), (40_000, false));
+        assert_eq!(tuning.select(tuning.free(60_001), 3, MSS), (9_992, true));
+        assert_eq!(tuning.select(tuning.free(65_700), 3, MSS), (0, true), "below a sixteenth");
     }
 
     #[test]
@@ -313,7 +376,7 @@ mod tests {
         let mut tuning = Tuning::new(&config);
         assert_eq!(tuning.start(MSS), 65_535);
         tuning.establish(ORIGIN, MSS, at(0));
-        assert_eq!(tuning.room(60_000, 0), 70_000 - 1_448 - 60_000, "half, but for a segment");
+        assert_eq!(tuning.clamp, 70_000 - 1_448, "half, but for a segment");
         tuning.measure(536);
         assert_eq!(tuning.clamp, 70_000 - 1_448, "too short");
         tuning.measure(700);
