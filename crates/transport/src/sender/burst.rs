@@ -27,6 +27,8 @@ pub(super) struct Burst {
     left: u32,
     /// The position after its last segment, which has PSH, if there are several.
     push_end: u64,
+    /// Where the peer's window ends, if the last segment of it is short to fill that.
+    fill_end: u64,
     /// The next one may not begin earlier.
     next_at: Instant,
     /// The same while something waits for it, else never.
@@ -49,6 +51,7 @@ impl Burst {
         Self {
             left: 0,
             push_end: 0,
+            fill_end: 0,
             next_at: Instant::ZERO,
             wakeup: Instant::NEVER,
             goal: 0,
@@ -281,7 +284,10 @@ impl Sender {
         }
         let segments = u64::from(allowed).min(left).max(1);
         self.burst.left = segments as u32;
-        let end = self.burst_end(segments * mss);
+        let mut end = self.burst_end(segments * mss);
+        if window < u64::from(room.min(goal)) * mss && left > segments && more {
+            end = self.fill_window(end);
+        }
         self.piece_leaves(end);
         if segments > 1 && self.config.emission.tso_push {
             self.burst.push_end = end;
@@ -294,6 +300,22 @@ impl Sender {
     const fn burst_end(&self, bytes: u64) -> u64 {
         let (end, written) = (self.nxt + bytes, self.written());
         if end < written { end } else { written }
+    }
+
+    /// A burst of full segments up to `end` ends where the peer's window does, less than a segment later, unless a small
+    /// segment waits for its ACK (Linux's `tcp_mss_split_point`). Where it ends.
+    fn fill_window(&mut self, end: u64) -> u64 {
+        if self.config.emission.nagle && self.small_end > self.una {
+            return end;
+        }
+        self.burst.fill_end = self.window_end;
+        self.window_end
+    }
+
+    /// The peer's window, which has no room for a full segment, is filled by a short one.
+    #[inline]
+    pub(super) fn fills_window(&self) -> bool {
+        self.burst.fill_end == self.window_end && self.window_end > self.nxt
     }
 
     /// The pacer's time for the next burst comes later.

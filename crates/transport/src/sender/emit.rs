@@ -107,7 +107,7 @@ impl Sender {
     fn has_no_segment(&self, written: u64) -> bool {
         let end = written.min(self.nxt + u64::from(self.agreed.mss));
         end <= self.nxt
-            || end > self.window_end
+            || end > self.window_end && !self.fills_window()
             || self.config.emission.nagle && self.small_end > self.una
     }
 
@@ -262,6 +262,9 @@ impl Sender {
     fn next_small(&mut self, payload: u32, window: u64, now: Instant) -> Option<Outgoing> {
         let alone = self.board.out() == 0;
         if u64::from(payload) > window {
+            if self.fills_window() {
+                return Some(self.send_small(window as u32, now));
+            }
             // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): half the largest
             // window seen is worth a segment when nothing else will bring an ACK.
             if alone && window > 0 && window >= self.window_max / 2 {

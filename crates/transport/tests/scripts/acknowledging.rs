@@ -293,3 +293,35 @@ fn an_ack_that_nothing_carried_is_delayed_for_longer_next_time() {
     }
     assert_eq!(waited, [ms(40), ms(80), ms(100), ms(100)]);
 }
+
+/// Linux' `__tcp_select_window`, `tcp_try_coalesce` and `__tcp_cleanup_rbuf`: what waits fills the window to its end, and
+/// the first of the buffers that hold eighteen frames each is free when all of it is read.
+#[test]
+fn a_slow_reader_closes_the_window_and_opens_it_by_a_buffer_of_frames() {
+    let mut config = linux6();
+    config.buffers.receive = Buffer::Auto { initial: 131_072, max: 6_291_456 };
+    let mut script = Script::new(&config, 10, 60_000);
+    let (mut sent, mut time) = (0, 20);
+    loop {
+        let room = script.end.info().receive_window.min(MSS) as u32;
+        if room == 0 && script.end.next_wakeup() == Instant::NEVER {
+            break;
+        } else if room == 0 {
+            time = script.wait().as_us().div_ceil(1_000);
+            script.sends();
+        } else {
+            arrive(&mut script, time, (sent, room), 0);
+            sent += room;
+        }
+    }
+    assert!(sent > 40 * MSS as u32, "{sent}");
+    let mut read = 0;
+    let told = loop {
+        read += script.end.read(4_096, script.now);
+        if let Some(ack) = script.sends().first() {
+            break u64::from(ack.tcp.window) << 7;
+        }
+    };
+    assert_eq!(read, 7 * 4_096, "the buffer has {} bytes", 18 * MSS);
+    assert!((22_000..=25_216).contains(&told), "170/256 of 17 * 1920 + 2176 bytes: {told}");
+}

@@ -297,3 +297,20 @@ fn a_burst_is_longer_on_a_short_path() {
         assert_eq!(limit_of(&config, rtt), 2 * without * 1_518, "{rtt} ms");
     }
 }
+
+/// Linux' `tcp_mss_split_point`: a burst of full segments takes what the window has beyond them, unless a small segment
+/// waits for its ACK.
+#[test]
+fn a_burst_fills_the_peer_s_window() {
+    for (tso, expected) in [(true, [vec![MSS; 7], vec![616]].concat()), (false, vec![MSS; 7])] {
+        let mut config = linux6();
+        config.emission.tso = tso;
+        // Seven segments and 616 bytes; a write fills packets of three.
+        let mut script = Script::new(&config, 100, 84);
+        script.ack(101, 0, &[]);
+        script.supply(1_000);
+        let sent = script.sends();
+        let payloads: Vec<u64> = sent.iter().map(|p| u64::from(p.tcp.payload)).collect();
+        assert_eq!(payloads, expected);
+    }
+}
