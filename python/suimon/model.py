@@ -381,8 +381,8 @@ class CompareClass(Table):
         queue_max: Max length of its queue.
         rate: Bytes that it sent per second of the run, Ethernet header and FCS included.
         sojourn_max: Max of the time that its packets waited.
-        sojourn_p50: p50 of the time that its packets waited, to 6 %.
-        sojourn_p99: p99 of the time that its packets waited, to 6 %.
+        sojourn_p50: p50 of the time that its packets waited, to 0.8 %.
+        sojourn_p99: p99 of the time that its packets waited, to 0.8 %.
     """
 
     bytes: SizeTolerance | None = None
@@ -436,7 +436,7 @@ class CompareFlow(Table):
         drops: Packets dropped anywhere on the way, of either direction.
         event_completion_max: Max of the same.
         event_completion_mean: Mean time from a trigger to the end of the last fragment of its event.
-        event_completion_p50: p50 of the same, to 6 %.
+        event_completion_p50: p50 of the same, to 0.8 %.
         event_completion_p99: p99 of the same.
         event_completion_p999: p99.9 of the same.
         event_rate: The same per second.
@@ -468,7 +468,7 @@ class CompareFlow(Table):
             a timeout.
         response_max: Max time from a request to the end of its response.
         response_mean: Mean time from a request to the end of its response.
-        response_p50: p50 of the times from a request to the end of its response, to 6 %.
+        response_p50: p50 of the times from a request to the end of its response, to 0.8 %.
         response_p95: p95 of the same.
         response_p99: p99 of the same.
         retransmissions: Segments sent again.
@@ -586,8 +586,8 @@ class CompareLink(Table):
         queue_max: Max length of the queue, of the direction where it is greater.
         reordered: Packets held back while later ones passed them.
         sojourn_max: Max of the time that packets waited, of the direction where it is greater.
-        sojourn_p50: p50 of the time that packets waited, to 6 %, of the direction where it is greater.
-        sojourn_p99: p99 of the time that packets waited, to 6 %, of the direction where it is greater.
+        sojourn_p50: p50 of the time that packets waited, to 0.8 %, of the direction where it is greater.
+        sojourn_p99: p99 of the time that packets waited, to 0.8 %, of the direction where it is greater.
         utilisation: The share of the time that the wire was taken, of the busier direction.
     """
 
@@ -649,13 +649,14 @@ class CompareRun(Table):
     """How far the results of the whole run may lie apart.
 
     Attributes:
-        bytes: Bytes that all receiving programs read.
+        bytes: Bytes that all receiving programs read, and the payload of programs both ways.
         complete: 1 if the plan's duration was reached.
         drops: Packets dropped anywhere.
         fairness: Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal
             shares.
         flows: How many flows there were.
-        goodput: Bytes that all receiving programs read, per second of the time in which any flow ran.
+        goodput: Bytes that all receiving programs read, and the payload of programs both ways, per second of the time
+            in which any flow ran.
         loss: Packets dropped anywhere, as a share of all that the flows sent.
         measured_from: From when on everything is counted, where only a part of the run is measured.
         measured_until: Until when everything is counted, where only a part of the run is measured.
@@ -1175,8 +1176,8 @@ class ExpectClass(Table):
         queue_max: Max length of its queue.
         rate: Bytes that it sent per second of the run, Ethernet header and FCS included.
         sojourn_max: Max of the time that its packets waited.
-        sojourn_p50: p50 of the time that its packets waited, to 6 %.
-        sojourn_p99: p99 of the time that its packets waited, to 6 %.
+        sojourn_p50: p50 of the time that its packets waited, to 0.8 %.
+        sojourn_p99: p99 of the time that its packets waited, to 0.8 %.
     """
 
     bytes: SizeBounds | Plain | None = None
@@ -1230,7 +1231,7 @@ class ExpectFlow(Table):
         drops: Packets dropped anywhere on the way, of either direction.
         event_completion_max: Max of the same.
         event_completion_mean: Mean time from a trigger to the end of the last fragment of its event.
-        event_completion_p50: p50 of the same, to 6 %.
+        event_completion_p50: p50 of the same, to 0.8 %.
         event_completion_p99: p99 of the same.
         event_completion_p999: p99.9 of the same.
         event_rate: The same per second.
@@ -1262,7 +1263,7 @@ class ExpectFlow(Table):
             a timeout.
         response_max: Max time from a request to the end of its response.
         response_mean: Mean time from a request to the end of its response.
-        response_p50: p50 of the times from a request to the end of its response, to 6 %.
+        response_p50: p50 of the times from a request to the end of its response, to 0.8 %.
         response_p95: p95 of the same.
         response_p99: p99 of the same.
         retransmissions: Segments sent again.
@@ -1380,8 +1381,8 @@ class ExpectLink(Table):
         queue_max: Max length of the queue, of the direction where it is greater.
         reordered: Packets held back while later ones passed them.
         sojourn_max: Max of the time that packets waited, of the direction where it is greater.
-        sojourn_p50: p50 of the time that packets waited, to 6 %, of the direction where it is greater.
-        sojourn_p99: p99 of the time that packets waited, to 6 %, of the direction where it is greater.
+        sojourn_p50: p50 of the time that packets waited, to 0.8 %, of the direction where it is greater.
+        sojourn_p99: p99 of the time that packets waited, to 0.8 %, of the direction where it is greater.
         utilisation: The share of the time that the wire was taken, of the busier direction.
     """
 
@@ -1443,13 +1444,14 @@ class ExpectRun(Table):
     """What must come out of the whole run.
 
     Attributes:
-        bytes: Bytes that all receiving programs read.
+        bytes: Bytes that all receiving programs read, and the payload of programs both ways.
         complete: 1 if the plan's duration was reached.
         drops: Packets dropped anywhere.
         fairness: Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal
             shares.
         flows: How many flows there were.
-        goodput: Bytes that all receiving programs read, per second of the time in which any flow ran.
+        goodput: Bytes that all receiving programs read, and the payload of programs both ways, per second of the time
+            in which any flow ran.
         loss: Packets dropped anywhere, as a share of all that the flows sent.
         measured_from: From when on everything is counted, where only a part of the run is measured.
         measured_until: Until when everything is counted, where only a part of the run is measured.

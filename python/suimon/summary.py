@@ -73,8 +73,8 @@ class ClassSummary:
             measured none.
         relaxed: Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
         sojourn_max_seconds: The longest of these times, exact.
-        sojourn_p50_seconds: p50 of the time that its packets waited, to 6 %; none where delays were not counted.
-        sojourn_p99_seconds: p99 of that time, to 6 %.
+        sojourn_p50_seconds: p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
+        sojourn_p99_seconds: p99 of that time, to 0.8 %.
     """
 
     backlog_bytes_max: int
@@ -208,8 +208,8 @@ class Direction:
         impairments: What the impairments of the wire did, where it has some.
         pause: Its pauses, where a link has any.
         sojourn_max_seconds: The longest that a packet waited.
-        sojourn_p50_seconds: p50 of the time that its packets waited, to 6 %; none where delays were not counted.
-        sojourn_p99_seconds: p99 of the time that its packets waited, to 6 %.
+        sojourn_p50_seconds: p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
+        sojourn_p99_seconds: p99 of the time that its packets waited, to 0.8 %.
     """
 
     backlog_bytes_max: int
@@ -355,9 +355,9 @@ class EventSummary:
         completed: Events of which the builder read the fragments of all sources.
         completion_max_seconds: The longest of these, seconds.
         completion_mean_seconds: Mean time from the trigger to reading the last byte of the last fragment, seconds.
-        completion_p50_seconds: p50 of these, to 6 %, seconds.
-        completion_p999_seconds: p99.9 of these, to 6 %, seconds.
-        completion_p99_seconds: p99 of these, to 6 %, seconds.
+        completion_p50_seconds: p50 of these, to 0.8 %, seconds.
+        completion_p999_seconds: p99.9 of these, to 0.8 %, seconds.
+        completion_p99_seconds: p99 of these, to 0.8 %, seconds.
         fragments: Fragments that the builder read.
         rate: Of these, how many a second.
         fragments_late: Of these, read after the deadline; none where there is no deadline.
@@ -397,9 +397,9 @@ class ExchangeSummary:
         completed: Requests that were answered.
         response_max_seconds: The longest of these, seconds.
         response_mean_seconds: Mean time from writing a request to reading the last of its response, seconds.
-        response_p50_seconds: p50 of these, to 6 %, seconds; none in runs of before it was measured.
-        response_p95_seconds: p95 of these, to 6 %, seconds.
-        response_p99_seconds: p99 of these, to 6 %, seconds.
+        response_p50_seconds: p50 of these, to 0.8 %, seconds; none in runs of before it was measured.
+        response_p95_seconds: p95 of these, to 0.8 %, seconds.
+        response_p99_seconds: p99 of these, to 0.8 %, seconds.
     """
 
     completed: int
@@ -948,15 +948,16 @@ class Run:
     """The run as a whole.
 
     Attributes:
-        bytes: Bytes that all receiving programs read.
-        complete: Whether the plan's duration was reached.
+        bytes: Bytes that all receiving programs read, and the payload of programs, both ways.
+        complete: Whether the plan's duration was reached; in the lab also where all flows were programs that had ended.
         drops: Packets dropped anywhere.
         fairness: Jain's index (Jain, Chiu, Hawe 1984) over the own goodputs of the flows that compete: bulk TCP flows,
             which send what they can, and all flows where there is no such one. 1 when all are equal, 1/n when one has
-            all; 0 when nothing arrived.
+            all; 0 when nothing arrived. Programs do not count.
         flows: How many flows there were.
-        goodput: Bytes that all receiving programs read, per second of the time in which any flow ran. Flows that are
-            programs of their own count neither here nor for fairness.
+        goodput: Bytes that all receiving programs read, per second of the time in which any flow ran. Of flows that are
+            programs of their own it is the payload that the network carried, both ways; one that sent none does not
+            count.
         loss: Drops as a share of all packets that both ends of all flows sent; 0 when none were.
         retransmissions: Segments sent again.
         seconds: Simulated seconds.

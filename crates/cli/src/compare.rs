@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::compare;
+use experiment::compare::{Pair, compare_paired};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// Show what is equal in all of them or differs by noise too, and every flow of a count
     #[arg(long)]
     all: bool,
+    /// Hold a flow of the first run against one of another name in the others: down=down2
+    #[arg(long = "pair", value_name = "FLOW=OTHER")]
+    pairs: Vec<Pair>,
     /// Write a page with the differences as bars
     #[arg(short = 'o', long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -35,6 +38,9 @@ impl Arguments {
         let mut words = vec!["suimon".to_owned(), "compare".into()];
         words.extend(self.folders.iter().map(|folder| folder.display().to_string()));
         words.extend(self.all.then(|| "--all".into()));
+        for Pair { first, other } in &self.pairs {
+            words.extend(["--pair".into(), format!("{first}={other}")]);
+        }
         let page = self.report.iter();
         words.extend(page.flat_map(|page| ["-o".into(), page.display().to_string()]));
         words
@@ -43,7 +49,7 @@ impl Arguments {
 
 /// Compares them: writes the page if one is asked for, and prints the rest as JSON or as text.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let comparison = compare(&arguments.folders, arguments.all)?;
+    let comparison = compare_paired(&arguments.folders, arguments.all, &arguments.pairs)?;
     comparison.notes.iter().for_each(|note| output::note(note));
     if let Some(path) = &arguments.report {
         let page = comparison.page(arguments.command())?;

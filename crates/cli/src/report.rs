@@ -37,7 +37,7 @@ fn render(folder: &Path) -> Result<PathBuf, Failure> {
         return Err(Failure::usage(message, help));
     }
     let stored = StoredRun::read(folder)?;
-    let plan = Document::parse(SCENARIO, &stored.scenario)?.plan()?;
+    let plan = stored.plan()?;
     let html = report::stored_to_html(&stored, &plan)?;
     Ok(stored.replace_report(&html)?)
 }

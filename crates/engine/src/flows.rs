@@ -39,12 +39,16 @@ impl Engine {
             sender,
             receiver,
             delay: self.host(flow.to).and_then(|host| host.delay(id)),
-            exchanges: near.and_then(|(near, _)| near.exchanges()),
             events: far.and_then(|(far, socket)| far.events(socket)),
             ranks: [near, far]
                 .map(|end| end.and_then(|(application, _)| application.rank().map(Box::new))),
             left_out: !plan.is_simulated(flow),
-            ..marks.totals(flow, self.now(), self.progress(plan, number))
+            ..marks.totals(
+                flow,
+                self.now(),
+                self.progress(plan, number),
+                near.and_then(|(near, _)| near.exchanges()),
+            )
         }
     }
 

@@ -9,9 +9,12 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::paper;
 
+pub use loads::Pair;
+
 mod difference;
 mod folders;
 mod groups;
+mod loads;
 mod papers;
 mod render;
 mod render_groups;
@@ -75,11 +78,27 @@ impl From<Judgement> for Cell {
 /// Less than two runs, a folder that cannot be read, runs of different scenarios or papers, a tolerance for what no
 /// run has.
 pub fn compare<P: AsRef<Path>>(folders: &[P], all: bool) -> Result<Comparison, Error> {
+    compare_paired(folders, all, &[])
+}
+
+/// Compares runs as [`compare`] does, where flows of the others that go by other names than in the first are paired.
+///
+/// # Errors
+/// Those of [`compare`], and a pair of which a run has no flow.
+pub fn compare_paired<P: AsRef<Path>>(
+    folders: &[P],
+    all: bool,
+    pairs: &[Pair],
+) -> Result<Comparison, Error> {
     let folders: Vec<PathBuf> = folders.iter().map(|folder| folder.as_ref().to_owned()).collect();
     let is_paper = |folder: &&PathBuf| folder.join(paper::ITEMS).exists();
     let (papers, runs): (Vec<_>, Vec<_>) = folders.iter().partition(is_paper);
     match (papers.as_slice(), runs.as_slice()) {
-        ([], _) => of_runs(&folders, all),
+        ([], _) => of_runs(&folders, all, pairs),
+        _ if !pairs.is_empty() => {
+            let help = "leave --pair out: items of a paper have the same names";
+            Err(Error::usage("a paper has no flows", help))
+        }
         ([_], []) => {
             let help = "name another folder of the same paper";
             Err(Error::usage("one paper is nothing to compare", help))
@@ -97,14 +116,17 @@ pub fn compare<P: AsRef<Path>>(folders: &[P], all: bool) -> Result<Comparison, E
 }
 
 /// Side by side, or as samples where several runs differ in their seed alone.
-fn of_runs(folders: &[PathBuf], all: bool) -> Result<Comparison, Error> {
-    let runs = folders::read(folders)?;
+fn of_runs(folders: &[PathBuf], all: bool, pairs: &[Pair]) -> Result<Comparison, Error> {
+    let runs = folders::read(folders, pairs)?;
+    let lacking = loads::lacking(&runs);
     let groups = groups::gather(runs.clone());
     if groups.len() > 1 && groups.len() < runs.len() {
-        let notes = groups.iter().flat_map(|group| &group.runs).flat_map(runs::notes).collect();
+        let notes = groups.iter().flat_map(|group| &group.runs).flat_map(runs::notes);
+        let notes = notes.chain(lacking).collect();
         return Ok(Comparison { of: Compared::Groups(groups::compare(groups, all)?), notes });
     }
-    let notes = runs.iter().flat_map(runs::notes).chain(runs::differing_settings(&runs)).collect();
+    let notes = runs.iter().flat_map(runs::notes).chain(lacking);
+    let notes = notes.chain(runs::differing_settings(&runs)).collect();
     Ok(Comparison { of: Compared::Runs(runs::compare(runs, all)?), notes })
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use experiment::{Driver, Experiment, Outcome, Steering};
+use experiment::{Driver, Experiment, Outcome, Steering, compare};
 use record::folder::{SCENARIO, TRACES};
 
 /// EP of the NAS Parallel Benchmarks: 16 ranks that compute for 1.3 s and then agree on sums.
@@ -58,6 +58,13 @@ fn a_trace_is_replayed_and_kept() {
 
     let first = run(&file, &folder.path().join("first"));
     assert_eq!(quantity(&first, "group.job.mpi.finished"), 16.0);
+    let (bytes, goodput) =
+        (quantity(&first, "group.job.bytes"), quantity(&first, "group.job.goodput"));
+    let (took, job) = (bytes / goodput, quantity(&first, "group.job.mpi.time_seconds"));
+    assert!(job <= took && took < 1.1 * job, "{took} s of a job of {job} s, not of the run's 20 s");
+    let out = folder.path().join("first");
+    let compared = compare(&[&out, &out], false).expect("its folder has the trace");
+    assert!(compared.ok() && compared.notes.is_empty(), "{:?}", compared.notes);
     let time = quantity(&first, "group.job.mpi.time_seconds");
     assert!((0.6..0.8).contains(&time), "half of 1.3 s of computing, and little else: {time} s");
 

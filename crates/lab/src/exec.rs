@@ -11,7 +11,7 @@ use crate::hosts::Hosts;
 use crate::namespace::Namespace;
 use crate::program::{Output, Program, Rights, Site};
 use crate::programs;
-use crate::run::{Lab, Options, Outcome};
+use crate::run::{Lab, Next, Options, Outcome};
 
 /// The network of the host of that name.
 ///
@@ -53,7 +53,7 @@ pub fn exec(
             Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
         });
         let (Outcome { mut report, failure, .. }, ()) =
-            lab.serve(plan, &mut (), |_, _| Ok(running.is_finished()), || ())?;
+            lab.serve(plan, &mut (), |_, _| Ok(Next::stop_if(running.is_finished())), || ())?;
         if let Some(servers) = &mut servers {
             servers.states()?;
             report.failed_programs = servers.failures();

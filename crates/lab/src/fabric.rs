@@ -225,17 +225,18 @@ impl Fabric {
         Self { flows: Flows::between_networks(plan), orders: Some(orders), ..self }
     }
 
-    /// Moves packets until the plan's end, or until it is told to stop, or until an interface fails. `ended` is asked once
+    /// Moves packets until the plan's end, or until it is told to stop, or carries none where hosts are `done`, or until an
+    /// interface fails. `ended` is asked once
     /// it moves none, and before the interfaces are given back: with many that takes longer than TCP's timeouts.
     pub(crate) fn run<T>(
         mut self,
         plan: &Plan,
-        stop: &AtomicBool,
+        [stop, done]: [&AtomicBool; 2],
         reached: &impl Fn(Instant),
         ended: impl FnOnce() -> T,
     ) -> (Moved, Option<Error>, T) {
         let mut noted = Noted::default();
-        let failure = self.go(plan, stop, reached, &mut noted).err();
+        let failure = self.go(plan, [stop, done], reached, &mut noted).err();
         let ended = ended();
         (self.moved(noted), failure, ended)
     }
@@ -247,7 +248,8 @@ impl Fabric {
         stop: &AtomicBool,
         patience: Duration,
     ) -> (Look, Option<Error>) {
-        let ran = self.go(plan, stop, &|_| {}, &mut Noted::default());
+        let never = AtomicBool::new(false);
+        let ran = self.go(plan, [stop, &never], &|_| {}, &mut Noted::default());
         let ended = ran.and_then(|()| self.drain(patience));
         self.count_left();
         (self.look(), ended.err())
@@ -256,7 +258,7 @@ impl Fabric {
     fn go(
         &mut self,
         plan: &Plan,
-        stop: &AtomicBool,
+        [stop, done]: [&AtomicBool; 2],
         reached: &impl Fn(Instant),
         noted: &mut Noted,
     ) -> Result<(), Error> {
@@ -294,6 +296,9 @@ impl Fabric {
             if now >= report_at {
                 self.glance()?;
                 reached(now);
+                if done.load(Ordering::Relaxed) && !self.carries_anything() {
+                    break;
+                }
                 report_at = now + REPORT;
             } else if !busy && self.idle.is_some() {
                 self.sleep_until(report_at.min(agenda.next()))?;

@@ -16,7 +16,7 @@ use crate::hosts::Hosts;
 use crate::namespace::Namespace;
 use crate::program::{self, Output, Program, Rights, Site};
 use crate::programs::Programs;
-use crate::run::{Lab, Options, Outcome};
+use crate::run::{Lab, Next, Options, Outcome};
 use crate::threads::Layout;
 
 /// The network while it stands.
@@ -95,7 +95,8 @@ pub fn hold(
         Some(programs) => programs,
         None => Programs::start(plan, &lab.hosts, None, None)?,
     };
-    let over = |hosts: &_, _| over(&mut Held { plan, hosts, programs: &mut programs });
+    let over =
+        |hosts: &_, _| over(&mut Held { plan, hosts, programs: &mut programs }).map(Next::stop_if);
     let (Outcome { report, failure, .. }, ()) = lab.serve(plan, &mut (), over, || ())?;
     drop(programs);
     failure.map_or(Ok(report), Err)

@@ -19,7 +19,7 @@ impl Lateness {
         self.0.total()
     }
 
-    /// What the given share of the packets, 0 to 1, was not later than, to 6 %; zero without packets.
+    /// What the given share of the packets, 0 to 1, was not later than, to 0.8 %; zero without packets.
     pub fn quantile(&self, share: f64) -> Duration {
         self.0.quantile(share)
     }

@@ -211,6 +211,11 @@ impl Programs {
         Ok(())
     }
 
+    /// Whether the programs of all flows have ended; those that serve may go on.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.clients.iter().all(|client| client.ended.is_some())
+    }
+
     /// What each program of a host has come to: its host by node, its words, and how it is.
     pub(crate) fn states(&mut self) -> Result<Vec<(usize, &str, String)>, Error> {
         for server in &mut self.servers {

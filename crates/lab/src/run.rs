@@ -12,7 +12,7 @@ use network::Observer;
 use record::totals::{Ending, FlowTotals, Totals};
 use record::{LabPort, LabReport, Steering};
 use scenario::Plan;
-use scenario::plan::Node;
+use scenario::plan::{Flow, Node, Transport};
 use traffic::{Instant, Packets};
 
 pub use fabric_bench::FabricBench;
@@ -90,10 +90,16 @@ pub fn run(
     let mut programs = lab.programs.take();
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
+    let only_programs = has_only_programs(plan);
     let over = |hosts: &Hosts, now| {
         (steering.progress)(now);
         programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
-        Ok(steering.interrupted.load(Ordering::Relaxed))
+        let ended = only_programs && programs.iter().all(Programs::have_ended);
+        Ok(match steering.interrupted.load(Ordering::Relaxed) {
+            true => Next::Stop,
+            false if ended => Next::Drain,
+            false => Next::GoOn,
+        })
     };
     let (mut outcome, ended) = lab.serve(plan, observer, over, || agents.finish())?;
     let Outcome { totals, looks, report, absent, .. } = &mut outcome;
@@ -139,6 +145,30 @@ pub fn run(
         report.substitutions.clear();
     }
     Ok(outcome)
+}
+
+/// Whether nothing is left to measure once the programs of `plan` have ended.
+fn has_only_programs(plan: &Plan) -> bool {
+    let is_program = |flow: &Flow| matches!(flow.transport, Transport::Program(_));
+    plan.measure.is_none() && !plan.flows.is_empty() && plan.flows.iter().all(is_program)
+}
+
+/// How a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Until the plan's end.
+    GoOn,
+    /// Until nothing is under way any more, which completes it.
+    Drain,
+    /// No further.
+    Stop,
+}
+
+impl Next {
+    /// Stops where something is over, and goes on else.
+    pub(crate) const fn stop_if(over: bool) -> Self {
+        if over { Self::Stop } else { Self::GoOn }
+    }
 }
 
 /// Puts what the agents know of each flow beside what the fabric counted. Programs are counted by the fabric.
@@ -197,40 +227,46 @@ impl Lab {
         Ok(Self { hosts, clock, listener, notes, programs, fabric, kind, layout, restored })
     }
 
-    /// Runs the fabric, on a thread of its own, until the plan's end or until `over` says so; writes down
+    /// Runs the fabric, on a thread of its own, until the plan's end or as long as `next` says; writes down
     /// meanwhile what is told. `ended` is asked on that thread as soon as nothing carries packets any more.
     pub(crate) fn serve<T: Send>(
         self,
         plan: &Plan,
         observer: &mut impl Observer,
-        mut over: impl FnMut(&Hosts, Instant) -> Result<bool, Error>,
+        mut next: impl FnMut(&Hosts, Instant) -> Result<Next, Error>,
         ended: impl FnOnce() -> T + Send,
     ) -> Result<(Outcome, T), Error> {
         let Self { hosts, mut listener, notes, fabric, kind, layout, restored, .. } = self;
-        let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+        let [stop, done] = [const { AtomicBool::new(false) }; 2];
+        let reached = AtomicU64::new(0);
         let mut broken = None;
         let (moved, failure, ended) = thread::scope(|scope| {
             let moving = scope.spawn(|| {
                 layout.become_fabric();
                 let reached = |now: Instant| reached.store(now.as_ps(), Ordering::Relaxed);
-                fabric.run(plan, &stop, &reached, ended)
+                fabric.run(plan, [&stop, &done], &reached, ended)
             });
             while !moving.is_finished() {
                 listener.listen(observer, GLANCE);
                 let reached = Instant::from_ps(reached.load(Ordering::Relaxed));
-                if broken.is_none()
-                    && over(&hosts, reached).unwrap_or_else(|error| {
+                if broken.is_some() {
+                    continue;
+                }
+                match next(&hosts, reached) {
+                    Ok(Next::GoOn) => {}
+                    Ok(Next::Drain) => done.store(true, Ordering::Relaxed),
+                    Ok(Next::Stop) => stop.store(true, Ordering::Relaxed),
+                    Err(error) => {
                         broken = Some(error);
-                        true
-                    })
-                {
-                    stop.store(true, Ordering::Relaxed);
+                        stop.store(true, Ordering::Relaxed);
+                    }
                 }
             }
             moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         listener.drain(observer);
-        let complete = moved.counted.end >= Instant::ZERO + plan.duration;
+        let drained = done.into_inner() && !stop.into_inner() && failure.is_none();
+        let complete = drained || moved.counted.end >= Instant::ZERO + plan.duration;
         let report = report(plan, &hosts, &moved, kind, notes);
         drop((hosts, restored));
         let absent = moved.absent.clone();

@@ -28,7 +28,7 @@ impl Evidence<'_> {
         self.stalls.map(Stalls::longest).into_iter().fold(Duration::ZERO, Duration::max)
     }
 
-    /// Each length that stalls had, to 6 % and rounded down, and how many had it.
+    /// Each length that stalls had, to 0.8 % and rounded down, and how many had it.
     fn each(&self) -> impl Iterator<Item = (Duration, u64)> {
         let ranges = self.stalls.into_iter().flat_map(|stalls| stalls.each.ranges());
         ranges.map(|(least, _, count)| (Duration::from_ns(least), count))

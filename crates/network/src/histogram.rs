@@ -2,15 +2,20 @@
 
 use traffic::Duration;
 
-/// Sub-buckets of each power of two: a value is known to 1/16.
-const FINE: u32 = 4;
+/// Sub-buckets of each power of two: a value is known to 1/128.
+const FINE: u32 = 7;
+/// Sub-buckets of a power of two. Memory is taken for so many at a time.
+const ROW: usize = 1 << FINE;
 /// From 1 ns to 2^40 ns, 18 minutes.
-const BUCKETS: usize = (41 - FINE as usize) << FINE;
+const BUCKETS: usize = (41 - FINE as usize) * ROW;
 
-/// How often durations came, each known to 6 % of itself; without memory of its own before the first.
+/// How often durations came, each known to 0.8 % of itself. Its memory reaches from the shortest power of two
+/// that came to the longest: 1 KiB for each between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Histogram {
+    /// The bucket of the first count.
+    first: usize,
     counts: Vec<u64>,
     longest: u64,
 }
@@ -25,7 +30,7 @@ fn bucket(ns: u64) -> usize {
 
 /// The greatest value of a bucket.
 fn greatest(bucket: usize) -> u64 {
-    let (row, fine) = (bucket >> FINE, (bucket & ((1 << FINE) - 1)) as u64);
+    let (row, fine) = (bucket >> FINE, (bucket & (ROW - 1)) as u64);
     if row == 0 { fine } else { (((1 << FINE) + fine + 1) << (row - 1)) - 1 }
 }
 
@@ -35,40 +40,56 @@ impl Histogram {
     pub fn note(&mut self, duration: Duration) {
         let ns = duration.as_ns();
         self.longest = self.longest.max(ns);
-        match self.counts.get_mut(bucket(ns)) {
+        let place = bucket(ns);
+        match self.counts.get_mut(place.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
-            None => self.note_first(ns),
+            None => self.note_outside(place),
         }
     }
 
     #[cold]
-    fn note_first(&mut self, ns: u64) {
-        self.counts = vec![0; BUCKETS];
-        self.counts[bucket(ns)] = 1;
+    fn note_outside(&mut self, place: usize) {
+        self.reach(place / ROW * ROW, (place / ROW + 1) * ROW);
+        self.counts[place - self.first] = 1;
+    }
+
+    /// Has counts for the buckets from `first` to before `end`, both at the ends of rows.
+    fn reach(&mut self, first: usize, end: usize) {
+        if self.counts.is_empty() {
+            self.first = first;
+        }
+        let known = self.first..self.first + self.counts.len();
+        if first < known.start {
+            self.counts.splice(0..0, core::iter::repeat_n(0, known.start - first));
+            self.first = first;
+        }
+        self.counts.resize(end.max(known.end) - self.first, 0);
     }
 
     /// Counts those of another, too.
     pub fn merge(&mut self, other: &Self) {
         self.longest = self.longest.max(other.longest);
-        if self.counts.is_empty() {
-            self.counts.clone_from(&other.counts);
+        if other.counts.is_empty() {
             return;
         }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+        self.reach(other.first, other.first + other.counts.len());
+        let shared = self.counts.iter_mut().skip(other.first - self.first);
+        for (count, more) in shared.zip(&other.counts) {
             *count += more;
         }
     }
 
-    /// Those that were counted since `earlier`. The longest is known to 6 % if it was not the longest of all time.
+    /// Those that were counted since `earlier`. The longest is known to 0.8 % if it was not the longest of all time.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut own = self.clone();
-        for (count, before) in own.counts.iter_mut().zip(&earlier.counts) {
+        let shared = own.counts.iter_mut().skip(earlier.first.saturating_sub(self.first));
+        for (count, before) in shared.zip(&earlier.counts) {
             *count = count.saturating_sub(*before);
         }
         if self.longest <= earlier.longest {
             let last = own.counts.iter().rposition(|&count| count > 0);
-            own.longest = last.map_or(0, |last| greatest(last).min(self.longest));
+            own.longest = last.map_or(0, |last| greatest(own.first + last).min(self.longest));
         }
         own
     }
@@ -78,14 +99,14 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// What the given share of them, 0 to 1, was not longer than, to 6 %; zero if there were none.
+    /// What the given share of them, 0 to 1, was not longer than, to 0.8 %; zero if there were none.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.total() as f64 * share).ceil() as u64;
         let mut seen = 0;
         for (place, count) in self.counts.iter().enumerate() {
             seen += count;
             if seen >= wanted.max(1) {
-                return Duration::from_ns(greatest(place).min(self.longest));
+                return Duration::from_ns(greatest(self.first + place).min(self.longest));
             }
         }
         Duration::ZERO
@@ -98,7 +119,7 @@ impl Histogram {
 
     /// Each range of nanoseconds, both ends included, in which there were some, and how many.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let counted = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+        let counted = (self.first..).zip(&self.counts).filter(|&(_, &count)| count > 0);
         counted.map(|(place, &count)| {
             let least = place.checked_sub(1).map_or(0, |before| greatest(before) + 1);
             (least, greatest(place), count)
@@ -116,7 +137,7 @@ mod tests {
             let place = bucket(ns);
             let low = if place == 0 { 0 } else { greatest(place - 1) + 1 };
             assert!((low..=greatest(place)).contains(&ns), "{ns} lies in {place}");
-            assert!(greatest(place) - low <= ns / 16 + 1, "{ns} is known to a sixteenth");
+            assert!(greatest(place) - low <= ns / 128, "{ns} is known to 1/128");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
     }
@@ -132,7 +153,7 @@ mod tests {
         note(&mut histogram, &[7, 100]);
         let later = histogram.since(&earlier);
         assert_eq!(later.total(), 2);
-        assert!((100_000..107_000).contains(&later.longest().as_ns()), "{:?}", later.longest());
+        assert!((100_000..100_800).contains(&later.longest().as_ns()), "{:?}", later.longest());
         note(&mut histogram, &[1_000]);
         assert_eq!(histogram.since(&earlier).longest(), Duration::from_us(1_000));
         assert_eq!(histogram.since(&Histogram::default()), histogram);
@@ -148,7 +169,7 @@ mod tests {
         }
         let near = |share, us: u64| {
             let got = histogram.quantile(share).as_ns();
-            assert!((us * 1_000..=us * 1_070).contains(&got), "{share}: {got} ns");
+            assert!((us * 1_000..=us * 1_008).contains(&got), "{share}: {got} ns");
         };
         near(0.5, 500);
         near(0.99, 990);
@@ -162,11 +183,35 @@ mod tests {
             durations.iter().for_each(|&us| histogram.note(Duration::from_us(us)));
             histogram
         };
-        for (one, other) in [(&[][..], &[][..]), (&[], &[3]), (&[3], &[]), (&[1, 900], &[7, 7])] {
+        for (one, other) in [
+            (&[][..], &[][..]),
+            (&[], &[3]),
+            (&[3], &[]),
+            (&[1, 900], &[7, 7]),
+            (&[7, 7], &[1, 900]),
+            (&[5_000], &[1, 20]),
+        ] {
             let mut sum = counted(one);
             sum.merge(&counted(other));
             assert_eq!(sum, counted(&[one, other].concat()));
         }
+    }
+
+    #[test]
+    fn counts_reach_from_the_shortest_to_the_longest() {
+        let mut histogram = Histogram::default();
+        histogram.note(Duration::from_ms(20));
+        assert_eq!(histogram.counts.len(), ROW, "one power of two");
+        [26_400, 26_976, 21_000].map(|us| histogram.note(Duration::from_us(us)));
+        assert_eq!(histogram.counts.len(), ROW, "16.8 to 33.5 ms");
+        let [half, most] = [0.5, 0.75].map(|share| histogram.quantile(share).as_ns());
+        assert!((21_000_000..21_168_000).contains(&half), "{half}");
+        assert!((26_400_000..26_611_200).contains(&most), "{most} is not the longest");
+        histogram.note(Duration::ZERO);
+        assert_eq!((histogram.first, histogram.quantile(0.0)), (0, Duration::ZERO));
+        histogram.note(Duration::MAX);
+        assert_eq!(histogram.counts.len(), BUCKETS);
+        assert_eq!(histogram.total(), 6);
     }
 
     #[test]

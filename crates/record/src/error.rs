@@ -65,6 +65,9 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// The scenario of a run that was stored is wrong, as it may be for another version.
+    #[error(transparent)]
+    Scenario(#[from] scenario::Errors),
     /// An expectation names what no summary has.
     #[error("no result is called `{path}`; did you mean `{nearest}`?")]
     UnknownPath {

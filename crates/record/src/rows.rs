@@ -357,7 +357,7 @@ row! {
 }
 
 row! {
-    /// How many packets of a port had a delay within a range, known to 6 %.
+    /// How many packets of a port had a delay within a range, known to 0.8 %.
     DelayRow in "delays.parquet" {
         /// The port, as `NODE:LINK`, or a class there, as `NODE:LINK CLASS`.
         port: Name,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use scenario::Plan;
+use scenario::{Document, Plan};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -105,6 +106,24 @@ impl StoredRun {
     pub fn read_summary(&self) -> Result<Summary, Error> {
         let read = serde_json::from_value(self.summary.clone());
         read.map_err(Error::json(&self.folder.join(SUMMARY)))
+    }
+
+    /// The plan of its scenario, with the traces of MPI programs that its folder keeps.
+    ///
+    /// # Errors
+    /// A scenario of another version, a trace that cannot be read.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let path = self.folder.join(SCENARIO);
+        let mut document = Document::parse(&path.to_string_lossy(), &self.scenario)?;
+        for name in document.traces() {
+            let path = self.folder.join(&name);
+            let read = std::fs::read(&path).and_then(|file| {
+                let trace = scenario::read_trace(&name, &file).map_err(std::io::Error::other)?;
+                document.supply_trace(name, Arc::new(trace)).map_err(std::io::Error::other)
+            });
+            read.map_err(|source| Error::Unreadable { path, source })?;
+        }
+        Ok(document.plan()?)
     }
 
     /// The time series, if a run of `plan`, which is that of its scenario, leaves any.

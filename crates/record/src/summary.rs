@@ -103,10 +103,10 @@ pub struct Direction {
     pub gap_bytes: u64,
     /// The longest the queue ever was.
     pub backlog_bytes_max: u64,
-    /// p50 of the time that its packets waited, to 6 %; none where delays were not counted.
+    /// p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sojourn_p50_seconds: Option<f64>,
-    /// p99 of the time that its packets waited, to 6 %.
+    /// p99 of the time that its packets waited, to 0.8 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sojourn_p99_seconds: Option<f64>,
     /// The longest that a packet waited.
@@ -204,10 +204,10 @@ pub struct ClassSummary {
     pub marks: u64,
     /// The longest its queue ever was.
     pub backlog_bytes_max: u64,
-    /// p50 of the time that its packets waited, to 6 %; none where delays were not counted.
+    /// p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sojourn_p50_seconds: Option<f64>,
-    /// p99 of that time, to 6 %.
+    /// p99 of that time, to 0.8 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sojourn_p99_seconds: Option<f64>,
     /// The longest of these times, exact.

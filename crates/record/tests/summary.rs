@@ -58,6 +58,11 @@ fn a_program_that_goes_on_makes_no_flow_slower() {
     let alone = run(&plan);
     assert_eq!(alone.goodput, 400_000.0 / 0.010);
     assert!(alone.goodput > 100.0 * diluted.goodput && alone.fairness > diluted.fairness);
+    let flow = &mut totals.flows[last];
+    (flow.received, flow.end) = (Bytes(600_000), flow.start + Duration::from_ms(10));
+    let busy = Summary::new(&plan, &totals).run;
+    assert_eq!(busy.goodput, 1_000_000.0 / 0.010, "what a program moves is throughput too");
+    assert_eq!((busy.bytes, busy.fairness), (1_000_000, alone.fairness));
 }
 
 #[test]

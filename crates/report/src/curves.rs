@@ -27,6 +27,7 @@ pub(crate) mod overlay;
 mod pauses;
 mod queues;
 mod sequences;
+mod spread_sum;
 
 pub(crate) use colours::Colours;
 pub(crate) use completion::completions;

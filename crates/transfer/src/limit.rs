@@ -12,6 +12,8 @@ pub enum Limit {
     Rate,
     /// The path: congestion control had all the window that it dared to use.
     Path,
+    /// The same, of a transfer with a rate of its own that the path could not carry.
+    PathBelowRate,
     /// The receiver: its window was full.
     Receiver,
     /// The sender's socket buffer.
@@ -28,7 +30,7 @@ impl Limit {
         match self {
             Self::Unknown => "unknown",
             Self::Rate => "rate",
-            Self::Path => "path",
+            Self::Path | Self::PathBelowRate => "path",
             Self::Receiver => "receiver",
             Self::Buffer => "buffer",
             Self::Processor => "processor",
@@ -43,6 +45,9 @@ impl Limit {
             Self::Rate => "the rate that `--rate` asked for",
             Self::Path => {
                 "the path: its rate, its losses or congestion control; more streams (`-P`), another `--congestion`, or a `--rate` just below the path's"
+            }
+            Self::PathBelowRate => {
+                "the path, which did not carry what `--rate` asked for: other traffic, its losses, or congestion control after them; a lower `--rate`, more streams (`-P`), or another `--congestion`"
             }
             Self::Receiver => {
                 "the receiver's window: its processor, its disk, or `net.ipv4.tcp_rmem` there"
@@ -85,7 +90,11 @@ impl Limit {
         if receiver_limited.as_secs_f64() > 0.4 * busy {
             return Self::Receiver;
         }
-        if buffer_limited.as_secs_f64() > 0.4 * busy { Self::Buffer } else { Self::Path }
+        match rate {
+            _ if buffer_limited.as_secs_f64() > 0.4 * busy => Self::Buffer,
+            Some(_) => Self::PathBelowRate,
+            None => Self::Path,
+        }
     }
 }
 
@@ -132,6 +141,8 @@ mod tests {
             };
             assert_eq!(Limit::of(&sent, None), limit);
             assert_eq!(Limit::of(&sent, Some(105 << 20)), Limit::Rate);
+            let below = if limit == Limit::Path { Limit::PathBelowRate } else { limit };
+            assert_eq!(Limit::of(&sent, Some(400 << 20)), below, "the rate was not reached");
             sent.elapsed = ms(50);
             assert_eq!(Limit::of(&sent, None), Limit::Unknown);
         }

@@ -37,8 +37,7 @@ impl Replay {
     /// Reads what a run left in `folder`.
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
         let stored = StoredRun::read(folder)?;
-        let document = Document::parse(record::folder::SCENARIO, &stored.scenario);
-        let plan = document.and_then(|document| document.plan()).ok();
+        let plan = stored.plan().ok();
         let seconds = stored.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
         // Picoseconds of any run fit.
         let end = Instant::from_ps((seconds * 1e12).round() as u64);

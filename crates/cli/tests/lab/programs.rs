@@ -299,3 +299,22 @@ server = "iperf3 -s -1 -p {port}"
     let by = [sent("near"), sent("far")];
     assert!((0.3e6..0.7e6).contains(&by[0]) && (0.8e6..1.3e6).contains(&by[1]), "{by:?}");
 }
+
+#[test]
+fn a_run_of_programs_ends_with_them() {
+    let Some(ground) = Ground::take("a run's end", &[]) else { return };
+    let network = Network { duration: "60 s", ..Network::default() };
+    let program = "[flow.brief]\nfrom = \"a\"\nto = \"b\"\nprogram = \"ping -c 2 -i 0.2 {to}\"\nserver = \"sleep 60\"\n";
+    let run = ground.run(&network.with(program), &[]);
+    let summary = run.summary();
+    let seconds = summary["run"]["seconds"].as_f64().expect("a number");
+    assert!(seconds < 20.0, "{seconds} s");
+    assert_eq!(
+        (&summary["run"]["complete"], &summary["flow"]["brief"]["completed"]),
+        (&true.into(), &true.into())
+    );
+    assert!(
+        run.summary()["run"]["bytes"].as_u64() > Some(0),
+        "what programs move is in the run's sum"
+    );
+}

@@ -86,8 +86,16 @@ fn compare_refuses_what_cannot_be_compared() {
     std::fs::write(folder.path().join("other.toml"), other).expect("the scenario");
     assert_eq!(code(&suimon(folder.path(), &["run", "other.toml", "--quiet", "-o", "3"])), 0);
     let other = told(&["compare", "1", "3"]);
-    let wanted = "3 belongs to another scenario: it has flow `mass.1` from `a` to `b`";
-    assert!(other.contains(wanted), "{other}");
+    assert!(other.contains("3 shares no flow with 1: it has `mass`, not `bulk`"), "{other}");
+    assert!(other.contains("--pair bulk=mass holds them against each other"), "{other}");
+    let none = told(&["compare", "1", "3", "--pair", "bulk=mas"]);
+    assert!(none.contains("3 has no flow `mas`\n  help: name one of its flows: `mass`"), "{none}");
+    let wider = SCENARIO.replace("[host.b]", "[host.b]\n[host.c]");
+    let wider = wider + "[link.third]\nbetween = [\"wan\", \"c\"]\nrate = \"1 Gbit/s\"\n";
+    std::fs::write(folder.path().join("wider.toml"), wider).expect("the scenario");
+    assert_eq!(code(&suimon(folder.path(), &["run", "wider.toml", "--quiet", "-o", "4"])), 0);
+    let wider = told(&["compare", "1", "4"]);
+    assert!(wider.contains("4 belongs to another scenario: it has host `c`"), "{wider}");
     std::fs::create_dir(folder.path().join("paper")).expect("a folder");
     std::fs::write(folder.path().join("paper/paper.json"), "{}").expect("a file");
     let mixed = told(&["compare", "1", "paper"]);
@@ -129,4 +137,63 @@ fn papers_compare_item_by_item() {
     let output = suimon(folder.path(), &["compare", "simulate", "lab", "--json"]);
     assert_eq!(code(&output), 1);
     assert_eq!(json(&output)["items"][0]["from_published"][1], -0.2);
+}
+
+#[test]
+fn flows_are_paired_and_what_one_run_lacks_is_named() {
+    let folder = folder();
+    let more = "[flow.ask]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"100 B\", response = \"50 kB\", count = 8 }\n";
+    let texts = [
+        ("1", format!("{SCENARIO}{more}")),
+        ("2", format!("seed = 2\n{SCENARIO}{more}").replace("flow.bulk", "flow.mass")),
+        ("3", SCENARIO.to_owned()),
+    ];
+    for (name, text) in texts {
+        let file = format!("{name}.toml");
+        std::fs::write(folder.path().join(&file), text).expect("the scenario");
+        assert_eq!(code(&suimon(folder.path(), &["run", &file, "--quiet", "-o", name])), 0);
+    }
+    let apart = suimon(folder.path(), &["compare", "1", "2"]);
+    let told = "2 lacks flow `bulk`; 1 lacks flow `mass`; --pair bulk=mass compares two of them";
+    assert!(stderr(&apart).contains(told), "{}", stderr(&apart));
+    let paired = suimon(folder.path(), &["compare", "1", "2", "--pair", "bulk=mass", "--all"]);
+    assert_eq!(code(&paired), 0, "{}", stderr(&paired));
+    assert!(!stderr(&paired).contains("lacks"), "{}", stderr(&paired));
+    let rows = stdout(&paired);
+    for path in [
+        "flow.bulk.goodput ",
+        "flow.bulk.2.goodput ",
+        "flow.ask.response_mean ",
+        "flow.ask.response_p99 ",
+    ] {
+        assert!(rows.lines().any(|row| row.starts_with(path)), "{path} is not in\n{rows}");
+    }
+    let fewer = suimon(folder.path(), &["compare", "1", "3"]);
+    assert!(stderr(&fewer).contains("3 lacks flow `ask`"), "{}", stderr(&fewer));
+    // Eight answers over the time that they took, not over the run's 2 s.
+    let summary = std::fs::read_to_string(folder.path().join("1/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let ask = &summary["flow"]["ask"];
+    let [seconds, mean] = [&ask["seconds"], &ask["exchanges"]["response_mean_seconds"]]
+        .map(|value| value.as_f64().expect("a number"));
+    assert!(seconds < 8.0 * mean + 0.1 && ask["completed"] == true, "{ask}");
+}
+
+#[test]
+fn seeds_that_draw_other_pairs_are_of_one_scenario() {
+    let folder = folder();
+    let text = |seed: u32| {
+        format!(
+            "seed = {seed}\nduration = \"100 ms\"\n[host.n]\ncount = 4\n[switch.s]\n[link.w]\nbetween = [\"n\", \"s\"]\n\
+             rate = \"1 Gbit/s\"\n[flow.f]\nfrom = \"n\"\nto = \"n\"\nmatrix = \"permutation\"\nbytes = \"10 kB\"\n"
+        )
+    };
+    for seed in 1..=4 {
+        let (file, out) = (format!("{seed}.toml"), seed.to_string());
+        std::fs::write(folder.path().join(&file), text(seed)).expect("the scenario");
+        let run = suimon(folder.path(), &["run", &file, "--quiet", "-o", &out]);
+        assert_eq!(code(&run), 0, "{}", stderr(&run));
+    }
+    let output = suimon(folder.path(), &["compare", "1", "2", "3", "4"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
 }

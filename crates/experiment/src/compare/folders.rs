@@ -5,15 +5,20 @@ use std::path::{Path, PathBuf};
 use record::StoredRun;
 use serde_json::Value;
 
+use super::loads::{self, Pair};
 use crate::error::Error;
 use crate::folders::SWEEP;
 
-/// Reads every run; a sweep's in the order of its grid.
-pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<StoredRun>, Error> {
+/// Reads every run; a sweep's in the order of its grid. Flows of all but the first folder go by the names of their pairs.
+pub(super) fn read(folders: &[PathBuf], pairs: &[Pair]) -> Result<Vec<StoredRun>, Error> {
     let mut runs = Vec::new();
-    for folder in folders {
+    for (number, folder) in folders.iter().enumerate() {
         for place in places(folder)? {
-            runs.push(StoredRun::read(&place)?);
+            let mut run = StoredRun::read(&place)?;
+            if number > 0 {
+                pairs.iter().try_for_each(|pair| loads::rename(&mut run, pair))?;
+            }
+            runs.push(run);
         }
     }
     if runs.len() < 2 {

@@ -12,7 +12,11 @@ pub(super) fn paths(summary: &Value, all: bool) -> Vec<String> {
     let mut paths = shown("run", Entity::Run);
     let groups = names(&summary["group"]);
     for group in &groups {
-        paths.extend(shown(&format!("flow.{group}"), Entity::Flow));
+        let (at, before) = (format!("flow.{group}"), paths.len());
+        paths.extend(shown(&at, Entity::Flow));
+        let own = shown(&at, Entity::Group).into_iter();
+        let own: Vec<_> = own.filter(|path| !paths[before..].contains(path)).collect();
+        paths.extend(own);
     }
     let single = |flow: &&str| {
         all || flow.rsplit_once('.').is_none_or(|(group, _)| !groups.contains(&group))
@@ -55,6 +59,6 @@ fn under(entity: &str, quantities: &[&str]) -> Vec<String> {
     quantities.iter().map(|quantity| format!("{entity}.{quantity}")).collect()
 }
 
-fn names(table: &Value) -> Vec<&str> {
+pub(super) fn names(table: &Value) -> Vec<&str> {
     table.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
 }

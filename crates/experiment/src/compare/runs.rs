@@ -7,9 +7,9 @@ use record::{LabReport, StoredRun};
 use report::Overlaid;
 use report::differences::Differences;
 use scenario::plan::Within;
-use scenario::{Document, Plan, Units};
+use scenario::{Plan, Units};
 
-use super::rows;
+use super::{loads, rows};
 use crate::error::Error;
 
 /// More settings than these are only counted.
@@ -85,25 +85,21 @@ pub(super) fn overlay<'r>(
 /// # Errors
 /// If one belongs to another scenario than the first.
 pub(super) fn plans(runs: &[&StoredRun]) -> Result<Vec<Plan>, Error> {
-    let plans = runs.iter().map(|run| plan(run)).collect::<Result<Vec<_>, _>>()?;
+    let plans = runs.iter().map(|run| run.plan()).collect::<Result<Vec<_>, _>>()?;
     for (run, plan) in runs.iter().zip(&plans) {
-        if let Some(difference) = other_scenario(&plans[0], plan) {
+        if let Some(difference) = other_network(&plans[0], plan) {
             let first = runs[0].folder.display();
             let message =
                 format!("{} belongs to another scenario: {difference}", run.folder.display());
             return Err(Error::usage(message, format!("compare runs of the scenario of {first}")));
         }
+        loads::check(runs[0], run)?;
     }
     Ok(plans)
 }
 
-fn plan(run: &StoredRun) -> Result<Plan, Error> {
-    let path = run.folder.join(record::folder::SCENARIO);
-    Ok(Document::parse(&path.to_string_lossy(), &run.scenario)?.plan()?)
-}
-
-/// What the second has or lacks that makes it another network or other flows; settings may differ.
-fn other_scenario(one: &Plan, other: &Plan) -> Option<String> {
+/// What the second has or lacks that makes it another network; its flows, and settings, may differ.
+fn other_network(one: &Plan, other: &Plan) -> Option<String> {
     let pairs = parts(one).into_iter().zip(parts(other));
     pairs
         .filter_map(|(one, other)| {
@@ -113,18 +109,15 @@ fn other_scenario(one: &Plan, other: &Plan) -> Option<String> {
         .next()
 }
 
-/// Nodes, links and flows, as words.
-fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
+/// Nodes and links, as words.
+fn parts(plan: &Plan) -> [BTreeSet<String>; 2] {
     let name = |node: usize| plan.nodes[node].name.as_str();
     let nodes = plan.nodes.iter().map(|node| format!("{} `{}`", node.kind.name(), node.name));
     let links = plan.links.iter().map(|link| {
         let [a, b] = [&link.ends[0], &link.ends[1]].map(|end| name(end.node));
         format!("link `{}` between `{a}` and `{b}`", link.name)
     });
-    let flows = plan.flows.iter().map(|flow| {
-        format!("flow `{}` from `{}` to `{}`", flow.name, name(flow.from), name(flow.to))
-    });
-    [nodes.collect(), links.collect(), flows.collect()]
+    [nodes.collect(), links.collect()]
 }
 
 /// Whether not all are by the same driver.
@@ -139,7 +132,8 @@ pub(super) fn notes(run: &StoredRun) -> Vec<String> {
     let warning = run.lab.as_ref().and_then(LabReport::warning);
     let warning = warning.map(|warning| format!("{folder}: {warning}"));
     let incomplete = format!("{folder} is incomplete: it was interrupted");
-    warning.into_iter().chain((!run.complete).then_some(incomplete)).collect()
+    let left_out = run.left_out.iter().map(|what| format!("{folder} left out: {what}"));
+    warning.into_iter().chain((!run.complete).then_some(incomplete)).chain(left_out).collect()
 }
 
 /// What is compared: what a person would look at first, what is named, and what is expected.

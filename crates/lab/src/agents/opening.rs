@@ -81,11 +81,15 @@ impl Agent {
             receiver,
             delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
-            exchanges: near.and_then(|(near, _)| near.exchanges()),
             events: far.and_then(|(far, socket)| far.events(socket)),
             ranks: [near, far]
                 .map(|end| end.and_then(|(application, _)| application.rank().map(Box::new))),
-            ..self.marks.totals(flow, now, self.progress(applications))
+            ..self.marks.totals(
+                flow,
+                now,
+                self.progress(applications),
+                near.and_then(|(near, _)| near.exchanges()),
+            )
         }
     }
 }

@@ -18,7 +18,8 @@ impl Fabric {
         Ok(())
     }
 
-    fn carries_anything(&self) -> bool {
+    /// Whether packets are queued, on a wire, or not yet sent to a machine.
+    pub(super) fn carries_anything(&self) -> bool {
         let unsent = self.attachments.iter().any(|attachment| attachment.device.has_unsent());
         unsent || self.left().any(|(_, packets)| packets > 0)
     }

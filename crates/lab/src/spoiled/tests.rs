@@ -63,7 +63,7 @@ fn a_stall_of_most_of_a_buffer_spoils_its_drops() {
     let Some(burst) = burst(&found) else { panic!("{found:?}") };
     // 10 ms of 20 Mbit/s are 16.5 frames of 1518 bytes; in slow start twice as many leave.
     assert_eq!((burst.burst_packets, burst.buffer_packets), (33, 20));
-    // Of these a fiftieth leaves while they come in at 1 Gbit/s; stalls are known to 6 %.
+    // Of these a fiftieth leaves while they come in at 1 Gbit/s; stalls are known to 0.8 %.
     assert!((10..=12).contains(&burst.extra), "{burst:?}");
     assert_eq!((burst.port.as_str(), burst.flow.as_str()), ("wan:east", "bulk"));
 }

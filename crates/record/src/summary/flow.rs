@@ -107,13 +107,13 @@ pub struct ExchangeSummary {
     pub completed: u64,
     /// Mean time from writing a request to reading the last of its response, seconds.
     pub response_mean_seconds: f64,
-    /// p50 of these, to 6 %, seconds; none in runs of before it was measured.
+    /// p50 of these, to 0.8 %, seconds; none in runs of before it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p50_seconds: Option<f64>,
-    /// p95 of these, to 6 %, seconds.
+    /// p95 of these, to 0.8 %, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p95_seconds: Option<f64>,
-    /// p99 of these, to 6 %, seconds.
+    /// p99 of these, to 0.8 %, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_seconds: Option<f64>,
     /// The longest of these, seconds.
@@ -129,11 +129,11 @@ pub struct EventSummary {
     pub rate: f64,
     /// Mean time from the trigger to reading the last byte of the last fragment, seconds.
     pub completion_mean_seconds: f64,
-    /// p50 of these, to 6 %, seconds.
+    /// p50 of these, to 0.8 %, seconds.
     pub completion_p50_seconds: f64,
-    /// p99 of these, to 6 %, seconds.
+    /// p99 of these, to 0.8 %, seconds.
     pub completion_p99_seconds: f64,
-    /// p99.9 of these, to 6 %, seconds.
+    /// p99.9 of these, to 0.8 %, seconds.
     pub completion_p999_seconds: f64,
     /// The longest of these, seconds.
     pub completion_max_seconds: f64,

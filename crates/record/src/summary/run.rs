@@ -29,18 +29,18 @@ pub struct Run {
     /// Until when everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_until_seconds: Option<f64>,
-    /// Whether the plan's duration was reached.
+    /// Whether the plan's duration was reached; in the lab also where all flows were programs that had ended.
     pub complete: bool,
     /// How many flows there were.
     pub flows: u64,
-    /// Bytes that all receiving programs read, per second of the time in which any flow ran. Flows that are
-    /// programs of their own count neither here nor for fairness.
+    /// Bytes that all receiving programs read, per second of the time in which any flow ran. Of flows that are
+    /// programs of their own it is the payload that the network carried, both ways; one that sent none does not count.
     pub goodput: f64,
-    /// Bytes that all receiving programs read.
+    /// Bytes that all receiving programs read, and the payload of programs, both ways.
     pub bytes: u64,
     /// Jain's index (Jain, Chiu, Hawe 1984) over the own goodputs of the flows that compete: bulk TCP flows,
     /// which send what they can, and all flows where there is no such one. 1 when all are equal, 1/n when one
-    /// has all; 0 when nothing arrived.
+    /// has all; 0 when nothing arrived. Programs do not count.
     pub fairness: f64,
     /// Packets dropped anywhere.
     pub drops: u64,
@@ -110,9 +110,10 @@ pub(super) fn sum_run(
     totals.ports.iter().for_each(|p| drops.add(&p.drops));
     totals.nodes.iter().for_each(|n| drops.add(&n.drops));
     let sent = known.iter().map(|(_, f)| f.sender.segments_sent + f.receiver.segments_sent);
-    // What a program read nobody knows, and for how long it ran says nothing of the others.
-    let counted = known.iter().zip(flows);
-    let counted = counted.filter(|((f, _), _)| !matches!(f.transport, Transport::Program(_)));
+    // A program that sent nothing ran for itself. What a program could send nobody knows.
+    let is_program = |flow: &Flow| matches!(flow.transport, Transport::Program(_));
+    let moved = known.iter().filter(|(f, t)| !is_program(f) || t.received.0 > 0);
+    let own = known.iter().zip(flows).filter(|((f, _), _)| !is_program(f));
     Run {
         title: plan.title.clone(),
         seed: plan.seed,
@@ -121,9 +122,9 @@ pub(super) fn sum_run(
         measured_until_seconds: totals.measured.map(|window| window.until.as_secs_f64()),
         complete: totals.ending.complete,
         flows: flows.len() as u64,
-        goodput: goodput(counted.clone().map(|((_, t), _)| *t)),
-        bytes: counted.clone().map(|(_, (_, f))| f.bytes).sum(),
-        fairness: fairness(counted.map(|((plan, _), (_, f))| (*plan, f.goodput))),
+        goodput: goodput(moved.map(|(_, t)| *t)),
+        bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
+        fairness: fairness(own.map(|((plan, _), (_, f))| (*plan, f.goodput))),
         drops: drops.total(),
         loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
         retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),

@@ -10,6 +10,8 @@ use scenario::plan::{Plan, Window};
 use traffic::condition::Count;
 use traffic::{Bytes, Instant};
 
+use crate::ranks;
+
 use super::{
     Carried, Drops, EngineTotals, FlowTotals, NodeTotals, Notifications, PortTotals, Totals,
 };
@@ -18,7 +20,8 @@ impl Totals {
     /// What `plan` wants of a run: all of it, or what was counted between two looks. A run that ended before a look has
     /// its end in place of it.
     #[must_use]
-    pub fn measured(self, plan: &Plan, looks: Vec<Self>) -> Self {
+    pub fn measured(mut self, plan: &Plan, looks: Vec<Self>) -> Self {
+        self.end_jobs(plan);
         let Some(window) = plan.measure else { return self };
         let mut looks = looks.into_iter();
         let earlier = match window.from {
@@ -48,6 +51,23 @@ impl Totals {
 }
 
 impl Totals {
+    /// The connections of an MPI job end when its last rank returns from its last call, however long they stay open.
+    fn end_jobs(&mut self, plan: &Plan) {
+        for (_, flows) in plan.jobs() {
+            let Some(flows) = self.flows.get_mut(flows) else { continue };
+            let finished = ranks::all(flows.iter()).iter().map(|rank| rank.finished).collect();
+            let finished: Option<Vec<Instant>> = finished;
+            let Some(last) = finished.and_then(|finished| finished.into_iter().max()) else {
+                continue;
+            };
+            for flow in flows.iter_mut().filter(|flow| last < flow.end) {
+                flow.end = last.max(flow.start);
+                // Its half was not that of this time.
+                flow.received_by_half = None;
+            }
+        }
+    }
+
     /// How long it was measured.
     pub fn seconds(&self) -> f64 {
         let whole = || self.ending.at.as_secs_f64();

@@ -79,7 +79,7 @@ pub(super) fn read(table: &Table<DelayRow>) -> Result<[Vec<Distribution>; 2], Er
 }
 
 impl Distribution {
-    /// What `share` of `of` packets were not longer than, to 6 %, nanoseconds.
+    /// What `share` of `of` packets were not longer than, to 0.8 %, nanoseconds.
     fn quantile(&self, share: u64, of: u64) -> u64 {
         let wanted = u128::from(self.packets) * u128::from(share);
         let mut seen = 0;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use scenario::{Plan, Unit};
 
-use super::counter::{self, Counter, Growth};
+use super::counter;
 use super::lines::{self, Line};
+use super::spread_sum::{Sampled, SpreadSum};
 use super::{
     Figure, Key, Points, TOGETHER, Wanted, greatest, limits, read, scaled, seconds, series,
     some_of, time_axis, whole,
 };
-use crate::chart::{Axis, COLUMNS, Chart, Decimator, Shape};
+use crate::chart::{Axis, Chart, Shape};
 use crate::run::Run;
 use crate::{Cell, Grid};
 use record::error::Error;
@@ -61,9 +62,10 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
         marks: limits::marks(limits, top, unit),
     };
     let caption = format!(
-        "Payload that the receiving programs read {}, and over a round trip at least. flows.parquet has \
+        "Payload that the receiving programs read {}, and over a round trip at least.{} flows.parquet has \
          every sample of every flow.",
         counter::spans(units, frames, run.plan.probes.flows),
+        lines::left_out(run.plan),
     );
     Ok(vec![Figure { chart, caption }])
 }
@@ -89,7 +91,7 @@ fn shortest_bin(
     known.reduce(f64::min).unwrap_or(0.0).min(most).max(frames)
 }
 
-/// What the flows of each line received together, a second, over its bin at least. Rows of one moment stand together.
+/// What the flows of each line received together, a second, over its bin at least, whenever each of them was sampled.
 pub(super) fn received(
     plan: &Plan,
     table: &Table<FlowRow>,
@@ -104,57 +106,21 @@ pub(super) fn received(
         line.flows.iter().for_each(|&flow| lines_of[flow].push(number));
     }
     let mut of_name = BTreeMap::new();
-    let mut before = vec![0; plan.flows.len()];
-    let mut sums: Vec<Sum> = bins.iter().map(|&bin| Sum::new(span, bin)).collect();
-    let mut now = 0;
+    let start = |flow: &scenario::plan::Flow| Sampled::from(flow.span.start.as_ns());
+    let mut counters: Vec<Sampled> = plan.flows.iter().map(start).collect();
+    let sum = |&bin: &f64| SpreadSum::new(span, bin, plan.probes.flows);
+    let mut sums: Vec<SpreadSum> = bins.iter().map(sum).collect();
+    let mut end = 0;
     table.each(|row, names| {
-        if row.time_ns != now {
-            sums.iter_mut().for_each(|sum| sum.sample(now));
-            now = row.time_ns;
-        }
+        end = end.max(row.time_ns);
         let place = of_name.entry(row.flow).or_insert_with(|| places.get(names.text(row.flow)));
         let Some(&flow) = *place else { return };
-        let grown = row.received_bytes.saturating_sub(before[flow]);
-        before[flow] = row.received_bytes;
-        lines_of[flow].iter().for_each(|&line| sums[line].add(grown));
+        let Some((between, grown)) = counters[flow].sample(row.time_ns, row.received_bytes) else {
+            return;
+        };
+        lines_of[flow].iter().for_each(|&line| sums[line].add(between, grown));
     })?;
-    Ok(sums.into_iter().map(|sum| sum.finish(now)).collect())
-}
-
-/// What several flows received together, as it grows.
-struct Sum {
-    bytes: u64,
-    /// There was a sample of one of them.
-    sampled: bool,
-    counter: Counter,
-    curve: Decimator,
-}
-
-impl Sum {
-    fn new(span: (f64, f64), least: f64) -> Self {
-        let curve = Decimator::new(span, COLUMNS);
-        Self { bytes: 0, sampled: false, counter: Counter::over(least), curve }
-    }
-
-    fn add(&mut self, bytes: u64) {
-        (self.bytes, self.sampled) = (self.bytes + bytes, true);
-    }
-
-    fn sample(&mut self, now_ns: u64) {
-        let growth = self.counter.sample(seconds(now_ns), self.bytes);
-        growth.map(Growth::rate).into_iter().for_each(|(x, y)| self.curve.push(x, y));
-    }
-
-    /// Its curve; none of flows that nobody sampled.
-    fn finish(mut self, now_ns: u64) -> Points {
-        self.sample(now_ns);
-        if !self.sampled {
-            return Points::new();
-        }
-        let mut points = self.curve.finish();
-        self.counter.close(&mut points);
-        points
-    }
+    Ok(sums.into_iter().map(|sum| sum.finish(end)).collect())
 }
 
 /// How the goodputs of many flows are distributed, by group, with the numbers that people ask for.

@@ -32,6 +32,15 @@ pub(super) fn of(plan: &Plan) -> Vec<Line> {
     plan.flows.iter().enumerate().map(line).collect()
 }
 
+/// A sentence about the groups that [`of`] leaves out, with a space before it; empty if it has all.
+pub(super) fn left_out(plan: &Plan) -> String {
+    let all = if plan.flows.len() > TOGETHER { groups(plan).len() } else { 0 };
+    match all > LINES_MAX {
+        true => format!(" The first {LINES_MAX} of {all} groups have lines of their own."),
+        false => String::new(),
+    }
+}
+
 /// The flows of each count together, and every other flow by itself, in the order of the plan.
 pub(super) fn groups(plan: &Plan) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();

@@ -122,7 +122,8 @@ pub(super) const FLOW: &[Quantity] = &[
         "Mean time from a request to the end of its response.",
     )
     .at("exchanges.response_mean_seconds")
-    .samples("exchanges.completed"),
+    .samples("exchanges.completed")
+    .compared(),
     RESPONSE_P50,
     RESPONSE_P95,
     RESPONSE_P99,
@@ -338,7 +339,7 @@ pub(super) const GROUP: &[Quantity] = &[
     EVENT_COMPLETION_P99,
     EVENT_COMPLETION_P999,
     EVENT_COMPLETION_MAX,
-    TIME_TO_SOLUTION,
+    TIME_TO_SOLUTION.compared(),
     RANKS_FINISHED,
     COMPUTING_SHARE,
     WAITING_SHARE,
@@ -379,9 +380,9 @@ pub(super) const GROUP: &[Quantity] = &[
         Lower,
         "Interarrival jitter at the end (RFC 3550, section 6.4.1).",
     ),
-    FCT_P50.at("completion.fct_p50_seconds").samples("completion.completed"),
+    FCT_P50.at("completion.fct_p50_seconds").samples("completion.completed").compared(),
     FCT_P95.at("completion.fct_p95_seconds").samples("completion.completed"),
-    FCT_P99.at("completion.fct_p99_seconds").samples("completion.completed"),
+    FCT_P99.at("completion.fct_p99_seconds").samples("completion.completed").compared(),
     SLOWDOWN_P50.at("completion.slowdown_p50").samples("completion.completed"),
     SLOWDOWN_P95.at("completion.slowdown_p95").samples("completion.completed"),
     SLOWDOWN_P99.at("completion.slowdown_p99").samples("completion.completed"),
@@ -428,7 +429,7 @@ pub(super) const LINK: &[Quantity] = &[
         Time,
         Max,
         Lower,
-        "p50 of the time that packets waited, to 6 %, of the direction where it is greater.",
+        "p50 of the time that packets waited, to 0.8 %, of the direction where it is greater.",
     )
     .at("sojourn_p50_seconds")
     .compared(),
@@ -437,7 +438,7 @@ pub(super) const LINK: &[Quantity] = &[
         Time,
         Max,
         Lower,
-        "p99 of the time that packets waited, to 6 %, of the direction where it is greater.",
+        "p99 of the time that packets waited, to 0.8 %, of the direction where it is greater.",
     )
     .at("sojourn_p99_seconds")
     .compared(),
@@ -489,9 +490,9 @@ pub(super) const DIRECTION: &[Quantity] = &[
     quantity("gap_frames", Number, Sum, Neither, "Gap frames sent."),
     quantity("gap_bytes", Size, Sum, Neither, "Their bytes."),
     quantity("queue_max", Size, Max, Lower, "Max length of the queue.").at("backlog_bytes_max"),
-    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that packets waited, to 6 %.")
+    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that packets waited, to 0.8 %.")
         .at("sojourn_p50_seconds"),
-    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that packets waited, to 6 %.")
+    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that packets waited, to 0.8 %.")
         .at("sojourn_p99_seconds"),
     quantity("sojourn_max", Time, Max, Lower, "Max of the time that packets waited.")
         .at("sojourn_max_seconds"),
@@ -543,11 +544,11 @@ pub(super) const CLASS: &[Quantity] = &[
     quantity("packets", Number, Sum, Neither, "Packets sent."),
     quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
     quantity("queue_max", Size, Max, Lower, "Max length of its queue.").at("backlog_bytes_max"),
-    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that its packets waited, to 6 %.")
+    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that its packets waited, to 0.8 %.")
         .at("sojourn_p50_seconds")
         .samples("packets")
         .compared(),
-    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that its packets waited, to 6 %.")
+    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that its packets waited, to 0.8 %.")
         .at("sojourn_p99_seconds")
         .samples("packets")
         .compared(),

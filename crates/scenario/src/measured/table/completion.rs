@@ -21,13 +21,16 @@ pub(super) const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the s
 pub(super) const COMPLETED: Quantity =
     quantity("completed", Number, Sum, Higher, "Flows of a set size that completed.");
 
-pub(super) const RESPONSE_P50: Quantity =
-    response("response_p50", "p50 of the times from a request to the end of its response, to 6 %.")
-        .at("exchanges.response_p50_seconds");
+pub(super) const RESPONSE_P50: Quantity = response(
+    "response_p50",
+    "p50 of the times from a request to the end of its response, to 0.8 %.",
+)
+.at("exchanges.response_p50_seconds")
+.compared();
 pub(super) const RESPONSE_P95: Quantity =
     response("response_p95", "p95 of the same.").at("exchanges.response_p95_seconds");
 pub(super) const RESPONSE_P99: Quantity =
-    response("response_p99", "p99 of the same.").at("exchanges.response_p99_seconds");
+    response("response_p99", "p99 of the same.").at("exchanges.response_p99_seconds").compared();
 
 const fn response(name: &'static str, what: &'static str) -> Quantity {
     quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")

@@ -34,7 +34,7 @@ pub(super) const EVENT_COMPLETION_MEAN: Quantity = event_completion(
 )
 .at("events.completion_mean_seconds");
 pub(super) const EVENT_COMPLETION_P50: Quantity =
-    event_completion("event_completion_p50", "p50 of the same, to 6 %.")
+    event_completion("event_completion_p50", "p50 of the same, to 0.8 %.")
         .at("events.completion_p50_seconds")
         .compared();
 pub(super) const EVENT_COMPLETION_P99: Quantity =

@@ -7,13 +7,13 @@ use super::super::Quantity;
 use super::quantity;
 
 pub(in super::super) const RUN: &[Quantity] = &[
-    quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, per second of the time in which any flow ran.").compared(),
+    quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs both ways, per second of the time in which any flow ran.").compared(),
     quantity("fairness", Ratio, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal shares.").compared(),
     quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere.").compared(),
     quantity("loss", Share, Aggregate::None, Lower, "Packets dropped anywhere, as a share of all that the flows sent.").compared(),
     quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again.").compared(),
     quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts.").compared(),
-    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read."),
+    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs both ways."),
     quantity("flows", Number, Aggregate::None, Neither, "How many flows there were."),
     quantity("seconds", Duration, Aggregate::None, Neither, "How long it ran."),
     quantity(

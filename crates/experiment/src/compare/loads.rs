@@ -1,0 +1,127 @@
+//! Which flows runs have, by which names they are held against each other, and what one of them lacks.
+
+use std::collections::BTreeSet;
+
+use record::StoredRun;
+use record::summary::group_of;
+use serde_json::Value;
+
+use super::rows::names;
+use crate::error::Error;
+
+/// More flows than these are only counted.
+const NAMED_MAX: usize = 4;
+
+/// A flow of the first run, and the flow of the others that is held against it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The name in the first run.
+    pub first: String,
+    /// The name in the others.
+    pub other: String,
+}
+
+impl std::str::FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((first, other)) if !first.is_empty() && !other.is_empty() => {
+                Ok(Self { first: first.to_owned(), other: other.to_owned() })
+            }
+            _ => Err("write the flow of the first run and that of the others: down=down2".into()),
+        }
+    }
+}
+
+/// Calls a flow of `run`, or the flows of a count, as the first run calls what they are held against.
+///
+/// # Errors
+/// If the run has no such flow.
+pub(super) fn rename(run: &mut StoredRun, Pair { first, other }: &Pair) -> Result<(), Error> {
+    let mut found = false;
+    for table in ["flow", "group"] {
+        let Some(table) = run.summary[table].as_object_mut() else { continue };
+        let renamed = |name: &str| match name.strip_prefix(other.as_str()) {
+            Some("") => Some(first.clone()),
+            Some(member) if group_of(name) == Some(other) => Some(format!("{first}{member}")),
+            _ => None,
+        };
+        let old: Vec<String> =
+            table.keys().filter(|name| renamed(name).is_some()).cloned().collect();
+        for old in old {
+            let (new, value) = (renamed(&old), table.remove(&old));
+            if let (Some(new), Some(value)) = (new, value) {
+                found = true;
+                table.insert(new, value);
+            }
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    let message = format!("{} has no flow `{other}`", run.folder.display());
+    Err(Error::usage(message, format!("name one of its flows: {}", listed(&loads(&run.summary)))))
+}
+
+/// Refuses a run that shares no flow with the first.
+pub(super) fn check(first: &StoredRun, other: &StoredRun) -> Result<(), Error> {
+    let [ours, theirs] = [first, other].map(|run| loads(&run.summary));
+    let (Some(one), Some(another)) = (ours.first(), theirs.first()) else { return Ok(()) };
+    if ours.intersection(&theirs).next().is_some() {
+        return Ok(());
+    }
+    let [other, first] = [other, first].map(|run| run.folder.display());
+    let message = format!(
+        "{other} shares no flow with {first}: it has {}, not {}",
+        listed(&theirs),
+        listed(&ours)
+    );
+    Err(Error::usage(message, format!("--pair {one}={another} holds them against each other")))
+}
+
+/// Says which flows one of two runs has and the other has not: what is equal in both is only what both have.
+pub(super) fn lacking(runs: &[StoredRun]) -> Vec<String> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let ours = loads(&first.summary);
+    let mut notes = Vec::new();
+    for other in others {
+        let theirs = loads(&other.summary);
+        let lacks = |who: &StoredRun, what: BTreeSet<String>| {
+            let folder = who.folder.display();
+            let flows = if what.len() == 1 { "flow" } else { "flows" };
+            (!what.is_empty()).then(|| format!("{folder} lacks {flows} {}", listed(&what)))
+        };
+        let difference = |a: &BTreeSet<String>, b| a.difference(b).cloned().collect();
+        let (missing, more): (BTreeSet<_>, BTreeSet<_>) =
+            (difference(&ours, &theirs), difference(&theirs, &ours));
+        let pair = missing.first().zip(more.first());
+        let pair =
+            pair.map(|(ours, theirs)| format!("--pair {ours}={theirs} compares two of them"));
+        let words = [lacks(other, missing.clone()), lacks(first, more.clone()), pair];
+        let words: Vec<_> = words.into_iter().flatten().collect();
+        if !words.is_empty() && !notes.contains(&words.join("; ")) {
+            notes.push(words.join("; "));
+        }
+    }
+    notes
+}
+
+/// The flows of a summary, those of a count under its name.
+fn loads(summary: &Value) -> BTreeSet<String> {
+    let groups = names(&summary["group"]);
+    let name = |flow: &str| match group_of(flow) {
+        Some(group) if groups.contains(&group) => group.to_owned(),
+        _ => flow.to_owned(),
+    };
+    names(&summary["flow"]).into_iter().map(name).collect()
+}
+
+/// `a`, `b` and so many more.
+fn listed(flows: &BTreeSet<String>) -> String {
+    let shown: Vec<_> = flows.iter().take(NAMED_MAX).map(|flow| format!("`{flow}`")).collect();
+    match flows.len().saturating_sub(NAMED_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
