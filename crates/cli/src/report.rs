@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiment::folders::SWEEP;
 use record::StoredRun;
-use record::folder::SCENARIO;
-use scenario::Document;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

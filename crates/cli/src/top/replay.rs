@@ -7,7 +7,7 @@ use experiment::statistics::sampled::{self, Pair};
 use experiment::statistics::{Statistics, configured_rate};
 use record::summary::Named;
 use record::{ClassRow, FlowRow, Name, NotificationRow, PauseRow, QueueRow, Row, StoredRun, Table};
-use scenario::{Document, Plan, Units};
+use scenario::{Plan, Units};
 use traffic::{Duration, Instant};
 
 use crate::failure::Failure;
