@@ -102,14 +102,14 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Two counters of 1000 a second each, sampled every 10 ms, the second so much after the first.
+    /// Two counters of one a nanosecond each, sampled every 10 ms, the second so much after the first.
     fn together(lag_ns: u64) -> Points {
         let mut sum = SpreadSum::new((0.0, 0.1), 0.002, Some(Duration::from_ms(10)));
         let mut counters = [Sampled::from(0); 2];
         for n in 0..=10 {
             for (counter, lag) in counters.iter_mut().zip([0, lag_ns]) {
                 let time = (n * 10 * MS + lag).min(100 * MS);
-                let (between, grown) = counter.sample(time, time / MS).expect("in order");
+                let (between, grown) = counter.sample(time, time).expect("in order");
                 sum.add(between, grown);
             }
         }
@@ -122,7 +122,7 @@ mod tests {
             let points = together(lag);
             assert_eq!(points.len(), 11, "{points:?}");
             for (x, y) in points {
-                assert!((y - 2000.0).abs() < 1e-6, "{lag} ns apart: {y} at {x}");
+                assert!((y / 2e9 - 1.0).abs() < 1e-9, "{lag} ns apart: {y} at {x}");
             }
         }
     }
