@@ -26,8 +26,20 @@ pub(crate) struct Captures {
     /// Each flow's sending host, and what the headers of its packets say.
     flows: Vec<(HostId, Header)>,
     file: Option<Sink>,
+    /// The frame last seen, as long as it may turn out that its wire loses it.
+    held: Option<Held>,
+    /// Its bytes.
     bytes: Vec<u8>,
     failed: Option<Error>,
+}
+
+/// A frame that left a port, or was dropped there.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    port: PortId,
+    at: Instant,
+    /// Without FCS.
+    length: u32,
 }
 
 #[derive(Debug)]
@@ -53,6 +65,7 @@ impl Captures {
             taps: captures.iter().map(|capture| Tap::new(plan, capture)).collect(),
             flows: plan.flows.iter().map(|flow| (flow.source, flow.header)).collect(),
             file: wanted.map(|files| Sink::create(plan, files.clone())).transpose()?,
+            held: None,
             bytes: Vec::with_capacity(SNAP as usize),
             failed: None,
         })
@@ -66,21 +79,19 @@ impl Captures {
         now: Instant,
         dropped: Option<DropReason>,
     ) {
-        let name = dropped.map(DropReason::name);
         if let Some(said) = Notification::of(packet) {
             let between = [packet.source.0, packet.destination.0];
             return self
-                .each_tap(port, now, name, |bytes, _| wire::notification(bytes, &said, between));
+                .hold(port, now, dropped, |bytes, _| wire::notification(bytes, &said, between));
         }
         let Some(&(sender, header)) = self.flows.get(packet.flow.0 as usize) else { return };
         let header = if sender == packet.source { header } else { header.reversed() };
-        self.each_tap(port, now, name, |bytes, hop| wire::packet(bytes, packet, hop, &header));
+        self.hold(port, now, dropped, |bytes, hop| wire::packet(bytes, packet, hop, &header));
     }
 
     /// A real frame left `port`, or was dropped there.
     pub(crate) fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
-        let name = frame.dropped.map(DropReason::name);
-        self.each_tap(port, frame.at, name, |bytes, _| {
+        self.hold(port, frame.at, frame.dropped, |bytes, _| {
             bytes.clear();
             bytes.extend(frame.bytes.iter().take(SNAP as usize));
             frame.length
@@ -89,41 +100,58 @@ impl Captures {
 
     /// A gap frame left `port`.
     pub(crate) fn gap(&mut self, port: PortId, length: Bytes, now: Instant) {
-        self.each_tap(port, now, None, |bytes, hop| wire::gap(bytes, length.0, hop));
+        self.hold(port, now, None, |bytes, hop| wire::gap(bytes, length.0, hop));
     }
 
     /// A control frame left `port`.
     pub(crate) fn control(&mut self, port: PortId, control: &Control, now: Instant) {
         match control {
             Control::Pause(pause) => {
-                self.each_tap(port, now, None, |bytes, hop| wire::pause(bytes, pause, hop));
+                self.hold(port, now, None, |bytes, hop| wire::pause(bytes, pause, hop));
             }
             // It goes from port to port as a packet does.
             Control::Notification(_) => {}
         }
     }
 
-    fn each_tap(
+    /// Holds a frame that left `port`, until it is known whether its wire loses it; one that was dropped is written at
+    /// once. A frame that its wire loses is the one that has just left: it is in the file once, or readers would take
+    /// the second for a retransmission.
+    fn hold(
         &mut self,
         port: PortId,
-        now: Instant,
-        dropped: Option<&str>,
+        at: Instant,
+        dropped: Option<DropReason>,
         write: impl Fn(&mut Vec<u8>, Hop) -> u32,
     ) {
+        let has_left = self.held.is_some_and(|held| held.port == port);
+        if dropped != Some(DropReason::LinkLoss) || !has_left {
+            self.write_held(None);
+            let Some(tap) = self.taps.iter().find(|tap| tap.port == port) else { return };
+            let length = write(&mut self.bytes, tap.hop);
+            self.held = Some(Held { port, at, length });
+        }
+        if dropped.is_some() {
+            self.write_held(dropped);
+        }
+    }
+
+    /// Writes the frame that is held, if one is, to the interface of each capture at its port.
+    fn write_held(&mut self, dropped: Option<DropReason>) {
+        let Some(Held { port, at, length }) = self.held.take() else { return };
         let Some(file) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
         // What room is left on a full disk is for the ends of tables.
         if file.files.is_full() {
             return;
         }
         for (interface, tap) in (0..).zip(&self.taps) {
-            if tap.port != port || now < tap.window.from || now >= tap.window.until {
+            if tap.port != port || at < tap.window.from || at >= tap.window.until {
                 continue;
             }
-            let length = write(&mut self.bytes, tap.hop);
-            let comment = dropped.map(|reason| format!("dropped: {reason} at {}", tap.node));
+            let comment = dropped.map(|why| format!("dropped: {} at {}", why.name(), tap.node));
             let frame = Frame {
                 interface,
-                time_ns: now.as_ns(),
+                time_ns: at.as_ns(),
                 bytes: &self.bytes,
                 length,
                 comment: comment.as_deref(),
@@ -136,7 +164,8 @@ impl Captures {
     }
 
     /// Closes the file. One that a full disk left no room for goes.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.write_held(None);
         let Some(mut file) = self.file else { return Ok(()) };
         match self.failed.map_or_else(|| file.close(), Err) {
             Err(error) if error.is_full() => {

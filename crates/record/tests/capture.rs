@@ -302,3 +302,19 @@ fn ipv6_reads_as_it_was_sent() {
     let good = tshark(folder.path(), &["-Y", "tcp.checksum.status == 1"]).unwrap();
     assert_eq!(good.lines().count(), 2);
 }
+
+#[test]
+fn a_packet_that_its_wire_loses_is_there_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::new(&scene::plan(), Some(folder.path())).unwrap();
+    for (number, us) in [(0, 10), (1, 40)] {
+        let sent = packet(0, data(9_001 + number * 1_448, 5_001));
+        recorder.transmitted(WAN, &sent, at_us(us), at_us(us + 12));
+        recorder.dropped(WAN, &sent, DropReason::LinkLoss, at_us(us));
+    }
+    recorder.finish(&totals_until(at_us(30_000))).unwrap();
+    let names = ["frame.time_epoch", "frame.comment"];
+    let Some(rows) = fields(folder.path(), "tcp", &names) else { return };
+    let lost = "dropped: link_loss at gnet";
+    assert_eq!(rows, [["0.000010000", lost], ["0.000040000", lost]]);
+}
