@@ -51,6 +51,7 @@ soak:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev iproute2
 	SUIMON_TESTS=all SUIMON_SEQUENCES=40 $(CARGO) test --locked --package transport --test sequence
 	SUIMON_DRAWN=200 $(CARGO) test --locked --package suimon --test linux drawn_paths
+	SUIMON_SURPRISES=all $(CARGO) test --locked --package suimon --test linux the_surprises
 	SUIMON_KILLS=1000 $(CARGO) test --locked --package suimon --test transfer kills
 	SUIMON_POINTS=10000 .ci/python -k nothing_is_lost
 

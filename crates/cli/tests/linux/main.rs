@@ -26,6 +26,7 @@ mod record;
 #[path = "../../../congestion/tests/kernel/replay.rs"]
 mod replay;
 mod scenario;
+mod surprises;
 mod transfer;
 
 use std::path::PathBuf;

@@ -93,6 +93,11 @@ fn the_examples_of_impairments_hold() {
     all_hold("impairments", 1);
 }
 
+#[test]
+fn the_surprises_hold() {
+    all_hold("surprises", 20);
+}
+
 /// What an example shows is the discipline's doing: a plain queue in its place does not meet it.
 #[test]
 fn a_plain_queue_in_its_place_fails() {

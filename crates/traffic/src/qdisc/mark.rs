@@ -36,7 +36,8 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
         /// The bytes queued, with the packet that comes, above which it is marked. DCTCP's authors took 20 packets of 1500 bytes
-        /// at 1 Gbit/s and 65 at 10.
+        /// at 1 Gbit/s and 65 at 10. For a sender on a faster link than the port, with segmentation offload, that is too
+        /// little: a burst of up to 45 segments is in the queue at once, and one flow gets half of the line at a round trip of 1 ms.
         pub threshold: Bytes,
         /// The bytes queued from which every packet is marked, where some are marked below; `threshold` unless given.
         pub threshold_max: Option<Bytes>,
