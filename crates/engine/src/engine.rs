@@ -5,6 +5,7 @@
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
 use network::host::Host;
+use network::link::Launched;
 use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
 use network::switch::Switch;
@@ -77,15 +78,15 @@ impl EventSink<'_> {
         packet: PacketId,
         leaves: Instant,
         packets: &mut Packets,
-    ) -> Result<(), DropReason> {
+    ) -> Launched {
         let wire = &mut self.channels[port.0 as usize].wire;
         let first = wire.next_arrival();
-        let verdict = wire.send_impaired(packet, leaves, packets);
+        let launched = wire.send_impaired(packet, leaves, packets);
         match wire.next_arrival() {
             Some(next) if first != Some(next) => self.schedule.set(port.0, next),
             _ => {}
         }
-        verdict
+        launched
     }
 }
 
@@ -97,7 +98,7 @@ impl Egress for EventSink<'_> {
         packet: PacketId,
         leaves: Instant,
         packets: &mut Packets,
-    ) -> Result<(), DropReason> {
+    ) -> Launched {
         let wire = &mut self.channels[port.0 as usize].wire;
         if wire.is_impaired() {
             return self.launch_impaired(port, packet, leaves, packets);
@@ -107,7 +108,7 @@ impl Egress for EventSink<'_> {
         if idle {
             self.schedule.insert(port.0, arrives);
         }
-        Ok(())
+        Launched::default()
     }
 
     #[inline]
@@ -128,7 +129,7 @@ impl Egress for EventSink<'_> {
             destination: HostId(far as u16),
             ..Packet::default()
         };
-        if self.launch(port, frame, leaves, packets).is_err() {
+        if self.launch(port, frame, leaves, packets).lost.is_some() {
             packets.release(frame);
         }
     }

@@ -291,7 +291,8 @@ fn simulate(
         let recording = Recording::of_jobs(plan, files, &run.totals)?;
         return Ok(Run { recording, ..run });
     }
-    let mut recorder = Recorder::in_folder(plan, files)?;
+    let recorder = Recorder::in_folder(plan, files)?;
+    let mut recorder = if kernel.is_some() { recorder.of_real_frames() } else { recorder };
     let run = simulate_for(plan, kernel, files, &mut live.tap(&mut recorder), steering)?;
     let recording = Some(recorder.finish(&run.totals)?);
     Ok(Run { recording, ..run })

@@ -19,6 +19,7 @@ mod page;
 mod pinned;
 pub mod recipe;
 mod socket;
+mod tap;
 mod time_travel;
 mod vhost_user;
 
@@ -26,6 +27,7 @@ pub use calendar::{CARDS_MAX, Calendar, Cards, EPOCH, End, Outside};
 pub use card::Address;
 pub use error::Error;
 pub use kernel::{Kernel, Settings};
+pub use tap::ProgramTap;
 
 /// A time that never comes.
 pub const NEVER: u64 = u64::MAX;

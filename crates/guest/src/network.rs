@@ -5,15 +5,16 @@ use std::collections::VecDeque;
 use engine::{Delivery, Engine, Tally, World};
 use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
-use network::observer::{Event, Observer};
-use record::wire::{self, Hop};
+use network::observer::Observer;
+use record::wire::Hop;
 use scenario::Plan;
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{HostId, Instant, Packet, PacketId, Packets};
+use traffic::{Instant, Packet, Packets};
 
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;
+use crate::tap::ProgramTap;
 use crate::{Error, NEVER};
 
 /// Where a card is plugged in.
@@ -61,35 +62,6 @@ fn sockets_by_node(plan: &Plan) -> Vec<Vec<Socket>> {
     sockets
 }
 
-/// Counts drops to the programs whose packets they were, and sees guests' frames leave; passes every event on.
-#[derive(Debug)]
-pub struct ProgramTap<O> {
-    /// What programs sent.
-    pub flows: ProgramFlows,
-    /// By port, whether it is a card's.
-    cards: Vec<bool>,
-    /// The places of packets that have left a card, or were dropped anywhere.
-    left: Vec<u32>,
-    /// The next observer.
-    pub inner: O,
-}
-
-impl<O: Observer> Observer for ProgramTap<O> {
-    fn on(&mut self, event: Event<'_>) {
-        match event {
-            Event::Dropped { id, packet, now, .. } => {
-                self.flows.dropped(packet, now);
-                self.left.extend(id.map(PacketId::place));
-            }
-            Event::Transmitted { port, id, .. } if self.cards[port.0 as usize] => {
-                self.left.extend(id.map(PacketId::place));
-            }
-            _ => {}
-        }
-        self.inner.on(event);
-    }
-}
-
 /// The network of a plan, with its modelled hosts; the others are guests'.
 #[derive(Debug)]
 pub struct Network<O> {
@@ -104,14 +76,10 @@ pub struct Network<O> {
     sockets: Vec<Socket>,
     /// By port: the card at the far end of the wire that it feeds.
     gates: Vec<Option<usize>>,
-    /// By place of a packet that a guest sent, its frame.
-    bytes: Vec<Vec<u8>>,
-    /// By place of such a packet, its card and its slot there, as long as it has not left.
+    /// By place of a packet that a guest sent, its card and its slot there, as long as it has not left.
     slots: Vec<Option<(usize, u16)>>,
-    /// By number in packets, whether the host is a guest's.
-    guests: Vec<bool>,
-    /// By flow, what its packets are from, and what their headers say.
-    headers: Vec<(HostId, Header)>,
+    /// Cards and their slots whose frames have left, of which their guests do not know yet.
+    gone: Vec<(usize, u16)>,
     /// Answers to questions for addresses, which take no time.
     answers: VecDeque<(usize, Vec<u8>)>,
     /// Frames for which a host had no room.
@@ -133,21 +101,17 @@ impl<O: Observer> Network<O> {
             gates[socket.fed_by.0 as usize] = Some(number);
             cards[socket.fed_by.0 as usize ^ 1] = true;
         }
-        let flows = ProgramFlows::of(plan);
-        let tap = ProgramTap { flows, cards, left: Vec::new(), inner: observer };
         Ok(Self {
             engine: Engine::new(world),
-            tally: Tally::new(plan, tap),
+            tally: Tally::new(plan, ProgramTap::new(plan, cards, observer)),
             marks: vec![0; plan.flows.len()],
             start: None,
             flows: Flows::of(plan),
             neighbours: Neighbours::in_plan(plan),
             sockets,
             gates,
-            bytes: Vec::new(),
             slots: Vec::new(),
-            guests: plan.host_ids().map(|id| plan.has_kernel(plan.node_of(id))).collect(),
-            headers: plan.flows.iter().map(|flow| (flow.source, flow.header)).collect(),
+            gone: Vec::new(),
             answers: VecDeque::new(),
             missed: 0,
         })
@@ -192,12 +156,7 @@ impl<O: Observer> Network<O> {
     /// What everybody does up to `now` happens, of the run's time.
     pub fn run_until(&mut self, now: Instant) {
         self.engine.run_until(now.max(self.engine.now()), &mut self.tally);
-        while let Some((packet, copy)) = self.engine.packets().take_copy() {
-            // A modelled host's packet has none.
-            if let Some(frame) = self.bytes.get(packet.place() as usize).cloned() {
-                self.keep(copy.place(), &frame);
-            }
-        }
+        self.note_left();
     }
 
     /// Runs the engine up to `now` of the guests' clock.
@@ -206,14 +165,12 @@ impl<O: Observer> Network<O> {
         self.run_until(Instant::from_ps(since.saturating_mul(1_000)));
     }
 
-    /// Keeps the frame of the packet at that place.
-    fn keep(&mut self, place: u32, frame: &[u8]) {
-        let place = place as usize;
-        if self.bytes.len() <= place {
-            self.bytes.resize_with(place + 1, Vec::new);
+    /// Notes which guests' packets have left their cards: before a place of theirs is another packet's.
+    fn note_left(&mut self) {
+        for place in self.tally.inner.left.drain(..) {
+            // A packet that is dropped on its way has left before.
+            self.gone.extend(self.slots.get_mut(place as usize).and_then(Option::take));
         }
-        self.bytes[place].clear();
-        self.bytes[place].extend_from_slice(frame);
     }
 }
 
@@ -253,7 +210,7 @@ impl<O: Observer> Outside for Network<O> {
             tcp: frame::segment(sent, &header),
             ..Packet::default()
         });
-        self.keep(packet.place(), sent);
+        self.tally.inner.frames.keep(packet.place(), sent);
         let place = packet.place() as usize;
         if self.slots.len() <= place {
             self.slots.resize(place + 1, None);
@@ -261,16 +218,16 @@ impl<O: Observer> Outside for Network<O> {
         self.slots[place] = Some((card, slot));
         let node = self.sockets[card].node as u32;
         self.engine.offer(node, packet, &mut self.tally);
-        let left = &mut self.tally.inner.left;
-        let at_once = left.pop_if(|last| *last == place as u32).is_some();
+        let at_once = self.tally.inner.left.contains(&(place as u32));
         if at_once {
             self.slots[place] = None;
         }
+        self.note_left();
         at_once
     }
 
     fn next(&self) -> u64 {
-        if !self.answers.is_empty() || !self.tally.inner.left.is_empty() {
+        if !self.answers.is_empty() || !self.gone.is_empty() {
             return 0;
         }
         let Some(start) = self.start else { return NEVER };
@@ -291,11 +248,8 @@ impl<O: Observer> Outside for Network<O> {
         if self.start.is_some() {
             self.advance(now);
         }
-        for place in self.tally.inner.left.drain(..) {
-            // A packet that is dropped on its way has left before.
-            if let Some((card, slot)) = self.slots.get_mut(place as usize).and_then(Option::take) {
-                cards.left(card, slot);
-            }
+        for (card, slot) in self.gone.drain(..) {
+            cards.left(card, slot);
         }
         if self.start.is_none() {
             return;
@@ -309,23 +263,13 @@ impl<O: Observer> Outside for Network<O> {
                 *marks += u64::from(tos & ecn::MASK == ecn::CE);
             }
             if let (Some(card), false) = (self.gates[by.0 as usize], corrupted) {
-                let place = packet.place() as usize;
-                if self.bytes.len() <= place {
-                    self.bytes.resize_with(place + 1, Vec::new);
-                }
-                let (packet, bytes) = (&packets[packet], &mut self.bytes[place]);
-                if self.guests[usize::from(packet.source.0)] {
-                    frame::set_tos(bytes, tos);
-                } else if let Some(&(from, header)) = self.headers.get(flow.0 as usize) {
-                    let header = if packet.source == from { header } else { header.reversed() };
-                    let to = self.sockets[card].node as u16;
-                    let length = wire::packet(bytes, packet, Hop { from: to, to }, &header);
-                    bytes.resize(length as usize, 0);
-                }
+                let to = self.sockets[card].node as u16;
+                let hop = Hop { from: to, to };
+                let frame = self.tally.inner.frames.arriving(packet, &packets[packet], hop);
                 if altered {
-                    checksum::alter(bytes, true);
+                    checksum::alter(frame, true);
                 }
-                self.missed += u64::from(!cards.deliver(card, bytes));
+                self.missed += u64::from(!cards.deliver(card, frame));
             }
             packets.release(packet);
         }

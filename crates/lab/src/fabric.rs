@@ -99,7 +99,7 @@ fn deliver_damaged(
     (id, length): (PacketId, u32),
     now: Instant,
     packets: &Packets,
-    buffers: &mut Buffers,
+    (buffers, lengths): (&mut Buffers, &mut [u32]),
     monitor: &mut Monitor,
 ) -> bool {
     let summed = buffers.is_summed(id);
@@ -108,7 +108,7 @@ fn deliver_damaged(
     if let Entry::Machine(node) = entry {
         let (place, reason) = (Place::Node(node), DropReason::Checksum);
         let dropped = Event::Dropped { place, id: Some(id), packet: &packets[id], reason, now };
-        FrameMonitor { monitor, buffers }.on(dropped);
+        FrameMonitor { monitor, buffers, lengths }.on(dropped);
     }
     summed
 }
@@ -343,9 +343,8 @@ impl Fabric {
             let lent = self.attachments.iter().map(|attachment| attachment.device.lent());
             self.engine.set_lent(lent.sum::<usize>() + self.received.len());
         }
-        let Self { engine, monitor, buffers, .. } = self;
-        engine.run_until(now, &mut FrameMonitor { monitor, buffers });
-        self.fill_copies();
+        let Self { engine, monitor, buffers, lengths, .. } = self;
+        engine.run_until(now, &mut FrameMonitor { monitor, buffers, lengths });
         if self.engine.has_delivered() { self.send() } else { self.send_again() }
     }
 
@@ -358,14 +357,6 @@ impl Fabric {
             }
         }
         Ok(())
-    }
-
-    /// Gives copies that links made the bytes of what they are copies of.
-    fn fill_copies(&mut self) {
-        while let Some((packet, copy)) = self.engine.packets().take_copy() {
-            self.buffers.copy(packet, copy);
-            self.lengths[copy.place() as usize] = self.lengths[packet.place() as usize];
-        }
     }
 
     /// Writes the packets that reached machines to their interfaces.
@@ -397,9 +388,10 @@ impl Fabric {
                 checksum::alter(self.buffers.bytes_mut(packet, length), summed);
             }
             if corrupted {
-                let Self { monitor, buffers, .. } = self;
+                let Self { monitor, buffers, lengths, .. } = self;
+                let frames = (buffers, &mut lengths[..]);
                 let place = self.attachments[attachment].place.entry;
-                if !deliver_damaged(place, (packet, length), at, packets, buffers, monitor) {
+                if !deliver_damaged(place, (packet, length), at, packets, frames, monitor) {
                     packets.release(packet);
                     continue;
                 }
@@ -491,13 +483,12 @@ impl Fabric {
             tcp: frame::segment(frame, &header),
         };
         self.lengths[packet.place() as usize] = frame::padded(length);
-        let Self { engine, monitor, buffers, .. } = self;
-        let observer = &mut FrameMonitor { monitor, buffers };
+        let Self { engine, monitor, buffers, lengths, .. } = self;
+        let observer = &mut FrameMonitor { monitor, buffers, lengths };
         match entry {
             Entry::Machine(node) => engine.offer(node, packet, observer),
             Entry::Wire { by, .. } => engine.arrive(by, packet, observer),
         }
-        self.fill_copies();
         Ok(())
     }
 
@@ -524,8 +515,8 @@ impl Fabric {
 
     /// Does something to a port's queue; why it was refused, if it was.
     fn change(&mut self, port: PortId, action: &Action) -> Option<String> {
-        let Self { engine, monitor, buffers, .. } = self;
-        let observer = &mut FrameMonitor { monitor, buffers };
+        let Self { engine, monitor, buffers, lengths, .. } = self;
+        let observer = &mut FrameMonitor { monitor, buffers, lengths };
         engine.change(port, action, observer).and_then(Result::err)
     }
 

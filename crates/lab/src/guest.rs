@@ -111,6 +111,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     let agents = Agents::start(&plan, &hosts.namespaces, clock, &congestion, samples)?;
     let end = Instant::ZERO + plan.duration;
     let works = plan.commands().next().is_some();
+    thread::sleep(clock.until(Instant::ZERO));
     loop {
         let now = clock.now();
         programs.serve(&plan, &hosts, now)?;

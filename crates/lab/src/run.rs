@@ -91,9 +91,12 @@ pub fn run(
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
     let only_programs = has_only_programs(plan);
+    let clock = lab.clock;
     let over = |hosts: &Hosts, now| {
         (steering.progress)(now);
-        programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
+        if clock.until(Instant::ZERO).is_zero() {
+            programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
+        }
         let ended = only_programs && programs.iter().all(Programs::have_ended);
         Ok(match steering.interrupted.load(Ordering::Relaxed) {
             true => Next::Stop,

@@ -198,7 +198,9 @@ fn silence(socket: &mut Socket, index: u32) -> Result<(), Error> {
     let mode = vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)];
     let mut link = netlink::of(index);
     link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(mode)]));
-    socket
-        .change(Message::SetLink(link), 0)
-        .map_err(Error::system("keep an interface from IPv6 addresses of its own"))
+    match socket.change(Message::SetLink(link), 0) {
+        // One whose MTU is below IPv6's least, 1280 bytes (RFC 8200, section 5), has no IPv6.
+        Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => Ok(()),
+        done => done.map_err(Error::system("keep an interface from IPv6 addresses of its own")),
+    }
 }

@@ -68,6 +68,15 @@ pub struct Wire {
     flight: Ring<(Instant, PacketId)>,
 }
 
+/// What became of a packet that was put onto a wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launched {
+    /// Why the wire loses it, if it does; then the packet is still the caller's.
+    pub lost: Option<DropReason>,
+    /// The copy that the wire made of it, which is on its way.
+    pub copy: Option<PacketId>,
+}
+
 /// What a wire has that is not perfect.
 #[derive(Debug)]
 struct Impaired {
@@ -144,20 +153,16 @@ impl Wire {
 
     /// As [`Wire::send`], through the impairments. Packets arrive in order but for those that an impairment
     /// holds back. A copy is a new packet of `packets`, and arrives behind the one that it is a copy of.
-    ///
-    /// # Errors
-    ///
-    /// Why the packet is lost; it is still the caller's then.
     #[inline(never)]
     pub fn send_impaired(
         &mut self,
         packet: PacketId,
         leaves: Instant,
         packets: &mut Packets,
-    ) -> Result<(), DropReason> {
+    ) -> Launched {
         let Some(impaired) = &mut self.impaired else {
             self.send(packet, leaves);
-            return Ok(());
+            return Launched::default();
         };
         let (frame, copied) = impaired.transit(0, Transit::new(leaves));
         // A copy meets the impairments that come after the one that made it.
@@ -166,13 +171,15 @@ impl Wire {
             impaired.counters.duplicated += 1;
             Some((copy, impaired.transit(stage, copied).0))
         });
-        let verdict = self.enter(packet, frame, packets);
-        if let Some((copy, frame)) = copy
-            && self.enter(copy, frame, packets).is_err()
-        {
-            packets.release(copy);
-        }
-        verdict
+        let lost = self.enter(packet, frame, packets).err();
+        let copy = copy.and_then(|(copy, frame)| match self.enter(copy, frame, packets) {
+            Ok(()) => Some(copy),
+            Err(_) => {
+                packets.release(copy);
+                None
+            }
+        });
+        Launched { lost, copy }
     }
 
     /// Puts a packet among those on their way, as its impairments left it.

@@ -13,6 +13,7 @@ use crate::forwarding::ForwardingTable;
 use crate::host::{self, Host};
 use crate::ingress::{Ingress, Side};
 use crate::invalid::Invalid;
+use crate::link::Launched;
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::port::Port;
 use crate::router::{self, Router};
@@ -22,17 +23,13 @@ use crate::switch::{self, Switch};
 /// queue, on a machine an interface and a timer.
 pub trait Egress {
     /// A packet is on the wire of `port`, and its last bit leaves at `leaves`.
-    ///
-    /// # Errors
-    ///
-    /// Why the wire loses it; then the packet is still the caller's.
     fn launch(
         &mut self,
         port: PortId,
         packet: PacketId,
         leaves: Instant,
         packets: &mut Packets,
-    ) -> Result<(), DropReason>;
+    ) -> Launched;
 
     /// `port` goes on at `at`: [`Node::transmit`] is to be called then. A later call takes the place of
     /// an earlier one.

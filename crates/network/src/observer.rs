@@ -58,6 +58,13 @@ pub enum Event<'a> {
         /// Until then.
         end: Instant,
     },
+    /// A wire made a copy of a packet: whoever keeps something of packets by their handles copies it, too.
+    Copied {
+        /// The packet's handle.
+        id: PacketId,
+        /// Its copy's.
+        copy: PacketId,
+    },
     /// A packet was dropped.
     Dropped {
         /// Where.

@@ -13,6 +13,7 @@ use crate::custody::{Fate, Left, Owner};
 use crate::device::Device;
 use crate::flow_control::{Counters, FlowControl};
 use crate::guard::Guard;
+use crate::link::Launched;
 use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::reaction_point::ReactionPoints;
@@ -486,7 +487,7 @@ impl Port {
         if let Some(control) = cx.packets.control(frame) {
             cx.observer.on(Event::Control { port, control, start, end });
         }
-        if cx.egress.launch(self.id, frame, end, cx.packets).is_err() {
+        if cx.egress.launch(self.id, frame, end, cx.packets).lost.is_some() {
             cx.packets.release(frame);
         }
     }
@@ -540,7 +541,11 @@ impl Port {
         let sent = &cx.packets[packet];
         cx.observer.on(Event::Transmitted { port, id, packet: sent, start, end });
         let leaves = self.device.free_at();
-        if let Err(reason) = cx.egress.launch(self.id, packet, leaves, cx.packets) {
+        let Launched { lost, copy } = cx.egress.launch(self.id, packet, leaves, cx.packets);
+        if let Some(copy) = copy {
+            cx.observer.on(Event::Copied { id: packet, copy });
+        }
+        if let Some(reason) = lost {
             cx.drop(Place::Port(self.id), packet, reason);
         }
     }

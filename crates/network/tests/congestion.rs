@@ -10,7 +10,7 @@ use network::{Owner, Port, PortId};
 use proptest::prelude::*;
 use traffic::qdisc::Parameters;
 use traffic::{
-    Bytes, Control, Duration, FlowId, Instant, Notification, Packet, PacketId, Packets, Rate,
+    Bytes, Control, Duration, FlowId, Instant, Notification, Packet, PacketId, Packets, Pause, Rate,
 };
 use wire::{Wire, gigabit};
 
@@ -372,6 +372,12 @@ fn a_notification_says_the_same_when_it_arrives() {
     assert_eq!(packets.control(frame), Some(Control::Notification(said)));
     let copy = packets.duplicate(frame).expect("room");
     assert_eq!(packets.control(copy), Some(Control::Notification(said)));
+    let pause = |quanta| Control::Pause(Pause::port(quanta));
+    let frame_of = |packets: &mut Packets, quanta| packets.insert_control(pause(quanta));
+    let (earlier, stop) = (frame_of(&mut packets, 0), frame_of(&mut packets, 9));
+    packets.release(earlier);
+    let again = packets.duplicate(stop).expect("room");
+    assert_eq!((again, packets.control(again)), (earlier, Some(pause(9))));
     assert_eq!(packets[frame].length, 64);
     let units = [-26_000, 63, -63, 64, i64::MAX, i64::MIN].map(Notification::units);
     assert_eq!(units, [-406, 0, 0, 1, i16::MAX, i16::MIN]);

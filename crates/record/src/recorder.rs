@@ -414,7 +414,8 @@ impl Observer for Recorder {
             }
             Event::Frame { port, frame } => self.captures.frame(port, &frame),
             Event::Control { port, control, start, .. } => self.control(port, &control, start),
-            Event::Dropped { .. }
+            Event::Copied { .. }
+            | Event::Dropped { .. }
             | Event::Failed { .. }
             | Event::Renumbered { .. }
             | Event::Received { .. } => {}
@@ -469,7 +470,7 @@ impl Recorder {
     /// Notes a packet dropped at `port`.
     pub fn dropped(&mut self, port: PortId, packet: &Packet, reason: DropReason, now: Instant) {
         let captured = self.ports.get(port.0 as usize).is_some_and(|port| port.captured);
-        if captured && !self.real_frames {
+        if captured && (!self.real_frames || packet.flow == FlowId::NOTIFICATION) {
             self.captures.packet(port, packet, now, Some(reason));
         }
     }

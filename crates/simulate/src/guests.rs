@@ -11,8 +11,8 @@ use std::time;
 use ::network::observer::{Event, Observer};
 use engine::{Engine, Tally};
 use frames::programs;
-use guest::network::{self, Network, ProgramTap, Socket};
-use guest::{CARDS_MAX, Calendar, End, Error, Kernel, Settings};
+use guest::network::{self, Network, Socket};
+use guest::{CARDS_MAX, Calendar, End, Error, Kernel, ProgramTap, Settings};
 use record::Steering;
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, SCENARIO, START};
@@ -71,6 +71,9 @@ const PATIENCE: time::Duration = time::Duration::from_secs(60);
 const GLANCE: u64 = 10_000_000;
 /// Guests that are not ready after so long never will be: a minute for their programs to listen.
 const READY: u64 = 60_000_000_000;
+/// How long guests have been up when the run starts, nanoseconds: ping takes a clock that shows less than a second for one
+/// that was never read, and sends at once.
+const UP: u64 = 1_000_000_000;
 /// What a guest may take to send its results, and to end.
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
@@ -104,7 +107,7 @@ pub fn run(
 ) -> Result<Outcome, Refusal> {
     refusal::check(plan)?;
     let mut guests = Guests::start(plan, options, None, observer)?;
-    guests.wait_until_ready(0, steering.interrupted)?;
+    guests.wait_until_ready(steering.interrupted)?;
     let driven = drive(plan, &mut guests, steering);
     Ok(guests.finish(plan, folder, driven, steering.interrupted))
 }
@@ -178,9 +181,8 @@ impl<O: Observer> Guests<O> {
         self.inboxes.iter().position(|inbox| !holds(inbox))
     }
 
-    /// Lets guests run until what serves in them can be talked to, and sets the run's start, not before `earliest` of their
-    /// clock.
-    fn wait_until_ready(&mut self, earliest: u64, interrupted: &AtomicBool) -> Result<(), Error> {
+    /// Lets guests run until what serves in them can be talked to, and sets the run's start.
+    fn wait_until_ready(&mut self, interrupted: &AtomicBool) -> Result<(), Error> {
         while let Some(late) = self.without(|inbox| inbox.ready) {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(());
@@ -191,7 +193,7 @@ impl<O: Observer> Guests<O> {
             }
             self.run_to(self.now + GLANCE)?;
         }
-        let start = earliest.max(self.now + GLANCE);
+        let start = UP.max(self.now + GLANCE);
         self.network.start(start);
         let start = (guest::EPOCH + start).to_string();
         for guest in 0..self.inboxes.len() {

@@ -243,8 +243,8 @@ pub struct Packets {
     headers: Vec<FlowHeaders>,
     /// By place what the control frame says that is there, or was.
     controls: Vec<Option<Control>>,
-    /// Where a driver keeps bytes by place: packets and their copies that it has not yet been told of.
-    copies: Option<VecDeque<(PacketId, PacketId)>>,
+    /// Whether it has no more places than it began with.
+    fixed: bool,
 }
 
 impl Packets {
@@ -256,7 +256,7 @@ impl Packets {
             dropped: VecDeque::new(),
             headers: Vec::new(),
             controls: Vec::new(),
-            copies: None,
+            fixed: false,
         }
     }
 
@@ -265,26 +265,17 @@ impl Packets {
     pub fn with_places(places: u32) -> Self {
         let free = (0..places).rev().map(PacketId).collect();
         let slots = vec![Packet::default(); places as usize];
-        Self { slots, free, copies: Some(VecDeque::new()), ..Self::new() }
+        Self { slots, free, fixed: true, ..Self::new() }
     }
 
     /// A copy of a packet in a place of its own, in nobody's custody; `None` if the driver has no place for it.
     pub fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
-        let copy = if let Some(copies) = &mut self.copies {
-            let copy = self.free.pop()?;
-            copies.push_back((id, copy));
-            copy
-        } else {
-            self.alloc()
-        };
+        let copy = if self.fixed { self.free.pop()? } else { self.alloc() };
         self[copy] = Packet { holder: 0, ..self[id] };
+        if let Some(control) = self.control(id).filter(|_| self[id].flow == FlowId::CONTROL) {
+            self.set_control(copy, control);
+        }
         Some(copy)
-    }
-
-    /// A packet and its copy, those first that were copied first, whose bytes the driver has to copy: before it
-    /// sends one of them, and before it fills a place that is free.
-    pub fn take_copy(&mut self) -> Option<(PacketId, PacketId)> {
-        self.copies.as_mut()?.pop_front()
     }
 
     /// As [`Packets::alloc`], but `None` where the arena would have to grow.
@@ -341,17 +332,21 @@ impl Packets {
             return self.insert(Packet { length, ..notification.packet() });
         }
         let id = self.insert(Packet { flow, length, ..Packet::default() });
+        self.set_control(id, control);
+        id
+    }
+
+    fn set_control(&mut self, id: PacketId, control: Control) {
         let place = id.0 as usize;
         if place >= self.controls.len() {
             self.controls.resize(place + 1, None);
         }
         self.controls[place] = Some(control);
-        id
     }
 
     /// As [`Packets::insert_control`], but `None` where a driver keeps packets' bytes by place and has no place left.
     pub fn try_insert_control(&mut self, control: Control) -> Option<PacketId> {
-        let full = self.copies.is_some() && self.free.is_empty();
+        let full = self.fixed && self.free.is_empty();
         (!full).then(|| self.insert_control(control))
     }
 

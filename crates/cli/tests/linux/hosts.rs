@@ -444,3 +444,11 @@ fn a_trace_is_replayed_on_kernels_of_one_guest() {
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(told.contains("in several guests") && told.contains("have 32 links in all"), "{told}");
 }
+
+#[test]
+fn an_mtu_below_that_of_ipv6_runs() {
+    let Some(ground) = ground("an MTU of 576 bytes") else { return };
+    let text = path(2, KERNEL, "rate = \"10 Mbit/s\"\nmtu = \"576 B\"", "");
+    let (summary, _) = results(&ground, "mtu", &text);
+    assert!(goodput(&summary, "f") > 8e6, "{summary:#}");
+}

@@ -14,6 +14,7 @@ mod backpressure;
 mod boot;
 mod building;
 mod by_hand;
+mod captures;
 mod congestion;
 mod faults;
 mod grid;

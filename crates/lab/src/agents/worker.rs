@@ -124,6 +124,8 @@ impl<S: FnMut(Sample)> Worker<S> {
     /// Works until told to stop; returns what became of each flow.
     pub(super) fn run(mut self) -> Result<Ended, Error> {
         let mut events = [EpollEvent::empty(); EVENTS];
+        // What starts at 0 s would start now, and count what is left until then as a part of its handshake.
+        std::thread::sleep(self.clock.until(Instant::ZERO));
         let mut now = self.clock.now();
         while !self.stopped {
             self.wake_due(now);

@@ -53,7 +53,9 @@ impl Monitor {
 /// The same, with the frames of what is captured.
 pub(super) struct FrameMonitor<'a> {
     pub(super) monitor: &'a mut Monitor,
-    pub(super) buffers: &'a Buffers,
+    pub(super) buffers: &'a mut Buffers,
+    /// By place of a packet, its frame's length.
+    pub(super) lengths: &'a mut [u32],
 }
 
 impl FrameMonitor<'_> {
@@ -117,6 +119,10 @@ impl Observer for FrameMonitor<'_> {
                 {
                     self.frame(port, (id, packet), now, Some(reason));
                 }
+            }
+            Event::Copied { id, copy } => {
+                self.buffers.copy(id, copy);
+                self.lengths[copy.place() as usize] = self.lengths[id.place() as usize];
             }
             Event::Failed { port, name, fault, lost, now } => {
                 let (name, fault) = (name.to_owned(), fault.clone());

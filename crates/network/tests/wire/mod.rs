@@ -1,7 +1,8 @@
 //! A port's far side that takes note of what leaves, and when the port wants to go on.
 
+use network::link::Launched;
 use network::{Context, Egress, Observer, PortId};
-use traffic::{Bytes, DropReason, Instant, PacketId, Packets, Rate};
+use traffic::{Bytes, Instant, PacketId, Packets, Rate};
 
 /// What left and when, and when the port goes on.
 #[derive(Debug, Default)]
@@ -17,9 +18,9 @@ impl Egress for Wire {
         packet: PacketId,
         leaves: Instant,
         _: &mut Packets,
-    ) -> Result<(), DropReason> {
+    ) -> Launched {
         self.left.push((packet, leaves));
-        Ok(())
+        Launched::default()
     }
     fn resume(&mut self, _: PortId, at: Instant) {
         self.resumes = Some(at);

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Engine, Tally};
-use guest::network::{self, ProgramTap};
-use guest::{CARDS_MAX, Error};
+use guest::network;
+use guest::{CARDS_MAX, Error, ProgramTap};
 use record::Steering;
 use record::guest::{Command, ERRORS, INPUT, OUTPUT, Typed};
 use record::totals::FlowTotals;
@@ -56,10 +56,6 @@ pub enum Ending {
     Never,
 }
 
-/// How long guests have been up when the command starts, nanoseconds: ping takes a clock that shows less than a second
-/// for one that was never read, and sends at once.
-const UP: u64 = 1_000_000_000;
-
 /// Runs `command` in a host of `plan` that has a kernel, without the plan's flows but with its hosts' programs, which are
 /// waited for until they listen. It reads `input` unless it has a terminal.
 ///
@@ -83,7 +79,7 @@ pub fn run_command(
     let folder = work(guests.folder.path(), place);
     let write = fs::write(folder.join(INPUT), input);
     write.map_err(Error::system("write what the command reads"))?;
-    guests.wait_until_ready(UP, interrupted)?;
+    guests.wait_until_ready(interrupted)?;
     let streams = [OUTPUT, ERRORS].map(|name| Tail { path: folder.join(name), read: 0 });
     let mut simulation = Attended { guests, place, folder, streams, typed: 0, console };
     let steering = Steering { interrupted, progress: &|_| () };
