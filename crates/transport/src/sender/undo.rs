@@ -118,7 +118,8 @@ impl Sender {
         if self.undo.marker == 0 || !self.answers_original(event) {
             return false;
         }
-        self.note_reordering(self.board.forward() + 1);
+        // From the head before this ACK to the last segment that is SACKed.
+        self.note_reordering(self.board.forward() + event.acked);
         // While a retransmission is out nothing more is sent and nothing more is decided.
         if self.board.retransmitted() != 0 {
             return true;

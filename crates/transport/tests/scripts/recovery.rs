@@ -510,3 +510,25 @@ fn a_recovery_that_the_reordering_timer_begins_counts_a_delivery() {
     script.ack(now + 2, 10, &[(11, 14)]);
     assert_eq!(script.numbers(), [31]);
 }
+
+/// RFC 3522: the ACK of a delayed original tells how far it was reordered, from the head as it was (Linux's
+/// `tcp_try_undo_partial`).
+#[test]
+fn a_partial_undo_measures_the_reordering_before_the_scoreboard_forgets() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(30);
+    assert_eq!(script.numbers().len(), 10);
+    script.echo = 101;
+    // 0 and 9 are late, and the rest arrived.
+    script.ack(200, 0, &[(1, 9)]);
+    script.ack(240, 0, &[(1, 9)]);
+    while script.end.info().fast_recoveries == 0 {
+        script.wait();
+    }
+    assert_eq!(script.numbers()[0], 0);
+    // The original's ACK, up to what is still missing.
+    let now = script.now.as_us() / 1_000 + 20;
+    script.ack(now, 9, &[]);
+    assert_eq!(script.end.info().undos, 1);
+    assert_eq!(script.end.info().reordering, 9);
+}
