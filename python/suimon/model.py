@@ -3131,6 +3131,7 @@ class TcpSegment(Table):
         dsack: Report duplicate segments as DSACK (RFC 2883) when receiving.
         ecn: Explicit congestion notification (RFC 3168): `true` asks for it, "accept" agrees if the peer asks, as Linux
             does unless told otherwise, `false` does neither.
+        ecn_fallback: A SYN that is sent again does not ask for ECN (Linux's `tcp_ecn_fallback`, since 4.1).
         mtu: Largest IP datagram, less whose headers is the MSS option; the first link's MTU unless given. Range: 576 B
             to 65535 B.
         sack: Offer selective acknowledgement (RFC 2018).
@@ -3143,6 +3144,7 @@ class TcpSegment(Table):
 
     dsack: bool | None = None
     ecn: bool | Literal["accept"] | None = None
+    ecn_fallback: bool | None = None
     mtu: Size | None = None
     sack: bool | None = None
     timestamp_tick: Time | None = None

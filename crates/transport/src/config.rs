@@ -148,6 +148,8 @@ settings! {
         /// Explicit congestion notification (RFC 3168): `true` asks for it, "accept" agrees if the peer
         /// asks, as Linux does unless told otherwise, `false` does neither.
         pub ecn: Ecn,
+        /// A SYN that is sent again does not ask for ECN (Linux's `tcp_ecn_fallback`, since 4.1).
+        pub ecn_fallback: bool,
     }
 }
 

@@ -72,8 +72,8 @@ pub(crate) fn scale_for(window: u64, limit: u8) -> u8 {
 }
 
 /// Writes the options that this end offers; on a SYN-ACK (`peer` is the SYN as [`granted`]) only what both
-/// know.
-pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tcp) {
+/// know. It goes out `again`, or for the first time.
+pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, again: bool, tcp: &mut Tcp) {
     let segment = &config.segment;
     tcp.mss = config.mss_option() as u16;
     tcp.has_timestamps = segment.timestamps && peer.is_none_or(|p| p.has_timestamps);
@@ -82,6 +82,8 @@ pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tc
     tcp.window_scale = if scales { scale } else { NO_SCALE };
     tcp.flags |= flags::SYN;
     tcp.flags |= match peer {
+        // RFC 3168, section 6.1.1.1: a path may lose SYNs because they ask.
+        None if again && segment.ecn_fallback => 0,
         None if asks_for_ecn(config) => ECN_SETUP,
         Some(p) if p.flags & ECN_SETUP == ECN_SETUP => flags::ECE,
         _ => 0,

@@ -358,6 +358,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("recovery.frto", "tcp_frto = 2 (ip-sysctl.rst; RFC 5682)"),
     source("recovery.reordering_max", "tcp_max_reordering = 300 (ip-sysctl.rst)"),
     source("segment.ecn", "tcp_ecn = 2 (ip-sysctl.rst): accepted, not asked for by default"),
+    source("segment.ecn_fallback", "tcp_ecn_fallback = 1 (ip-sysctl.rst), since 4.1"),
     source("rto.min", "TCP_RTO_MIN = 200 ms (include/net/tcp.h)"),
     source("rto.initial", "TCP_TIMEOUT_INIT = 1 s (RFC 6298)"),
     source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
@@ -391,7 +392,7 @@ fn linux_6() -> Config {
     const JIFFY: Duration = Duration::from_ms(4);
     Config {
         congestion: algorithm("cubic"),
-        segment: SegmentConfig { ecn: Ecn::Accept, ..segment_linux() },
+        segment: SegmentConfig { ecn: Ecn::Accept, ecn_fallback: true, ..segment_linux() },
         window: WindowConfig {
             initial: 10,
             initial_ssthresh: INFINITE_SSTHRESH,
@@ -449,6 +450,7 @@ fn segment_linux() -> SegmentConfig {
         window_scaling: true,
         window_scale_max: 14,
         ecn: Ecn::Off,
+        ecn_fallback: false,
     }
 }
 

@@ -24,6 +24,7 @@ mod interruption;
 mod linux;
 mod lossless;
 mod multipath;
+mod opening;
 mod options;
 mod pauses;
 mod priorities;

@@ -92,7 +92,8 @@ impl Connection {
         let config = self.sender.config;
         let peer = (self.phase == Phase::SynReceived).then_some(self.syn);
         let mut tcp = Tcp { seq: self.sender.space.wire(ORIGIN), ..Tcp::default() };
-        handshake::offer(&config, self.scale, peer.as_ref(), &mut tcp);
+        let again = self.handshake.times > 0;
+        handshake::offer(&config, self.scale, peer.as_ref(), again, &mut tcp);
         tcp.window = self.receiver.syn_window(handshake::segment_expected(&config, peer.as_ref()));
         tcp.ts_val = if tcp.has_timestamps { self.sender.clock.read(now) } else { 0 };
         if let Some(peer) = peer {
@@ -102,10 +103,9 @@ impl Connection {
         }
         let options = handshake::option_bytes(&tcp);
         let length = config.segment.headers() + options + ETHERNET_HEADER_AND_FCS;
-        let retransmission = self.handshake.times > 0;
         let ect = if self.sender.needs_ecn() { ecn::ECT0 } else { 0 };
         let tos = self.template.tos | ect;
-        *packet = Packet { created: now, length, retransmission, tcp, tos, ..self.template };
+        *packet = Packet { created: now, length, retransmission: again, tcp, tos, ..self.template };
         self.handshake.sent(&config, now);
         self.segments_sent += 1;
         true

@@ -5,6 +5,7 @@ mod calls;
 mod cubic;
 mod emission;
 mod marks;
+mod opening;
 mod options;
 #[path = "../pipe/mod.rs"]
 mod pipe;

@@ -1,0 +1,50 @@
+//! The SYN, and when it goes out again.
+
+use super::*;
+
+/// When SYNs that nobody answers go out until the connection is given up, and which ask for ECN.
+fn unanswered(config: &Config) -> Vec<(Duration, bool)> {
+    let mut end = Connection::connect(config, FlowId(0), HostId(0), HostId(1), 0);
+    let (mut now, mut sent, mut packet) = (Instant::ZERO, Vec::new(), Packet::default());
+    loop {
+        while end.poll_transmit(now, &mut packet) {
+            sent.push((now.since(Instant::ZERO), packet.tcp.flags & flags::ECE != 0));
+        }
+        now = end.next_wakeup();
+        if now == Instant::NEVER {
+            return sent;
+        }
+        end.wake(now);
+    }
+}
+
+#[test]
+fn a_syn_that_goes_out_again_does_not_ask_for_ecn() {
+    let mut config = linux6();
+    config.segment.ecn = Ecn::Request;
+    let sent = unanswered(&config);
+    let asking: Vec<_> = sent.iter().filter(|(_, asks)| *asks).collect();
+    assert_eq!(asking, [&(Duration::ZERO, true)]);
+    config.segment.ecn_fallback = false;
+    assert!(unanswered(&config).iter().all(|(_, asks)| *asks), "older stacks ask each time");
+}
+
+#[test]
+fn a_syn_ack_that_goes_out_again_agrees_to_ecn_as_before() {
+    let mut config = linux6();
+    config.segment.ecn = Ecn::Request;
+    let (mut now, mut packet) = (Instant::ZERO, Packet::default());
+    let mut client = Connection::connect(&config, FlowId(0), HostId(0), HostId(1), 0);
+    let mut server = Connection::listen(&config, FlowId(0), HostId(1), HostId(0), 0);
+    assert!(client.poll_transmit(now, &mut packet));
+    server.receive(&packet, now);
+    let mut sent = Vec::new();
+    for _ in 0..4 {
+        while server.poll_transmit(now, &mut packet) {
+            sent.push((now.since(Instant::ZERO), packet.tcp.flags & flags::ECE != 0));
+        }
+        now = server.next_wakeup();
+        server.wake(now);
+    }
+    assert_eq!(sent, [0, 1, 3, 7].map(|at| (Duration::from_secs(at), true)));
+}
