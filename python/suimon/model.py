@@ -3109,7 +3109,9 @@ class TcpRto(Table):
         min: Floor, at most `max`: RFC 6298 1 s, Linux 200 ms. Range: more than 0 s.
         retries_max: Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
         rtt_tick: Round trips are measured in whole multiples of this; 0 s: exactly.
-        syn_retries_max: SYN retransmissions before giving up; Linux 6.
+        syn_linear: SYN retransmissions before the timeout begins to double (Linux's `tcp_syn_linear_timeouts`: 4 since
+            6.5).
+        syn_retries_max: SYN retransmissions before giving up, beside those of `syn_linear`; Linux 6.
         tick: The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exactly.
     """
 
@@ -3119,6 +3121,7 @@ class TcpRto(Table):
     min: Time | None = None
     retries_max: int | None = None
     rtt_tick: Time | None = None
+    syn_linear: int | None = None
     syn_retries_max: int | None = None
     tick: Time | None = None
 

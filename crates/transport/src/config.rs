@@ -398,8 +398,10 @@ settings! {
         pub rtt_tick: Duration,
         /// Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
         pub retries_max: u32,
-        /// SYN retransmissions before giving up; Linux 6.
+        /// SYN retransmissions before giving up, beside those of `syn_linear`; Linux 6.
         pub syn_retries_max: u32,
+        /// SYN retransmissions before the timeout begins to double (Linux's `tcp_syn_linear_timeouts`: 4 since 6.5).
+        pub syn_linear: u32,
     }
 }
 

@@ -28,11 +28,13 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// It went out: again after the initial timeout, doubled each time (RFC 6298, section 5.7).
-    pub(crate) fn sent(&mut self, config: &Config, now: Instant) {
+    /// It went out: again after the initial timeout, doubled each time (RFC 6298, section 5.7), except that a SYN (no
+    /// `answer`) first goes out `syn_linear` times at the same distance.
+    pub(crate) fn sent(&mut self, config: &Config, answer: bool, now: Instant) {
         self.due = false;
         self.sent = now;
-        let wait = config.rto.initial.times(1 << self.times.min(20));
+        let doubled = self.times.saturating_sub(linear(config, answer)).min(20);
+        let wait = config.rto.initial.times(1 << doubled);
         self.deadline = Some(now + wait.min(config.rto.max));
         self.times += 1;
     }
@@ -126,9 +128,15 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     (agreed, accepted)
 }
 
-/// How long a SYN may go unanswered before it is sent again, at first.
-pub(crate) const fn gives_up(config: &Config, times: u32) -> bool {
-    times > config.rto.syn_retries_max
+/// Whether a SYN, or the `answer` to one, was sent so many `times` that it is not sent again.
+pub(crate) const fn gives_up(config: &Config, answer: bool, times: u32) -> bool {
+    times > config.rto.syn_retries_max.saturating_add(linear(config, answer))
+}
+
+/// After how many retransmissions the timeout begins to double, which are also allowed beside the others
+/// (Linux's `tcp_write_timeout`): SYN-ACKs double theirs from the first.
+const fn linear(config: &Config, answer: bool) -> u32 {
+    if answer { 0 } else { config.rto.syn_linear }
 }
 
 #[cfg(test)]

@@ -318,6 +318,7 @@ fn freebsd_2_2_8() -> Config {
             rtt_tick: SLOW,
             retries_max: 12,
             syn_retries_max: 3,
+            syn_linear: 0,
         },
         ack: AckConfig {
             every: 2,
@@ -362,6 +363,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("rto.min", "TCP_RTO_MIN = 200 ms (include/net/tcp.h)"),
     source("rto.initial", "TCP_TIMEOUT_INIT = 1 s (RFC 6298)"),
     source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
+    source("rto.syn_linear", "tcp_syn_linear_timeouts = 4 (ip-sysctl.rst), since 6.5"),
     source("ack.compression_delay", "tcp_comp_sack_delay_ns = 1 ms (ip-sysctl.rst), since 4.18"),
     source("ack.compression_slack", "tcp_comp_sack_slack_ns = 100 us (ip-sysctl.rst)"),
     source("ack.compression_max", "tcp_comp_sack_nr = 44 (ip-sysctl.rst)"),
@@ -414,7 +416,7 @@ fn linux_6() -> Config {
             walks_queue: false,
             ..recovery_linux_2()
         },
-        rto: RtoConfig { tick: JIFFY, ..rto_linux() },
+        rto: RtoConfig { tick: JIFFY, syn_linear: 4, ..rto_linux() },
         ack: AckConfig {
             compression_delay: Duration::from_ms(1),
             compression_slack: Duration::from_us(100),
@@ -483,6 +485,7 @@ fn rto_linux() -> RtoConfig {
         rtt_tick: Duration::ZERO,
         retries_max: 15,
         syn_retries_max: 6,
+        syn_linear: 0,
     }
 }
 

@@ -8,6 +8,28 @@ fn run(text: &str) -> Summary {
     driver::summary(&driver::plan(text))
 }
 
+/// The longest of twenty flows that begin while the link is down, 200 ms apart, in seconds.
+fn slowest(tcp: &str) -> f64 {
+    let summary = run(&format!(
+        "duration = \"9 s\"\n[host.a]\n[host.b]\n\
+         [link.l]\nbetween = [\"a\", \"b\"]\nrate = \"100 Mbit/s\"\ndelay = \"15 ms\"\n\
+         at.a.down = {{ at = \"0 s\", lasts = \"4.5 s\" }}\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\n\
+         count = 20\nstagger = \"200 ms\"\nbytes = \"20 kB\"\n{tcp}"
+    ));
+    let group = summary.group.get("f").expect("a count makes a group");
+    let times = group.completion.as_ref().expect("they have a size");
+    assert_eq!(times.completed, 20);
+    times.fct_p99_seconds
+}
+
+#[test]
+fn flows_begin_within_a_second_of_the_link_s_return() {
+    // The first of them, whose SYN goes out each second; the kernel's is later by its timers' ticks.
+    assert!((5.0..5.2).contains(&slowest("")));
+    assert!((7.0..7.2).contains(&slowest("tcp.rto.syn_linear = 0")), "3 s are doubled to 7");
+}
+
 /// Echoes of congestion that a flow gets whose first SYN asks for ECN and is lost.
 fn echoes(tcp: &str) -> u64 {
     let summary = run(&format!(

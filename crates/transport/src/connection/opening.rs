@@ -85,12 +85,13 @@ impl Connection {
         if !self.handshake.due || !matches!(self.phase, Phase::SynSent | Phase::SynReceived) {
             return false;
         }
-        if handshake::gives_up(&self.sender.config, self.handshake.times) {
+        let answer = self.phase == Phase::SynReceived;
+        if handshake::gives_up(&self.sender.config, answer, self.handshake.times) {
             self.fail();
             return false;
         }
         let config = self.sender.config;
-        let peer = (self.phase == Phase::SynReceived).then_some(self.syn);
+        let peer = answer.then_some(self.syn);
         let mut tcp = Tcp { seq: self.sender.space.wire(ORIGIN), ..Tcp::default() };
         let again = self.handshake.times > 0;
         handshake::offer(&config, self.scale, peer.as_ref(), again, &mut tcp);
@@ -106,7 +107,7 @@ impl Connection {
         let ect = if self.sender.needs_ecn() { ecn::ECT0 } else { 0 };
         let tos = self.template.tos | ect;
         *packet = Packet { created: now, length, retransmission: again, tcp, tos, ..self.template };
-        self.handshake.sent(&config, now);
+        self.handshake.sent(&config, answer, now);
         self.segments_sent += 1;
         true
     }

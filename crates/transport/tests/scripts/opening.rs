@@ -18,6 +18,24 @@ fn unanswered(config: &Config) -> Vec<(Duration, bool)> {
     }
 }
 
+/// When SYNs of a stack go out, in seconds.
+fn times(profile: &str) -> Vec<Duration> {
+    let config = Profile::by_name(profile).unwrap().config();
+    unanswered(&config).into_iter().map(|(at, _)| at).collect()
+}
+
+#[test]
+fn the_first_timeouts_of_a_syn_are_a_second_each() {
+    let expected = [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67].map(Duration::from_secs);
+    assert_eq!(times("linux-6"), expected);
+}
+
+#[test]
+fn older_stacks_double_the_timeout_of_a_syn_from_the_first_on() {
+    let expected = [0, 3, 9, 21, 45, 93].map(Duration::from_secs);
+    assert_eq!(times("linux-2.4-web100"), expected);
+}
+
 #[test]
 fn a_syn_that_goes_out_again_does_not_ask_for_ecn() {
     let mut config = linux6();
@@ -46,5 +64,6 @@ fn a_syn_ack_that_goes_out_again_agrees_to_ecn_as_before() {
         now = server.next_wakeup();
         server.wake(now);
     }
+    // Only SYNs go out at equal distances.
     assert_eq!(sent, [0, 1, 3, 7].map(|at| (Duration::from_secs(at), true)));
 }
