@@ -456,6 +456,7 @@ class FlowSummary:
         marks: Packets that arrived with a congestion mark (CE), of either direction.
         program: What the network carried of a program's packets. The bytes above are then payload of both directions,
             and what TCP counts is not known.
+        stall: Which end cannot go on although it has something to send, and what it waits for; none where both can.
     """
 
     bytes: int
@@ -482,6 +483,7 @@ class FlowSummary:
     goodput_last_half: float | None = None
     marks: int = 0
     program: ProgramSummary | None = None
+    stall: str | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FlowSummary:
@@ -508,6 +510,7 @@ class FlowSummary:
             segments=data.get("segments", 0),
             spurious_timeouts=data.get("spurious_timeouts", 0),
             srtt_seconds=data.get("srtt_seconds", 0.0),
+            stall=data.get("stall"),
             tail_loss_probes=data.get("tail_loss_probes", 0),
             timeouts=data.get("timeouts", 0),
             undos=data.get("undos", 0),

@@ -9,16 +9,16 @@ use crate::output;
 
 /// What `--help` says of them.
 pub(crate) const HELP: &str = "\
-Exit codes: 0 fine; 1 an expectation or a program of the scenario failed; 2 wrong usage or a wrong
-file; 3 this machine lacks something, such as a folder that can be written; 70 a fault of suimon's
-own; 130 interrupted (what was measured so far is kept and marked incomplete).";
+Exit codes: 0 fine; 1 an expectation or a program of the scenario failed, or a flow stalled; 2 wrong
+usage or a wrong file; 3 this machine lacks something, such as a folder that can be written; 70 a
+fault of suimon's own; 130 interrupted (what was measured so far is kept and marked incomplete).";
 
 /// How a verb ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All is well.
     Fine,
-    /// An expectation or a program of the scenario failed.
+    /// An expectation or a program of the scenario failed, or a flow stalled.
     Unmet,
     /// The command line or a file is wrong.
     Usage,

@@ -191,6 +191,11 @@ fn tell_runs(outcome: &SweepOutcome) {
 }
 
 fn tell_end(outcome: &SweepOutcome) {
+    for point in &outcome.points {
+        for (flow, why) in point.stalls() {
+            output::note(&format!("{}: STALL of flow {flow}, {why}", point.job.folder.display()));
+        }
+    }
     let (complete, of) = (outcome.complete(), outcome.points.len());
     if complete < of {
         let why = if outcome.failure.is_some() { "" } else { "interrupted: " };

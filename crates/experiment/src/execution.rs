@@ -45,7 +45,7 @@ pub struct Job {
 pub enum Status {
     /// At its end, and all that was expected came true.
     Met,
-    /// At its end; an expectation or a program of the scenario failed.
+    /// At its end; an expectation or a program of the scenario failed, or a flow stalled.
     Unmet,
     /// Before its end; what was measured until then is kept.
     Interrupted,
@@ -82,9 +82,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether every expectation was met, and no program failed.
+    /// Whether every expectation was met, no program failed and no flow stalled.
     fn ok(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.ok) && self.failed_programs().is_empty()
+        self.verdicts.iter().all(|verdict| verdict.ok)
+            && self.failed_programs().is_empty()
+            && self.summary.stalls().next().is_none()
     }
 
     /// How it ended.

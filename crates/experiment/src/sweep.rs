@@ -238,7 +238,8 @@ impl SweepOutcome {
         if self.complete() < self.points.len() {
             return Status::Interrupted;
         }
-        let held = self.points.iter().all(|point| point.held() != Some(false));
+        let fine = |point: &Point| point.held() != Some(false) && point.stalls().next().is_none();
+        let held = self.points.iter().all(fine);
         Status::met(held && self.reports.iter().all(|report| report.failed_programs.is_empty()))
     }
 

@@ -149,6 +149,12 @@ impl StoredRun {
     pub fn quantities(&self) -> Vec<(String, f64)> {
         summary::quantities(&self.summary)
     }
+
+    /// Flows that cannot go on, each with what it waits for, as [`crate::Summary::stalls`] gives them.
+    pub fn stalls(&self) -> impl Iterator<Item = (&str, &str)> {
+        let flows = self.summary["flow"].as_object().into_iter().flatten();
+        flows.filter_map(|(name, flow)| Some((name.as_str(), flow["stall"].as_str()?)))
+    }
 }
 
 fn text(folder: &Path, name: &'static str) -> Result<String, Error> {

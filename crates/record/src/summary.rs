@@ -305,6 +305,12 @@ impl Summary {
         }
     }
 
+    /// Flows that cannot go on, each with what it waits for.
+    pub fn stalls(&self) -> impl Iterator<Item = (&str, &str)> {
+        let flows = self.flow.0.iter();
+        flows.filter_map(|(name, flow)| Some((name.as_str(), flow.stall.as_deref()?)))
+    }
+
     /// Every port, in the order of their numbers.
     pub fn ports(&self) -> impl Iterator<Item = Port<'_>> {
         self.link.0.iter().flat_map(|(link, both)| {

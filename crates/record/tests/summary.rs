@@ -99,3 +99,13 @@ fn the_schema_that_is_checked_in_is_current() {
     let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(checked_in == current, "run UPDATE_SCHEMA=1 cargo test -p record --test summary");
 }
+
+#[test]
+fn a_flow_that_stalled_says_which_end_and_why() {
+    let mut totals = scene::totals();
+    totals.flows[0].receiver.stall = Some(transport::Stall::SendBuffer);
+    let summary = Summary::new(&scene::plan(), &totals);
+    let stalls: Vec<_> = summary.stalls().collect();
+    let why = "receiver: send buffer full, nothing in flight, no timer armed";
+    assert_eq!(stalls, [(scene::plan().flows[0].name.as_str(), why)]);
+}

@@ -116,6 +116,9 @@ impl Run<'_> {
         if self.lab.is_none() && self.plan.has_kernels() {
             page.banner(Mood::Neutral, IN_NO_TIME);
         }
+        for (flow, why) in self.summary.stalls() {
+            page.banner(Mood::Bad, &format!("Flow {flow} stalled, {why}."));
+        }
         for note in self.guest_notes {
             page.banner(Mood::Neutral, note);
         }

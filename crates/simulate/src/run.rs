@@ -134,6 +134,8 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     }
     let (engine, tally) = simulation.parts();
     let mut totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
+    #[cfg(debug_assertions)]
+    assert_no_stall(plan, &totals);
     simulation.add_counts(&mut totals.flows);
     Finished { totals, looks, failure }
 }
@@ -159,6 +161,17 @@ const EVENTS: u64 = 1 << 17;
 /// From one sign of progress to the next: a hundredth of a short run, and a tenth of a second of a long one.
 fn stride(duration: Duration) -> Duration {
     Duration::from_ps(duration.as_ps() / 128).min(Duration::from_ms(100)).max(Duration::from_ns(1))
+}
+
+/// A modelled connection that can never go on, though it has something to send, is a fault of the model.
+#[cfg(debug_assertions)]
+fn assert_no_stall(plan: &Plan, totals: &Totals) {
+    for (flow, totals) in plan.flows.iter().zip(&totals.flows) {
+        for (end, info) in [("sender", &totals.sender), ("receiver", &totals.receiver)] {
+            let stall = info.stall.map(transport::Stall::text);
+            assert!(stall.is_none(), "flow `{}` stalled, {end}: {stall:?}", flow.name);
+        }
+    }
 }
 
 fn totals(

@@ -594,6 +594,9 @@ impl Connection {
             Phase::Established if self.is_closed() => Phase::Closed,
             phase => phase,
         };
+        if info.phase == Phase::Established {
+            info.stall = self.sender.stall();
+        }
         info
     }
 }

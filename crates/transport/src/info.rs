@@ -21,6 +21,29 @@ pub enum Phase {
     Failed,
 }
 
+/// What a connection waits for that can never move: it has something to send, nothing in flight and no timer armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Stall {
+    /// Room in the send buffer.
+    SendBuffer,
+    /// Data in the send buffer to leave.
+    Data,
+    /// The FIN to leave.
+    Fin,
+}
+
+impl Stall {
+    /// What is the matter, in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::SendBuffer => "send buffer full, nothing in flight, no timer armed",
+            Self::Data => "data in the send buffer, nothing in flight, no timer armed",
+            Self::Fin => "FIN not sent, nothing in flight, no timer armed",
+        }
+    }
+}
+
 /// A snapshot of a connection. Counters count from the connection's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -126,6 +149,8 @@ pub struct Info {
     pub pacing_rate: u64,
     /// Queue entries that a stack without a SACK cache would have walked, in all.
     pub walked: u64,
+    /// Why it cannot go on; `None` where it can, or has nothing to send.
+    pub stall: Option<Stall>,
 }
 
 impl Info {

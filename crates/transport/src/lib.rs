@@ -24,7 +24,7 @@ mod twins;
 
 pub use config::{Config, ConfigError};
 pub use connection::{Connection, ProcessingCost};
-pub use info::{Info, Phase};
+pub use info::{Info, Phase, Stall};
 pub use limit::{Limit, LimitedTimes};
 pub use option::{OptionError, ProgramPhase, SocketOption};
 pub use profile::Profile;

@@ -70,6 +70,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         classes(summary, units),
         drops(summary),
         faults(summary),
+        stalls(summary),
         refusals(summary),
         verdicts(&outcome.verdicts, units),
     ];
@@ -86,6 +87,11 @@ fn faults(summary: &Summary) -> String {
         }
     }
     text
+}
+
+/// Flows that cannot go on.
+fn stalls(summary: &Summary) -> String {
+    summary.stalls().map(|(flow, why)| format!("STALL of flow {flow}, {why}\n")).collect()
 }
 
 /// Changes of queues that were refused, and why.

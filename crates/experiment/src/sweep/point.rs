@@ -83,6 +83,11 @@ impl Point {
         (!self.verdicts.is_empty()).then(|| self.verdicts.iter().all(|verdict| verdict.ok))
     }
 
+    /// Its flows that cannot go on, each with what it waits for.
+    pub fn stalls(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.stored.iter().flat_map(StoredRun::stalls)
+    }
+
     /// What it has for a path of the summary, or for what that is short for.
     pub fn measured(&self, path: &str) -> Option<f64> {
         record::expectation::measured(path, &self.quantities)

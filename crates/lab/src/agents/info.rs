@@ -9,7 +9,10 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use nix::sys::socket::{getsockopt, sockopt};
 use traffic::Duration;
-use transport::{Info, Phase};
+use transport::{Info, Phase, Stall};
+
+/// Data that waits for less is under way: a write has just been made, or the pacer holds it.
+const STALLED_US: u64 = 2_000_000;
 
 /// `struct tcp_info` of `linux/tcp.h` up to the counts of timeouts (Linux 6.7); what an older kernel does
 /// not fill stays zero.
@@ -153,8 +156,20 @@ fn translate(info: &TcpInfo) -> Info {
         delivery_rate: info.delivery_rate,
         // All ones: the kernel has not set one.
         pacing_rate: if info.pacing_rate == u64::MAX { 0 } else { info.pacing_rate },
+        stall: stall(info),
         ..Info::default()
     }
+}
+
+/// Whether data waits that the peer's window takes, with nothing in flight, for longer than any timer but a
+/// backed-off one would let it.
+fn stall(info: &TcpInfo) -> Option<Stall> {
+    let waited = u64::from(info.last_data_sent_ms) * 1_000;
+    let long = waited > (4 * u64::from(info.rto_us)).max(STALLED_US);
+    let fits = info.snd_wnd >= info.snd_mss.min(info.notsent_bytes);
+    let idle = info.unacked == 0 && info.probes == 0 && info.backoff == 0;
+    let open = phase(info.state) == Phase::Established;
+    (open && idle && fits && long && info.notsent_bytes != 0).then_some(Stall::Data)
 }
 
 /// Linux's numbers of TCP's states (`net/tcp_states.h`). A socket that was never connected is closed too.
@@ -176,5 +191,36 @@ fn ca_state(state: u8) -> congestion::State {
         3 => Recovery,
         4 => Loss,
         _ => Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_waits_for_nothing_is_a_stall() {
+        let stalled = TcpInfo {
+            state: 1,
+            rto_us: 204_000,
+            snd_mss: 1_448,
+            snd_wnd: 65_536,
+            notsent_bytes: 1,
+            last_data_sent_ms: 2_001,
+            ..TcpInfo::default()
+        };
+        assert_eq!(translate(&stalled).stall, Some(Stall::Data));
+        let moves = [
+            TcpInfo { notsent_bytes: 0, ..stalled },
+            TcpInfo { unacked: 1, ..stalled },
+            TcpInfo { snd_wnd: 0, ..stalled },
+            TcpInfo { backoff: 1, ..stalled },
+            TcpInfo { last_data_sent_ms: 1_000, ..stalled },
+            TcpInfo { rto_us: 1_000_000, ..stalled },
+            TcpInfo { state: 2, ..stalled },
+        ];
+        for info in moves {
+            assert_eq!(translate(&info).stall, None, "{info:?}");
+        }
     }
 }

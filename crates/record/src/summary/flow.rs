@@ -71,6 +71,9 @@ pub struct FlowSummary {
     /// what TCP counts is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramSummary>,
+    /// Which end cannot go on although it has something to send, and what it waits for; none where both can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall: Option<String>,
 }
 
 impl FlowSummary {
@@ -226,7 +229,15 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
             forward: sum_carried(forward),
             reverse: sum_carried(reverse),
         }),
+        stall: sum_stall(t),
     }
+}
+
+fn sum_stall(t: &FlowTotals) -> Option<String> {
+    let ends = [("sender", &t.sender), ("receiver", &t.receiver)];
+    let stalls = ends.iter().filter_map(|(end, info)| Some((end, info.stall?)));
+    let texts: Vec<_> = stalls.map(|(end, stall)| format!("{end}: {}", stall.text())).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 const fn sum_carried(Carried { sent, received, bytes }: Carried) -> CarriedSummary {

@@ -23,6 +23,7 @@ mod headers;
 mod interruption;
 mod linux;
 mod lossless;
+mod messages;
 mod multipath;
 mod opening;
 mod options;

@@ -11,6 +11,7 @@ use traffic::Instant;
 
 use super::Sender;
 use crate::config::{Buffer, Config};
+use crate::info::Stall;
 
 /// `struct skb_shared_info`, and `struct sk_buff`, in bytes (x86-64).
 const SHARED_INFO: u64 = 320;
@@ -129,6 +130,22 @@ impl Sender {
     pub(crate) fn abandon_write(&mut self) {
         self.supplied = self.written();
         self.close();
+    }
+
+    /// Why nothing more would leave, whatever time passes: the sender is at rest with something to write, and no ACK
+    /// or timer is to come.
+    pub(crate) fn stall(&self) -> Option<Stall> {
+        let moves = !self.resting || self.stopping;
+        if moves || self.board.out() != 0 || self.deadline() != Instant::NEVER {
+            return None;
+        }
+        if self.nxt < self.written() {
+            Some(Stall::Data)
+        } else if self.nxt < self.supplied || !self.closing && self.writable() == 0 {
+            Some(Stall::SendBuffer)
+        } else {
+            self.has_new_data().then_some(Stall::Fin)
+        }
     }
 
     /// The send buffer took all that was handed over.
@@ -270,5 +287,61 @@ impl Sender {
         }
         self.burst.buffer_end = queue.head_end(self.written);
         pushed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::sender::Agreed;
+
+    /// An established sender of Linux' profile.
+    fn sender() -> Sender {
+        let config = Profile::by_name("linux-6").unwrap().config();
+        let mut sender = Sender::new(&config, 1);
+        let agreed =
+            Agreed { mss: 1_448, sack: true, timestamps: true, ecn: false, window_shift: 7 };
+        sender.establish(agreed, 65_535, 1, Instant::ZERO);
+        sender
+    }
+
+    /// Polls until nothing leaves; how many segments left.
+    fn poll(sender: &mut Sender) -> usize {
+        let mut sent = 0;
+        loop {
+            match sender.next(Instant::ZERO) {
+                Some(_) => sent += 1,
+                None if sender.takes_more() => {}
+                None => return sent,
+            }
+        }
+    }
+
+    #[test]
+    fn a_sender_at_rest_with_data_and_nothing_to_come_is_stalled() {
+        let mut sender = sender();
+        poll(&mut sender);
+        assert_eq!(sender.stall(), None, "nothing to send");
+        // Packets that nothing will ever acknowledge take all of the memory.
+        let queue = sender.writes.as_mut().unwrap();
+        queue.sent.extend([u64::MAX; 10_000]);
+        sender.supply(1, Instant::ZERO);
+        assert_eq!(sender.stall(), None, "it was not polled yet");
+        assert_eq!(poll(&mut sender), 0);
+        assert_eq!(sender.stall(), Some(Stall::SendBuffer));
+    }
+
+    #[test]
+    fn who_waits_for_an_ack_or_a_window_is_not_stalled() {
+        let mut waiting = sender();
+        waiting.supply(1_000_000, Instant::ZERO);
+        assert_ne!(poll(&mut waiting), 0);
+        assert_eq!(waiting.stall(), None, "packets are in flight");
+        let mut closed = sender();
+        closed.window_end = closed.una;
+        closed.supply(1, Instant::ZERO);
+        assert_eq!(poll(&mut closed), 0);
+        assert_eq!(closed.stall(), None, "a probe of the window is due");
     }
 }

@@ -78,6 +78,7 @@ fn exchanges(config: &Config, bytes: u64, times: u64) -> bool {
         let mut ack = script.ack_packet(0, &[]);
         ack.tcp.ack = script.base.wrapping_add((n * bytes) as u32);
         script.end.receive(&ack, script.now + ms(36));
+        assert_eq!(script.end.info().stall, None);
         sent.len() == 1 && pushed(&sent) == [true]
     })
 }

@@ -1,0 +1,131 @@
+//! Small messages over modelled TCP, of whatever size, buffer and MTU: all of them arrive, at the pace that the path allows. In
+//! debug builds the simulator asserts at the end of each run that no flow stalled.
+
+use proptest::prelude::*;
+use record::FlowTotals;
+
+use crate::driver;
+
+/// One flow over 1 Gbit/s and 1 ms, with what it carries.
+fn text(duration: &str, mtu: u32, flow: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        [host.a]
+        [host.b]
+        [link.l]
+        between = ["a", "b"]
+        rate = "1 Gbit/s"
+        delay = "1 ms"
+        mtu = "{mtu} B"
+        [flow.f]
+        from = "a"
+        to = "b"
+        {flow}
+        "#
+    )
+}
+
+fn flow(text: &str) -> FlowTotals {
+    driver::totals(&driver::plan(text)).flows.swap_remove(0)
+}
+
+#[test]
+fn exchanges_of_one_byte_go_on() {
+    let flow = flow(&text("5 s", 1_500, "exchange = { request = \"1 B\", response = \"1 B\" }"));
+    let completed = flow.exchanges.expect("it asks").completed;
+    // Linux 6.12 completes 2 487; a round trip of 2 ms lets 2 499 go.
+    assert!((2_487..=2_499).contains(&completed), "{completed}");
+}
+
+/// Cases drawn: more by `MESSAGE_CASES`.
+fn cases() -> u32 {
+    std::env::var("MESSAGE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(32)
+}
+
+const MTUS: [u32; 4] = [576, 1_280, 1_500, 9_000];
+
+/// Send buffers of so many bytes at both ends.
+fn fixed(bytes: u32) -> String {
+    format!("tcp.buffers.send = \"{bytes} B\"\nreceiver_tcp.buffers.send = \"{bytes} B\"\n")
+}
+
+/// The send buffers of both ends, tuned or fixed, in which every message finds room.
+fn buffers() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), (65_536..1_000_000_u32).prop_map(fixed)]
+}
+
+/// An MTU, and a size of up to three of its segments.
+fn sizes() -> impl Strategy<Value = (u32, u32)> {
+    let mtu = prop::sample::select(&MTUS[..]);
+    mtu.prop_flat_map(|mtu| (Just(mtu), prop_oneof![1..20_u32, 1..3 * (mtu - 40)]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
+
+    /// Requests and responses of any size go on to the end: neither faster than round trips, nor slower than a few of them.
+    #[test]
+    fn exchanges_go_on_to_the_end(
+        (mtu, request) in sizes(),
+        response in 1..4_000_u32,
+        buffers in buffers(),
+    ) {
+        let load = format!("exchange = {{ request = \"{request} B\", response = \"{response} B\" }}");
+        let flow = flow(&text("1 s", mtu, &(buffers + &load)));
+        let completed = flow.exchanges.expect("it asks").completed;
+        prop_assert_eq!(flow.received.0 / u64::from(response), completed);
+        prop_assert!((300..500).contains(&completed), "{}", completed);
+    }
+
+    /// In a buffer of a few segments, which is less than a message takes, each waits for ACKs, be they delayed.
+    #[test]
+    fn exchanges_go_on_in_little_buffers(
+        (mtu, request) in sizes(),
+        response in 1..4_000_u32,
+        segments in 2..8_u32,
+    ) {
+        let load = format!("exchange = {{ request = \"{request} B\", response = \"{response} B\" }}");
+        let flow = flow(&text("1 s", mtu, &(fixed(segments * mtu) + &load)));
+        let completed = flow.exchanges.expect("it asks").completed;
+        prop_assert_eq!(flow.received.0 / u64::from(response), completed);
+        prop_assert!((3..500).contains(&completed), "{}", completed);
+    }
+
+    /// Every fragment of every event arrives, pushed or pulled.
+    #[test]
+    fn events_of_any_size_are_completed(
+        (mtu, fragment) in sizes(),
+        pull in any::<bool>(),
+        buffers in buffers(),
+    ) {
+        let mode = if pull { "pull" } else { "push" };
+        let load = format!(
+            "events = {{ fragment = \"{fragment} B\", every = \"3 ms\", count = 250, mode = \"{mode}\" }}"
+        );
+        let flow = flow(&text("2 s", mtu, &(buffers + &load)));
+        let events = flow.events.expect("a builder's source");
+        prop_assert_eq!((events.completed, events.fragments), (250, 250));
+        prop_assert_eq!(flow.received.0, 250 * u64::from(fragment));
+    }
+
+    /// A train's messages arrive whole, and so do the requests and answers of a ping.
+    #[test]
+    fn trains_and_pings_go_on_to_the_end(
+        (mtu, message) in sizes(),
+        train in any::<bool>(),
+        buffers in buffers(),
+    ) {
+        if train {
+            let load = format!("train = {{ message = \"{message} B\", every = \"4 ms\" }}");
+            let received = flow(&text("999 ms", mtu, &(buffers + &load))).received.0;
+            let messages = received / u64::from(message);
+            prop_assert!((248..=250).contains(&messages), "{}", messages);
+        } else {
+            let load = "ping = { every = \"4 ms\" }";
+            let flow = flow(&text("999 ms", mtu, &(buffers + load)));
+            let completed = flow.exchanges.expect("it asks").completed;
+            prop_assert!((248..=250).contains(&completed), "{}", completed);
+        }
+    }
+}
