@@ -70,10 +70,19 @@ impl From<Exit> for ExitCode {
 /// `EX_SOFTWARE` of sysexits.h.
 const FAULT: i32 = 70;
 
-/// Says in one paragraph that the fault is ours, in place of a backtrace.
+/// That of [`Exit::Usage`].
+const WRONG_FILE: i32 = 2;
+
+/// Says in one paragraph that the fault is ours, in place of a backtrace; or that a file is damaged, where its decoder panics.
 pub(crate) fn take_over_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.payload_as_str().unwrap_or("no message");
+        if let Some(file) = mpi_trace::guarded_file() {
+            output::note(&format!(
+                "error: {file}: damaged: its decoder says: {text}\n  help: make the file again",
+            ));
+            std::process::exit(WRONG_FILE);
+        }
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
         let place = place.unwrap_or_default();
         output::note(&format!(

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
@@ -23,6 +23,8 @@ const LINE_MAX: usize = 64 << 10;
 const UNREAD_MAX: usize = 1 << 20;
 /// So many may be connected at once.
 const CLIENTS_MAX: usize = 32;
+/// The longest answer: a hundred times what a network of a thousand hosts tells of itself.
+const ANSWER_MAX: usize = 16 << 20;
 /// Longer than one that runs takes to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -46,12 +48,35 @@ impl Connection {
         }
         let line = line.replace('\n', " ") + "\n";
         self.0.get_mut().write_all(line.as_bytes())?;
-        let mut text = String::new();
-        self.0.read_line(&mut text)?;
-        if !text.ends_with('\n') {
+        let line = read_line(&mut self.0, ANSWER_MAX, PATIENCE)?;
+        String::from_utf8(line).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+    }
+}
+
+/// The next line, without its end. One that is longer than `bytes_max`, or has no end in time, is an error.
+#[expect(clippy::disallowed_methods, reason = "a real peer has a real deadline")]
+fn read_line(from: &mut impl BufRead, bytes_max: usize, patience: Duration) -> io::Result<Vec<u8>> {
+    let deadline = Instant::now() + patience;
+    let mut line = Vec::new();
+    loop {
+        let bytes = from.fill_buf()?;
+        if bytes.is_empty() {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        Ok(text.trim_end().to_owned())
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        let taken = end.unwrap_or(bytes.len());
+        if line.len() + taken > bytes_max {
+            let why = format!("an answer of more than {bytes_max} bytes");
+            return Err(io::Error::new(ErrorKind::InvalidData, why));
+        }
+        line.extend_from_slice(&bytes[..taken]);
+        from.consume(taken + usize::from(end.is_some()));
+        if end.is_some() {
+            return Ok(line);
+        }
+        if Instant::now() >= deadline {
+            return Err(ErrorKind::TimedOut.into());
+        }
     }
 }
 
@@ -261,6 +286,20 @@ mod tests {
         let control = control.expect("a socket");
         let mode = fs::metadata(&control.path).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn an_answer_without_an_end_is_left() {
+        let read = |from: &mut dyn Read, patience| {
+            read_line(&mut BufReader::new(from), 1 << 20, Duration::from_millis(patience))
+        };
+        assert_eq!(read(&mut &b"one\ntwo"[..], 1_000).expect("a line"), b"one");
+        let long = read(&mut io::repeat(b'x'), 60_000).expect_err("too long");
+        assert_eq!(long.kind(), ErrorKind::InvalidData);
+        let slow = read(&mut io::repeat(b'x').take(1 << 19), 0).expect_err("too slow");
+        assert_eq!(slow.kind(), ErrorKind::TimedOut);
+        let cut = read(&mut &b"half"[..], 1_000).expect_err("cut off");
+        assert_eq!(cut.kind(), ErrorKind::UnexpectedEof);
     }
 
     #[test]

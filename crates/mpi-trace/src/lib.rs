@@ -24,6 +24,7 @@
 mod consistency;
 mod digest;
 mod error;
+mod guard;
 mod operation;
 mod read;
 mod write;
@@ -32,6 +33,7 @@ use std::io::Write;
 
 pub use consistency::Inconsistency;
 pub use error::Error;
+pub use guard::{guarded, guarded_file};
 pub use operation::{Class, Operation};
 
 /// One call of one rank.

@@ -7,6 +7,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::guard::guarded;
 use crate::write::{KEY, VERSION};
 use crate::{Call, Operation, Trace, digest};
 
@@ -16,6 +17,10 @@ const RANKS_MAX: u64 = 1 << 20;
 /// The trace in a file's bytes.
 pub(crate) fn trace(bytes: &[u8]) -> Result<Trace, Error> {
     verify(bytes)?;
+    guarded("the MPI trace", || decode(bytes)).unwrap_or_else(|why| Err(Error::Undecodable(why)))
+}
+
+fn decode(bytes: &[u8]) -> Result<Trace, Error> {
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes))?;
     let metadata = reader.metadata().file_metadata().key_value_metadata();
     let metadata = metadata.into_iter().flatten().find(|entry| entry.key == KEY);

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::lab::LabReport;
 use crate::manifest::{self, Manifest, Stored};
 use crate::provenance::Provenance;
+use crate::regular;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, NotificationRow, PauseRow, QueueRow, RankRow, Row,
     SequenceRow,
@@ -274,6 +275,31 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     write_with(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path)))
 }
 
+/// Removes partial files of `path` whose writers were killed. A writer holds a lock on its partial file, which is seen on other
+/// machines too.
+fn remove_abandoned(path: &Path, name: &str) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    for entry in entries {
+        let found = entry.file_name();
+        let process = found.to_str().and_then(|found| {
+            let rest = found.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?;
+            rest.strip_suffix(".partial")?.parse::<u32>().ok()
+        });
+        let Some(process) = process else { continue };
+        // Its writer may not have locked it yet.
+        let is_alive = Path::new(&format!("/proc/{process}")).exists();
+        if is_alive || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let is_locked_by_none = |file: fs::File| file.try_lock().is_ok();
+        if regular::open(&entry.path()).is_ok_and(is_locked_by_none) {
+            // If that fails the next writer tries again.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// The same, as `fill` writes it. What is there is replaced, not followed, if it is a symlink.
 ///
 /// # Errors
@@ -285,7 +311,10 @@ pub(crate) fn write_with(
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
     publish::remove(&partial)?;
+    remove_abandoned(path, &name);
     let mut file = files::create_new(&partial).map_err(Error::io(path))?;
+    // The lock, until the file is closed, says that its writer lives. Where the file system has no locks nothing is removed.
+    let _ = file.try_lock();
     let written =
         fill(&mut file).and_then(|()| fs::rename(&partial, path).map_err(Error::io(path)));
     if written.is_err() {

@@ -18,6 +18,7 @@ pub mod manifest;
 pub mod paper;
 pub mod quantity;
 pub mod recorder;
+pub mod regular;
 pub mod rows;
 pub mod steering;
 pub mod stored_run;

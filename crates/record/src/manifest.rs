@@ -163,7 +163,7 @@ impl Manifest {
 /// If the manifest cannot be read or written.
 pub(crate) fn set_length(folder: &Path, name: &str, length: u64) -> Result<(), Error> {
     let path = folder.join(FILE);
-    let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+    let text = crate::regular::read_text(&path).map_err(Error::io(&path))?;
     let key = format!("\"{name}\": ");
     let Some((before, after)) = text.split_once(&key) else { return Ok(()) };
     let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -117,7 +117,7 @@ impl StoredRun {
         let mut document = Document::parse(&path.to_string_lossy(), &self.scenario)?;
         for name in document.traces() {
             let path = self.folder.join(&name);
-            let read = std::fs::read(&path).and_then(|file| {
+            let read = crate::regular::read(&path).and_then(|file| {
                 let trace = scenario::read_trace(&name, &file).map_err(std::io::Error::other)?;
                 document.supply_trace(name, Arc::new(trace)).map_err(std::io::Error::other)
             });
@@ -159,7 +159,7 @@ impl StoredRun {
 
 fn text(folder: &Path, name: &'static str) -> Result<String, Error> {
     let path = folder.join(name);
-    std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+    crate::regular::read_text(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
             Error::NoRun { folder: folder.to_owned(), lacks: name }
         }

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
 use crate::parquet_file;
 use crate::provenance;
+use crate::regular;
 use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
 
 /// Memory that the rows of one group may take.
@@ -130,7 +131,7 @@ impl<R: Row> Sink<R> {
 
 /// Whether a file ends as a table does: with what it holds, and where.
 pub(crate) fn has_footer(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| SerializedFileReader::new(file).is_ok())
+    regular::open(path).is_ok_and(|file| guarded(path, || SerializedFileReader::new(file)).is_ok())
 }
 
 fn schema<R: Row>() -> ParquetResult<TypePtr> {
@@ -245,8 +246,8 @@ impl<R: Row> Table<R> {
                 Ok(())
             }
             Self::File(path) => {
-                let file = File::open(path).map_err(Error::io(path))?;
-                read(file, &mut look).map_err(Error::table(path))
+                let file = regular::open(path).map_err(Error::io(path))?;
+                read(path, file, &mut look).map_err(Error::table(path))
             }
         }
     }
@@ -267,20 +268,33 @@ impl<R: Row> Table<R> {
     }
 }
 
-fn read<R: Row>(file: File, look: &mut impl FnMut(&R, &Names)) -> ParquetResult<()> {
-    let reader = SerializedFileReader::new(file)?;
+/// What `read`, which calls the Parquet library, makes of a file; a panic of the library is an error.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
+    let damaged = |why| ParquetError::General(format!("damaged: its decoder says: {why}"));
+    mpi_trace::guarded(&path.to_string_lossy(), read).unwrap_or_else(|why| Err(damaged(why)))
+}
+
+fn read<R: Row>(path: &Path, file: File, look: &mut impl FnMut(&R, &Names)) -> ParquetResult<()> {
+    let reader = guarded(path, || SerializedFileReader::new(file))?;
     let mut names = Names::default();
     for index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(index)?;
-        let mut columns = Vec::with_capacity(R::COLUMNS.len());
-        for (place, column) in R::COLUMNS.iter().enumerate() {
-            columns.push(read_column(group.as_ref(), place, column, &mut names)?);
-        }
+        let columns = guarded(path, || read_group::<R>(&reader, index, &mut names))?;
         for row in 0..columns.iter().map(Vec::len).min().unwrap_or(0) {
             look(&R::from_cells(columns.iter().map(|column| column[row])), &names);
         }
     }
     Ok(())
+}
+
+/// The columns of a row group.
+fn read_group<R: Row>(
+    reader: &SerializedFileReader<File>,
+    index: usize,
+    names: &mut Names,
+) -> ParquetResult<Vec<Vec<u64>>> {
+    let group = reader.get_row_group(index)?;
+    let columns = R::COLUMNS.iter().enumerate();
+    columns.map(|(place, column)| read_column(group.as_ref(), place, column, names)).collect()
 }
 
 fn read_column<R: Row>(
@@ -295,10 +309,12 @@ fn read_column<R: Row>(
         return Err(mismatch(column.name));
     }
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    // A damaged file may promise any number.
+    let capacity = rows.min(GROUP_BYTES);
     let mut levels = Vec::new();
     match (group.get_column_reader(place)?, column.kind) {
         (ColumnReader::Int64ColumnReader(mut reader), kind) => {
-            let mut values = Vec::with_capacity(rows);
+            let mut values = Vec::with_capacity(capacity);
             reader.read_records(rows, Some(&mut levels), None, &mut values)?;
             let mut values = values.into_iter().map(|v| u64::try_from(v).unwrap_or(0));
             if kind == Kind::Integer {
@@ -308,7 +324,7 @@ fn read_column<R: Row>(
             Ok(levels.into_iter().map(cell).collect())
         }
         (ColumnReader::ByteArrayColumnReader(mut reader), Kind::Name) => {
-            let mut values = Vec::with_capacity(rows);
+            let mut values = Vec::with_capacity(capacity);
             reader.read_records(rows, None, None, &mut values)?;
             values.iter().map(|v| Ok(u64::from(names.intern(v.as_utf8()?).0))).collect()
         }

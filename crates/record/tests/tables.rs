@@ -110,6 +110,45 @@ fn a_table_that_is_none_is_an_error() {
     assert!(error.to_string().contains("column flow"), "{error}");
 }
 
+/// Parquet's decoder panics on some damaged files.
+#[test]
+fn a_damaged_table_is_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    record(Some(folder.path()));
+    let path = folder.path().join(QueueRow::FILE);
+    let whole = std::fs::read(&path).unwrap();
+    let mut refused = 0;
+    for place in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x55;
+        std::fs::write(&path, damaged).unwrap();
+        refused += u32::from(Table::<QueueRow>::open(folder.path()).each(|_, _| {}).is_err());
+    }
+    assert!(refused > 0);
+}
+
+/// A writer that is killed leaves a partial file, which the next one removes if no process has it locked.
+#[test]
+fn partial_files_of_killed_writers_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    // No process has such a number: the largest is 2^22.
+    let [abandoned, locked, other] =
+        [".sweep.json.4194305.partial", ".sweep.json.4194306.partial", ".sweep.json.x.partial"]
+            .map(place);
+    let write = || record::folder::write(&place("sweep.json"), "{}").unwrap();
+    for path in [&abandoned, &locked, &other] {
+        std::fs::write(path, "half").unwrap();
+    }
+    let lock = std::fs::File::open(&locked).unwrap();
+    lock.try_lock().unwrap();
+    write();
+    assert_eq!([&abandoned, &locked, &other].map(|path| path.exists()), [false, true, true]);
+    drop(lock);
+    write();
+    assert!(!locked.exists());
+}
+
 /// What other tools read of a table beside its rows.
 #[test]
 fn a_table_tells_its_run_and_the_units_of_its_columns() {
