@@ -276,12 +276,12 @@ fn function<T: Written>(
     let mut all: Vec<(T, u32)> = Vec::new();
     for Point { value, probability, line } in points {
         let probability = (probability * scale * one).round() as u32;
-        if let Some(&(low, below)) = all.last() {
-            if value < low || probability < below {
-                let message = format!("`{}` is not beyond the point before", value.text());
-                let help = "let values and probabilities rise from point to point";
-                return Err((Some(line), Error::new(message, help)));
-            }
+        if let Some(&(low, below)) = all.last()
+            && (value < low || probability < below)
+        {
+            let message = format!("`{}` is not beyond the point before", value.text());
+            let help = "let values and probabilities rise from point to point";
+            return Err((Some(line), Error::new(message, help)));
         }
         if between == Between::Steps {
             // Nothing is drawn below it that is above the one before.
