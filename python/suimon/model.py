@@ -2563,7 +2563,9 @@ class Mark(Table):
 
     Attributes:
         threshold: The bytes queued, with the packet that comes, above which it is marked. DCTCP's authors took 20
-            packets of 1500 bytes at 1 Gbit/s and 65 at 10.
+            packets of 1500 bytes at 1 Gbit/s and 65 at 10. For a sender on a faster link than the port, with
+            segmentation offload, that is too little: a burst of up to 45 segments is in the queue at once, and one flow
+            gets half of the line at a round trip of 1 ms.
         bytes: The most bytes queued; any number unless given.
         packets: The most packets queued; any number unless given, but 1000 where `bytes` is not given either. Range: at
             least 1.
