@@ -206,6 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a moment to count from")]
     fn strangers_do_not_fill_a_log() {
         let (mut strangers, began) = (Strangers::default(), Instant::now());
         let told = (0..30_000_u64).filter_map(|millisecond| {
