@@ -71,8 +71,7 @@ const PATIENCE: time::Duration = time::Duration::from_secs(60);
 const GLANCE: u64 = 10_000_000;
 /// Guests that are not ready after so long never will be: a minute for their programs to listen.
 const READY: u64 = 60_000_000_000;
-/// How long guests have been up when the run starts, nanoseconds: ping takes a clock that shows less than a second for one
-/// that was never read, and sends at once.
+/// How long guests have been up at least when the run, or a command by hand, starts: nanoseconds.
 const UP: u64 = 1_000_000_000;
 /// What a guest may take to send its results, and to end.
 const FAREWELL: u64 = 60_000_000_000;

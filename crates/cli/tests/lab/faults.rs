@@ -120,7 +120,7 @@ fn a_program_that_fails_is_told_with_what_it_said_last() {
 [flow.client]
 from = "a"
 to = "b"
-program = "sh -c 'echo once >>wrote; echo fine; echo no route to {to} >&2; exit 4'"
+program = "sh -c 'echo once >>wrote; echo fine; echo no route to {to} >&2; sleep 1; exit 4'"
 server = "sh -c 'sleep 0.5; echo no such file >&2; exit 5'"
 "#;
     let run = ground.attempt(&network.with(client), &[]);
