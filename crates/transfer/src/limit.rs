@@ -12,7 +12,7 @@ pub enum Limit {
     Rate,
     /// The path: congestion control had all the window that it dared to use.
     Path,
-    /// The same, of a transfer with a rate of its own that the path could not carry.
+    /// The path, below the rate that the transfer was given.
     PathBelowRate,
     /// The receiver: its window was full.
     Receiver,

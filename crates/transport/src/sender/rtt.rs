@@ -129,7 +129,7 @@ impl Rtt {
         self.base = base.min(self.config.max);
     }
 
-    /// The same before Linux 3.14: the estimates of the connection before replace smaller ones, unless nothing is known of this
+    /// Takes the estimates of the connection before, as Linux before 3.14: they replace smaller ones, unless nothing is known of this
     /// one and they are below the initial timeout.
     pub(crate) fn adopt(&mut self, srtt8: u32, deviation4: u32, nxt: u64) {
         let initial = self.config.initial.as_us() << 3;
