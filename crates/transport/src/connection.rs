@@ -146,11 +146,11 @@ impl Connection {
     fn receive_data(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
         self.peer_limited.take_note(packet.limited);
-        if self.is_plain(packet)
-            && self.sender.on_predicted_data(tcp)
-            && self.receiver.on_predicted_data(tcp, now)
-        {
-            return ProcessingCost::default();
+        if self.is_plain(packet) && self.sender.on_predicted_data(tcp) {
+            self.note_path();
+            if self.receiver.on_predicted_data(tcp, now) {
+                return ProcessingCost::default();
+            }
         }
         self.receive_any(packet, now)
     }
@@ -180,7 +180,7 @@ impl Connection {
         let marked = codepoint == ecn::CE;
         let told = self.sender.tells_marks();
         let waited = self.receiver.ack_waits();
-        self.receiver.note_path(self.sender.rtt.srtt(), self.sender.rtt.rto());
+        self.note_path();
         let taken = self.receiver.on_segment(tcp, marked && !told, self.sender.fin_sent, now);
         if told && taken && tcp.payload != 0 && codepoint != 0 {
             let (next, echoing) = self.receiver.expected();
@@ -190,6 +190,12 @@ impl Connection {
         self.event |= self.sender.is_finished() || self.receiver.is_finished();
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
         ProcessingCost { walked, pure_ack }
+    }
+
+    /// The receiver's ACKs wait by what this end's own data has told of the path.
+    #[inline]
+    fn note_path(&mut self) {
+        self.receiver.note_path(self.sender.rtt.srtt(), self.sender.rtt.rto());
     }
 
     fn fail(&mut self) {

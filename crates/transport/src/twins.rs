@@ -149,6 +149,8 @@ fn cases_that_differed_are_equal() {
         (14_492_560_715_577_571_864, [26, 69, 13, 4, 4]),
         // Both windows are full when an ACK brings nothing new.
         (10_402_491_482_881_060_854, [8, 36, 4, 7, 6]),
+        // Data after this end's own timeout: it is the longer pause after which ACKs are quick again.
+        (12_123_766_024_770_152_721, [9, 67, 16, 0, 17]),
     ] {
         compare(seed, path(shares)).unwrap();
     }
