@@ -147,7 +147,7 @@ fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'stati
         own_address: plan.interface_at(here.node, number).map(|interface| interface.address),
         own_ports: &[],
         routes: Routes::Everything,
-        line: Some(line(link, here, segmentation)),
+        line: Some(line(link, here)),
         segmentation,
         receive_cpus: &[],
     }
@@ -230,22 +230,14 @@ fn offloads(plan: &Plan, node: usize) -> bool {
 
 /// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
 /// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
-fn line(link: &Link, end: &End, segmentation: Segmentation) -> Line {
+fn line(link: &Link, end: &End) -> Line {
     let (rate, overhead) = match regulated(end) {
         // Disciplines count frames.
         Some(rate) => (rate, FCS),
         None => (end.direction.rate, FCS + link.config.overhead.0),
     };
-    let counted = link.config.mtu.0 + HEADER;
-    let limit = Bytes(QUEUE * (counted + FCS));
-    if matches!(segmentation, Segmentation::Tcp | Segmentation::InQueue) {
-        return Line { rate, overhead: overhead as u16, limit, burst: None };
-    }
-    // A super-frame would pay for one frame's: full frames pay by a lower rate, and shorter ones wait in the
-    // fabric for what they did not pay.
-    let bits = u128::from(rate.bits_per_second()) * u128::from(counted);
-    let rate = Rate::from_bits_per_second((bits / u128::from(counted + overhead)) as u64);
-    Line { rate: rate.unwrap_or(Rate::MIN), overhead: 0, limit, burst: None }
+    let limit = Bytes(QUEUE * (link.config.mtu.0 + HEADER + FCS));
+    Line { rate, overhead: overhead as u16, limit, burst: None }
 }
 
 /// Packets that a host's kernel queues: Linux's usual `txqueuelen`.

@@ -35,12 +35,12 @@ pub struct Line {
     /// Its rate; the kernel counts bytes per second, rounded down.
     pub rate: Rate,
     /// What a frame costs beyond its header and payload: 4 for the FCS, and what the wire adds. A
-    /// frame shorter than Ethernet's shortest costs as much as that. A super-frame costs it once.
+    /// frame shorter than Ethernet's shortest costs as much as that.
     pub overhead: u16,
     /// The bytes that may wait, headers counted and `overhead` not.
     pub limit: Bytes,
-    /// The bytes that may leave at once after silence; `None`: two frames or super-frames, or what the
-    /// line sends in 50 us if that is more.
+    /// The bytes that may leave at once after silence; `None`: a frame, or two or two super-frames where the queue cuts none,
+    /// or what the line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
@@ -65,24 +65,42 @@ pub(super) fn install(
 }
 
 fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
-    let rate = (line.rate.bits_per_second() / 8).max(1);
-    let burst = line.burst.unwrap_or_else(|| usual_burst(rate, settings));
+    let frame = settings.mtu + HEADER;
+    let exact = (line.rate.bits_per_second() / 8).max(1);
+    let burst = line.burst.unwrap_or_else(|| usual_burst(exact, settings));
+    let (rate, overhead) = if passes_whole(burst, settings) {
+        // A super-frame would pay for one frame's: full frames pay by a lower rate, and shorter ones wait in the
+        // fabric for what they did not pay.
+        (exact * u64::from(frame) / u64::from(frame + u32::from(line.overhead)), 0)
+    } else {
+        (exact, line.overhead)
+    };
     // The kernel turns this into time as it does with a frame, whose overhead it adds.
-    let burst = burst.saturating_add(line.overhead.into());
+    let burst = burst.saturating_add(overhead.into());
     [
-        (TCA_TBF_PARMS, parameters(rate, line)),
+        (TCA_TBF_PARMS, parameters(rate.max(1), overhead, line)),
         (TCA_TBF_BURST, burst.to_ne_bytes().to_vec()),
-        (TCA_TBF_RATE64, rate.to_ne_bytes().to_vec()),
+        (TCA_TBF_RATE64, rate.max(1).to_ne_bytes().to_vec()),
     ]
     .map(|(kind, value)| TcOption::Other(DefaultNla::new(kind, value)))
     .into()
+}
+
+/// Whether super-frames leave the queue as they are: it cuts those that are longer than the burst.
+fn passes_whole(burst: u32, settings: &Settings) -> bool {
+    match settings.segmentation {
+        Segmentation::Tcp => false,
+        Segmentation::InQueue => burst > settings.mtu + HEADER,
+        Segmentation::BehindQueue(_) | Segmentation::Reader => true,
+    }
 }
 
 /// In bytes, at `rate` bytes per second.
 fn usual_burst(rate: u64, settings: &Settings) -> u32 {
     let frame = settings.mtu + HEADER;
     let most = match settings.segmentation {
-        Segmentation::Tcp | Segmentation::InQueue => 2 * frame,
+        Segmentation::Tcp => 2 * frame,
+        Segmentation::InQueue => frame,
         Segmentation::BehindQueue(frames) => frames.max(1).saturating_mul(2 * frame),
         Segmentation::Reader => 2 * SUPER_FRAME,
     };
@@ -92,11 +110,11 @@ fn usual_burst(rate: u64, settings: &Settings) -> u32 {
 
 /// `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused),
 /// limit, buffer and mtu.
-fn parameters(rate: u64, line: &Line) -> Vec<u8> {
+fn parameters(rate: u64, overhead: u16, line: &Line) -> Vec<u8> {
     let shortest = SHORTEST.saturating_add(line.overhead);
     let limit = u32::try_from(line.limit.0).unwrap_or(u32::MAX);
     let mut bytes = vec![0, LINKLAYER_ETHERNET];
-    bytes.extend(line.overhead.to_ne_bytes());
+    bytes.extend(overhead.to_ne_bytes());
     bytes.extend([0; 2]);
     bytes.extend(shortest.to_ne_bytes());
     // A full field says that the rate stands in TCA_TBF_RATE64.
