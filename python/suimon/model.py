@@ -3000,9 +3000,10 @@ class TcpBuffers(Table):
         receive: Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel
             tunes.
         send: Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the kernel
-            tunes.
-        send_headroom: Room for headers in each packet of a tuned send buffer that counts memory and is filled packet by
-            packet (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. Range: at most 4294967295 B.
+            tunes. Memory or payload, as `send_headroom` says.
+        send_headroom: Room for headers in each packet of a send buffer that counts memory and is filled packet by
+            packet (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. A buffer that a program asks for by
+            `SO_SNDBUF` takes twice that memory. Range: at most 4294967295 B.
         window_share: The share of the receive buffer that is advertised as window; the rest is the kernel's overhead.
             Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has
             "measured": one half in the handshake, then what the longest segment's payload is of the memory that its

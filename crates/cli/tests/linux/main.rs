@@ -20,6 +20,7 @@ mod faults;
 mod grid;
 mod hook_calls;
 mod hosts;
+mod lines;
 mod messages;
 mod metrics;
 mod phases;

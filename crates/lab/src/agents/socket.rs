@@ -167,11 +167,11 @@ impl Lease {
 
 /// Sets the buffers that are of a fixed size; the kernel tunes the others.
 ///
-/// The scenario's sizes count payload. The kernel counts what its packets take in memory, which is why it
-/// doubles what it is told; so it is told the payload.
+/// The kernel counts what its packets take in memory, and doubles what it is told. So it is told half of a send buffer
+/// that counts memory in the scenario too, and the whole of one that counts payload there.
 pub(super) fn size(socket: &OwnedFd, buffers: &BufferConfig) -> nix::Result<()> {
     if let Buffer::Fixed(bytes) = buffers.send {
-        let bytes = clamp(bytes);
+        let bytes = clamp(if buffers.send_headroom == 0 { bytes } else { bytes / 2 });
         setsockopt(socket, sockopt::SndBufForce, &bytes)
             .or_else(|_| setsockopt(socket, sockopt::SndBuf, &bytes))?;
     }

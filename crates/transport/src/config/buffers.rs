@@ -176,10 +176,11 @@ settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct BufferConfig {
         /// Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the
-        /// kernel tunes.
+        /// kernel tunes. Memory or payload, as `send_headroom` says.
         pub send: Buffer,
-        /// Room for headers in each packet of a tuned send buffer that counts memory and is filled packet by packet
-        /// (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload.
+        /// Room for headers in each packet of a send buffer that counts memory and is filled packet by packet
+        /// (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. A buffer that a program asks for by
+        /// `SO_SNDBUF` takes twice that memory.
         #[like(Bytes32)]
         pub send_headroom: u32,
         /// Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel

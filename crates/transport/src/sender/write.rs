@@ -43,18 +43,22 @@ struct Written {
 }
 
 impl WriteQueue {
-    /// Whether there is one: for a tuned buffer that counts memory.
+    /// Whether there is one: for a buffer that counts memory.
     pub(super) const fn is_kept(config: &Config) -> bool {
-        matches!(config.buffers.send, Buffer::Auto { .. }) && config.buffers.send_headroom != 0
+        config.buffers.send_headroom != 0
     }
 
     pub(super) fn new(config: &Config) -> Option<Box<Self>> {
-        let buffers = &config.buffers;
-        let Buffer::Auto { initial, max } = buffers.send else { return None };
-        let headroom = u64::from(buffers.send_headroom);
+        if !Self::is_kept(config) {
+            return None;
+        }
+        let (size, max) = match config.buffers.send {
+            Buffer::Fixed(bytes) => (bytes, bytes),
+            Buffer::Auto { initial, max } => (initial, max),
+        };
+        let headroom = u64::from(config.buffers.send_headroom);
         let (unsent, sent) = (VecDeque::new(), VecDeque::new());
-        let queue = Self { size: initial, max, headroom, pushed: 0, unsent, sent };
-        (headroom != 0).then(|| Box::new(queue))
+        Some(Box::new(Self { size, max, headroom, pushed: 0, unsent, sent }))
     }
 
     /// The buffer's size in bytes of memory.
@@ -168,6 +172,9 @@ impl Sender {
 
     /// The connection is established: the buffer has room for two initial windows (`tcp_init_buffer_space`), and the program writes.
     pub(super) fn open_buffer(&mut self) {
+        if let Some(queue) = &mut self.writes {
+            queue.pushed = self.una;
+        }
         self.expand_buffer();
         self.waits = false;
         self.take_written(false);
@@ -215,9 +222,11 @@ impl Sender {
         let half = self.window_max / 2;
         let (una, nxt) = (self.una, self.nxt);
         let Some(queue) = &mut self.writes else { return };
+        // Of a piece that is about to leave in several segments all has left the packet.
+        let left = queue.sent.back().map_or(nxt, |&end| end.clamp(nxt, self.written));
         while self.written < self.supplied {
             let packets = queue.unsent.len();
-            let start = packets.checked_sub(2).map_or(nxt, |before| queue.unsent[before].end);
+            let start = packets.checked_sub(2).map_or(left, |before| queue.unsent[before].end);
             let mut room = goal.saturating_sub(self.written - start);
             if packets == 0 || room == 0 {
                 if packets == 1 && !stopped {

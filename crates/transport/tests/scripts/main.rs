@@ -27,7 +27,7 @@ const MSS: u64 = 1_448;
 fn linux6() -> Config {
     let mut config = Profile::by_name("linux-6").unwrap().config();
     config.congestion = congestion::Algorithm::by_name("newreno").unwrap().into();
-    config.buffers.send = Buffer::Fixed(64 << 20);
+    (config.buffers.send, config.buffers.send_headroom) = (Buffer::Fixed(64 << 20), 0);
     config.buffers.receive = Buffer::Fixed(64 << 20);
     config.emission.tso = false;
     config.rto.tick = Duration::ZERO;

@@ -42,6 +42,34 @@ fn a_distribution_s_kernel_has_twice_the_buffer() {
 }
 
 #[test]
+fn a_buffer_of_a_fixed_size_counts_memory_too() {
+    let mut config = Profile::by_name("linux-6").unwrap().config();
+    config.buffers.send = Buffer::Fixed(100_000);
+    config.emission.tso = false;
+    let mut script = Script::new(&config, 36, 65_160);
+    script.supply(1_000);
+    // Ten leave at once, and packets of one segment are written up to the size.
+    let mut sent = script.sends().len() as u64;
+    for round in 1..=10 {
+        script.ack(36 * (round + 1), sent, &[]);
+        sent += script.sends().len() as u64;
+    }
+    let info = script.end.info();
+    let packet = MSS + 320 + 320 + 256;
+    assert_eq!(info.send_buffer, 100_000);
+    assert_eq!((info.bytes_written - info.bytes_acked) / MSS, 100_000_u64.div_ceil(packet));
+}
+
+#[test]
+fn the_first_packet_of_many_is_not_pushed() {
+    let mut config = Profile::by_name("linux-6").unwrap().config();
+    config.emission.tso = false;
+    let mut script = Script::new(&config, 36, 65_160);
+    script.supply(3);
+    assert_eq!(pushed(&script.sends()), [false, false, true]);
+}
+
+#[test]
 fn the_last_segment_of_a_burst_is_pushed() {
     let mut script = writer(320);
     assert_eq!(pushed(&script.sends()), [false, true].repeat(5));
