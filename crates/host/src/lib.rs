@@ -6,6 +6,7 @@ mod error;
 mod module;
 pub mod mpi;
 pub mod option;
+pub mod runtime;
 
 pub use cgroup::root_cgroup;
 pub use error::Error;

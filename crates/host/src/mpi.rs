@@ -15,6 +15,7 @@ use congestion::Config;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use crate::error::Error;
+use crate::runtime;
 
 /// Where it is.
 pub const FOLDER: &str = "/run/suimon/mpi";
@@ -77,6 +78,8 @@ pub fn enable(settings: &Settings) -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Rights { what: "loading BPF programs", verb: "enable" });
     }
+    let runtime = Path::new(runtime::FOLDER);
+    runtime::make(runtime).map_err(Error::io("create", runtime))?;
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("bpf"), folder, Some("bpf"), flags, Some("mode=0755"))

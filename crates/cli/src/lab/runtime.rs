@@ -1,15 +1,15 @@
 //! The networks that stand: each has a socket in this user's runtime folder, by which its holder is asked.
 
 use std::env;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use experiment::control::Connection;
 use lab::departure::Process;
-use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::Uid;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,47 +35,29 @@ impl Folder {
     /// Makes it if it is not there.
     ///
     /// # Errors
-    /// If it cannot be made, or is another's, or open to others.
+    /// If it cannot be made, or is another user's, or others may write in it.
     pub(super) fn make() -> Result<Self, Failure> {
         let path = usual_path();
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(refused(&path, &error)),
-            _ => Self { path }.checked(),
-        }
+        host::runtime::make(&path).map_err(|error| refused(&path, &error))?;
+        Ok(Self { path })
     }
 
     /// The networks that stand; none where there is no folder. See [`Self::all`].
     ///
     /// # Errors
-    /// If the folder is another's, or open to others.
+    /// If the folder is another user's, or others may write in it.
     pub(super) fn networks() -> Result<Vec<Standing>, Failure> {
         let path = usual_path();
         if fs::symlink_metadata(&path).is_err() {
             return Ok(Vec::new());
         }
-        Self { path }.checked()?.all()
-    }
-
-    fn checked(self) -> Result<Self, Failure> {
-        let folder = self;
-        let found = folder.file().and_then(|file| file.metadata());
-        let found = found.map_err(|error| refused(&folder.path, &error))?;
-        if found.uid() != Uid::effective().as_raw() || found.mode() & 0o077 != 0 {
-            let message = format!("{} is another user's, or open to others", folder.path.display());
-            let help = "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)";
-            return Err(Failure::usage(message, help));
-        }
-        Ok(folder)
-    }
-
-    fn file(&self) -> io::Result<File> {
-        let flags = (OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits();
-        OpenOptions::new().read(true).custom_flags(flags).open(&self.path)
+        host::runtime::open(&path).map_err(|error| refused(&path, &error))?;
+        Self { path }.all()
     }
 
     /// Keeps others from changing what is in the folder.
     pub(super) fn lock(&self) -> Result<Lock, Failure> {
-        let file = self.file().map_err(|error| refused(&self.path, &error))?;
+        let file = host::runtime::open(&self.path).map_err(|error| refused(&self.path, &error))?;
         let locked = Flock::lock(file, FlockArg::LockExclusive);
         locked.map_err(|(_, errno)| refused(&self.path, &errno.into()))
     }
@@ -140,7 +122,7 @@ fn usual_path() -> PathBuf {
         return folder.join("suimon");
     }
     if user.is_root() {
-        return "/run/suimon".into();
+        return host::runtime::FOLDER.into();
     }
     let usual = PathBuf::from(format!("/run/user/{user}"));
     if is_own(&usual) {

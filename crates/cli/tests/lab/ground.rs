@@ -14,7 +14,8 @@ use crate::typed::{SUIMON, code, json, stderr, stdout};
 use testbed::{alone, disturbed, lacks, skip};
 
 /// The variable by which processes that a test started are known, whoever their parent is by now.
-pub(crate) const MARK: &str = "SUIMON_LAB_TEST";
+/// It looks like one of the locale, which programs that run as `nobody` get too.
+pub(crate) const MARK: &str = "LC_SUIMON_LAB_TEST";
 
 /// How many times a run is repeated whose machine did not keep up.
 const TRIES: usize = 3;

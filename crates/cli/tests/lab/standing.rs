@@ -247,8 +247,14 @@ fn the_runtime_folder_is_its_users_alone() {
         assert_eq!(code(&output), 2, "{why}");
         assert!(stderr(&output).contains("XDG_RUNTIME_DIR"), "{why}: {}", stderr(&output));
     };
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    refused("open to others");
+    let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode));
+    // As `mpi enable` of earlier versions made it.
+    set(0o755).expect("it is ours");
+    user.said(&["up", "my.toml", "--sleep"]);
+    user.said(&["down", "my"]);
+    assert_eq!(fs::metadata(&folder).expect("it is there").mode() & 0o777, 0o700);
+    set(0o777).expect("it is ours");
+    refused("others may write in it");
     fs::remove_dir(&folder).expect("it is ours");
     fs::create_dir(&other).expect("a folder");
     fs::set_permissions(&other, fs::Permissions::from_mode(0o700)).expect("it is ours");

@@ -1,7 +1,7 @@
 //! A program without rights, prepared: its folder, its environment, and the file that it is, which `nobody` must
 //! be able to reach.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
@@ -116,20 +116,26 @@ pub(super) fn find(name: &str, nobody: Option<&Nobody>) -> Result<PathBuf, Error
     })
 }
 
-/// Each variable as `NAME=VALUE`. Nobody has another home, and nothing to ask of who is logged in.
-pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
-    const OTHERS: [&str; 8] = [
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "TMPDIR",
-        "MAIL",
-        "XDG_RUNTIME_DIR",
-        "SSH_AUTH_SOCK",
-        "DBUS_SESSION_BUS_ADDRESS",
+/// Whether a program without rights gets this variable of the user's. Any other may be a secret, such as a token; a command may
+/// pass it by `env NAME=VALUE`.
+fn is_open(name: &OsStr) -> bool {
+    const OPEN: [&str; 9] = [
+        "PATH",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TERM",
+        "COLORTERM",
+        "NO_COLOR",
+        "LD_LIBRARY_PATH",
+        "SOURCE_DATE_EPOCH",
     ];
-    let is_others = |name: &OsString| OTHERS.iter().any(|other| name == other);
-    let kept = env::vars_os().filter(|(name, _)| nobody.is_none() || !is_others(name));
+    OPEN.iter().any(|open| name == *open) || name.as_encoded_bytes().starts_with(b"LC_")
+}
+
+/// Each variable as `NAME=VALUE`. Nobody has another home, and only those of this user's variables that are no secret.
+pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
+    let kept = env::vars_os().filter(|(name, _)| nobody.is_none() || is_open(name));
     let mut all: Vec<OsString> = kept
         .map(|(mut name, value)| {
             name.push("=");
@@ -145,4 +151,17 @@ pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
         all.extend(["HOME=/tmp", "USER=nobody", "LOGNAME=nobody"].map(OsString::from));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_rights_has_no_secrets_of_the_user() {
+        let open = ["PATH", "LC_ALL", "LANG", "TZ", "TERM"];
+        let secret = ["SUIMON_CODE", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "HOME", "LCX", ""];
+        assert!(open.iter().all(|name| is_open(OsStr::new(name))));
+        assert!(!secret.iter().any(|name| is_open(OsStr::new(name))));
+    }
 }
