@@ -106,6 +106,34 @@ fn a_command_without_mpi_is_told() {
     assert!(stderr(&output).contains("--library openmpi"), "{}", stderr(&output));
 }
 
+#[test]
+fn a_launcher_that_fails_is_told() {
+    let Some(folder) = program("a_launcher_that_fails_is_told") else { return };
+    let words = ["mpirun.openmpi", "--allow-run-as-root", "-n", "1", "./no-such-program"];
+    let output = record(folder.path(), &[], &words);
+    assert!(!output.status.success(), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("before a rank called MPI_Init"), "{told}");
+    assert!(!told.contains("linked dynamically"), "{told}");
+}
+
+/// As another user, where something is enabled: in namespaces of its own, with a mount at its place.
+#[test]
+fn status_as_a_user_says_to_be_root() {
+    let place = "mount -t tmpfs tmpfs /run && mkdir -p /run/suimon/mpi && mount -t tmpfs tmpfs /run/suimon/mpi";
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", SUIMON]);
+        command.output().expect("util-linux")
+    };
+    if !unshare(&format!("{place} && unshare --user true")).status.success() {
+        return testbed::skip("status_as_a_user_says_to_be_root", "it needs user namespaces");
+    }
+    let output = unshare(&format!("{place} && unshare --user \"$1\" mpi status"));
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    assert!(stderr(&output).contains("sudo suimon mpi status"), "{}", stderr(&output));
+}
+
 /// The launcher is there, and the library's compiler is not.
 #[test]
 fn a_missing_compiler_is_told_with_its_package() {

@@ -128,6 +128,9 @@ pub fn counts() -> Result<Counts, Error> {
     if !is_mounted(folder)? {
         return Err(Error::NotEnabled);
     }
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Error::Rights { what: "reading what BPF programs counted", verb: "status" });
+    }
     kernel::counts(folder)
 }
 

@@ -131,7 +131,9 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     let agents::Ended { mut flows, looks, changes, .. } = agents.finish()?;
     let found = programs.finish(end, &mut flows)?;
     if works {
-        record::folder::copy(&own.join(PROGRAMS), &folder.join(PROGRAMS))
+        // They are in memory, so they have no more.
+        let limit = nix::sys::sysinfo::sysinfo().map_or(u64::MAX, |info| info.ram_total());
+        record::folder::copy(&own.join(PROGRAMS), &folder.join(PROGRAMS), limit, &|| false)
             .map_err(Error::system("keep what programs wrote"))?;
     }
     let notes = [congestion.notes(), found.notes, out_of_memory()].concat();

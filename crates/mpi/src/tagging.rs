@@ -140,7 +140,12 @@ impl Tagging {
         }
         if self.profiler.library() == Library::OpenMpi {
             let mut names = env::var(PASSED_ON).map_or_else(|_| String::new(), |list| list + ";");
-            names += &[PRELOAD, FOLDER, ADOPT, PHASES, PHASE_AGE, COMPUTING].join(";");
+            names += &[PRELOAD, FOLDER, ADOPT, PHASES, PHASE_AGE].join(";");
+            // Of a name without a variable Open MPI warns.
+            if self.charges {
+                names += ";";
+                names += COMPUTING;
+            }
             command.env(PASSED_ON, names);
         }
         command

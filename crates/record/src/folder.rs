@@ -24,10 +24,12 @@ use crate::rows::{
 use crate::summary::Summary;
 use crate::totals::{Cost, Ending};
 
+mod copy;
 pub(crate) mod files;
 mod lock;
 mod publish;
 
+pub use copy::copy;
 pub use files::Files;
 pub use lock::{FolderLock, Holder, LOCK};
 
@@ -246,25 +248,6 @@ fn holds_run(folder: &Path) -> bool {
     let path = folder.join(manifest::FILE);
     fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
         && Stored::read(folder).is_ok_and(|stored| !stored.suimon.is_empty())
-}
-
-/// Copies a folder with all folders and files in it, into one that need not be there; links and what else there is are
-/// left.
-///
-/// # Errors
-/// What cannot be read or written.
-pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, to) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
 }
 
 /// Writes a file whole, or not at all, in place of one of that name.

@@ -35,8 +35,8 @@ pub use run::{Run as RunReport, stored_to_html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser may load for a page: nothing but what stands in it.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+/// What a browser may load for a page: nothing but what stands in it, and of scripts ours alone.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src";
 
 /// A page in the making.
 #[derive(Clone, Debug)]
@@ -110,9 +110,10 @@ impl Page {
             true => (String::new(), String::new()),
             false => (script::style(), script::scripts(&self.charts)),
         };
+        let [plot, report] = script::HASHES;
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY} '{plot}' '{report}'\">\
              <meta name=\"viewport\" content=\"width=device-width\">\
              <meta name=\"color-scheme\" content=\"light dark\">\
              <title>{title}</title><style>{style}{STYLE}</style></head>\n\

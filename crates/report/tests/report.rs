@@ -131,3 +131,14 @@ fn what_finds_no_room_is_told() {
     assert_eq!(drawn.matches("<rect").count(), 40);
     assert!(drawn.contains("63 more nodes are left out."), "{drawn}");
 }
+
+#[test]
+fn a_browser_runs_no_script_but_ours() {
+    let plan = scene::plan();
+    let page = report(&plan, Recorder::new(&plan, None).unwrap());
+    let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
+    let (policy, _) = policy.split_once('"').unwrap();
+    let (_, scripts) = policy.split_once("script-src ").unwrap();
+    assert!(scripts.split(' ').all(|source| source.starts_with("'sha256-")), "{policy}");
+    assert!(!page.contains(" onclick="));
+}

@@ -72,3 +72,12 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     let starts = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
     text.parse().ok().filter(|number: &f64| starts && number.is_finite())
 }
+
+/// As much of a text as a message shows.
+pub(crate) fn shortened(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

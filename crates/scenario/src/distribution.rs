@@ -5,7 +5,7 @@ use std::sync::Arc;
 use traffic::distribution::{Cdf, CdfError, Distribution, Scalar};
 use traffic::{Bytes, Duration};
 
-use crate::data_file::{self, DataFile, Line};
+use crate::data_file::{self, DataFile, Line, shortened};
 use crate::lock::{size_text, time_text};
 use crate::quantity::{self, Error};
 
@@ -312,15 +312,6 @@ fn point<T: Written>(text: &str, line: usize) -> Result<Point<T>, Error> {
     let probability = data_file::number(probability).ok_or_else(wrong)?;
     let value = T::read_point(value.trim())?;
     Ok(Point { value, probability: probability * scale, line })
-}
-
-/// What of a text is shown in a message.
-fn shortened(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 60;
-    match text.char_indices().nth(CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// As a scenario has it, exactly.

@@ -2,7 +2,7 @@
 
 use network::trace::{Invalid, Trace};
 
-use crate::data_file::{self, DataFile, Line};
+use crate::data_file::{self, DataFile, Line, shortened};
 use crate::quantity::Error;
 
 /// The formats' names, which come first.
@@ -106,15 +106,6 @@ fn rate(line: Line<'_>) -> Result<(u64, u64), Error> {
             let message = format!("`{}` is no time and rate", shortened(line.text));
             Err(Error::new(message, "leave two columns, seconds and Mbit/s: 1.5 20.3"))
         }
-    }
-}
-
-/// What of a text is shown in a message.
-fn shortened(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 20;
-    match text.char_indices().nth(CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

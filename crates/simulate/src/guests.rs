@@ -2,7 +2,7 @@
 //! guests and engine share.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -297,9 +297,15 @@ impl<O: Observer> Guests<O> {
         }));
         findings.notes.sort_unstable();
         findings.notes.dedup();
-        let kept = keep(self.folder.path(), self.inboxes.len(), folder);
-        if let (Err(error), None) = (kept, &failure) {
-            failure = Some(Error::system("keep what guests and programs said")(error));
+        // What an interrupted run has is kept; who interrupts the copy does not want the rest.
+        let was_interrupted = interrupted.load(Ordering::Relaxed);
+        let is_interrupted = || !was_interrupted && interrupted.load(Ordering::Relaxed);
+        match keep(plan, (self.folder.path(), self.inboxes.len()), folder, &is_interrupted) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => totals.ending.complete = false,
+            Err(error) if failure.is_none() => {
+                failure = Some(Error::system("keep what guests and programs said")(error));
+            }
+            _ => {}
         }
         Outcome { totals: totals.measured(plan, looks), findings, failure }
     }
@@ -388,14 +394,28 @@ impl<O: Observer> Simulation<ProgramTap<O>> for Guests<O> {
     }
 }
 
-/// Keeps in the run's folder what guests and their programs said.
-fn keep(from: &Path, guests: usize, folder: &Path) -> io::Result<()> {
+/// Keeps in the run's folder what guests and their programs said. Those programs' files were in the guest's memory, so they
+/// take no more.
+fn keep(
+    plan: &Plan,
+    (from, guests): (&Path, usize),
+    folder: &Path,
+    is_interrupted: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    let limit = u64::from(memory(plan, guests)) << 20;
     for guest in 0..guests {
         let console = folder.join(format!("guest{guest}.console"));
         fs::copy(from.join(format!("guest{guest}/console")), console)?;
         let programs = work(from, guest).join(PROGRAMS);
         if programs.is_dir() {
-            record::folder::copy(&programs, &folder.join(PROGRAMS))?;
+            let kept =
+                record::folder::copy(&programs, &folder.join(PROGRAMS), limit, is_interrupted);
+            kept.map_err(|error| match error.kind() {
+                ErrorKind::QuotaExceeded => io::Error::other(format!(
+                    "{error}, the memory of their guest; help: give their host more, memory = \"1 GiB\""
+                )),
+                _ => error,
+            })?;
         }
     }
     Ok(())

@@ -46,6 +46,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let trace = match recording.finish() {
         Ok(trace) => trace,
         // What the command says of its failure is on the terminal already.
+        Err(::mpi::Error::NoRanks(_)) if !status.success() => {
+            output::note(&format!(
+                "no trace is written: the command ended by {status} before a rank called MPI_Init"
+            ));
+            return Ok(Exit::of(status));
+        }
         Err(error) if !status.success() => {
             output::note(&format!(
                 "no trace is written: the command ended by {status}, and {error}"

@@ -1,6 +1,7 @@
 //! What goes wrong in a guest is said within a bounded time, what was measured is kept, and nothing else is left.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -95,6 +96,17 @@ fn output_that_never_ends_is_cut() {
     let log = fs::metadata(out.join("programs/a.1.log")).expect("what it said").len();
     assert!((16 << 20..17 << 20).contains(&log), "{log}");
     assert!(received(&output) > 5_000_000, "{said}");
+}
+
+#[test]
+fn a_file_that_is_a_hole_takes_no_room_on_the_machine() {
+    let Some(ground) = ground("a guest with a sparse file") else { return };
+    let program = "sh -c 'truncate -s 4G sparse; echo end >> sparse; chmod 4755 sparse'";
+    let (output, out) = run(&ground, 2, program, "nobody");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let kept = fs::metadata(out.join("programs/a.1/sparse")).expect("what it wrote");
+    assert_eq!((kept.len(), kept.mode() & 0o7777), ((4 << 30) + 4, 0o755));
+    assert!(kept.blocks() * 512 < 1 << 20, "{} blocks", kept.blocks());
 }
 
 #[test]
