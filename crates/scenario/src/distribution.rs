@@ -1,5 +1,7 @@
 //! Distributions of times and sizes, as a scenario has them.
 
+mod normal;
+
 use std::sync::Arc;
 
 use traffic::distribution::{Cdf, CdfError, Distribution, Scalar};
@@ -126,7 +128,7 @@ impl Named {
 }
 
 /// Reads a value, `10 kB..1 MB` for a uniform distribution, `exponential 50 kB`, `pareto 50 kB 1.5` (mean and
-/// shape), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (straight between these), `steps` of the same (these values only), or the
+/// shape), `normal 50 kB 10 kB` (mean and standard deviation), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (straight between these), `steps` of the same (these values only), or the
 /// name of one.
 ///
 /// # Errors
@@ -143,6 +145,9 @@ pub(crate) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     }
     if let Some(rest) = text.strip_prefix("pareto") {
         return pareto(rest);
+    }
+    if let Some(rest) = text.strip_prefix("normal") {
+        return normal::read(rest);
     }
     for (form, between) in [("cdf ", Between::Straight), ("steps ", Between::Steps)] {
         if let Some(points) = text.strip_prefix(form) {

@@ -400,7 +400,8 @@ pub(crate) struct Sequence {
     pub(crate) until: Option<Quantity<TimeUnit>>,
 }
 
-/// A packet capture at one port.
+/// A packet capture at one port: what leaves by it, and what is dropped there or lost on its wire, with a comment that says so.
+/// What comes in is in a capture at the link's other end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Capture {

@@ -1,6 +1,7 @@
 //! A run with hosts that are real kernels: what lies between their network cards is the engine's, on the clock that
 //! guests and engine share.
 
+use std::env;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
@@ -19,12 +20,12 @@ use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, SCENARIO, STAR
 use record::totals::{FlowTotals, Totals};
 use scenario::plan::{Flow, NodeKind};
 use scenario::{Plan, TRACES};
-use tempfile::TempDir;
 use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 use crate::run::{Finished, Simulation, drive};
+use folder::GuestsFolder;
 use inbox::Inbox;
 use samples::Samples;
 
@@ -32,6 +33,7 @@ pub use command::{Console, Ending, Stream, run_command};
 pub use inbox::Exited;
 
 mod command;
+mod folder;
 mod inbox;
 mod parameters;
 mod samples;
@@ -120,7 +122,7 @@ struct Guests<O> {
     samples: Samples,
     /// When the guests are at rest, on their clock.
     now: u64,
-    folder: TempDir,
+    folder: GuestsFolder,
 }
 
 /// Whether a port may keep frames of guests while its line is free: a switch stops it, or it has a discipline. Then TCP's
@@ -146,7 +148,7 @@ impl<O: Observer> Guests<O> {
             words.push(FRAMES_LEAVE.into());
         }
         words.push(WORDS.into());
-        let folder = tempfile::Builder::new().prefix("suimon-").tempdir();
+        let folder = GuestsFolder::new_in(&env::temp_dir());
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
         let sockets = network::sockets(plan, CARDS_MAX);
         let prepare = |(number, own): (usize, &Vec<Socket>)| {
