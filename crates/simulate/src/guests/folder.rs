@@ -80,8 +80,12 @@ mod tests {
         let place = place.path();
         let [killed, new, other] =
             ["suimon-guests-killed", "suimon-guests-new", "suimon-x"].map(|name| place.join(name));
-        [&killed, &new, &other].map(|folder| fs::create_dir(folder).expect("a folder"));
-        [&killed, &other].map(|folder| fs::write(folder.join(LOCK), "").expect("a lock"));
+        for folder in [&killed, &new, &other] {
+            fs::create_dir(folder).expect("a folder");
+        }
+        for folder in [&killed, &other] {
+            fs::write(folder.join(LOCK), "").expect("a lock");
+        }
         fs::create_dir(killed.join("guest0")).expect("a folder");
         std::os::unix::fs::symlink(&other, place.join("suimon-guests-link")).expect("a link");
         let first = GuestsFolder::new_in(place).expect("made");
