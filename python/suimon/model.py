@@ -3119,6 +3119,8 @@ class TcpRto(Table):
             6.5).
         syn_retries_max: SYN retransmissions before giving up, beside those of `syn_linear`; Linux 6.
         tick: The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exactly.
+        wheel: Timers are kept in a wheel (Linux since 4.8): one that is set for 63 ticks or more waits for a multiple
+            of 8 ticks, from 504 ticks on of 64, and so on. Tail probes, RACK's timer and SYNs tick too.
     """
 
     floor: Literal["total", "variance"] | None = None
@@ -3130,6 +3132,7 @@ class TcpRto(Table):
     syn_linear: int | None = None
     syn_retries_max: int | None = None
     tick: Time | None = None
+    wheel: bool | None = None
 
 
 @dataclass(kw_only=True, slots=True)

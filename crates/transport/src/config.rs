@@ -394,6 +394,9 @@ settings! {
         pub max: Duration,
         /// The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exactly.
         pub tick: Duration,
+        /// Timers are kept in a wheel (Linux since 4.8): one that is set for 63 ticks or more waits for a multiple of 8
+        /// ticks, from 504 ticks on of 64, and so on. Tail probes, RACK's timer and SYNs tick too.
+        pub wheel: bool,
         /// Round trips are measured in whole multiples of this; 0 s: exactly.
         pub rtt_tick: Duration,
         /// Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.

@@ -6,6 +6,7 @@ use traffic::packet::{Tcp, flags};
 use crate::config::{Config, Ecn, TIMESTAMPS_BYTES};
 use crate::receiver::Accepted;
 use crate::sender::Agreed;
+use crate::wheel;
 
 /// The MSS of a peer that does not tell (RFC 9293, section 3.7.1).
 const MSS_DEFAULT: u16 = 536;
@@ -35,7 +36,9 @@ impl Handshake {
         self.sent = now;
         let doubled = self.times.saturating_sub(linear(config, answer)).min(20);
         let wait = config.rto.initial.times(1 << doubled);
-        self.deadline = Some(now + wait.min(config.rto.max));
+        let at = now + wait.min(config.rto.max);
+        self.deadline =
+            Some(if config.rto.wheel { wheel::expiry(now, at, &config.rto) } else { at });
         self.times += 1;
     }
 

@@ -21,6 +21,7 @@ mod sender;
 mod seq;
 #[cfg(test)]
 mod twins;
+mod wheel;
 
 pub use config::{Config, ConfigError};
 pub use connection::{Connection, ProcessingCost};

@@ -315,6 +315,7 @@ fn freebsd_2_2_8() -> Config {
             floor: RtoFloor::Total,
             max: Duration::from_secs(64),
             tick: SLOW,
+            wheel: false,
             rtt_tick: SLOW,
             retries_max: 12,
             syn_retries_max: 3,
@@ -363,6 +364,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("rto.min", "TCP_RTO_MIN = 200 ms (include/net/tcp.h)"),
     source("rto.initial", "TCP_TIMEOUT_INIT = 1 s (RFC 6298)"),
     source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
+    source("rto.wheel", "calc_wheel_index (kernel/time/timer.c), since 4.8"),
     source("rto.syn_linear", "tcp_syn_linear_timeouts = 4 (ip-sysctl.rst), since 6.5"),
     source("ack.compression_delay", "tcp_comp_sack_delay_ns = 1 ms (ip-sysctl.rst), since 4.18"),
     source("ack.compression_slack", "tcp_comp_sack_slack_ns = 100 us (ip-sysctl.rst)"),
@@ -416,7 +418,7 @@ fn linux_6() -> Config {
             walks_queue: false,
             ..recovery_linux_2()
         },
-        rto: RtoConfig { tick: JIFFY, syn_linear: 4, ..rto_linux() },
+        rto: RtoConfig { tick: JIFFY, wheel: true, syn_linear: 4, ..rto_linux() },
         ack: AckConfig {
             compression_delay: Duration::from_ms(1),
             compression_slack: Duration::from_us(100),
@@ -482,6 +484,7 @@ fn rto_linux() -> RtoConfig {
         floor: RtoFloor::Variance,
         max: Duration::from_secs(120),
         tick: Duration::ZERO,
+        wheel: false,
         rtt_tick: Duration::ZERO,
         retries_max: 15,
         syn_retries_max: 6,

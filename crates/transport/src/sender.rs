@@ -34,7 +34,6 @@ use rack::Rack;
 use rate::Rates;
 use rtt::Rtt;
 use timers::Timer;
-pub(crate) use timers::on_tick;
 use undo::Undo;
 use write::WriteQueue;
 

@@ -3,7 +3,7 @@
 use traffic::{Duration, Instant};
 
 use crate::config::{AckConfig, ReadAck};
-use crate::sender::on_tick;
+use crate::wheel::on_tick;
 
 /// Delayed acknowledgements.
 #[derive(Clone, Copy, Debug)]

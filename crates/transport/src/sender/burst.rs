@@ -73,10 +73,13 @@ impl Burst {
         self.wakeup
     }
 
-    pub(super) fn wake(&mut self, now: Instant) {
-        if self.wakeup <= now {
+    /// Whether the pacer's time has come.
+    pub(super) fn wake(&mut self, now: Instant) -> bool {
+        let due = self.wakeup <= now;
+        if due {
             self.wakeup = Instant::NEVER;
         }
+        due
     }
 }
 
@@ -293,6 +296,25 @@ impl Sender {
             self.burst.push_end = end;
         }
         true
+    }
+
+    /// A probe of new data is a packet of what the windows allow, one segment at least (Linux's `tcp_write_xmit` with
+    /// `push_one`). Where it ends.
+    pub(super) fn begin_probe(&mut self) -> u64 {
+        if self.burst.left != 0 {
+            return self.nxt;
+        }
+        let mss = u64::from(self.agreed.mss);
+        let room = self.sock.cwnd.saturating_sub(self.in_flight()).min(self.goal());
+        let window = (self.window_end - self.nxt) / mss;
+        let segments = u64::from(room).min(window).min(self.buffer_left()).max(1);
+        let end = self.burst_end(segments * mss);
+        self.burst.left = segments as u32;
+        self.piece_leaves(end);
+        if segments > 1 && self.config.emission.tso_push {
+            self.burst.push_end = end;
+        }
+        end
     }
 
     /// Where a burst ends that has room for so many bytes: its last segment may be a small one.

@@ -382,7 +382,7 @@ impl Sender {
         Outgoing { at, payload, flags, retransmission: false }
     }
 
-    /// RFC 8985, section 7.3: new data if there is any and the peer takes it, else the last
+    /// RFC 8985, section 7.3: a packet of new data if there is any and the peer takes it, else the last
     /// segment. As Linux has it that is no repair: it is not in flight beside its original, no undo waits
     /// for it, and the first retransmission that timestamps tell from its original is another.
     fn tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
@@ -392,7 +392,9 @@ impl Sender {
         let ready = (self.written().saturating_sub(self.nxt)).min(u64::from(self.agreed.mss));
         let new = ready > 0 && self.nxt + ready <= self.window_end;
         self.tlp_retransmitted = !new;
+        let mut end = self.nxt;
         let probe = if new {
+            end = self.begin_probe();
             self.send_small(ready as u32, now)
         } else {
             let last = self.board.tail().wrapping_sub(1);
@@ -403,7 +405,7 @@ impl Sender {
             self.board.probe(last, now, self.delivered);
             self.send_again(last, now)
         };
-        self.tlp_high = self.nxt;
+        self.tlp_high = self.nxt.max(end);
         self.stats.tlp_probes += 1;
         self.arm_after_probe(now);
         Some(probe)

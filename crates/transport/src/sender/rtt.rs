@@ -3,6 +3,7 @@
 use traffic::{Duration, Instant};
 
 use crate::config::{RtoConfig, RtoFloor};
+use crate::wheel::whole_ticks;
 
 /// How long a least round trip time stays valid: Linux's `tcp_min_rtt_wlen`.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
@@ -99,10 +100,19 @@ impl Rtt {
         self.backed_off()
     }
 
+    /// The timeout as a timer on a wheel is set to it, in whole ticks.
+    pub(crate) fn rto_of_timer(&self) -> Duration {
+        if self.backoff == 0 { self.base_of_timer() } else { self.backed_off() }
+    }
+
+    fn base_of_timer(&self) -> Duration {
+        if self.config.wheel { whole_ticks(self.base, self.config.tick) } else { self.base }
+    }
+
     #[cold]
     #[inline(never)]
     fn backed_off(&self) -> Duration {
-        self.base.times(1 << self.backoff.min(31)).min(self.config.max)
+        self.base_of_timer().times(1 << self.backoff.min(31)).min(self.config.max)
     }
 
     /// Timeouts in a row.

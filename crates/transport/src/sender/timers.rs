@@ -6,6 +6,8 @@ use traffic::{Duration, Instant};
 
 use super::ack::AckEvent;
 use super::{Forced, Sender};
+use crate::config::RtoConfig;
+use crate::wheel::expiry;
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +24,8 @@ enum Purpose {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     at: Instant,
+    /// When it was set, or never if `at` is when it goes off: on a tick.
+    since: Instant,
     /// When it was last set in a way that what is sent at the same instant leaves alone.
     armed: Instant,
     purpose: Purpose,
@@ -29,18 +33,33 @@ pub(super) struct Timer {
 
 impl Default for Timer {
     fn default() -> Self {
-        Self { at: Instant::NEVER, armed: Instant::NEVER, purpose: Purpose::None }
+        Self {
+            at: Instant::NEVER,
+            since: Instant::NEVER,
+            armed: Instant::NEVER,
+            purpose: Purpose::None,
+        }
     }
 }
 
 impl Timer {
     #[inline]
-    fn set(&mut self, purpose: Purpose, at: Instant) {
-        (self.purpose, self.at) = (purpose, at);
+    fn set(&mut self, purpose: Purpose, at: Instant, now: Instant) {
+        (self.purpose, self.at, self.since) = (purpose, at, now);
+    }
+    /// When it goes off: on the wheel all do so with a tick, without one those of whole timeouts.
+    fn due(&self, config: &RtoConfig) -> Instant {
+        let timeout = matches!(self.purpose, Purpose::Retransmission | Purpose::WindowProbe);
+        let ticks = config.wheel || timeout;
+        if ticks && self.since != Instant::NEVER {
+            expiry(self.since, self.at, config)
+        } else {
+            self.at
+        }
     }
     /// RACK looks again once `at` has passed.
     pub(super) fn set_reordering(&mut self, at: Instant, now: Instant) {
-        self.set(Purpose::Reordering, at + MARGIN);
+        self.set(Purpose::Reordering, at + MARGIN, now);
         self.armed = now;
     }
     #[inline]
@@ -61,14 +80,6 @@ impl Timer {
 /// Linux's `TCP_TIMEOUT_MIN_US`: how long a tail probe waits beyond two round trips, and RACK beyond the
 /// time at which a segment is overdue.
 const MARGIN: Duration = Duration::from_ms(2);
-
-/// `at`, rounded up to a multiple of `tick`.
-pub(crate) fn on_tick(at: Instant, tick: Duration) -> Instant {
-    if tick == Duration::ZERO {
-        return at;
-    }
-    Instant::from_ps(at.as_ps().div_ceil(tick.as_ps()).saturating_mul(tick.as_ps()))
-}
 
 impl Sender {
     /// When the timer fires; on a clock that ticks it may turn out to be later.
@@ -120,13 +131,13 @@ impl Sender {
     fn set_tail_probe(&mut self, margin: Duration, timeout: Instant, now: Instant) {
         // Two eighths of a microsecond for each of `srtt8`.
         let wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000) + margin;
-        self.timer.set(Purpose::TailProbe, (now + wait).min(timeout));
+        self.timer.set(Purpose::TailProbe, (now + wait).min(timeout), now);
     }
 
     /// When the head times out, counted from when it was last sent.
     #[inline]
     fn head_timeout(&self) -> Instant {
-        self.board.segment(self.board.head()).sent + self.rtt.rto()
+        self.board.segment(self.board.head()).sent + self.rtt.rto_of_timer()
     }
 
     /// The same where it lies ahead: a probe does not wait for it.
@@ -139,7 +150,7 @@ impl Sender {
     /// The retransmission timer, at its full length.
     #[inline]
     pub(super) fn arm_retransmission(&mut self, now: Instant) {
-        self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
+        self.timer.set(Purpose::Retransmission, now + self.rtt.rto(), now);
     }
 
     /// A tail loss probe went out: the next one waits for news of it.
@@ -152,9 +163,11 @@ impl Sender {
     /// of its time (Linux's `tcp_rearm_rto`).
     pub(super) fn arm_for_head(&mut self, now: Instant) {
         if self.board.out() == 0 {
-            self.timer.set(Purpose::None, Instant::NEVER);
+            self.timer = Timer::default();
         } else {
-            self.timer.set(Purpose::Retransmission, self.head_timeout().max(now));
+            // One that has passed is a microsecond away.
+            let at = self.head_timeout().max(now + Duration::from_us(1));
+            self.timer.set(Purpose::Retransmission, at, now);
         }
     }
 
@@ -166,7 +179,9 @@ impl Sender {
             return;
         }
         if self.timer.armed == now {
-            if self.timer.purpose == Purpose::TailProbe {
+            // Mostly far before the timeout, which need not be rounded to see that.
+            let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
+            if self.timer.purpose == Purpose::TailProbe && head < self.timer.at {
                 self.timer.at = self.timer.at.min(self.head_timeout_ahead(now));
             }
         } else if self.board.out() != 0 {
@@ -199,24 +214,25 @@ impl Sender {
     /// A zero window, or nothing that may be sent: probe for news (RFC 9293, section 3.8.6.1).
     pub(super) fn arm_window_probe(&mut self, now: Instant) {
         if self.timer.purpose == Purpose::None {
-            self.timer.set(Purpose::WindowProbe, now + self.rtt.rto());
+            self.timer.set(Purpose::WindowProbe, now + self.rtt.rto(), now);
         }
     }
 
-    /// A deadline passed.
+    /// A deadline passed. Until the timer goes off, which is with a tick, nothing is sent on its account: what
+    /// waits for more window goes on waiting.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.refresh_fast_path();
-        self.burst.wake(now);
+        if self.burst.wake(now) {
+            self.refresh_fast_path();
+        }
         if self.timer.at > now {
             return;
         }
-        if matches!(self.timer.purpose, Purpose::Retransmission | Purpose::WindowProbe) {
-            let at = on_tick(self.timer.at, self.config.rto.tick);
-            if at > now {
-                self.timer.at = at;
-                return;
-            }
+        let due = self.timer.due(&self.config.rto);
+        if due > now {
+            (self.timer.at, self.timer.since) = (due, Instant::NEVER);
+            return;
         }
+        self.refresh_fast_path();
         match self.timer.purpose {
             Purpose::None => self.timer = Timer::default(),
             Purpose::Retransmission => self.on_timeout(now),
@@ -293,18 +309,5 @@ impl Sender {
         } else if event.duplicate && !event.new_sack {
             self.tlp_high = 0;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ticking_clock_rounds_up() {
-        let ms = |n| Instant::ZERO + Duration::from_ms(n);
-        assert_eq!(on_tick(ms(201), Duration::from_ms(10)), ms(210));
-        assert_eq!(on_tick(ms(210), Duration::from_ms(10)), ms(210));
-        assert_eq!(on_tick(ms(201), Duration::ZERO), ms(201));
     }
 }

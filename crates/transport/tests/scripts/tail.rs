@@ -117,3 +117,61 @@ fn the_heads_retransmission_starts_the_timeout_anew() {
     script.wait();
     assert_eq!(script.now, at(290) + rto);
 }
+
+/// By bursts, with less of the window free than a burst, which waits for more of it, at 20 ms.
+fn deferring(config: &Config) -> Script {
+    let mut config = *config;
+    config.emission.tso = true;
+    config.window.initial = 100;
+    let mut script = Script::new(&config, 10, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(20, 20, &[]);
+    script.numbers();
+    script.ack(20, 21, &[]);
+    assert!(script.numbers().is_empty(), "less than a burst waits for the next ACK");
+    script
+}
+
+#[test]
+fn a_probe_of_new_data_is_all_that_the_window_allows_of_a_packet() {
+    let mut script = deferring(&linux6());
+    let info = script.end.info();
+    let room = info.cwnd - info.in_flight;
+    assert!(room > 1, "{info:?}");
+    assert_eq!(script.wait(), at(42));
+    assert_eq!(script.numbers().len(), room as usize);
+    assert_eq!(script.end.info().tlp_probes, 1);
+}
+
+#[test]
+fn what_waits_for_a_burst_does_not_leave_before_the_timeouts_tick() {
+    let mut config = linux6();
+    config.recovery.tlp = false;
+    config.rto.tick = ms(4);
+    let mut script = deferring(&config);
+    // The timeout is 210 ms: 53 ticks from the fifth, and one for what of it has passed.
+    let woken = [script.wait(), script.wait()];
+    assert_eq!(woken[1], at(236), "{woken:?}");
+    assert_eq!(script.numbers()[0], 21, "the timer went off");
+    assert_eq!(script.end.info().timeouts, 1);
+}
+
+#[test]
+fn probes_and_timeouts_go_off_with_the_ticks_of_the_wheel() {
+    let mut config = linux6();
+    config.rto.tick = ms(4);
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    let mut times = Vec::new();
+    while times.len() < 5 {
+        let now = script.wait();
+        if !script.numbers().is_empty() {
+            times.push(now);
+        }
+    }
+    // A probe after 51 ticks, which starts the timeout of 300 ms anew: 75 ticks, then doubled, with a slot of 8 ticks
+    // and from 504 ticks on of 64.
+    assert_eq!(times, [at(308), at(612), at(1_220), at(2_436), at(5_092)]);
+}
