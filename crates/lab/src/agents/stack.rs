@@ -16,12 +16,18 @@ struct Stack {
     window_scaling: bool,
     restart_after_idle: bool,
     metrics: SavedMetrics,
+    ecn_fallback: bool,
+    syn_linear: u32,
     rto_min_us: u32,
 }
 
 /// The floor of the retransmission timeout: a setting since Linux 6.11, and its value where nothing is set (TCP_RTO_MIN).
 const RTO_MIN: &str = "net.ipv4.tcp_rto_min_us";
 const RTO_MIN_US: u32 = 200_000;
+
+/// SYNs that go out again before the timeout doubles: a setting since Linux 6.5, in one byte; before, it always doubles.
+const SYN_LINEAR: &str = "net.ipv4.tcp_syn_linear_timeouts";
+const SYN_LINEAR_MAX: u32 = 127;
 
 /// Whether the slow start threshold is left out of what is kept of a connection.
 const NO_SSTHRESH_SAVE: &str = "net.ipv4.tcp_no_ssthresh_metrics_save";
@@ -36,12 +42,14 @@ impl Stack {
             window_scaling: segment.window_scaling,
             restart_after_idle: config.window.idle_restart != IdleRestart::Keep,
             metrics: config.window.metrics,
+            ecn_fallback: segment.ecn_fallback,
+            syn_linear: config.rto.syn_linear.min(SYN_LINEAR_MAX),
             rto_min_us: i32::try_from(config.rto.min.as_us()).unwrap_or(i32::MAX).max(1) as u32,
         }
     }
 
     /// The settings by name.
-    fn settings(&self) -> [(&'static str, u32); 8] {
+    fn settings(&self) -> [(&'static str, u32); 10] {
         let ecn = match self.ecn {
             Ecn::Off => 0,
             Ecn::Request => 1,
@@ -55,6 +63,8 @@ impl Stack {
             ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle.into()),
             ("net.ipv4.tcp_no_metrics_save", (self.metrics == SavedMetrics::None).into()),
             (NO_SSTHRESH_SAVE, (self.metrics != SavedMetrics::Threshold).into()),
+            ("net.ipv4.tcp_ecn_fallback", self.ecn_fallback.into()),
+            (SYN_LINEAR, self.syn_linear),
             (RTO_MIN, self.rto_min_us),
         ]
     }
@@ -69,6 +79,8 @@ impl Stack {
             "window.idle_restart",
             "window.metrics",
             "window.metrics",
+            "segment.ecn_fallback",
+            "rto.syn_linear",
             "rto.min",
         ];
         let pairs = self.settings().into_iter().zip(other.settings()).zip(keys);
@@ -130,9 +142,11 @@ pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
         receive = receive.max(tuned(config.buffers.receive));
     }
     for (name, value) in stack.settings() {
-        // Before Linux 6.11 it is what it is.
-        if name != RTO_MIN || value != RTO_MIN_US {
-            sysctl::set(host, name, &value.to_string())?;
+        match name {
+            // Before Linux 6.11 it is what it is.
+            RTO_MIN if value == RTO_MIN_US => {}
+            SYN_LINEAR => sysctl::try_set(host, name, &value.to_string())?.unwrap_or_default(),
+            _ => sysctl::set(host, name, &value.to_string())?,
         }
     }
     for (name, limits) in [("net.ipv4.tcp_wmem", send), ("net.ipv4.tcp_rmem", receive)] {
