@@ -23,6 +23,7 @@ mod hosts;
 mod lines;
 mod messages;
 mod metrics;
+mod opening;
 mod phases;
 #[path = "../../../congestion/tests/kernel/record.rs"]
 mod record;

@@ -172,7 +172,9 @@ impl Connection {
         if let Some(name) = congestion {
             socket::control(&accepted, name)?;
         }
-        self.end = Some(End::new(accepted));
+        let mut end = End::new(accepted);
+        end.establish();
+        self.end = Some(end);
         (self.opened, self.established) = (true, true);
         Ok(true)
     }
@@ -222,7 +224,10 @@ impl Connection {
     pub(super) fn has_connected(&mut self, flags: EpollFlags) -> bool {
         let failed = self.end.as_ref().is_none_or(End::has_failed);
         let connected = !self.established && !failed && flags.contains(EpollFlags::EPOLLOUT);
-        self.established |= connected;
+        if let Some(end) = self.end.as_mut().filter(|_| connected) {
+            end.establish();
+            self.established = true;
+        }
         connected
     }
 

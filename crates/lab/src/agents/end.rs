@@ -18,6 +18,8 @@ const READ: u64 = 128 << 10;
 #[derive(Debug)]
 pub(super) struct End {
     socket: OwnedFd,
+    /// Retransmissions and timeouts of the handshake, which the kernel counts with those of data.
+    handshake: (u64, u64),
     /// Bytes begun that the send buffer has not taken yet.
     pending: u64,
     /// When it goes on with that, though the send buffer may take more at once; `NEVER` if it is full.
@@ -44,6 +46,7 @@ impl End {
     pub(super) fn new(socket: OwnedFd) -> Self {
         Self {
             socket,
+            handshake: (0, 0),
             pending: 0,
             goes_on: Instant::NEVER,
             written: 0,
@@ -57,6 +60,12 @@ impl End {
             read_at: Instant::ZERO,
             ended: false,
         }
+    }
+
+    /// It is established: what was sent again so far were SYNs.
+    pub(super) fn establish(&mut self) {
+        let info = info::read(&self.socket).unwrap_or_default();
+        self.handshake = (info.retransmissions, info.timeouts);
     }
 
     pub(super) fn socket(&self) -> &OwnedFd {
@@ -180,7 +189,10 @@ impl End {
     /// Its state, as the kernel and the program know it.
     pub(super) fn info(&self) -> Info {
         let known = info::read(&self.socket).unwrap_or_default();
+        let (retransmissions, timeouts) = self.handshake;
         Info {
+            retransmissions: known.retransmissions.saturating_sub(retransmissions),
+            timeouts: known.timeouts.saturating_sub(timeouts),
             phase: if self.failed { Phase::Failed } else { known.phase },
             bytes_written: self.written,
             bytes_read: self.read,
