@@ -1,5 +1,6 @@
 //! One end of a TCP connection: segments in, segments out, time as an argument.
 
+mod metrics;
 mod opening;
 
 use alloc::boxed::Box;
@@ -7,14 +8,14 @@ use alloc::boxed::Box;
 use traffic::packet::{FRAME_MIN, Tcp, ecn, flags};
 use traffic::{Duration, FlowId, HostId, Instant, Packet};
 
-use crate::config::{Config, SavedMetrics};
+use crate::config::Config;
 use crate::handshake::{self, Handshake};
 use crate::info::{Info, Phase};
 use crate::limit::LimitedTimes;
 use crate::option::{Kept, OptionError, SocketOption};
 use crate::receiver::{AckContent, Receiver};
+use crate::sender::Sender;
 use crate::sender::emit::{Next, Outgoing};
-use crate::sender::{PathMetrics, Sender};
 
 /// What processing a segment took, for a host whose processor is modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -522,22 +523,6 @@ impl Connection {
     /// This host, and the peer's.
     pub const fn ends(&self) -> (HostId, HostId) {
         (self.template.source, self.template.destination)
-    }
-
-    /// Whether it leaves anything for the next one between the same hosts.
-    pub fn saves_metrics(&self) -> bool {
-        self.sender.config.window.metrics != SavedMetrics::None
-    }
-
-    /// Begins with what connections before it left: as soon as it is established, before anything is sent.
-    pub fn take_metrics(&mut self, metrics: &PathMetrics, now: Instant) {
-        self.sender.take_metrics(metrics, now);
-        self.receiver.note_path(self.sender.rtt.srtt(), self.sender.rtt.rto());
-    }
-
-    /// Adds what it found out of the path, as it ends.
-    pub fn leave_metrics(&self, metrics: &mut PathMetrics, now: Instant) {
-        self.sender.leave_metrics(metrics, now);
     }
 
     /// Payload bytes that arrived in order.

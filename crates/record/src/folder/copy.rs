@@ -99,9 +99,9 @@ impl Copy<'_> {
 
 /// The next part of the file that is no hole, from that offset on: all of it where the file system knows no holes.
 fn next_data(file: &File, from: u64, length: u64) -> io::Result<Option<Range<u64>>> {
-    let seek = |at: u64, whence| {
+    let seek = |at: u64, kind| {
         let at = i64::try_from(at).map_err(|_| Errno::EOVERFLOW)?;
-        lseek(file, at, whence).map(i64::cast_unsigned)
+        lseek(file, at, kind).map(i64::cast_unsigned)
     };
     match seek(from, Whence::SeekData) {
         Ok(start) => Ok(Some(start..seek(start, Whence::SeekHole)?)),
