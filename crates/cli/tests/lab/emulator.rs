@@ -26,7 +26,7 @@ fn datagrams(bursts: u32, pause: &str, sizes: &[u32]) -> String {
 [flow.datagrams]
 from = "a"
 to = "b"
-program = "python3 {script} send {{to}} {{port}} 1 {bursts} {pause} {sizes}"
+program = "python3 {script} send {{to}} {{port}} 2 {bursts} {pause} {sizes}"
 server = "python3 {script} sink {{port}}"
 as = "root"
 "#,
@@ -87,7 +87,7 @@ fn the_delay_is_right_to_microseconds() {
     let test = "the emulator's delay";
     let Some(ground) = Ground::take(test, &WITNESS) else { return };
     let network = Network {
-        duration: "6 s",
+        duration: "7 s",
         delay: "10 ms",
         hosts: [&witness(&ground, "a"), &witness(&ground, "b")],
         ..Network::default()
@@ -120,7 +120,7 @@ fn the_buffer_holds_what_it_says_to_the_byte() {
         [(&full, room), (&full, room - 1), (&mixed, 10 * 1_518 + 100), (&mixed, 9_000)]
     {
         let network = Network {
-            duration: "3 s",
+            duration: "4 s",
             rate: "1 Mbit/s",
             buffer: &format!("{buffer} B"),
             hosts: [&witness(&ground, "a"), &witness(&ground, "b")],

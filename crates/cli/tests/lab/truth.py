@@ -83,6 +83,16 @@ def frames(path):
     return found
 
 
+def every(sent):
+    """The numbered datagrams of the sender's capture, all from the first: a witness that a busy machine starts
+    after them saw none of those."""
+    seen = frames(sent)
+    for number, (_, _, content) in enumerate(seen):
+        if int.from_bytes(content[:8], "big") != number:
+            raise Unfit(f"the sender's witness did not see datagram {number}")
+    return seen
+
+
 def share(ordered, part):
     """What the given part of the values is not above."""
     return ordered[min(int(len(ordered) * part), len(ordered) - 1)]
@@ -102,7 +112,7 @@ def rate(received, wanted):
 
 def delay(sent, received, line, rate, configured):
     """Every datagram that arrives, against the time that its way takes."""
-    started = {content: (stamp, length) for stamp, length, content in frames(sent)}
+    started = {content: (stamp, length) for stamp, length, content in every(sent)}
     errors = []
     for stamp, length, content in frames(received):
         start, length = started[content]
@@ -120,7 +130,7 @@ def drops(sent, received, rate, buffer):
     """Of a burst, the first frame is on the wire at once, and those pass for which the buffer has room."""
     arrived = [content for _, _, content in frames(received)]
     expected, start, free, queued, bursts = [], None, None, 0, 0
-    for stamp, length, content in frames(sent):
+    for stamp, length, content in every(sent):
         if free is None or stamp > free:
             start, queued, bursts = stamp, 0, bursts + 1
             first_gone = stamp + length * 8 / rate * 1e9
