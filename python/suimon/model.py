@@ -82,13 +82,14 @@ Protocol: TypeAlias = str | float
 RandomSize: TypeAlias = str
 """A size, or one that is drawn: "20 kB", "1 kB..1 MB" (uniform), "exponential 50 kB", "pareto 50 kB 1.2" (mean and
 shape), "normal 50 kB 10 kB" (mean and standard deviation), "cdf 1 kB 30 %, 1 MB 100 %" (straight between these), "steps
-1 kB 30 %, 1 MB 100 %" (only these), "cdf file:NAME" and "steps file:NAME" (a point a line), "web search", "data
-mining"."""
+1 kB 30 %, 1 MB 100 %" (only these), "cdf file:NAME" and "steps file:NAME" (a point a line), "distribution 50 kB 10 kB
+file:NAME" (mean and standard deviation, by a table of netem's), "web search", "data mining"."""
 
 RandomTime: TypeAlias = str
 """A time, or one that is drawn: "10 ms", "0 s..100 ms" (uniform), "exponential 50 ms", "pareto 50 ms 1.5" (mean and
 shape), "normal 10 ms 2 ms" (mean and standard deviation), "cdf 1 ms 30 %, 90 ms 100 %" (straight between these), "steps
-1 ms 30 %, 90 ms 100 %" (only these)."""
+1 ms 30 %, 90 ms 100 %" (only these), "cdf file:NAME" and "steps file:NAME" (a point a line), "distribution 10 ms 2 ms
+file:NAME" (mean and standard deviation, by a table of netem's)."""
 
 Rate: TypeAlias = str
 """A rate: "500 Mbit/s", "62.5 MB/s"."""

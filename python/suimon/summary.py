@@ -621,6 +621,30 @@ class ImpairmentSummary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class InputSummary:
+    """The mean of a distribution or a trace that the scenario has point by point, out of a file or not: one of these.
+
+    Attributes:
+        mean_bytes: Of sizes.
+        mean_rate: Of a trace of a link's rate, over its time: bytes per second of IP packets of 1500 bytes.
+        mean_seconds: Of times.
+    """
+
+    mean_bytes: int | None = None
+    mean_rate: float | None = None
+    mean_seconds: float | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> InputSummary:
+        """Reads the object as JSON has it. Unknown keys are ignored."""
+        return cls(
+            mean_bytes=data.get("mean_bytes"),
+            mean_rate=data.get("mean_rate"),
+            mean_seconds=data.get("mean_seconds"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSummary:
     """A link, both directions.
 
@@ -1020,6 +1044,7 @@ class Summary:
         node: Each node's own drops.
         run: The run as a whole.
         change: Each change of a queue whose time came.
+        input: Each distribution and trace that the scenario has point by point, by its key: `flow.web.bytes`.
     """
 
     emulator: dict[str, EmulatorSummary]
@@ -1030,6 +1055,7 @@ class Summary:
     node: dict[str, NodeSummary]
     run: Run
     change: dict[str, ChangeSummary] = field(default_factory=dict)
+    input: dict[str, InputSummary] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Summary:
@@ -1040,6 +1066,7 @@ class Summary:
             engine=EngineSummary.from_dict(data.get("engine", {})),
             flow={name: FlowSummary.from_dict(value) for name, value in data.get("flow", {}).items()},
             group={name: Group.from_dict(value) for name, value in data.get("group", {}).items()},
+            input={name: InputSummary.from_dict(value) for name, value in data.get("input", {}).items()},
             link={name: LinkSummary.from_dict(value) for name, value in data.get("link", {}).items()},
             node={name: NodeSummary.from_dict(value) for name, value in data.get("node", {}).items()},
             run=Run.from_dict(data.get("run", {})),

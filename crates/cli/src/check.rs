@@ -1,9 +1,11 @@
 //! `suimon check`: what is wrong with a scenario, and what looks wrong with its physics.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use experiment::{Driver, Error, Fabric, Job, format};
+use record::summary::InputSummary;
+use scenario::Input;
 use scenario::plan::{NodeKind, Plan};
 use serde::Serialize;
 use serde_json::json;
@@ -154,8 +156,33 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
     let file = arguments.scenario.file.display();
-    output::print(&format!("{file}: fine: {}{runs}\n", inventory(first)))?;
+    let means = means(plans);
+    output::print(&format!("{file}: fine: {}{runs}\n{means}", inventory(first)))?;
     Ok(Exit::Fine)
+}
+
+/// What of the distributions and traces of plans is shown at most, in lines.
+const INPUTS_MAX: usize = 20;
+
+/// The mean of each distribution and trace that the scenario has point by point, a line each.
+fn means(plans: &[Plan]) -> String {
+    let of_plan = |plan: &Plan| {
+        let line =
+            |input: Input| format!("  {}: mean {}\n", input.key, input.mean.text(plan.units));
+        scenario::inputs(plan).into_iter().map(line).collect::<Vec<_>>()
+    };
+    let all = each_once(plans.iter().flat_map(of_plan));
+    let more = match all.len().saturating_sub(INPUTS_MAX) {
+        0 => String::new(),
+        more => format!("  and {more} more in --json\n"),
+    };
+    all.into_iter().take(INPUTS_MAX).collect::<String>() + &more
+}
+
+/// The means by key, for programs; where they differ between runs that of the first.
+fn inputs(plans: &[Plan]) -> BTreeMap<String, InputSummary> {
+    let all = plans.iter().rev().flat_map(|plan| InputSummary::of(plan).0);
+    all.collect()
 }
 
 /// What a plan consists of.
@@ -189,6 +216,7 @@ fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
         "runs": plans.len(),
         "drivers": drivers,
         "left_out": left_out(plans),
+        "inputs": inputs(plans),
     }))?;
     Ok(Exit::Fine)
 }

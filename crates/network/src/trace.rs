@@ -160,6 +160,16 @@ impl Trace {
         Rate::from_bits_per_second(rate.try_into().unwrap_or(u64::MAX)).unwrap_or(Rate::MIN)
     }
 
+    /// What it carries in the mean, of packets of 1500 bytes without what is around them.
+    pub fn mean_of_packets(&self) -> Rate {
+        let millibits = match &self.0 {
+            Form::Slots(_, opportunities) => u128::from(*opportunities) * MILLIBITS,
+            Form::Pieces(pieces, end) => pieces.last().map_or(0, |last| last.carried(*end)),
+        };
+        let rate = millibits * 1_000_000_000 / u128::from(self.period().as_ps());
+        Rate::from_bits_per_second(rate.try_into().unwrap_or(u64::MAX)).unwrap_or(Rate::MIN)
+    }
+
     /// The first millisecond with opportunities, and where it is.
     fn first(&self) -> Slot {
         match &self.0 {
@@ -343,6 +353,8 @@ mod tests {
         // 5 packets in 2 ms of a rate of 30 Mbit/s, as mean 20 of 8 s.
         let mean = Trace::of_rates([(0, 30_000_000)]).unwrap().mean(OVERHEAD);
         assert_eq!(mean.bits_per_second(), 30_000_000 / 1_500 * 1_538);
+        let packets = Trace::of_rates([(0, 30_000_001), (500, 0)]).unwrap().mean_of_packets();
+        assert_eq!(packets.bits_per_second(), 15_000_000);
         assert_eq!(Trace::of_rates([]), Err(Invalid::Empty));
         assert_eq!(Trace::of_rates([(0, 0), (9, 0)]), Err(Invalid::Empty));
         assert_eq!(Trace::of_rates([(7, 1), (7, 1)]), Err(Invalid::Falling(7)));
@@ -362,6 +374,7 @@ mod tests {
     fn its_mean_is_of_whole_frames() {
         let trace = Trace::new([1, 2, 3, 4]).unwrap();
         assert_eq!(trace.mean(OVERHEAD), Rate::from_bits_per_second(12_304_000).unwrap());
+        assert_eq!(trace.mean_of_packets().bits_per_second(), 12_000_000);
         assert_eq!(trace.milliseconds().unwrap().collect::<Vec<_>>(), [1, 2, 3, 4]);
     }
 

@@ -16,6 +16,7 @@ use network::link::Counters;
 
 mod completion;
 mod flow;
+mod input;
 mod mpi;
 mod named;
 mod node;
@@ -26,6 +27,7 @@ use flow::sum_flow;
 pub use flow::{
     CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
 };
+pub use input::InputSummary;
 pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 pub use named::Named;
 use node::sum_node;
@@ -52,6 +54,9 @@ pub struct Summary {
     /// Each change of a queue whose time came.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub change: Named<ChangeSummary>,
+    /// Each distribution and trace that the scenario has point by point, by its key: `flow.web.bytes`.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
+    pub input: Named<InputSummary>,
     /// What the engine did.
     pub engine: EngineSummary,
 }
@@ -301,6 +306,7 @@ impl Summary {
             emulator: Named(emulators(plan, totals, seconds)),
             node: Named(node.collect()),
             change: Named(changes(plan, totals)),
+            input: InputSummary::of(plan),
             engine: sum_engine(&totals.engine),
         }
     }

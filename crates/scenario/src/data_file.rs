@@ -30,6 +30,11 @@ impl<'t> DataFile<'t> {
         Some(Self { name, text: text.strip_prefix('\u{feff}').unwrap_or(text) })
     }
 
+    /// Its name.
+    pub(crate) fn name(self) -> &'t str {
+        self.name
+    }
+
     /// Its lines from the first one on that begins with a number.
     pub(crate) fn lines(self) -> impl Iterator<Item = Line<'t>> {
         let lines = (1..).zip(self.text.lines()).map(|(number, line)| {

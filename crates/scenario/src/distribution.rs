@@ -1,6 +1,8 @@
 //! Distributions of times and sizes, as a scenario has them.
 
 mod normal;
+pub(crate) mod stated;
+mod table;
 
 use std::sync::Arc;
 
@@ -128,7 +130,8 @@ impl Named {
 }
 
 /// Reads a value, `10 kB..1 MB` for a uniform distribution, `exponential 50 kB`, `pareto 50 kB 1.5` (mean and
-/// shape), `normal 50 kB 10 kB` (mean and standard deviation), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (straight between these), `steps` of the same (these values only), or the
+/// shape), `normal 50 kB 10 kB` (mean and standard deviation), `distribution 50 kB 10 kB file:NAME` (by a table of
+/// netem's), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (straight between these), `steps` of the same (these values only), or the
 /// name of one.
 ///
 /// # Errors
@@ -148,6 +151,9 @@ pub(crate) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     }
     if let Some(rest) = text.strip_prefix("normal") {
         return normal::read(rest);
+    }
+    if let Some(rest) = text.strip_prefix("distribution") {
+        return table::read(rest);
     }
     for (form, between) in [("cdf ", Between::Straight), ("steps ", Between::Steps)] {
         if let Some(points) = text.strip_prefix(form) {
@@ -239,7 +245,7 @@ fn cdf<T: Written>(text: &str, between: Between) -> Result<Cdf<T>, Error> {
     let (mut points, mut last) = (Vec::new(), 1);
     for (index, line) in file.lines().enumerate() {
         last = line.number;
-        // Files of Homa's simulations begin with the mean.
+        // Files of Homa's simulations begin with the mean, which `stated` checks.
         let columns = line.columns();
         if index == 0 && columns.len() == 1 && data_file::number(columns[0]).is_some() {
             continue;

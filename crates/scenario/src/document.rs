@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 use traffic::qdisc;
 
 use crate::diagnostic::{Errors, Problems, Source, Span};
+use crate::distribution::stated;
 use crate::file::Scenario;
 use crate::included::{self, Files};
 use crate::plan::Plan;
@@ -319,8 +320,10 @@ impl Document {
         if !problems.is_empty() {
             return None;
         }
+        let file_warnings = stated::check(table.get_ref(), units);
         match Scenario::deserialize(toml::Deserializer::from(table)) {
-            Ok(scenario) => resolve::resolve(&scenario, units, &self.files, problems),
+            Ok(scenario) => resolve::resolve(&scenario, units, &self.files, problems)
+                .map(|plan| Plan { file_warnings, ..plan }),
             Err(error) => {
                 let (message, help) = syntax::mismatch(error.message());
                 problems.push(&error.span().unwrap_or(0..0), message, help);

@@ -22,18 +22,24 @@ pub(crate) struct Files {
 /// The kind of value that is a trace of an MPI program: its file is no text, and stays one.
 pub(crate) const TRACE: &str = "mpi";
 
+/// The kind of value that is a table of netem's, which its mean and standard deviation follow.
+pub(crate) const TABLE: &str = "distribution";
+
 /// What a value begins with that names a file of a format of its own. Once the file was read, its text follows the name,
 /// from the next line on.
 pub(crate) const FILE: &str = "file:";
 
-/// The kind of value and the file's name, if that is what a text is: `cdf` and `sizes.txt`; no kind for `file:server.toml`.
+/// The kind of value and the file's name, if that is what a text is: `cdf` and `sizes.txt`, `distribution 10 ms 2 ms` and
+/// `pareto.dist`; no kind for `file:server.toml`.
 pub(crate) fn named(text: &str) -> Option<(&str, &str)> {
     if let Some(name) = text.trim().strip_prefix(FILE) {
         return (!name.contains('\n')).then_some(("", name.trim()));
     }
     let (kind, name) = text.trim().split_once(" file:").filter(|(_, name)| !name.contains('\n'))?;
-    let word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
-    word.then_some((kind, name.trim()))
+    let is_word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase());
+    // A table says nothing of its mean and deviation: these stand before its name.
+    let is_kind = is_word(kind) || kind.split(' ').next() == Some(TABLE);
+    is_kind.then_some((kind, name.trim()))
 }
 
 /// Notes the files that are named anywhere in a table, each with the kind of value that it is.

@@ -22,6 +22,7 @@ mod grid;
 mod header;
 mod impairment;
 mod included;
+mod inputs;
 mod joining;
 mod lock;
 mod matrix;
@@ -52,6 +53,7 @@ mod workload;
 
 pub use diagnostic::{Diagnostic, Errors};
 pub use document::{Document, Run, assigned_path, queue};
+pub use inputs::{Input, Mean, inputs};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
 pub use mpi::TRACES;

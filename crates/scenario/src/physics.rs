@@ -66,6 +66,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
             }
         }
     }
+    warnings.extend(plan.file_warnings.iter().cloned());
     warnings.extend(late(&names));
     warnings.extend(excess(&names));
     warnings.extend(triggers(&names));

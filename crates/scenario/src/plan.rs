@@ -24,6 +24,7 @@ pub use self::applications::{FlowEnd, PlannedApplication};
 pub use self::change::{Action, Change, Options, Target};
 pub(crate) use self::switches::headrooms;
 pub use crate::demand::Demand;
+use crate::physics::Warning;
 pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;
 
@@ -59,6 +60,8 @@ pub struct Plan {
     pub expectations: Vec<Expectation>,
     /// How far the results of different drivers may lie apart.
     pub comparison: Comparison,
+    /// What is odd about the files that its values were read from; none where a lock file has what was in them.
+    pub file_warnings: Vec<Warning>,
 }
 
 /// A program that a scenario starts on this machine.

@@ -98,6 +98,7 @@ pub(crate) fn resolve(
         probes,
         expectations,
         comparison,
+        file_warnings: Vec::new(),
     })
 }
 

@@ -209,33 +209,34 @@ fn beside(workload: &Span, key: &str, name: &str, problems: &mut Problems) {
     problems.push(workload, message, format!("leave out {key}, or {word}"));
 }
 
+/// Its table in a flow's, and what is set there; none of a flow that writes what it can.
+pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settings)> {
+    match workload {
+        Workload::Bulk => None,
+        Workload::Train(train) => Some(("train", train)),
+        Workload::Exchange(exchange) => Some(("exchange", exchange)),
+        Workload::Ping(ping) => Some(("ping", ping)),
+        Workload::Events(readout) => Some(("events", readout)),
+        Workload::Mpi(job) => Some(("mpi", &job.library)),
+    }
+}
+
 /// Its lines in a lock file.
 pub(crate) fn write(workload: &Workload, text: &mut String) {
-    let (table, settings): (_, &dyn Settings) = match workload {
-        Workload::Bulk => return,
-        Workload::Train(train) => ("train", train),
-        Workload::Exchange(exchange) => ("exchange", exchange),
-        Workload::Ping(ping) => ("ping", ping),
-        Workload::Events(readout) => ("events", readout),
-        Workload::Mpi(job) => {
-            match &job.program {
-                Program::Steps(steps) => {
-                    line(text, "mpi.steps", &string(&mpi::text(&steps.steps)));
-                    line(text, "mpi.iterations", &steps.iterations.to_string());
-                }
-                Program::Recorded(recorded) => {
-                    let file = format!(
-                        "{} file:{}/{}",
-                        included::TRACE,
-                        mpi::TRACES,
-                        recorded.file_name()
-                    );
-                    line(text, "mpi.trace", &string(&file));
-                }
+    let Some((table, settings)) = settings(workload) else { return };
+    if let Workload::Mpi(job) = workload {
+        match &job.program {
+            Program::Steps(steps) => {
+                line(text, "mpi.steps", &string(&mpi::text(&steps.steps)));
+                line(text, "mpi.iterations", &steps.iterations.to_string());
             }
-            ("mpi", &job.library)
+            Program::Recorded(recorded) => {
+                let (trace, folder) = (included::TRACE, mpi::TRACES);
+                let file = format!("{trace} file:{folder}/{}", recorded.file_name());
+                line(text, "mpi.trace", &string(&file));
+            }
         }
-    };
+    }
     for (name, value) in written(settings) {
         line(text, &format!("{table}.{name}"), &value);
     }

@@ -167,3 +167,78 @@ fn every_template_is_a_right_scenario_and_is_never_written_over() {
     assert_eq!(code(&unknown), 2);
     assert!(stderr(&unknown).contains("long-fat-pipe"));
 }
+
+/// A path and a load out of files: the first line of the sizes is their mean, as steps.
+const FROM_FILES: &str = r#"
+title = "Out of files"
+duration = "2 s"
+[host.a]
+[host.b]
+[link.path]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "5 ms"
+jitter = "distribution 10 ms 2 ms file:skewed.dist"
+[link.path.at.a]
+trace = "mbit file:cell.csv"
+[flow.web]
+from = "a"
+to = "b"
+count = 3
+bytes = "cdf file:sizes.txt"
+"#;
+
+#[test]
+fn means_of_files_are_shown_kept_and_held_against_what_the_files_say() {
+    let folder = folder();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    write("files.toml", FROM_FILES).expect("the scenario");
+    write("sizes.txt", "14500\n1000 0.5\n10000 0.9\n100000 1\n").expect("sizes");
+    write("skewed.dist", "# a table\n-4096 -4096\n-4096 24576 # four\n").expect("a table");
+    write("cell.csv", "s,Mbit/s\n0,12\n1,6\n").expect("a trace");
+
+    let checked = suimon(folder.path(), &["check", "files.toml"]);
+    let wanted = "files.toml: fine: 2 hosts, 1 link, 3 flows, 2 s\n  flow.web.bytes: mean 8.2 kB\n  \
+                  link.path.at.a.jitter: mean 10.75 ms\n  link.path.at.a.trace: mean 9 Mbit/s\n  \
+                  link.path.at.b.jitter: mean 10.75 ms\n";
+    // Three in four are 1 ms below 10 ms, and one 6 ms above.
+    assert_eq!(stdout(&checked), wanted, "{}", stderr(&checked));
+    let warning = "warning: flow.web.bytes: the first line of `sizes.txt` says a mean of 0.0145 MB, and its \
+                   points have one of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
+    assert!(stderr(&checked).contains(warning), "{}", stderr(&checked));
+
+    let steps = "flow.web.bytes=steps file:sizes.txt";
+    let checked = suimon(folder.path(), &["check", "files.toml", "--json", "--set", steps]);
+    let report = json(&checked);
+    assert_eq!(report["warnings"], serde_json::json!([]));
+    let run = suimon(folder.path(), &["run", "files.toml", "--out", "one", "--set", steps]);
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    let summary = read(&folder.path().join("one/summary.json"));
+    assert_eq!(summary["input"], report["inputs"]);
+    let inputs = &summary["input"];
+    assert_eq!(inputs["flow.web.bytes"], serde_json::json!({ "mean_bytes": 14_500 }));
+    assert_eq!(inputs["link.path.at.a.trace"], serde_json::json!({ "mean_rate": 1_125_000.0 }));
+    // What the table's draws added, beyond which a trace waits for its milliseconds.
+    let back = &summary["link"]["path"]["reverse"]["impairments"];
+    assert_eq!(back["added_delay_max_seconds"], 0.016);
+    // The lock file has what was in them.
+    let again = suimon(folder.path(), &["run", "one/scenario.lock.toml", "--out", "two"]);
+    assert_eq!(code(&again), 0, "{}", stderr(&again));
+    assert_eq!(read(&folder.path().join("two/summary.json")), summary);
+}
+
+#[test]
+fn mistakes_in_a_table_are_told_with_file_and_line() {
+    let folder = folder();
+    std::fs::write(folder.path().join("files.toml"), FROM_FILES).expect("the scenario");
+    let set = ["--set", "flow.web.bytes=1 MB", "--set", "link.path.at.a.trace=mahimahi 1"];
+    std::fs::write(folder.path().join("sizes.txt"), "1000 1\n").expect("sizes");
+    std::fs::write(folder.path().join("cell.csv"), "0,12\n").expect("a trace");
+    std::fs::write(folder.path().join("skewed.dist"), "1 2\n3 40000\n").expect("a table");
+    let checked = suimon(folder.path(), &[&["check", "files.toml"], &set[..]].concat());
+    assert_eq!(code(&checked), 2);
+    let told = stderr(&checked);
+    for words in ["`skewed.dist`, line 2: `40000` is no number of a table", "-32768 to 32767"] {
+        assert!(told.contains(words), "{words} is not in\n{told}");
+    }
+}

@@ -78,6 +78,7 @@ pub(crate) fn plan() -> Plan {
         probes: probes(),
         expectations: Vec::new(),
         comparison: scenario::plan::Comparison::default(),
+        file_warnings: Vec::new(),
     }
 }
 

@@ -52,21 +52,14 @@ const STEPS: i128 = 8;
 
 /// What follows `normal`.
 pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
-    let text = text.trim();
-    let parts = text.char_indices().filter(|(_, c)| c.is_whitespace());
-    let mut parts = parts.map(|(at, _)| text.split_at(at));
-    let both = parts.find_map(|(mean, deviation)| {
-        Some((T::read(mean.trim()).ok()?, T::read(deviation.trim()).ok()?))
-    });
     let help = || format!("write both: \"normal {0} {0}\"", T::EXAMPLE);
-    let (mean, deviation) = both.ok_or_else(|| {
-        let message = format!("`normal {text}` has no mean and standard deviation");
+    let (mean, deviation) = mean_and_deviation::<T>(text).ok_or_else(|| {
+        let message = format!("`normal {}` has no mean and standard deviation", text.trim());
         Error::new(message, help())
     })?;
-    if deviation.count() == 0 {
+    if deviation == 0 {
         return Err(Error::new("a normal distribution with a standard deviation of zero", help()));
     }
-    let (mean, deviation) = (i128::from(mean.count()), i128::from(deviation.count()));
     let last = PROBABILITIES.len() as i128 - 1;
     let point = |step: i128| {
         let above = PROBABILITIES[step.unsigned_abs() as usize];
@@ -77,6 +70,17 @@ pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     let points = (-last..=last).map(point).collect();
     let cdf = Cdf::new(points).map_err(|_| Error::new("no distribution", help()))?;
     Ok(Distribution::Empirical(Arc::new(cdf)))
+}
+
+/// A mean and a standard deviation, with or without blanks before their units.
+pub(super) fn mean_and_deviation<T: Written>(text: &str) -> Option<(i128, i128)> {
+    let text = text.trim();
+    let blanks = text.char_indices().filter(|(_, c)| c.is_whitespace());
+    let mut parts = blanks.map(|(at, _)| text.split_at(at));
+    parts.find_map(|(mean, deviation)| {
+        let [mean, deviation] = [mean, deviation].map(|part| T::read(part.trim()).ok());
+        Some((mean?.count().into(), deviation?.count().into()))
+    })
 }
 
 #[cfg(test)]

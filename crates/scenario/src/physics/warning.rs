@@ -50,6 +50,8 @@ pub enum Kind {
     Masked,
     /// A switch stops another priority than the one that its senders send by.
     Unstopped,
+    /// A file says another mean of its points than they have.
+    StatedMean,
     /// Switches that may wait for each other in a circle.
     Circle,
 }

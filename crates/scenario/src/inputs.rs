@@ -1,0 +1,129 @@
+//! Distributions and traces that a plan has point by point, most of them out of files, with their means: what to hold
+//! against what the author of a file says of it.
+
+use network::trace::Trace;
+use traffic::setting::{Settings, Value};
+use traffic::{Bytes, Distribution, Duration, Rate};
+
+use crate::lock::{Groups, key};
+use crate::plan::{End, Plan, Transport};
+use crate::units::{Unit, Units};
+use crate::workload;
+
+/// A distribution or a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The key of the scenario that has it: `flow.web.bytes`.
+    pub key: String,
+    /// Its mean.
+    pub mean: Mean,
+}
+
+/// The mean of a distribution or a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mean {
+    /// Of sizes.
+    Size(Bytes),
+    /// Of times.
+    Time(Duration),
+    /// Of a trace, over its time: IP packets of 1500 bytes.
+    Rate(Rate),
+}
+
+impl Mean {
+    /// As people read it.
+    pub fn text(self, units: Units) -> String {
+        let (unit, value) = self.measured(units);
+        unit.text(value)
+    }
+
+    /// Its unit, and how many bytes, seconds or bytes per second it is.
+    pub(crate) fn measured(self, units: Units) -> (Unit, f64) {
+        match self {
+            Self::Size(Bytes(bytes)) => (units.size, bytes as f64),
+            Self::Time(time) => (units.time, time.as_secs_f64()),
+            Self::Rate(rate) => (units.rate, rate.bits_per_second() as f64 / 8.0),
+        }
+    }
+}
+
+/// Those of a plan, flows before links, each key once. Members of a `count` have one in common.
+pub fn inputs(plan: &Plan) -> Vec<Input> {
+    let groups = Groups::of(plan);
+    let mut all = Vec::new();
+    for group in &groups.flows {
+        let (first, flow) = (&plan.flows[group.range.start], groups.flow_path(group.range.start));
+        of_settings(&flow, &first.demand, &mut all);
+        match &first.transport {
+            Transport::Tcp(tcp) => {
+                if let Some((table, settings)) = workload::settings(&tcp.workload) {
+                    of_settings(&format!("{flow}.{table}"), settings, &mut all);
+                }
+                of_settings(&format!("{flow}.read"), &tcp.reader, &mut all);
+            }
+            Transport::Udp(config) => of_settings(&format!("{flow}.datagrams"), config, &mut all),
+            Transport::Program(_) => {}
+        }
+    }
+    for (number, link) in plan.links.iter().enumerate() {
+        let ends = [0, 1].map(|end| of_end(&link.ends[end]));
+        if ends[0] == ends[1] {
+            let [both, _] = ends;
+            add(both, [groups.link_path(number), format!("link.{}", key(&link.name))], &mut all);
+            continue;
+        }
+        for (end, own) in ends.into_iter().enumerate() {
+            let node = &plan.nodes[link.ends[end].node].name;
+            let alone = format!("link.{}.at.{}", key(&link.name), key(node));
+            add(own, [groups.end_path(number, end), alone], &mut all);
+        }
+    }
+    all
+}
+
+/// Those of a member of a counted table, under the table's path; one that differs from an earlier member's under its own.
+fn add(own: Vec<Input>, [table, alone]: [String; 2], all: &mut Vec<Input>) {
+    for Input { key, mean } in own {
+        let path = format!("{table}.{key}");
+        match all.iter().find(|known| known.key == path) {
+            Some(known) if known.mean == mean => {}
+            Some(_) => all.push(Input { key: format!("{alone}.{key}"), mean }),
+            None => all.push(Input { key: path, mean }),
+        }
+    }
+}
+
+/// What there is of one direction of a link.
+fn of_end(end: &End) -> Vec<Input> {
+    let mut all = Vec::new();
+    for own in &end.impairments {
+        let mut found = Vec::new();
+        of_settings(own.name(), own.settings(), &mut found);
+        // One of a single setting is written as that one's value.
+        if own.settings().settings().len() == 1 {
+            found.iter_mut().for_each(|input| input.key = own.name().to_owned());
+        }
+        all.append(&mut found);
+    }
+    all.extend(
+        end.trace.as_ref().map(|trace| Input { key: "trace".into(), mean: of_trace(trace) }),
+    );
+    all
+}
+
+fn of_trace(trace: &Trace) -> Mean {
+    Mean::Rate(trace.mean_of_packets())
+}
+
+fn of_settings(path: &str, settings: &dyn Settings, all: &mut Vec<Input>) {
+    for setting in settings.settings() {
+        let mean = match settings.get(setting.name) {
+            Some(Value::RandomBytes(sizes @ Distribution::Empirical(_))) => {
+                Mean::Size(sizes.mean())
+            }
+            Some(Value::RandomTime(times @ Distribution::Empirical(_))) => Mean::Time(times.mean()),
+            _ => continue,
+        };
+        all.push(Input { key: format!("{path}.{}", setting.name), mean });
+    }
+}
