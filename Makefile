@@ -12,12 +12,13 @@
 #   make python  the Python package's tests alone: a wheel, a clean environment, every Python here; part of make test
 #   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
 #   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
+#   make audit   every crate against RustSec's advisories, its licence and its source: needs network, or .ci/audit and a copy
 #
 # Each installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
 
 CARGO ?= cargo
 
-.PHONY: demo install linux test wheel python soak docs bench
+.PHONY: demo install linux test wheel python soak docs bench audit
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -67,3 +68,7 @@ bench:
 	@.ci/packages gcc libc6-dev valgrind python3 iproute2 ethtool
 	benches/cost
 	benches/fabric
+
+audit:
+	@.ci/packages git gcc libc6-dev
+	.ci/audit
