@@ -183,18 +183,22 @@ impl Receiver {
                 strangers.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let (tls, notices, strangers) =
-                (self.tls.clone(), notices.clone(), Arc::clone(&strangers));
+            let (tls, notices, ended) = (self.tls.clone(), notices.clone(), Arc::clone(&strangers));
             let timeout = self.settings.timeout;
-            thread::spawn(move || {
+            let meeting = thread::Builder::new().spawn(move || {
                 let notice = match meet(socket, tls.as_ref(), timeout) {
                     Ok((channel, first)) => Notice::Known(channel, address, first),
                     Err(error) => Notice::Unknown(address, error),
                 };
-                strangers.fetch_sub(1, Ordering::Relaxed);
+                ended.fetch_sub(1, Ordering::Relaxed);
                 // Nobody waits for it any more once the transfer is over.
                 let _ = notices.send(notice);
             });
+            if meeting.is_err() {
+                // Out of threads: others may end theirs.
+                strangers.fetch_sub(1, Ordering::Relaxed);
+                thread::sleep(TICK);
+            }
         }
     }
 

@@ -3,14 +3,19 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use testbed::eventually;
+use testbed::{PATIENCE, eventually, lacks};
 use transfer::message::{ENTRIES_MAX, Entry, Kind, Message, NAMES_MAX, VERSION};
 use transfer::{Name, STRANGERS_MAX};
 
 use crate::typed::SUIMON;
 use crate::typed_at::{CODE, free_port};
+
+/// A user that nothing else on the machine is of.
+const USER: u32 = 61_234;
 
 /// A receiver in a folder, killed in the end.
 struct Receiver {
@@ -21,8 +26,20 @@ struct Receiver {
 
 impl Receiver {
     fn start(words: &[&str]) -> Self {
+        Self::of(Command::new(SUIMON), words, None)
+    }
+
+    /// One of a user of its own, who may have so many threads.
+    fn with_threads(threads: u32) -> Self {
+        let mut command = Command::new("bash");
+        command.args(["-c", &format!("ulimit -u {threads} && exec \"$0\" \"$@\""), SUIMON]);
+        command.uid(USER).gid(USER);
+        Self::of(command, &[], Some(USER))
+    }
+
+    fn of(mut command: Command, words: &[&str], owner: Option<u32>) -> Self {
         let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
-        let mut command = Command::new(SUIMON);
+        chown(folder.path(), owner, owner).expect("a folder of that user");
         command.args(["recv", "there", "--quiet", "--listen", &format!("127.0.0.1:{port}")]);
         command.args(words).env("SUIMON_CODE", CODE).current_dir(folder.path());
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -123,4 +140,25 @@ fn strangers_take_little() {
     let grown = receiver.peak() - before;
     assert!(grown < 16 << 20, "{} KiB for {} strangers", grown >> 10, sockets.len());
     assert!(receiver.has_nothing());
+}
+
+/// Where the system gives no more threads, strangers are turned away, and the receiver goes on.
+#[test]
+fn strangers_end_no_receiver_that_is_out_of_threads() {
+    if lacks("a receiver out of threads", &["bash"]) {
+        return;
+    }
+    let mut receiver = Receiver::with_threads(5);
+    let strangers: Vec<_> = (0..20).map(|_| receiver.connect()).collect();
+    // Each is taken, or turned away after a while.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(receiver.child.try_wait().expect("a child"), None);
+    drop(strangers);
+    eventually("a peer is answered", || {
+        let mut socket = receiver.connect();
+        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        // No TLS: the answer is an alert (RFC 8446, section 6).
+        socket.write_all(b"GET / HTTP/1.1\r\n\r\n").is_ok()
+            && socket.read(&mut [0; 16]).is_ok_and(|bytes| bytes > 0)
+    });
 }

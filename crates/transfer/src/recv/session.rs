@@ -143,7 +143,9 @@ impl Session {
     fn start(&mut self, channel: Channel, is_first: bool) -> Result<(), Error> {
         self.sockets.push(channel.socket().try_clone().map_err(Error::Lost)?);
         let shared = Arc::clone(&self.shared);
-        self.threads.push(thread::spawn(move || shared.serve(channel, is_first)));
+        let thread = thread::Builder::new().spawn(move || shared.serve(channel, is_first));
+        // Out of threads: its sender comes again.
+        self.threads.push(thread.map_err(Error::Lost)?);
         Ok(())
     }
 
