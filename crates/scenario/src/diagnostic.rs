@@ -65,10 +65,11 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// The file's text and, behind it, the text of every override: one address space for spans.
+/// The file's text and, behind it, the text of every override: one address space for spans. All runs of a grid share it, for
+/// it has a part for each point of a range.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    parts: Vec<Part>,
+    parts: Arc<Vec<Part>>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,14 +81,16 @@ struct Part {
 
 impl Source {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        Self { parts: vec![Part { name: name.to_owned(), text: text.into(), start: 0 }] }
+        let part = Part { name: name.to_owned(), text: text.into(), start: 0 };
+        Self { parts: Arc::new(vec![part]) }
     }
 
     /// Adds the text of an override; returns where its first byte lies.
     pub(crate) fn append(&mut self, name: &str, text: &str) -> usize {
         // One byte between parts, so that a span at a part's end stays within that part.
         let start = self.parts.last().map_or(0, |p| p.start + p.text.len() + 1);
-        self.parts.push(Part { name: name.to_owned(), text: text.into(), start });
+        let part = Part { name: name.to_owned(), text: text.into(), start };
+        Arc::make_mut(&mut self.parts).push(part);
         start
     }
 

@@ -238,7 +238,7 @@ impl Document {
 
     /// Tells what is in one of [`Self::files`].
     pub fn supply(&mut self, name: String, text: String) {
-        self.files.texts.insert(name, text);
+        self.files.texts.insert(name, text.into());
     }
 
     /// Tells what is in one of [`Self::traces`], which [`crate::read_trace`] read.
@@ -278,7 +278,14 @@ impl Document {
 
     /// The number `index` of the grid, in mixed radix.
     fn run(&self, index: usize) -> Run {
-        let mut document = Self { axes: Vec::new(), ..self.clone() };
+        // `axes` is not cloned: it has as many values as the grid has runs.
+        let mut document = Self {
+            source: self.source.clone(),
+            length: self.length,
+            overrides: self.overrides.clone(),
+            axes: Vec::new(),
+            files: self.files.clone(),
+        };
         let mut stride: usize = self.axes.iter().map(|axis| axis.values.len()).product();
         let mut parameters = Vec::new();
         for axis in &self.axes {

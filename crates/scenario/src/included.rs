@@ -15,7 +15,7 @@ use crate::diagnostic::{Problems, Span};
 /// What is known of the files, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
-    pub(crate) texts: BTreeMap<String, String>,
+    pub(crate) texts: BTreeMap<String, Arc<str>>,
     pub(crate) traces: BTreeMap<String, Arc<Recorded>>,
 }
 
