@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::hosts::Hosts;
 use crate::programs::Programs;
-use crate::{Error, refusal};
+use crate::{Error, readiness, refusal};
 
 mod command;
 mod terminal;
@@ -101,7 +101,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         thread::sleep(AGE);
     }
     let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
-    programs.wait_until_ready(|| false)?;
+    programs.wait_until_ready(readiness::VIRTUAL_PATIENCE, || false)?;
     send(messages, &Message::Ready, true);
     let clock = start(folder)?;
     if let Some(command) = &assignment.command {

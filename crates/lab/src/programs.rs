@@ -13,7 +13,7 @@ use record::folder::PROGRAMS;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Transport, User};
-use traffic::Instant;
+use traffic::{Duration, Instant};
 
 use crate::error::Error;
 use crate::hosts::Hosts;
@@ -179,13 +179,17 @@ impl Programs {
         })
     }
 
-    /// Waits until those that serve can be talked to, or do something else.
-    pub(crate) fn wait_until_ready(&mut self, cancelled: impl Fn() -> bool) -> Result<(), Error> {
+    /// Waits until those that serve can be talked to, or do something else, for `patience` at most.
+    pub(crate) fn wait_until_ready(
+        &mut self,
+        patience: Duration,
+        cancelled: impl Fn() -> bool,
+    ) -> Result<(), Error> {
         if self.servers.is_empty() {
             return Ok(());
         }
         let mut programs: Vec<_> = self.servers.iter_mut().map(|it| &mut it.program).collect();
-        let found = readiness::wait(&mut programs, cancelled)?;
+        let found = readiness::wait(&mut programs, patience, cancelled)?;
         for (server, found) in self.servers.iter_mut().zip(found) {
             server.readiness = Some(found);
             server.look()?;

@@ -12,8 +12,10 @@ use crate::program::Program;
 const GLANCE: time::Duration = time::Duration::from_millis(20);
 /// A program that did nothing for so long waits for something, and not for its own start.
 const IDLE: traffic::Duration = traffic::Duration::from_ms(300);
-/// Nobody waits longer for a program.
-const PATIENCE: traffic::Duration = traffic::Duration::from_ms(10_000);
+/// How long a program of this machine is waited for that is at work: it may have to be read from a disk first.
+pub(crate) const PATIENCE: traffic::Duration = traffic::Duration::from_ms(10_000);
+/// How long one is waited for where computing takes no time: it sleeps, and does what it is there for.
+pub(crate) const VIRTUAL_PATIENCE: traffic::Duration = traffic::Duration::from_ms(1_000);
 
 /// What a program that was started has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +33,14 @@ pub(crate) enum Readiness {
 /// What of a program's processes changes as long as they work: who they are, and their processor time.
 type Work = BTreeMap<u32, u64>;
 
-/// Waits until each of `programs` listens, has ended or waits for something else, or `cancelled` says to stop.
+/// Waits until each of `programs` listens, has ended or waits for something else, for `patience` at most, or until `cancelled`
+/// says to stop.
 ///
 /// # Errors
 /// If the system fails.
 pub(crate) fn wait(
     programs: &mut [&mut Program],
+    patience: traffic::Duration,
     cancelled: impl Fn() -> bool,
 ) -> Result<Vec<Readiness>, Error> {
     let clock = Clock::starting_in(time::Duration::ZERO);
@@ -51,7 +55,7 @@ pub(crate) fn wait(
                 found[number] = look(program, mine, &mut known[number], now)?;
             }
         }
-        let late = now >= traffic::Instant::ZERO + PATIENCE || cancelled();
+        let late = now >= traffic::Instant::ZERO + patience || cancelled();
         if late || found.iter().all(Option::is_some) {
             return Ok(found.into_iter().map(|it| it.unwrap_or(Readiness::Busy)).collect());
         }

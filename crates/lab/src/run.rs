@@ -30,7 +30,7 @@ use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::spoiled::{self, Evidence};
 use crate::stalls::{StallDetector, Stalls};
-use crate::{host_queues, refusal, threads};
+use crate::{host_queues, readiness, refusal, threads};
 
 /// What of a lab is not the scenario's to say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -213,7 +213,7 @@ impl Lab {
         let restored = layout.leave_fabric_alone();
         let mut programs = Programs::start(plan, &hosts, options.folder, options.folder)?;
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
-        programs.wait_until_ready(cancelled)?;
+        programs.wait_until_ready(readiness::PATIENCE, cancelled)?;
         let clock = Clock::starting_in(AHEAD);
         let mut fabric = Fabric::new(
             &host_queues::widened(plan),

@@ -45,6 +45,20 @@ fn a_program_that_is_missing() {
     assert!(stdout(&output).contains("no-such-program"), "{}", stdout(&output));
 }
 
+/// A guest is a second old when its programs start, and one that listens is waited for; this one never will, and is never idle.
+#[test]
+fn a_program_that_only_samples_is_not_waited_for_for_long() {
+    let Some(ground) = ground("a guest's program that samples") else { return };
+    let program = "sh -c 'while sleep 0.1; do cat /proc/uptime; done'";
+    let (output, out) = run(&ground, 2, program, "nobody");
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let log = fs::read_to_string(out.join("programs/a.1.log")).expect("what it said");
+    let uptime = |line: &str| line.split(' ').next()?.parse::<f64>().ok();
+    let [first, last] = [log.lines().next(), log.lines().last()].map(|line| line.and_then(uptime));
+    assert!(first.is_some_and(|at| (1.0..1.3).contains(&at)), "{log}");
+    assert!(last.is_some_and(|at| (3.8..4.2).contains(&at)), "{log}");
+}
+
 #[test]
 fn a_kernel_that_is_not_built() {
     let Some(ground) = ground("no guest kernel") else { return };
