@@ -40,6 +40,13 @@ pub(crate) fn panicked() -> PyErr {
     PyRuntimeError::new_err("suimon's library failed: this is a fault of it, please report it")
 }
 
+/// Looks up the classes of all exceptions.
+pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    let classes =
+        [(&SCENARIO, "ScenarioError"), (&USAGE, "UsageError"), (&LACKING, "MachineError")];
+    classes.into_iter().try_for_each(|(cell, name)| class(py, cell, name).map(drop))
+}
+
 static SCENARIO: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static USAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static LACKING: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -15,6 +15,25 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _suimon {
+    use std::panic;
+
+    use pyo3::prelude::*;
+
+    /// Makes now what is made once: a process that is forked while another thread makes it would wait for ever for that
+    /// thread, which it does not have. A decoder's panic is its file's error, and is told as that alone.
+    #[pymodule_init]
+    fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        scenario::schema();
+        crate::error::prepare(module.py())?;
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if mpi_trace::guarded_file().is_none() {
+                usual(info);
+            }
+        }));
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::compare::{Comparison, compare};
     #[pymodule_export]

@@ -1,23 +1,28 @@
 //! A table as a stream of Arrow's record batches, through Arrow's PyCapsule interface.
 //!
 //! The file is read batch by batch as whoever takes the stream asks, and what is read is handed over: the taker's table
-//! is the only one in memory.
+//! is the only one in memory. Parquet's decoder panics on some damaged files: that is an error of the file, also where Arrow's
+//! stream calls it, which no panic may leave.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use mpi_trace::guarded;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
 };
-use parquet::errors::Result as ParquetResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+use crate::experiment::text;
 
 /// Rows of a batch: as much as a processor's cache holds.
 const BATCH_ROWS: usize = 1 << 16;
@@ -74,16 +79,55 @@ impl Table {
         let _ = requested_schema;
         let reader = open(&self.path).and_then(|(file, metadata)| {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-            builder.with_batch_size(BATCH_ROWS).build()
+            let builder = builder.with_batch_size(BATCH_ROWS);
+            guarded(&text(&self.path), || builder.build()).unwrap_or_else(|why| Err(damaged(&why)))
         });
         let reader = reader.map_err(|error| unread(&self.path, &error))?;
-        let stream: Box<dyn RecordBatchReader + Send> = Box::new(reader);
+        let stream =
+            Batches { path: self.path.clone(), schema: reader.schema(), left: Some(reader) };
+        let stream: Box<dyn RecordBatchReader + Send> = Box::new(stream);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(stream), c"arrow_array_stream")
+    }
+}
+
+/// The batches of a file, until it ends or turns out to be damaged.
+struct Batches {
+    path: PathBuf,
+    schema: SchemaRef,
+    left: Option<ParquetRecordBatchReader>,
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let reader = self.left.as_mut()?;
+        let failed = |what: &dyn std::fmt::Display| {
+            ArrowError::ParquetError(format!("{}: {what}", self.path.display()))
+        };
+        match guarded(&text(&self.path), || reader.next()) {
+            Ok(next) => next.map(|batch| batch.map_err(|error| failed(&error))),
+            Err(why) => {
+                let error = failed(&damaged(&why));
+                self.left = None;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 }
 
 /// The file and how it is to be read: texts as views, as polars and DuckDB have them.
 fn open(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
+    guarded(&text(path), || metadata(path)).unwrap_or_else(|why| Err(damaged(&why)))
+}
+
+fn metadata(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
     let file = File::open(path)?;
     let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
     let fields = found.schema().fields().iter().map(|field| match field.data_type() {
@@ -95,6 +139,11 @@ fn open(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
     let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
     let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
     Ok((file, metadata))
+}
+
+/// What Parquet's decoder panicked of.
+fn damaged(why: &str) -> ParquetError {
+    ParquetError::General(format!("damaged: its decoder says: {why}"))
 }
 
 fn unread(path: &Path, error: &dyn std::fmt::Display) -> PyErr {

@@ -183,15 +183,19 @@ class Points:
             raise BuildError("the scheduler", "does not have Suimon installed") from error
         if build != _suimon.BUILD:
             raise BuildError("the scheduler", f"has build {build}, this is build {_suimon.BUILD}")
+        builds = self._refuse_others()
+        if builds and len(self.refused) == len(builds):
+            worker, build = min(builds.items())
+            raise BuildError(worker, _what(build))
+
+    def _refuse_others(self) -> dict[str, Any]:
+        """Asks all workers for their build, and has those with another one get no batch. Returns what they said."""
         builds: dict[str, Any] = self.client.run(_build, on_error="return")
         for worker, build in builds.items():
             # A worker that is busy or gone says so when it gets a batch.
             if isinstance(build, str | ImportError | AttributeError) and build != _suimon.BUILD:
                 self.refused.add(worker)
-        if builds and len(self.refused) == len(builds):
-            worker, build = min(builds.items())
-            has = f"has build {build}, this is build {_suimon.BUILD}"
-            raise BuildError(worker, has if isinstance(build, str) else "does not have Suimon installed")
+        return builds
 
     def run(self, missing: Iterable[int], report: Callable[[float], object] | None) -> None:
         """Runs these points, and returns when all that can be run are in the folder."""
@@ -261,6 +265,12 @@ class Points:
             self.scenario = self._send_scenario()
             return 0
         error: BaseException = future.exception()
+        if not isinstance(error, SuimonError | KilledWorker):
+            # Its worker may be of a version for which a batch is something else, and says so in Python's words.
+            workers = self.client.run_on_scheduler(_erred_on, future.key)
+            builds = self._refuse_others()
+            if workers and self.refused.issuperset(workers):
+                error = BuildError(workers[0], _what(builds.get(workers[0])))
         if isinstance(error, BuildError):
             self.pending.extendleft(reversed(indices))
             self.refused.add(error.worker)
@@ -325,6 +335,19 @@ def _itself(experiment: _suimon.Experiment) -> _suimon.Experiment:
 def _build() -> str:
     """The build of whoever is asked."""
     return _suimon.BUILD
+
+
+def _erred_on(key: str, dask_scheduler: Any = None) -> list[str]:
+    """The workers at which a task raised something, as the scheduler knows them."""
+    task = dask_scheduler.tasks.get(key)
+    return [] if task is None else sorted(task.erred_on)
+
+
+def _what(build: Any) -> str:
+    """What is wrong with a worker that said this of its build."""
+    if isinstance(build, str):
+        return f"has build {build}, this is build {_suimon.BUILD}"
+    return "does not have Suimon installed" if isinstance(build, ImportError) else "has another version of Suimon"
 
 
 def _run_batch(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from suimon import _suimon
 from suimon.errors import UsageError
@@ -40,8 +40,20 @@ class Expectation:
     ok: bool
 
 
+@dataclass(frozen=True)
+class _Results:
+    """The results of a run that came from another process, as that had them."""
+
+    complete: bool
+    driver: str
+    summary: str
+    expectations: list[tuple[str, float | None, float | None, float, bool]]
+
+
 class Run:
     """A run, by whatever driver, as its folder has it. ``Run("runs/demo-1")`` opens one of earlier.
+
+    Pickled, it takes its results along, and its folder by its absolute path: tables and report are read there.
 
     Attributes:
         folder: Where its files are.
@@ -53,7 +65,7 @@ class Run:
             raise UsageError(
                 f"{self.folder} is not the folder of a run", "name the folder of a run, with its manifest.json"
             )
-        self._results: _suimon.Stored | _suimon.Ended = self._stored
+        self._results: _suimon.Stored | _suimon.Ended | _Results = self._stored
 
     @classmethod
     def _ended(cls, ended: _suimon.Ended) -> Run:
@@ -62,6 +74,11 @@ class Run:
         run.folder = Path(ended.folder)
         run._results = ended
         return run
+
+    def __getstate__(self) -> dict[str, Any]:
+        of = self._results
+        results = _Results(of.complete, of.driver, of.summary, of.expectations)
+        return {"folder": self.folder.absolute(), "_results": results}
 
     @cached_property
     def _stored(self) -> _suimon.Stored:

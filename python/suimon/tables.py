@@ -22,11 +22,15 @@ class Table:
         pyarrow.table(run.flows).to_pandas()
         duckdb.sql("select max(cwnd_packets) from flows")  # with flows = run.flows
 
-    Column names end with their unit: ``time_ns``, ``cwnd_packets``, ``delivery_bytes_per_s``.
+    Column names end with their unit: ``time_ns``, ``cwnd_packets``, ``delivery_bytes_per_s``. Pickled, it is the file's
+    absolute path.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._table = _suimon.Table(os.fspath(path))
+
+    def __reduce__(self) -> tuple[type[Table], tuple[Path]]:
+        return type(self), (self.path.absolute(),)
 
     @property
     def path(self) -> Path:

@@ -236,6 +236,35 @@ def test_a_worker_of_another_build_gets_no_point(cluster: Cluster) -> None:
     assert swept.complete
 
 
+OLDER = """
+from suimon import _suimon, dask
+_suimon.BUILD = "older"
+# It took something else.
+dask._run_batch = lambda experiment, indices: None
+"""
+
+
+def test_a_worker_of_another_version_is_told_from_a_point_that_breaks(cluster: Cluster) -> None:
+    from suimon.dask import BuildError
+
+    cluster.add()
+    scenario = suimon.Scenario.load("wire.toml")
+    with distributed.Client(cluster.address) as client:
+        client.wait_for_workers(1)
+
+        def progress(share: float) -> None:
+            if len(cluster.workers) == 1:
+                cluster.add(OLDER)
+                client.wait_for_workers(2, timeout=60)
+
+        swept = suimon.sweep(scenario, seeds=range(1, 201), out="late", client=client, progress=progress)
+        assert swept.complete
+        cluster.workers[0].kill()
+        until(lambda: len(client.nthreads()) == 1)
+        with pytest.raises(BuildError, match="has build older"):
+            suimon.sweep(scenario, seeds=range(1, 5), out="none", client=client, progress=False)
+
+
 def preloaded(where: str, what: str) -> str:
     """Python for a worker that has a batch with point 3 do something else, before or in place of running it."""
     return f"""
