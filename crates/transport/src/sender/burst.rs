@@ -217,6 +217,12 @@ impl Sender {
         (self.burst.buffer_end - self.nxt).div_ceil(u64::from(self.agreed.mss))
     }
 
+    /// Bytes that are still to go of the packet of the write queue that is next.
+    #[inline]
+    pub(super) fn packet_left(&self, written: u64) -> u64 {
+        written.min(self.burst.buffer_end).saturating_sub(self.nxt)
+    }
+
     /// Bytes of a packet that a write fills.
     pub(super) fn packet_max(&self) -> u64 {
         let mss = u64::from(self.agreed.mss);
@@ -281,7 +287,10 @@ impl Sender {
         // The end of a buffer with another one behind it gets no more data, and goes (Linux's `tcp_tso_should_defer`).
         let ends = left <= u64::from(allowed) && written > self.burst.buffer_end;
         let more = written >= self.nxt + u64::from(allowed + 1) * mss;
-        let waits = allowed < goal && more && !ends && !self.is_writing();
+        // Nor does one with the FIN that fits. Any other of several segments waits for more of window or data.
+        let packet = self.packet_left(written);
+        let done = self.ends_at(written) && packet < u64::from(allowed) * mss;
+        let waits = allowed < goal && packet > mss && !ends && !done && !self.is_writing();
         if waits && self.should_defer(allowed, now) {
             return false;
         }

@@ -39,7 +39,7 @@ impl Sender {
 
     /// Whether what is in the send buffer, up to `written`, is the last there will be.
     #[inline]
-    fn ends_at(&self, written: u64) -> bool {
+    pub(super) const fn ends_at(&self, written: u64) -> bool {
         self.closing && written == self.supplied
     }
 
@@ -317,7 +317,10 @@ impl Sender {
     #[inline]
     fn note_wait(&mut self, in_flight: u32, now: Instant) {
         let room = u64::from(self.sock.cwnd.saturating_sub(in_flight)) * u64::from(self.agreed.mss);
-        let limited = !self.has_to_be_paced(now) && self.nxt + room < self.window_end;
+        // What fits the window waits for more data (Linux's `tcp_tso_should_defer`).
+        let limited = !self.has_to_be_paced(now)
+            && self.nxt + room < self.window_end
+            && room <= self.packet_left(self.written());
         self.note_burst_limit(now);
         self.note_stop(limited, in_flight, now);
     }

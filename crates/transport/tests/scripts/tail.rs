@@ -133,6 +133,30 @@ fn deferring(config: &Config) -> Script {
     script
 }
 
+/// Linux takes it for one that more data may yet join (`tcp_tso_should_defer`).
+#[test]
+fn a_last_packet_that_fits_waits_for_the_next_ack_unless_it_has_the_fin() {
+    for closed in [false, true] {
+        let mut config = linux6();
+        config.emission.tso = true;
+        config.window.initial = 24;
+        let mut script = Script::new(&config, 10, 60_000);
+        script.supply(36);
+        if closed {
+            script.end.close(script.now);
+        }
+        assert_eq!(script.numbers().len(), 24);
+        script.ack(20, 5, &[]);
+        assert_eq!(script.numbers().len(), 10);
+        // Room for four segments, of which a burst would be more.
+        script.ack(20, 7, &[]);
+        assert_eq!(script.numbers().len(), if closed { 2 } else { 0 });
+        // A third of the window.
+        script.ack(20, 16, &[]);
+        assert_eq!(script.numbers().len(), if closed { 0 } else { 2 });
+    }
+}
+
 #[test]
 fn a_probe_of_new_data_is_all_that_the_window_allows_of_a_packet() {
     let mut script = deferring(&linux6());
