@@ -20,10 +20,11 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 8] = [
+pub const PATCHES: [File; 9] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
+    patch!("first-program.patch"),
     patch!("fp-registers.patch"),
     patch!("fp-size.patch"),
     patch!("rings.patch"),

@@ -73,8 +73,12 @@ const PATIENCE: time::Duration = time::Duration::from_secs(60);
 const GLANCE: u64 = 10_000_000;
 /// Guests that are not ready after so long never will be: a minute for their programs to listen.
 const READY: u64 = 60_000_000_000;
-/// How long guests have been up at least when the run, or a command by hand, starts: nanoseconds.
-const UP: u64 = 1_000_000_000;
+/// How long guests have been up when the run, or a command by hand, starts: nanoseconds. Where they are ready later, so many
+/// slots of the timer wheel more, which modelled hosts have as a kernel has that was started `UP` before: whether two ticks or
+/// three pass before a timer goes off decides which packets meet in a queue.
+const UP: u64 = 1_020_000_000;
+/// A slot of the timer wheel's fourth level, for timers of half a minute: 512 ticks of 4 ms.
+const SLOT: u64 = 2_048_000_000;
 /// What a guest may take to send its results, and to end.
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
@@ -93,6 +97,11 @@ const FRAMES_LEAVE: &str = "virtio_net.napi_tx=0";
 const WORDS: &str = "root=/dev/root rootfstype=hostfs rootflags=/ ro init=/bin/sh -- -c \
                      \"export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; \
                      mount -t hostfs none /mnt -o /proc/self/cwd/work; exec /mnt/suimon guest /mnt\"";
+
+/// When a run of guests starts that are ready at `ready`, nanoseconds of their clock.
+fn start(ready: u64) -> u64 {
+    UP + ready.saturating_sub(UP).next_multiple_of(SLOT)
+}
 
 /// Runs `plan`, in which hosts have kernels, to its end, to an interruption or until a guest fails. What guests and their
 /// programs say is kept in `folder`, the run's.
@@ -194,7 +203,7 @@ impl<O: Observer> Guests<O> {
             }
             self.run_to(self.now + GLANCE)?;
         }
-        let start = UP.max(self.now + GLANCE);
+        let start = start(self.now + GLANCE);
         self.network.start(start);
         let start = (guest::EPOCH + start).to_string();
         for guest in 0..self.inboxes.len() {

@@ -27,6 +27,7 @@ mod opening;
 mod phases;
 #[path = "../../../congestion/tests/kernel/record.rs"]
 mod record;
+mod recurring;
 #[path = "../../../congestion/tests/kernel/replay.rs"]
 mod replay;
 mod scenario;
