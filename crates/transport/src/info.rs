@@ -95,6 +95,9 @@ pub struct Info {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Whether this is known: fast recoveries, reductions taken back, spurious timeouts, tail loss probes and refusals by
+    /// the interface. A kernel does not tell them of a connection.
+    pub tells_decisions: bool,
     /// Times fast recovery was entered.
     pub fast_recoveries: u64,
     /// Reductions taken back.
@@ -115,7 +118,7 @@ pub struct Info {
     pub local_drops: u64,
     /// Packets received with a congestion mark.
     pub ecn_marks: u64,
-    /// ACKs received that echo a congestion mark.
+    /// Packets that ACKs with an echo of a congestion mark acknowledged.
     pub ecn_echoes: u64,
     /// Times the window was reduced for ECN or local congestion.
     pub window_reductions: u64,

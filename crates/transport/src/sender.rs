@@ -538,6 +538,7 @@ impl Sender {
     /// Window, buffer and estimates for a snapshot.
     pub(crate) fn fill(&self, info: &mut crate::Info) {
         let stats = &self.stats;
+        info.tells_decisions = true;
         info.ca_state = self.state;
         (info.cwnd, info.ssthresh) = (self.sock.cwnd, self.sock.ssthresh.min(INFINITE_SSTHRESH));
         info.mss = self.agreed.mss;

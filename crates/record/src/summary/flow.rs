@@ -38,17 +38,22 @@ pub struct FlowSummary {
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Of these, found spurious.
-    pub spurious_timeouts: u64,
+    /// Of these, found spurious. This, fast recoveries, undos, probes and local drops are unknown where TCP is a kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spurious_timeouts: Option<u64>,
     /// Times fast recovery was entered.
-    pub fast_recoveries: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_recoveries: Option<u64>,
     /// Reductions taken back.
-    pub undos: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undos: Option<u64>,
     /// Tail loss probes.
-    pub tail_loss_probes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probes: Option<u64>,
     /// Segments that the sender's own interface queue refused.
-    pub local_drops: u64,
-    /// ACKs that echoed a congestion mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_drops: Option<u64>,
+    /// Packets that ACKs with an echo of a congestion mark acknowledged.
     pub congestion_echoes: u64,
     /// Smoothed round trip time at the end, seconds.
     pub srtt_seconds: f64,
@@ -201,6 +206,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let asks = t.exchanges.is_some() || t.events.is_some();
     let ends = if asks { &[t.sender, t.receiver][..] } else { &[t.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
+    let told = |count| t.sender.tells_decisions.then(|| both(count));
     FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
         goodput_last_half: t.received_by_half.map(late),
@@ -213,12 +219,12 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         retransmissions: both(|end| end.retransmissions),
         retransmitted_bytes: both(|end| end.bytes_retransmitted),
         timeouts: both(|end| end.timeouts),
-        spurious_timeouts: t.sender.spurious_timeouts,
-        fast_recoveries: t.sender.fast_recoveries,
-        undos: t.sender.undos,
-        tail_loss_probes: t.sender.tlp_probes,
-        local_drops: t.sender.local_drops,
-        congestion_echoes: t.sender.ecn_echoes,
+        spurious_timeouts: told(|end| end.spurious_timeouts),
+        fast_recoveries: told(|end| end.fast_recoveries),
+        undos: told(|end| end.undos),
+        tail_loss_probes: told(|end| end.tlp_probes),
+        local_drops: told(|end| end.local_drops),
+        congestion_echoes: both(|end| end.ecn_echoes),
         srtt_seconds: t.sender.srtt.as_secs_f64(),
         min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
         cwnd_packets: t.sender.cwnd,

@@ -207,7 +207,7 @@ pub(super) const FLOW: &[Quantity] = &[
         Number,
         Aggregate::None,
         Lower,
-        "ACKs that echoed a congestion mark.",
+        "Packets that ACKs with an echo of a congestion mark acknowledged.",
     ),
     quantity("srtt", Time, Aggregate::None, Lower, "Smoothed RTT at the end.").at("srtt_seconds"),
     quantity("cwnd", Number, Aggregate::None, Neither, "Congestion window at the end, packets.")

@@ -4,7 +4,7 @@ use record::Summary;
 
 use crate::driver;
 
-/// ACKs with an echo that a sender gets, where `tcp` are its flow's keys and `profile` is the receiving
+/// Packets that a sender gets an echo of a mark for, where `tcp` are its flow's keys and `profile` is the receiving
 /// host's; the queue marks rather than drops, and small queues do not keep it short.
 fn echoes(tcp: &str, profile: &str) -> f64 {
     let plan = driver::plan(&format!(

@@ -105,7 +105,8 @@ impl Cell {
             measured(loss, rtt_ms, seconds as u64, stack)
         };
         let reno = run(RENO, padhye_bursts);
-        let share = reno.timeouts as f64 / (reno.timeouts + reno.fast_recoveries) as f64;
+        let share = reno.timeouts as f64
+            / (reno.timeouts + reno.fast_recoveries.unwrap_or_default()) as f64;
         Self {
             loss,
             rtt_ms,
@@ -144,7 +145,7 @@ impl Cell {
         // where windows are large. Where they are of a few packets, halves round down, and windows with
         // two losses recover for longer than a round.
         hold("SACK to the square-root law", self.sack.goodput / self.with_recovery, 0.88, 1.12);
-        let events = self.sack.timeouts + self.sack.fast_recoveries;
+        let events = self.sack.timeouts + self.sack.fast_recoveries.unwrap_or_default();
         hold("SACK's share of timeouts", self.sack.timeouts as f64 / events as f64, 0.0, 0.02);
         hold("Reno to Padhye", self.reno.goodput / self.padhye_measured, 0.9, 1.15);
         hold("Reno to Padhye in bursts", self.reno.goodput / self.padhye, 0.95, f64::INFINITY);

@@ -177,6 +177,7 @@ impl Sender {
         }
         self.count_delivered(event.delivered);
         if event.echo_ce {
+            self.stats.ecn_echoes += u64::from(event.delivered);
             self.sock.delivered_ce = self.sock.delivered_ce.wrapping_add(event.delivered);
         }
         let mut rtt_ns = -1;

@@ -18,7 +18,6 @@ impl Sender {
     /// An ACK that is not plain progress in Open.
     pub(super) fn alert(&mut self, event: &mut AckEvent, now: Instant) {
         if event.echo_ce {
-            self.stats.ecn_echoes += 1;
             // A reduction that a mark confirms is not taken back.
             self.undo.ssthresh = 0;
         }
