@@ -151,3 +151,30 @@ fn a_missing_compiler_is_told_with_its_package() {
         assert!(stderr(&output).contains(package), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn folders_of_a_killed_command_go_with_the_next() {
+    let Some(folder) = program("folders_of_a_killed_command_go_with_the_next") else { return };
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).expect("a folder");
+    let folders = || {
+        let names = fs::read_dir(&temporary).expect("readable").flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("suimon-mpi-")).collect::<Vec<_>>()
+    };
+    let command = |words: &[&str]| {
+        let mut command = Command::new(SUIMON);
+        command.args(["mpi", "record", "--"]).args(&LAUNCHER[..3]).args(words);
+        command.current_dir(folder.path()).env("TMPDIR", &temporary);
+        command
+    };
+    let mut killed = command(&["-n", "1", "sleep", "3"]).spawn().expect("the program starts");
+    testbed::eventually("its folder is there", || !folders().is_empty());
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("it ended");
+    let left = folders();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let next = command(&["-n", "2", "./exchange"]).output().expect("the program starts");
+    assert_eq!(code(&next), 0, "{}", stderr(&next));
+    assert_eq!(folders(), Vec::<String>::new());
+}

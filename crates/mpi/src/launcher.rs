@@ -7,16 +7,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tempfile::TempDir;
+use record::folder::TemporaryFolder;
 
 use crate::error::Error;
+use crate::folder;
 use crate::library::Library;
 
 /// Hosts, and what launchers need to start ranks there.
 #[derive(Debug)]
 pub struct Launcher {
     library: Library,
-    folder: TempDir,
+    folder: TemporaryFolder,
 }
 
 impl Launcher {
@@ -25,7 +26,7 @@ impl Launcher {
     /// # Errors
     /// If there is no room for temporary files.
     pub fn new(library: Library, hosts: &[String], program: &Path) -> Result<Self, Error> {
-        let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
+        let folder = folder::among_temporary()?;
         let launcher = Self { library, folder };
         let slots = if library == Library::OpenMpi { " slots=1" } else { "" };
         let lines: String = hosts.iter().map(|host| format!("{host}{slots}\n")).collect();

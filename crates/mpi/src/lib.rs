@@ -9,6 +9,7 @@
 
 mod computing;
 mod error;
+mod folder;
 mod launcher;
 mod library;
 mod merge;

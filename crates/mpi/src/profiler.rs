@@ -4,13 +4,14 @@ use std::collections::hash_map::DefaultHasher;
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::hash::{Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mpi_trace::Operation;
+use record::folder::TemporaryFolder;
 
 use crate::error::Error;
 use crate::library::{self, Library};
@@ -128,22 +129,28 @@ fn key(library: Library, compiler: &Path) -> Result<u64, Error> {
     Ok(hasher.finish())
 }
 
+/// How the name of a folder begins in which it is compiled.
+const BUILD: &str = "suimon-build-";
+
 /// Compiles it beside `folder`, which then takes its place at once: two that begin together do not meet.
 fn compile(library: Library, compiler: &Path, cache: &Path, folder: &Path) -> Result<(), Error> {
-    let place = tempfile::tempdir_in(cache).map_err(Error::io(cache))?;
+    let scratch = TemporaryFolder::new_in(cache, BUILD).map_err(Error::io(cache))?;
+    // What it is locked by does not go along.
+    let place = scratch.path().join("library");
+    DirBuilder::new().mode(0o700).create(&place).map_err(Error::io(&place))?;
     let write = |name: &str, text: &str| {
-        let path = place.path().join(name);
+        let path = place.join(name);
         fs::write(&path, text).map_err(Error::io(&path))
     };
     write("operations.h", &operations())?;
     sources(library).try_for_each(|(name, text)| write(name, text))?;
     let units: Vec<_> = sources(library).map(|it| it.0).filter(|it| it.ends_with(".c")).collect();
-    run(Command::new(compiler).args(FLAGS).args(&units), compiler, place.path())?;
+    run(Command::new(compiler).args(FLAGS).args(&units), compiler, &place)?;
     // Not by the MPI library's compiler, which would link with the library.
     let objects = units.iter().map(|unit| unit.replace(".c", ".o"));
     let linker = Path::new("cc");
-    run(Command::new(linker).args(objects).args(LINK_FLAGS), linker, place.path())?;
-    match fs::rename(place.path(), folder) {
+    run(Command::new(linker).args(objects).args(LINK_FLAGS), linker, &place)?;
+    match fs::rename(&place, folder) {
         Err(error) if !folder.join(FILE).is_file() => Err(Error::io(folder)(error)),
         _ => Ok(()),
     }

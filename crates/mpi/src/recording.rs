@@ -1,14 +1,14 @@
 //! A command whose ranks are recorded.
 
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use mpi_trace::Trace;
-use tempfile::TempDir;
+use record::folder::TemporaryFolder;
 
 use crate::error::Error;
+use crate::folder;
 use crate::library::Library;
 use crate::merge::merge;
 use crate::profiler::Profiler;
@@ -21,7 +21,7 @@ const FOLDER: &str = "SUIMON_MPI_RECORD";
 #[derive(Debug)]
 pub struct Recording {
     profiler: Profiler,
-    folder: TempDir,
+    folder: TemporaryFolder,
 }
 
 impl Recording {
@@ -30,7 +30,7 @@ impl Recording {
     /// # Errors
     /// If there is no room for them.
     pub fn new(profiler: Profiler) -> Result<Self, Error> {
-        let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
+        let folder = folder::among_temporary()?;
         Ok(Self { profiler, folder })
     }
 
@@ -56,7 +56,9 @@ impl Recording {
 /// If there is none, or one not to its end.
 pub fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
     let file = |rank: usize| folder.join(format!("rank.{rank}"));
-    let recorded = fs::read_dir(folder).map_err(Error::io(folder))?.count();
+    let entries = fs::read_dir(folder).map_err(Error::io(folder))?.flatten();
+    let is_rank = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("rank.");
+    let recorded = entries.filter(is_rank).count();
     if recorded == 0 {
         return Err(Error::NoRanks(library));
     }

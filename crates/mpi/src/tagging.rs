@@ -9,10 +9,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use mpi_trace::Trace;
-use tempfile::TempDir;
+use record::folder::TemporaryFolder;
 
 use crate::computing;
 use crate::error::Error;
+use crate::folder;
 use crate::library::Library;
 use crate::profiler::{PRELOAD, Profiler};
 
@@ -102,7 +103,7 @@ impl Sum for Done {
 pub struct Tagging {
     profiler: Profiler,
     settings: Settings,
-    folder: TempDir,
+    folder: TemporaryFolder,
     charges: bool,
 }
 
@@ -112,7 +113,7 @@ impl Tagging {
     /// # Errors
     /// If there is no room for temporary files.
     pub fn new(profiler: Profiler, settings: Settings) -> Result<Self, Error> {
-        let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
+        let folder = folder::among_temporary()?;
         Ok(Self { profiler, settings, folder, charges: false })
     }
 

@@ -28,10 +28,12 @@ mod copy;
 pub(crate) mod files;
 mod lock;
 mod publish;
+mod temporary;
 
 pub use copy::copy;
 pub use files::Files;
 pub use lock::{FolderLock, Holder, LOCK};
+pub use temporary::TemporaryFolder;
 
 /// The scenario with every default written out.
 pub const SCENARIO: &str = "scenario.lock.toml";

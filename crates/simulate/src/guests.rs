@@ -15,7 +15,7 @@ use frames::programs;
 use guest::network::{self, Network, Socket};
 use guest::{CARDS_MAX, Calendar, End, Error, Kernel, ProgramTap, Settings};
 use record::Steering;
-use record::folder::PROGRAMS;
+use record::folder::{PROGRAMS, TemporaryFolder};
 use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::plan::{Flow, NodeKind};
@@ -25,7 +25,6 @@ use traffic::{Bytes, Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 use crate::run::{Finished, Simulation, drive};
-use folder::GuestsFolder;
 use inbox::Inbox;
 use samples::Samples;
 
@@ -33,7 +32,6 @@ pub use command::{Console, Ending, Stream, run_command};
 pub use inbox::Exited;
 
 mod command;
-mod folder;
 mod inbox;
 mod parameters;
 mod samples;
@@ -89,6 +87,9 @@ const MEMORY: (u64, u64, u64) = (256, 128, 2048);
 /// What it has beside for a command, and all that it starts; MiB.
 const MEMORY_OF_COMMAND: u32 = 512;
 
+/// How the name of a run's folder begins, among temporary files.
+const FOLDER: &str = "suimon-guests-";
+
 /// A frame that is handed to the card has left the host as far as its socket is concerned, and no interrupt says so.
 const FRAMES_LEAVE: &str = "virtio_net.napi_tx=0";
 
@@ -131,7 +132,7 @@ struct Guests<O> {
     samples: Samples,
     /// When the guests are at rest, on their clock.
     now: u64,
-    folder: GuestsFolder,
+    folder: TemporaryFolder,
 }
 
 /// Whether a port may keep frames of guests while its line is free: a switch stops it, or it has a discipline. Then TCP's
@@ -157,7 +158,7 @@ impl<O: Observer> Guests<O> {
             words.push(FRAMES_LEAVE.into());
         }
         words.push(WORDS.into());
-        let folder = GuestsFolder::new_in(&env::temp_dir());
+        let folder = TemporaryFolder::new_in(&env::temp_dir(), FOLDER);
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
         let sockets = network::sockets(plan, CARDS_MAX);
         let prepare = |(number, own): (usize, &Vec<Socket>)| {

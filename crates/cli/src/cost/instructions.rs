@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use record::folder::TemporaryFolder;
 use serde::Serialize;
 
 use super::case::Case;
@@ -27,6 +28,8 @@ pub(crate) struct Instructions {
     pub(crate) over_fifo: f64,
 }
 
+/// How the name of the folder of valgrind's files begins.
+const FOLDER: &str = "suimon-cost-";
 /// Dumps of a case: three walks that settle, and then take the steps that count.
 const DUMPS: usize = 6;
 
@@ -45,7 +48,8 @@ pub(crate) fn carry(cases: &[Case]) -> Result<(), Failure> {
 
 /// Counts every case; an error says why this machine cannot.
 pub(crate) fn count(cases: &[Case]) -> Result<Vec<Instructions>, String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let folder = TemporaryFolder::new_in(&std::env::temp_dir(), FOLDER);
+    let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
     run(cases, folder.path())?;
     let dump = |number| total(&folder.path().join(format!("{FILE}.{number}")));
     let each = |case: usize| {
