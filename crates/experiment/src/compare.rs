@@ -118,7 +118,8 @@ pub fn compare_paired<P: AsRef<Path>>(
 /// Side by side, or as samples where several runs differ in their seed alone.
 fn of_runs(folders: &[PathBuf], all: bool, pairs: &[Pair]) -> Result<Comparison, Error> {
     let runs = folders::read(folders, pairs)?;
-    let lacking = loads::lacking(&runs);
+    let mut lacking = loads::lacking(&runs);
+    lacking.extend(loads::unknown_to_programs(&runs));
     let groups = groups::gather(runs.clone());
     if groups.len() > 1 && groups.len() < runs.len() {
         let notes = groups.iter().flat_map(|group| &group.runs).flat_map(runs::notes);

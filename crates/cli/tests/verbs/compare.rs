@@ -179,6 +179,52 @@ fn flows_are_paired_and_what_one_run_lacks_is_named() {
     assert!(seconds < 8.0 * mean + 0.1 && ask["completed"] == true, "{ask}");
 }
 
+/// A run whose flow is a program's, as summaries have it: what TCP counts is zero there, for nobody knows it.
+#[test]
+fn a_program_is_held_against_a_model_by_what_is_known_of_both() {
+    let folder = folder();
+    let text = SCENARIO.replace("count = 2", "bytes = \"20 MB\"");
+    for (name, flow) in [("program", "bulk"), ("model", "mass")] {
+        let file = format!("{name}.toml");
+        let text = text.replace("flow.bulk", &format!("flow.{flow}"));
+        std::fs::write(folder.path().join(&file), text).expect("the scenario");
+        assert_eq!(code(&suimon(folder.path(), &["run", &file, "--quiet", "-o", name])), 0);
+    }
+    let path = folder.path().join("program/summary.json");
+    let mut summary = crate::read(&path);
+    for field in ["retransmissions", "timeouts", "min_rtt_seconds"] {
+        summary["flow"]["bulk"][field] = 0.into();
+    }
+    for field in ["retransmissions", "timeouts", "fairness", "loss"] {
+        summary["run"][field] = 0.into();
+    }
+    let carried = object!({ "sent": 1, "received": 1, "bytes": 1 });
+    summary["flow"]["bulk"]["program"] = object!({ "forward": carried, "reverse": carried });
+    std::fs::write(&path, summary.to_string()).expect("the summary");
+    for (words, first) in [
+        (["program", "model", "--pair", "bulk=mass"], "bulk"),
+        (["model", "program", "--pair", "mass=bulk"], "mass"),
+    ] {
+        let output = suimon(folder.path(), &[&["compare", "--all"], &words[..]].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let told = format!(
+            "program: `{first}` is a program's, of which retransmissions, timeouts and round trips"
+        );
+        assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+        let rows = stdout(&output);
+        let has = |path: &str| rows.lines().any(|row| row.starts_with(path));
+        assert!(has(&format!("flow.{first}.goodput ")) && has("run.goodput "), "{rows}");
+        for quantity in ["retransmissions ", "timeouts ", "min_rtt "] {
+            assert!(!has(&format!("flow.{first}.{quantity}")), "{quantity} in\n{rows}");
+        }
+        for quantity in ["run.retransmissions ", "run.timeouts ", "run.fairness ", "run.loss "] {
+            assert!(!has(quantity), "{quantity} in\n{rows}");
+        }
+    }
+    let one = suimon(folder.path(), &["compare", "program", "program"]);
+    assert_eq!((code(&one), stderr(&one)), (0, ""));
+}
+
 #[test]
 fn seeds_that_draw_other_pairs_are_of_one_scenario() {
     let folder = folder();

@@ -8,6 +8,7 @@ use report::confidence::{Interval, Sample};
 use scenario::plan::Within;
 use scenario::{Plan, Units};
 
+use super::loads;
 use super::runs::{self, settings};
 use crate::error::Error;
 
@@ -157,8 +158,7 @@ pub(super) fn compare(groups: Vec<Group>, all: bool) -> Result<Comparison, Error
     let plan = runs::plans(&runs)?.swap_remove(0);
     let firsts: Vec<&StoredRun> = groups.iter().map(|group| &group.runs[0]).collect();
     let plans = runs::plans(&firsts)?;
-    let quantities =
-        groups.iter().map(|group| group.runs.iter().map(StoredRun::quantities).collect());
+    let quantities = groups.iter().map(|group| group.runs.iter().map(loads::quantities).collect());
     let quantities: Vec<Vec<Quantities>> = quantities.collect();
     let (mut rows, mut equal, mut noise) = (Vec::new(), 0, 0);
     for path in runs::paths(&groups[0].runs[0], &plan, all) {

@@ -107,6 +107,78 @@ pub(super) fn lacking(runs: &[StoredRun]) -> Vec<String> {
     notes
 }
 
+/// What TCP counts, which of a program's connections nobody knows: a summary has zeros there.
+const OF_TCP: [&str; 11] = [
+    "retransmissions",
+    "retransmitted_bytes",
+    "timeouts",
+    "spurious_timeouts",
+    "fast_recoveries",
+    "undos",
+    "tail_loss_probes",
+    "congestion_echoes",
+    "srtt_seconds",
+    "min_rtt_seconds",
+    "cwnd_packets",
+];
+
+/// Every number of a run's summary but those that are unknown because a program sends.
+pub(super) fn quantities(run: &StoredRun) -> Vec<(String, f64)> {
+    let mut all = run.quantities();
+    let programs = programs(&run.summary);
+    if programs.is_empty() {
+        return all;
+    }
+    let others = names(&run.summary["flow"]).into_iter().any(|flow| !programs.contains(flow));
+    let groups: BTreeSet<&str> = programs.iter().filter_map(|flow| group_of(flow)).collect();
+    all.retain(|(path, _)| {
+        let Some((entity, field)) = path.rsplit_once('.') else { return true };
+        match entity.split_once('.') {
+            // Sums leave programs out, and none is left of the shares.
+            None if entity == "run" && field == "fairness" => others,
+            None if entity == "run" && field == "loss" => false,
+            None if entity == "run" => !OF_TCP.contains(&field),
+            Some(("flow", flow)) if programs.contains(flow) => !OF_TCP.contains(&field),
+            Some(("group", group)) if groups.contains(group) => {
+                !OF_TCP.contains(&field) && field != "fairness"
+            }
+            _ => true,
+        }
+    });
+    all
+}
+
+/// The flows that programs are.
+fn programs(summary: &Value) -> BTreeSet<&str> {
+    let flows = names(&summary["flow"]).into_iter();
+    flows.filter(|flow| summary["flow"][flow]["program"].is_object()).collect()
+}
+
+/// Says of flows that a program is in one run and a model in another what cannot be compared.
+pub(super) fn unknown_to_programs(runs: &[StoredRun]) -> Vec<String> {
+    let programs: Vec<BTreeSet<&str>> = runs.iter().map(|run| programs(&run.summary)).collect();
+    let loads: Vec<BTreeSet<String>> = runs.iter().map(|run| loads(&run.summary)).collect();
+    let name = |flow: &str| group_of(flow).unwrap_or(flow).to_owned();
+    let note = |(place, run): (usize, &StoredRun)| {
+        let is_modelled = |flow: &str, other: usize| {
+            let is_there = [flow, &name(flow)].iter().any(|flow| loads[other].contains(*flow));
+            is_there && !programs[other].iter().any(|own| *own == flow || name(own) == name(flow))
+        };
+        let mixed =
+            programs[place].iter().filter(|flow| (0..runs.len()).any(|o| is_modelled(flow, o)));
+        let mixed: BTreeSet<String> = mixed.map(|flow| name(flow)).collect();
+        let folder = run.folder.display();
+        (!mixed.is_empty()).then(|| {
+            format!(
+                "{folder}: {} is a program's, of which retransmissions, timeouts and round trips are not known, \
+                 and goodput and bytes are payload both ways",
+                listed(&mixed)
+            )
+        })
+    };
+    runs.iter().enumerate().filter_map(note).collect()
+}
+
 /// The flows of a summary, those of a count under its name.
 fn loads(summary: &Value) -> BTreeSet<String> {
     let groups = names(&summary["group"]);

@@ -156,7 +156,7 @@ pub(super) fn paths(first: &StoredRun, plan: &Plan, all: bool) -> Vec<String> {
 pub(super) fn compare(runs: Vec<StoredRun>, all: bool) -> Result<Comparison, Error> {
     let plans = plans(&runs.iter().collect::<Vec<_>>())?;
     let plan = &plans[0];
-    let quantities: Vec<_> = runs.iter().map(StoredRun::quantities).collect();
+    let quantities: Vec<_> = runs.iter().map(loads::quantities).collect();
     let named: Vec<&str> = plan.comparison.tolerances.iter().map(|t| t.path.as_str()).collect();
     let (mut rows, mut equal) = (Vec::new(), 0);
     for path in paths(&runs[0], plan, all) {
