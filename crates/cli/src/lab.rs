@@ -156,7 +156,8 @@ fn list(json: bool) -> Result<Exit, Failure> {
     } else if states.is_empty() {
         output::note("no network stands; build one: suimon lab up FILE");
     } else {
-        let texts: Vec<String> = states.iter().map(runtime::State::shown).collect();
+        let texts: Vec<String> =
+            states.iter().map(|state| state.shown() + &state.traffic_shown()).collect();
         output::print(&texts.join("\n"))?;
     }
     Ok(Exit::Fine)

@@ -222,7 +222,12 @@ impl Fabric {
 
     /// The same, with flows that are told by their headers alone, and orders of another thread.
     pub(crate) fn between_networks(self, plan: &Plan, orders: Orders) -> Self {
-        Self { flows: Flows::between_networks(plan), orders: Some(orders), ..self }
+        Self { flows: Flows::between_networks(plan), ..self.with_orders(orders) }
+    }
+
+    /// The same, with orders of another thread.
+    pub(crate) fn with_orders(self, orders: Orders) -> Self {
+        Self { orders: Some(orders), ..self }
     }
 
     /// Moves packets until the plan's end, or until it is told to stop, or carries none where hosts are `done`, or until an

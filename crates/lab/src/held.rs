@@ -5,13 +5,17 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitStatus;
+use std::sync::mpsc::{Sender, channel};
+use std::time;
 
 use nix::sched::{CloneFlags, setns};
-use record::LabReport;
+use record::{Drops, LabReport};
 use scenario::Plan;
+use traffic::DropReason;
 
 use crate::error::Error;
 use crate::exec::host;
+use crate::fabric::{Look, Order};
 use crate::hosts::Hosts;
 use crate::namespace::Namespace;
 use crate::program::{self, Output, Program, Rights, Site};
@@ -25,7 +29,11 @@ pub struct Held<'a> {
     plan: &'a Plan,
     hosts: &'a Hosts,
     programs: &'a mut Programs,
+    orders: &'a Sender<Order>,
 }
+
+/// How long the fabric may take to say what it has counted.
+const PATIENCE: time::Duration = time::Duration::from_secs(1);
 
 /// A program of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +76,28 @@ impl Held<'_> {
         Ok(states.into_iter().map(program).collect())
     }
 
+    /// What the fabric has counted so far; `None` where it does not say so within a second.
+    pub fn look(&self) -> Option<Look> {
+        let (answer, answered) = channel();
+        self.orders.send(Order::Look(answer)).ok()?;
+        answered.recv_timeout(PATIENCE).ok()
+    }
+
+    /// The places where packets were dropped by then, as `NODE:LINK` or a node's name, with the reason and how many.
+    pub fn drops(&self, look: &Look) -> Vec<(String, DropReason, u64)> {
+        let name = |node: usize| self.plan.nodes[node].name.clone();
+        let ports = self.plan.links.iter().flat_map(|link| {
+            link.ends.iter().map(move |end| format!("{}:{}", name(end.node), link.name))
+        });
+        let ports = ports.zip(look.ports.iter().map(|port| &port.drops));
+        let nodes = look.nodes.iter().enumerate().map(|(node, drops)| (name(node), drops));
+        let of = |(place, drops): (String, &Drops)| {
+            let some: Vec<_> = drops.iter().filter(|&(_, count)| count > 0).collect();
+            some.into_iter().map(move |(reason, count)| (place.clone(), reason, count))
+        };
+        ports.chain(nodes).flat_map(of).collect()
+    }
+
     /// What programs have to use in place of what they were to use, and what mends it.
     pub fn substitutions(&self) -> Vec<String> {
         self.hosts.congestion.warning().into_iter().collect()
@@ -95,8 +125,12 @@ pub fn hold(
         Some(programs) => programs,
         None => Programs::start(plan, &lab.hosts, None, None)?,
     };
-    let over =
-        |hosts: &_, _| over(&mut Held { plan, hosts, programs: &mut programs }).map(Next::stop_if);
+    let (orders, taken) = channel();
+    lab.fabric = lab.fabric.with_orders(taken);
+    let over = |hosts: &_, _| {
+        let mut held = Held { plan, hosts, programs: &mut programs, orders: &orders };
+        over(&mut held).map(Next::stop_if)
+    };
     let (Outcome { report, failure, .. }, ()) = lab.serve(plan, &mut (), over, || ())?;
     drop(programs);
     failure.map_or(Ok(report), Err)

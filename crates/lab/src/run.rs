@@ -192,7 +192,7 @@ pub(crate) struct Lab {
     pub(crate) notes: Vec<String>,
     /// Those that serve are at work.
     pub(crate) programs: Option<Programs>,
-    fabric: Fabric,
+    pub(crate) fabric: Fabric,
     kind: Kind,
     layout: threads::Layout,
     /// Threads and programs started from now on leave the fabric's processor alone.

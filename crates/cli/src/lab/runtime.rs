@@ -8,9 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use experiment::control::Connection;
+use experiment::format;
 use lab::departure::Process;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::Uid;
+use record::Lateness;
+use scenario::Unit;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -148,8 +151,44 @@ pub(super) struct State {
     /// How long it has stood.
     pub(super) seconds: u64,
     pub(super) hosts: Vec<HostState>,
+    /// What its queues have dropped.
+    pub(super) drops: Vec<DropState>,
+    /// How late packets were released, and what the machine itself has lost; none where the fabric does not say it.
+    pub(super) emulator: Option<EmulatorState>,
     /// The hosts' programs that have failed, each with its status and what it said last.
     pub(super) failed_programs: Vec<String>,
+}
+
+/// Packets dropped in one place for one reason.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct DropState {
+    /// `NODE:LINK`, or a node's name.
+    pub(super) at: String,
+    pub(super) packets: u64,
+    pub(super) reason: String,
+}
+
+/// Whether what moves the packets keeps up.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct EmulatorState {
+    pub(super) lateness: Lateness,
+    /// Frames that the machine lost on their way in or out, of which no queue knows.
+    pub(super) missed_frames: u64,
+    pub(super) kept_up: bool,
+}
+
+impl EmulatorState {
+    /// For people.
+    fn shown(&self) -> String {
+        let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
+        let [p50, p99, max] =
+            [p50_ns, p99_ns, max_ns].map(|ns| Unit::MILLISECOND.text(ns as f64 / 1e9));
+        let missed = format::count(self.missed_frames as usize, "frame");
+        let verdict = if self.kept_up { "" } else { ": not kept up, do not trust what it carries" };
+        format!(
+            "packets late: p50 {p50}, p99 {p99}, max {max}; {missed} lost by this machine{verdict}\n"
+        )
+    }
 }
 
 /// A host of it.
@@ -187,6 +226,16 @@ impl State {
         }
         let heading = format!("{name}: {scenario}, up for {seconds} s, process {pid}\n");
         heading + &table.render()
+    }
+
+    /// What became of its packets, for people.
+    pub(super) fn traffic_shown(&self) -> String {
+        let mut table = Table::new(&["drops at", "packets", "reason"]);
+        for DropState { at, packets, reason } in &self.drops {
+            table.row([at.clone().into(), packets.to_string().into(), reason.clone().into()]);
+        }
+        let drops = if self.drops.is_empty() { "no drops\n".into() } else { table.render() };
+        drops + &self.emulator.as_ref().map_or_else(String::new, EmulatorState::shown)
     }
 }
 

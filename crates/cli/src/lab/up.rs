@@ -20,7 +20,7 @@ use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use scenario::Plan;
 use serde_json::{Value, json};
 
-use super::runtime::{Folder, HostState, Place, ProgramState, State};
+use super::runtime::{DropState, EmulatorState, Folder, HostState, Place, ProgramState, State};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -267,7 +267,20 @@ fn state(
         });
         HostState { address, programs: programs.collect(), name }
     });
+    let look = held.look();
+    let drops = look.iter().flat_map(|look| held.drops(look));
+    let drops = drops.map(|(at, reason, packets)| DropState {
+        at,
+        packets,
+        reason: reason.name().to_owned(),
+    });
     Ok(State {
+        drops: drops.collect(),
+        emulator: look.as_ref().map(|look| EmulatorState {
+            lateness: look.lateness,
+            missed_frames: look.missed_frames,
+            kept_up: look.kept_up,
+        }),
         name: name.into(),
         scenario: scenario.display().to_string(),
         pid: std::process::id(),

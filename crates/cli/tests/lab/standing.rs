@@ -120,6 +120,29 @@ fn commands_from_anywhere_meet_in_one_network_and_nothing_is_left_of_it() {
     before.check_nothing_more("lab down");
 }
 
+/// A queue of two packets has no room for 50 that come at once.
+#[test]
+fn what_queues_dropped_and_how_late_packets_were_is_listed() {
+    let Some(ground) = Ground::take("lab ps", &["ping"]) else { return };
+    let text = "duration = \"1 s\"\n[host.a]\n[host.b]\n[router.r]\n[link.in]\nbetween = [\"a\", \"r\"]\n\
+                rate = \"100 Mbit/s\"\n[link.out]\nbetween = [\"r\", \"b\"]\nrate = \"1 Mbit/s\"\n\
+                [link.out.at.r.queue.fifo]\npackets = 2\n";
+    fs::write(ground.path("slow.toml"), text).expect("a scenario");
+    let user = User::root(&ground);
+    user.said(&["up", "slow.toml", "--sleep"]);
+    let ping = ["ping", "-q", "-l", "50", "-c", "50", "-W", "1", "-s", "1400", "b"];
+    user.output(&[&["exec", "slow", "a", "--"], &ping[..]].concat());
+    let network = user.networks().swap_remove(0);
+    let drops = network["drops"].as_array().expect("a list");
+    assert_eq!((drops.len(), &drops[0]["at"]), (1, &"r:out".into()), "{network}");
+    assert_eq!(drops[0]["reason"], "queue_packets");
+    assert!(drops[0]["packets"].as_u64() >= Some(30), "{network}");
+    assert!(network["emulator"]["lateness"]["max_ns"].as_u64() > Some(0), "{network}");
+    let told = user.said(&["ps"]);
+    assert!(told.contains("queue_packets") && told.contains("packets late: p50 "), "{told}");
+    user.said(&["down"]);
+}
+
 #[test]
 fn two_networks_of_one_scenario_are_apart() {
     let Some(ground) = Ground::take("two networks", &["ping"]) else { return };
