@@ -433,7 +433,7 @@ class CompareFlow(Table):
         bytes: Bytes that the receiving program read.
         completed: 1 if all that was to be sent arrived.
         computing_share: The share of the ranks' time in which they computed.
-        congestion_echoes: ACKs that echoed a congestion mark.
+        congestion_echoes: Packets that ACKs with an echo of a congestion mark acknowledged.
         cwnd: Congestion window at the end, packets.
         delay_max: Max one-way delay of its datagrams.
         delay_mean: Mean one-way delay of its datagrams.
@@ -1228,7 +1228,7 @@ class ExpectFlow(Table):
         bytes: Bytes that the receiving program read.
         completed: 1 if all that was to be sent arrived.
         computing_share: The share of the ranks' time in which they computed.
-        congestion_echoes: ACKs that echoed a congestion mark.
+        congestion_echoes: Packets that ACKs with an echo of a congestion mark acknowledged.
         cwnd: Congestion window at the end, packets.
         delay_max: Max one-way delay of its datagrams.
         delay_mean: Mean one-way delay of its datagrams.

@@ -429,34 +429,35 @@ class FlowSummary:
     Attributes:
         bytes: Bytes that the receiver's program read.
         completed: Whether all that was to be sent arrived.
-        congestion_echoes: ACKs that echoed a congestion mark.
+        congestion_echoes: Packets that ACKs with an echo of a congestion mark acknowledged.
         cwnd_packets: Congestion window at the end, packets.
         drops: Packets dropped anywhere on the way, of either direction.
-        fast_recoveries: Times fast recovery was entered.
         goodput: Bytes a second that the receiver's program read, from the flow's start to its end; of a program the
             payload that the network carried, both ways.
-        local_drops: Segments that the sender's own interface queue refused.
         min_rtt_seconds: Least round trip time, seconds.
         retransmissions: Segments sent again.
         retransmitted_bytes: Payload bytes sent again.
         seconds: From its start to its end.
         segments: Segments or datagrams sent, pure ACKs and retransmissions included.
-        spurious_timeouts: Of these, found spurious.
         srtt_seconds: Smoothed round trip time at the end, seconds.
-        tail_loss_probes: Tail loss probes.
         timeouts: Retransmission timeouts.
-        undos: Reductions taken back.
         datagrams: What became of its datagrams, if it sends such.
         events: What became of the events of the builder that it sends fragments to, and of its own fragments. What was
             sent again is of both ends.
         exchanges: What became of its requests, if it asks. The bytes above are then those of responses, and what was
             sent again is of both ends.
+        fast_recoveries: Times fast recovery was entered.
         goodput_last_half: Goodput over the second half of the flow's time, when the start is past; `null` if not
             measured.
+        local_drops: Segments that the sender's own interface queue refused.
         marks: Packets that arrived with a congestion mark (CE), of either direction.
         program: What the network carried of a program's packets. The bytes above are then payload of both directions,
             and what TCP counts is not known.
+        spurious_timeouts: Of these, found spurious. This, fast recoveries, undos, probes and local drops are unknown
+            where TCP is a kernel's.
         stall: Which end cannot go on although it has something to send, and what it waits for; none where both can.
+        tail_loss_probes: Tail loss probes.
+        undos: Reductions taken back.
     """
 
     bytes: int
@@ -464,26 +465,26 @@ class FlowSummary:
     congestion_echoes: int
     cwnd_packets: int
     drops: int
-    fast_recoveries: int
     goodput: float
-    local_drops: int
     min_rtt_seconds: float
     retransmissions: int
     retransmitted_bytes: int
     seconds: float
     segments: int
-    spurious_timeouts: int
     srtt_seconds: float
-    tail_loss_probes: int
     timeouts: int
-    undos: int
     datagrams: DatagramSummary | None = None
     events: EventSummary | None = None
     exchanges: ExchangeSummary | None = None
+    fast_recoveries: int | None = None
     goodput_last_half: float | None = None
+    local_drops: int | None = None
     marks: int = 0
     program: ProgramSummary | None = None
+    spurious_timeouts: int | None = None
     stall: str | None = None
+    tail_loss_probes: int | None = None
+    undos: int | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FlowSummary:
@@ -497,10 +498,10 @@ class FlowSummary:
             drops=data.get("drops", 0),
             events=optional(EventSummary.from_dict, data.get("events")),
             exchanges=optional(ExchangeSummary.from_dict, data.get("exchanges")),
-            fast_recoveries=data.get("fast_recoveries", 0),
+            fast_recoveries=data.get("fast_recoveries"),
             goodput=data.get("goodput", 0.0),
             goodput_last_half=data.get("goodput_last_half"),
-            local_drops=data.get("local_drops", 0),
+            local_drops=data.get("local_drops"),
             marks=data.get("marks", 0),
             min_rtt_seconds=data.get("min_rtt_seconds", 0.0),
             program=optional(ProgramSummary.from_dict, data.get("program")),
@@ -508,12 +509,12 @@ class FlowSummary:
             retransmitted_bytes=data.get("retransmitted_bytes", 0),
             seconds=data.get("seconds", 0.0),
             segments=data.get("segments", 0),
-            spurious_timeouts=data.get("spurious_timeouts", 0),
+            spurious_timeouts=data.get("spurious_timeouts"),
             srtt_seconds=data.get("srtt_seconds", 0.0),
             stall=data.get("stall"),
-            tail_loss_probes=data.get("tail_loss_probes", 0),
+            tail_loss_probes=data.get("tail_loss_probes"),
             timeouts=data.get("timeouts", 0),
-            undos=data.get("undos", 0),
+            undos=data.get("undos"),
         )
 
 

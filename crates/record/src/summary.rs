@@ -344,10 +344,13 @@ impl Summary {
     }
 }
 
-/// Every number in a summary that is given as JSON.
+/// Every number in a summary that is given as JSON, but for those that its scenario gave (`input`).
 pub(crate) fn quantities(summary: &serde_json::Value) -> Vec<(String, f64)> {
     let mut found = Vec::new();
-    flatten(&mut String::new(), summary, &mut found);
+    let all = summary.as_object().into_iter().flatten();
+    for (key, value) in all.filter(|(key, _)| *key != "input") {
+        flatten(&mut key.clone(), value, &mut found);
+    }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
@@ -357,9 +360,7 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
         serde_json::Value::Object(map) => {
             for (key, inner) in map {
                 let length = path.len();
-                if length > 0 {
-                    path.push('.');
-                }
+                path.push('.');
                 path.push_str(key);
                 flatten(path, inner, found);
                 path.truncate(length);

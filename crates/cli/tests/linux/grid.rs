@@ -98,16 +98,16 @@ small for a burst, so that which of its packets are lost decides, by up to 4 %.
 const TAIL: &str = "
 ## Flows in step
 
-Where many flows begin in the same nanosecond, what is lost depends on whose packets meet, and a kernel's microseconds are not the
-model's. Begun at drawn times they differ no more than seeds do: two examples by kernel / by model (`linux-6`), with the flows'
-starts as they are and drawn.
+Where many flows begin in the same nanosecond, what is lost depends on whose packets meet, and one packet that leaves a microsecond
+later changes all that follows. Two examples by kernel / by model (`linux-6`), with the flows' starts as they are and drawn; drops are
+the mean of the seeds. [Requests that recur](recurring.md) have a page of their own.
 
 | example | starts | seeds | response, mean | drops | goodput, MB/s |
 | --- | --- | --- | --- | --- | --- |
-| `mpi-over-wan.toml`, `far` | together | 1 | 79 to 112 / 105 to 122 ms | 280 / 767 | 37.4 / 34.7 |
-| | drawn from 20 ms | 4 | 88 / 89 ms | 1390 / 1203 | 36.4 / 36.4 |
-| `incast.toml` for 1 s | together | 1 | 12.2 / 13.8 ms | 2804 / 3107 | 19.6 / 19.4 |
-| | drawn from 1 ms | 3 | 11.3 / 10.6 ms | 1142 / 901 | 19.5 / 19.4 |
+| `mpi-over-wan.toml`, `far` | together | 1 | 104 / 103 ms | 748 / 816 | 35.0 / 34.3 |
+| | drawn from 20 ms | 4 | 73 / 82 ms | 1098 / 1264 | 37.7 / 36.4 |
+| `incast.toml` for 1 s | together | 1 | 14.3 / 16.1 ms | 2563 / 2790 | 19.1 / 19.3 |
+| | drawn from 1 ms | 3 | 9.9 / 8.4 ms | 1072 / 1080 | 19.3 / 19.8 |
 
 ## Paper 1's figures of link sharing
 
@@ -134,8 +134,8 @@ and 135 Mbit/s beside a compiler on two cores, the model a few seconds.
 A frame that is delivered takes some 42 us of a processor (cubic at 40 Mbit/s and 30 ms, debug build): 16 system calls and 7 task
 switches on the machine, two of them each time that a program in the guest makes a system call, which user-mode Linux follows by
 ptrace. 75 % of the time is in the machine's kernel, 13 % in the guest's, 8 % in the simulator. Programs that make more system
-calls for a packet take more: `iperf3 -t 60` through 50 Mbit/s and 100 ms takes 25 s. Where more hosts are busy at once, each
-system call's microsecond crosses somebody else's event: with 256 hosts in eight guests a frame takes 130 us.
+calls for a packet take more: `iperf3 -t 60` through 50 Mbit/s and 100 ms takes 25 s. Where programs at many hosts are busy at once, each
+system call's microsecond crosses somebody else's event: with 256 hosts in eight guests a frame took 130 us.
 
 A guest takes 34 MB and 1.2 MB for each of its hosts, and the simulator 1.1 MB for each.
 
