@@ -87,9 +87,9 @@ One connection for 10 s over a path with one bottleneck, its hosts once with `ke
 nothing set but what the table says. Buffers are in bandwidth-delay products. Each pair is kernel / model: goodput in Mbit/s,
 drops at the bottleneck, retransmits, and the sojourn time there in ms. The last column is how much more goodput the model has; differences of more than 5 % are in bold.
 
-91 of 108 agree within 1 %, and 104 within 5 %. The other four are through CoDel, with as many drops to two or three: one halving more or
+93 of 108 agree within 1 %, and 101 within 5 %. Five of the other seven are through CoDel, with as many drops to four: one halving more or
 less decides, for the rest of the run where a window grows by a packet in 60 ms. A buffer of two to eight packets (2 ms, 0.3) is too
-small for a burst, so that which of its packets are lost decides, by up to 4 %.
+small for a burst, so that which of its packets are lost decides, by up to 7 %.
 
 | Mbit/s | ms | buffer | congestion | queue | goodput | drops | retransmits | sojourn p50 | sojourn p99 | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

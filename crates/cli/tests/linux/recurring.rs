@@ -117,9 +117,8 @@ timeouts of a run. The last column is how much longer the model's mean is; diffe
 ";
 
 const TAIL: &str = "
-Where all answers pass, or wait for what a flight's first losses let through, the times agree to a few percent. Where a run has a
-handful of timeouts, chance decides which packets meet in the full buffer: one timeout of 200 ms more in 400 answers is half a millisecond
-of their mean.
+18 of 24 agree within 3 %, and 23 within 10 %. Where all answers pass, the times are equal; where a run has a handful of timeouts, chance
+decides which packets meet in the full buffer: of 240 answers each timeout of 200 ms is 0.8 ms of their mean.
 
 Three things have to agree for that, each of which once made the kernel's timeouts 0.7 to 10 times the model's:
 
@@ -145,7 +144,7 @@ fn the_table_holds() {
     }
     // A part of it for every day: answers that all pass, that wait for probes, and that wait for timeouts.
     let table = fs::read_to_string(file).expect("a table");
-    for cell in [(64, 2, 128, 20), (10, 16, 32, 20), (10, 256, 32, 20)] {
+    for cell in [(64, 2, 512, 20), (10, 16, 128, 20), (10, 256, 32, 20)] {
         let row = row(cell, run(&ground, cell, "400 ms"));
         assert!(table.contains(&row), "{row}");
     }
