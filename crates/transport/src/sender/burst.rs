@@ -219,8 +219,9 @@ impl Sender {
 
     /// Bytes that are still to go of the packet of the write queue that is next.
     #[inline]
-    pub(super) fn packet_left(&self, written: u64) -> u64 {
-        written.min(self.burst.buffer_end).saturating_sub(self.nxt)
+    pub(super) const fn packet_left(&self, written: u64) -> u64 {
+        let end = if written < self.burst.buffer_end { written } else { self.burst.buffer_end };
+        end.saturating_sub(self.nxt)
     }
 
     /// Bytes of a packet that a write fills.
@@ -287,10 +288,8 @@ impl Sender {
         // The end of a buffer with another one behind it gets no more data, and goes (Linux's `tcp_tso_should_defer`).
         let ends = left <= u64::from(allowed) && written > self.burst.buffer_end;
         let more = written >= self.nxt + u64::from(allowed + 1) * mss;
-        // Nor does one with the FIN that fits. Any other of several segments waits for more of window or data.
-        let packet = self.packet_left(written);
-        let done = self.ends_at(written) && packet < u64::from(allowed) * mss;
-        let waits = allowed < goal && packet > mss && !ends && !done && !self.is_writing();
+        let waits =
+            allowed < goal && !ends && !self.is_writing() && self.may_grow(allowed, written);
         if waits && self.should_defer(allowed, now) {
             return false;
         }
@@ -363,6 +362,14 @@ impl Sender {
             self.burst.wakeup = self.burst.next_at;
         }
         waits
+    }
+
+    /// Whether the packet that is next has several segments and is not done: one with the FIN is, if `allowed` segments
+    /// hold it.
+    #[inline]
+    const fn may_grow(&self, allowed: u32, written: u64) -> bool {
+        let (packet, mss) = (self.packet_left(written), self.agreed.mss as u64);
+        packet > mss && (packet >= allowed as u64 * mss || !self.ends_at(written))
     }
 
     /// Waits for more window than `allowed` segments to fill a burst, unless the next ACK is far
