@@ -75,8 +75,9 @@ const READY: u64 = 60_000_000_000;
 /// slots of the timer wheel more, which modelled hosts have as a kernel has that was started `UP` before: whether two ticks or
 /// three pass before a timer goes off decides which packets meet in a queue.
 const UP: u64 = 1_020_000_000;
-/// A slot of the timer wheel's fourth level, for timers of half a minute: 512 ticks of 4 ms.
-const SLOT: u64 = 2_048_000_000;
+/// A slot of the timer wheel's second level, for timers of up to 2 s: 8 ticks of 4 ms. Those of a coarser level would keep programs,
+/// which have started, waiting.
+const SLOT: u64 = 32_000_000;
 /// What a guest may take to send its results, and to end.
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
