@@ -58,8 +58,13 @@ fn check(test: &str, scenario: &str) {
     let simulated = ground.suimon(&["run", "--quiet", "--out", "simulated"], scenario).output();
     let simulated = simulated.expect("the program starts");
     assert_eq!(code(&simulated), 0, "{}", stderr(&simulated));
-    let undisturbed =
-        |run: &Run| run.manifest()["lab"]["spoiled"].as_array().is_none_or(Vec::is_empty);
+    // Where half of the packets are let go later than 20 us, ten on a quiet machine, programs wake up late too: each answer
+    // of an exchange took a millisecond more then.
+    let undisturbed = |run: &Run| {
+        let lab = &run.manifest()["lab"];
+        lab["spoiled"].as_array().is_none_or(Vec::is_empty)
+            && lab["lateness"]["p50_ns"].as_u64().is_none_or(|p50| p50 < 20_000)
+    };
     let mut told = String::new();
     for _ in 0..ATTEMPTS {
         let Some(_) = ground.measure(test, scenario, &[], undisturbed) else { return };
