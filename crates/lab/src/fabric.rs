@@ -225,7 +225,7 @@ impl Fabric {
         Self { flows: Flows::between_networks(plan), ..self.with_orders(orders) }
     }
 
-    /// The same, with orders of another thread.
+    /// This run, which also carries out orders of another thread.
     pub(crate) fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }
     }
