@@ -10,7 +10,6 @@ use std::thread;
 use std::time;
 
 use nix::mount::{MsFlags, mount};
-use nix::sys::prctl::set_timerslack;
 use nix::sys::reboot::{RebootMode, reboot};
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Ended, MESSAGES, Message, SCENARIO, START};
@@ -117,9 +116,6 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     let samples = move |Sample { now, flow, ends }: Sample| {
         send(&written, &Message::Sample { now, flow: flow.0, ends: Box::new(ends) }, false);
     };
-    // The kernel wakes the agents' threads when it is time, not up to 50 us later, which whoever starts at 0 s would be late
-    // by, with all that recurs. If that is refused, it is so late.
-    let _ = set_timerslack(1);
     let agents = Agents::start(&plan, &hosts.namespaces, clock, &congestion, samples)?;
     let end = Instant::ZERO + plan.duration;
     let works = plan.commands().next().is_some();

@@ -158,12 +158,12 @@ fn targets_of(plan: &Plan, (node, link): (usize, usize), interfaces: u16) -> Opt
     (interfaces > 1).then(|| targets(plan, node, link as u32))
 }
 
-/// How large TCP's buffers may grow on each node: as large as its flows ask, and as programs may find usual.
+/// How large TCP's buffers may grow on each node: as large as its flows ask, and as an untouched Linux allows programs
+/// (`tcp_init`), which decides the window's scale too.
 fn buffers(plan: &Plan) -> Vec<sysctl::Buffers> {
-    /// What a default kernel allows on a machine with much memory.
-    const USUAL: Bytes = Bytes(32 << 20);
-    let usual = |_| sysctl::Buffers { receive: USUAL, send: USUAL };
-    let mut sizes: Vec<_> = plan.nodes.iter().map(usual).collect();
+    const UNTOUCHED: sysctl::Buffers =
+        sysctl::Buffers { receive: Bytes(6 << 20), send: Bytes(4 << 20) };
+    let mut sizes = vec![UNTOUCHED; plan.nodes.len()];
     for flow in &plan.flows {
         let Some(tcp) = flow.tcp() else { continue };
         let send = &mut sizes[flow.from].send;

@@ -39,8 +39,8 @@ pub struct Line {
     pub overhead: u16,
     /// The bytes that may wait, headers counted and `overhead` not.
     pub limit: Bytes,
-    /// The bytes that may leave at once after silence; `None`: a frame, or two or two super-frames where the queue cuts none,
-    /// or what the line sends in 50 us if that is more.
+    /// The bytes that may leave at once after silence; `None`: two frames, less a byte where the queue cuts those, or two
+    /// super-frames, or what the line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
 fn passes_whole(burst: u32, settings: &Settings) -> bool {
     match settings.segmentation {
         Segmentation::Tcp => false,
-        Segmentation::InQueue => burst > settings.mtu + HEADER,
+        Segmentation::InQueue => burst >= 2 * (settings.mtu + HEADER),
         Segmentation::BehindQueue(_) | Segmentation::Reader => true,
     }
 }
@@ -100,7 +100,9 @@ fn usual_burst(rate: u64, settings: &Settings) -> u32 {
     let frame = settings.mtu + HEADER;
     let most = match settings.segmentation {
         Segmentation::Tcp => 2 * frame,
-        Segmentation::InQueue => frame,
+        // What it does not cut, and its timer may be late by all but what a frame takes: what it cannot save up until then is
+        // lost to the line.
+        Segmentation::InQueue => 2 * frame - 1,
         Segmentation::BehindQueue(frames) => frames.max(1).saturating_mul(2 * frame),
         Segmentation::Reader => 2 * SUPER_FRAME,
     };
