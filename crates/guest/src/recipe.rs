@@ -20,7 +20,7 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 9] = [
+pub const PATCHES: [File; 10] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
@@ -30,6 +30,7 @@ pub const PATCHES: [File; 9] = [
     patch!("rings.patch"),
     patch!("option-of-phases.patch"),
     patch!("headroom.patch"),
+    patch!("orphans.patch"),
 ];
 
 /// Our congestion control: C files and headers, by their names, that are put into `net/ipv4`. A file is named after its

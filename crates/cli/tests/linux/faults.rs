@@ -37,6 +37,18 @@ fn received(output: &Output) -> u64 {
     json(output)["flow"]["f"]["bytes"].as_u64().unwrap_or_else(|| panic!("{}", stdout(output)))
 }
 
+/// A flow that has no end sends when the guest powers off.
+#[test]
+fn a_kernel_ends_without_a_warning() {
+    let Some(ground) = ground("a guest that powers off") else { return };
+    let (output, out) = run(&ground, 1, "sleep 1", "nobody");
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let console = fs::read_to_string(out.join("guest0.console")).expect("a console");
+    assert!(console.contains("Power down"), "{console}");
+    let warns = |line: &str| ["cut here", "WARNING", "BUG:"].iter().any(|it| line.contains(it));
+    assert!(!console.lines().any(warns), "{console}");
+}
+
 #[test]
 fn a_program_that_is_missing() {
     let Some(ground) = ground("a guest without a program") else { return };
