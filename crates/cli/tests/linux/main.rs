@@ -28,6 +28,7 @@ mod phases;
 #[path = "../../../congestion/tests/kernel/record.rs"]
 mod record;
 mod recurring;
+mod reordering;
 #[path = "../../../congestion/tests/kernel/replay.rs"]
 mod replay;
 mod scenario;
