@@ -71,11 +71,13 @@ impl Hosts {
             let end = usize::from(link.ends[0].node != card.node);
             let Some(host) = &hosts.namespaces[card.node] else { continue };
             let targets = targets_of(plan, (card.node, card.link), links[card.node]);
+            let usual = settings(plan, (card.link, end));
             let settings = veth::Settings {
                 interface: given[card.node],
+                line: usual.line.map(|line| Line { punctual: true, ..line }),
                 routes: targets.as_deref().map_or(Routes::Everything, Routes::Only),
                 own_ports: &server_ports(plan, card.node, card.link),
-                ..settings(plan, (card.link, end))
+                ..usual
             };
             veth::adopt(host, &format!("eth{number}"), &settings)?;
             given[card.node] += 1;
@@ -237,7 +239,7 @@ fn line(link: &Link, end: &End) -> Line {
         None => (end.direction.rate, FCS + link.config.overhead.0),
     };
     let limit = Bytes(QUEUE * (link.config.mtu.0 + HEADER + FCS));
-    Line { rate, overhead: overhead as u16, limit, burst: None }
+    Line { rate, overhead: overhead as u16, limit, punctual: false, burst: None }
 }
 
 /// Packets that a host's kernel queues: Linux's usual `txqueuelen`.

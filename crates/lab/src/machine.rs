@@ -241,7 +241,13 @@ impl Ground {
             own_address: None,
             own_ports: &[],
             routes: Routes::Everything,
-            line: Some(Line { rate, overhead: 24, limit: Bytes(1 << 20), burst: None }),
+            line: Some(Line {
+                rate,
+                overhead: 24,
+                limit: Bytes(1 << 20),
+                punctual: false,
+                burst: None,
+            }),
             segmentation: Segmentation::Tcp,
             receive_cpus: &[],
         };

@@ -272,7 +272,8 @@ fn has_right_checksum(frame: &[u8]) -> bool {
 fn the_kernel_holds_a_host_to_its_line() {
     // A frame of 1000 bytes lasts 8.192 ms; 20 fit into the queue and 2 into the burst.
     let rate = Rate::from_bits_per_second(1_000_000).unwrap();
-    let line = Line { rate, overhead: 24, limit: Bytes(20_000), burst: Some(2_048) };
+    let line =
+        Line { rate, overhead: 24, limit: Bytes(20_000), punctual: false, burst: Some(2_048) };
     let fabric = Namespace::new().unwrap();
     let host = Namespace::new().unwrap();
     let settings = Settings { line: Some(line), ..settings("f0", 1) };

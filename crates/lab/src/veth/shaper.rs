@@ -39,8 +39,10 @@ pub struct Line {
     pub overhead: u16,
     /// The bytes that may wait, headers counted and `overhead` not.
     pub limit: Bytes,
-    /// The bytes that may leave at once after silence; `None`: two frames, less a byte where the queue cuts those, or two
-    /// super-frames, or what the line sends in 50 us if that is more.
+    /// Whether its timer goes off when it should, as in virtual time.
+    pub punctual: bool,
+    /// The bytes that may leave at once after silence; `None`: what the queue leaves whole, twice unless the timer is
+    /// punctual, or what the line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
@@ -67,8 +69,8 @@ pub(super) fn install(
 fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
     let frame = settings.mtu + HEADER;
     let exact = (line.rate.bits_per_second() / 8).max(1);
-    let burst = line.burst.unwrap_or_else(|| usual_burst(exact, settings));
-    let (rate, overhead) = if passes_whole(burst, settings) {
+    let burst = line.burst.unwrap_or_else(|| usual_burst(exact, line, settings));
+    let (rate, overhead) = if passes_whole(burst, line, settings) {
         // A super-frame would pay for one frame's: full frames pay by a lower rate, and shorter ones wait in the
         // fabric for what they did not pay.
         (exact * u64::from(frame) / u64::from(frame + u32::from(line.overhead)), 0)
@@ -87,22 +89,27 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
 }
 
 /// Whether super-frames leave the queue as they are: it cuts those that are longer than the burst.
-fn passes_whole(burst: u32, settings: &Settings) -> bool {
+fn passes_whole(burst: u32, line: &Line, settings: &Settings) -> bool {
     match settings.segmentation {
         Segmentation::Tcp => false,
-        Segmentation::InQueue => burst >= 2 * (settings.mtu + HEADER),
+        Segmentation::InQueue => burst > cutting_burst(line, settings),
         Segmentation::BehindQueue(_) | Segmentation::Reader => true,
     }
 }
 
+/// The longest burst by which the queue cuts all that is of two full frames. Its timer may then be late by all but what a
+/// frame takes: time that tokens cannot be saved up for is lost to the line.
+const fn cutting_burst(line: &Line, settings: &Settings) -> u32 {
+    let frame = settings.mtu + HEADER;
+    if line.punctual { frame } else { 2 * frame - 1 }
+}
+
 /// In bytes, at `rate` bytes per second.
-fn usual_burst(rate: u64, settings: &Settings) -> u32 {
+fn usual_burst(rate: u64, line: &Line, settings: &Settings) -> u32 {
     let frame = settings.mtu + HEADER;
     let most = match settings.segmentation {
         Segmentation::Tcp => 2 * frame,
-        // What it does not cut, and its timer may be late by all but what a frame takes: what it cannot save up until then is
-        // lost to the line.
-        Segmentation::InQueue => 2 * frame - 1,
+        Segmentation::InQueue => cutting_burst(line, settings),
         Segmentation::BehindQueue(frames) => frames.max(1).saturating_mul(2 * frame),
         Segmentation::Reader => 2 * SUPER_FRAME,
     };
