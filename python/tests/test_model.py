@@ -364,7 +364,7 @@ def assert_equal(read: Any, data: Any) -> None:
 
 
 def test_a_summary_has_the_values_of_its_json() -> None:
-    data = json.loads((REPOSITORY / "crates/record/tests/summary.json").read_text("utf-8"))
+    data = json.loads((REPOSITORY / "crates/record/tests/it/summary.json").read_text("utf-8"))
     read = summary.Summary.from_dict(data)
     assert_equal(read, data)
     assert read.run.fairness == 0.8571428571428571

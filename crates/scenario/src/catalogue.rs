@@ -245,7 +245,7 @@ pub fn index() -> String {
         &mut text,
         "What each one is for, what can be set, where it comes from, and an example that runs. The same \
          pages come from `suimon list disciplines NAME`. Generated from the sources: \
-         `UPDATE_CATALOGUE=1 cargo test -p scenario --test catalogue` writes them anew.",
+         `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue` writes them anew.",
     );
     text += "| discipline | what it does |\n| --- | --- |\n";
     for Entry { name, summary, .. } in REGISTRY {

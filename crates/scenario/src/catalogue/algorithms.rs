@@ -81,7 +81,7 @@ pub fn algorithms() -> String {
         &mut text,
         "One C text each, for the simulator and for the kernel. What each one does, what can be set, where \
          it comes from, and an example that runs. The same pages come from `suimon list algorithms NAME`. \
-         Generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario --test catalogue` writes \
+         Generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue` writes \
          them anew.",
     );
     text += "| algorithm | what it does |\n| --- | --- |\n";

@@ -14,7 +14,7 @@
 //! less than was measured: a queue that was left drains, and no error of the measurement adds up to one.
 //!
 //! In tests: within one round trip the rate is exact to a few in a thousand on a path without noise; see
-//! `traffic/tests/delivery.rs`.
+//! `traffic/tests/it/delivery.rs`.
 
 use alloc::collections::BTreeMap;
 

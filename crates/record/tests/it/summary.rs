@@ -1,0 +1,110 @@
+//! The summary against a golden file, and expectations against the summary.
+
+use crate::scene;
+use std::path::Path;
+
+use record::{Error, Summary, judge};
+use scenario::Plan;
+use scenario::plan::{Expectation, Program, Transport, User};
+use traffic::{Bytes, Duration};
+
+fn expectation(path: &str, low: Option<f64>, high: Option<f64>) -> Expectation {
+    Expectation { path: path.into(), low, high }
+}
+
+fn summary() -> Summary {
+    Summary::new(&scene::plan(), &scene::totals())
+}
+
+#[test]
+fn the_summary_is_the_golden_file() {
+    let golden = include_str!("summary.json");
+    assert_eq!(summary().to_json() + "\n", golden, "a changed result is a release note of its own");
+}
+
+#[test]
+fn quantities_follow_from_the_totals() {
+    let quantities = summary().quantities();
+    let value = |path: &str| quantities.iter().find(|(known, _)| known == path).unwrap().1;
+    assert_eq!(value("flow.bulk.1.goodput"), 300_000.0 / 0.010);
+    assert_eq!(value("flow.bulk.1.goodput_last_half"), 225_000.0 / 0.005);
+    assert_eq!(value("group.bulk.goodput"), 400_000.0 / 0.010);
+    assert_eq!(value("link.wan.drops"), 5.0);
+    assert_eq!(value("link.wan.forward.drops_by_reason.queue_bytes"), 5.0);
+    assert_eq!(value("emulator.gnet.drops"), 5.0);
+    assert_eq!(value("node.receiver.drops"), 1.0);
+    assert_eq!(value("run.drops"), 6.0);
+    // (3 + 1 + 2)^2 / (3 (9 + 1 + 4))
+    assert!((value("run.fairness") - 36.0 / 42.0).abs() < 1e-12);
+    // 400 frames of 1538 and 100 gaps of 1510 byte times, of 1 250 000 in 10 ms at 1 Gbit/s.
+    let busy = (400.0 * 1538.0 + 100.0 * 1510.0) / 1_250_000.0;
+    assert!((value("link.access.utilisation") - busy).abs() < 1e-12);
+}
+
+#[test]
+fn a_program_that_goes_on_makes_no_flow_slower() {
+    let (mut plan, mut totals) = (scene::plan(), scene::totals());
+    let last = plan.flows.len() - 1;
+    let flow = &mut totals.flows[last];
+    (flow.received, flow.end) = (Bytes(0), flow.end + Duration::from_secs(60));
+    let run = |plan: &Plan| Summary::new(plan, &totals).run;
+    let diluted = run(&plan);
+    plan.flows[last].transport = Transport::Program(Program {
+        client: vec!["ping".into()],
+        server: None,
+        user: User::Nobody,
+    });
+    let alone = run(&plan);
+    assert_eq!(alone.goodput, 400_000.0 / 0.010);
+    assert!(alone.goodput > 100.0 * diluted.goodput && alone.fairness > diluted.fairness);
+    let flow = &mut totals.flows[last];
+    (flow.received, flow.end) = (Bytes(600_000), flow.start + Duration::from_ms(10));
+    let busy = Summary::new(&plan, &totals).run;
+    assert_eq!(busy.goodput, 1_000_000.0 / 0.010, "what a program moves is throughput too");
+    assert_eq!((busy.bytes, busy.fairness), (1_000_000, alone.fairness));
+}
+
+#[test]
+fn limits_belong_to_their_range() {
+    let asked = [
+        expectation("link.wan.drops", Some(5.0), Some(5.0)),
+        expectation("link.wan.drops", None, Some(4.0)),
+        expectation("flow.solo.goodput", Some(20_000_000.1), None),
+        expectation("flow.bulk.goodput", Some(4e7), None),
+    ];
+    let verdicts = judge(&asked, &summary()).unwrap();
+    let held: Vec<bool> = verdicts.iter().map(|verdict| verdict.ok).collect();
+    assert_eq!(held, [true, false, false, true]);
+    assert_eq!(verdicts[3].value, 4e7, "a flow with a count is all its connections");
+}
+
+#[test]
+fn an_unknown_path_names_the_nearest() {
+    let asked = [expectation("flow.sol.godput", None, Some(1.0))];
+    match judge(&asked, &summary()) {
+        Err(Error::UnknownPath { nearest, .. }) => assert_eq!(nearest, "flow.solo.goodput"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_schema_that_is_checked_in_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/summary.schema.json");
+    let schema = schemars::schema_for!(Summary).to_value();
+    let current = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &current).expect("written");
+    }
+    let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(checked_in == current, "run UPDATE_SCHEMA=1 cargo test -p record --test it summary");
+}
+
+#[test]
+fn a_flow_that_stalled_says_which_end_and_why() {
+    let mut totals = scene::totals();
+    totals.flows[0].receiver.stall = Some(transport::Stall::SendBuffer);
+    let summary = Summary::new(&scene::plan(), &totals);
+    let stalls: Vec<_> = summary.stalls().collect();
+    let why = "receiver: send buffer full, nothing in flight, no timer armed";
+    assert_eq!(stalls, [(scene::plan().flows[0].name.as_str(), why)]);
+}
