@@ -14,11 +14,22 @@ pub(crate) type Trial = (&'static str, fn());
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// Runs those trials whose names hold one of the arguments, if there are any; as root once more as
-/// a user.
+/// Runs those trials whose names hold one of the arguments, or with `--exact` are one, if there are any; as root once
+/// more as a user. `--list` names them as the usual harness does, for runners that start each by itself.
 pub(crate) fn main(trials: &[Trial]) {
-    let filters: Vec<_> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let chosen = |name: &str| filters.is_empty() || filters.iter().any(|part| name.contains(part));
+    let (options, filters): (Vec<_>, Vec<_>) =
+        env::args().skip(1).partition(|word| word.starts_with('-'));
+    let asks = |option: &str| options.iter().any(|word| word == option);
+    if asks("--list") {
+        // None is ignored.
+        let listed = trials.iter().filter(|_| !asks("--ignored"));
+        return listed.for_each(|(name, _)| println!("{name}: test"));
+    }
+    let is_named = |name: &str, part: &String| match asks("--exact") {
+        true => name == part,
+        false => name.contains(part),
+    };
+    let chosen = |name: &str| filters.is_empty() || filters.iter().any(|part| is_named(name, part));
     let privilege = match privilege::acquire() {
         Ok(privilege) => privilege,
         Err(error @ Error::Lacking { .. }) => {
@@ -34,7 +45,7 @@ pub(crate) fn main(trials: &[Trial]) {
         trial();
     }
     match privilege {
-        Privilege::Root if is_root() => as_nobody(&filters),
+        Privilege::Root if is_root() => as_nobody(&options, &filters),
         Privilege::Root => {}
         Privilege::Rootless => without_any_right(),
     }
@@ -48,10 +59,11 @@ fn is_root() -> bool {
 }
 
 /// Runs a copy of this program, which lies where that user may read it, as a user without rights.
-fn as_nobody(filters: &[String]) {
+fn as_nobody(options: &[String], filters: &[String]) {
     let copy = Copy::new();
     let mut command = Command::new(&copy.0);
-    let status = command.args(filters).uid(NOBODY).gid(NOBODY).current_dir("/").status();
+    let status =
+        command.args(options).args(filters).uid(NOBODY).gid(NOBODY).current_dir("/").status();
     drop(copy);
     match status {
         Ok(status) if status.success() => {}
