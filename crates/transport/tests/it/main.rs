@@ -2,7 +2,6 @@
 
 mod applications;
 mod bottleneck;
-#[allow(dead_code, reason = "each test uses its part")]
 #[path = "../pipe/mod.rs"]
 mod pipe;
 mod scripts;
