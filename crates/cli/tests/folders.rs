@@ -1,4 +1,4 @@
-//! What becomes of a run folder: refused, taken, damaged, full.
+//! The cases of a run folder: refused, in use, damaged, full.
 
 mod typed;
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use testbed::eventually;
 use typed::{SUIMON, code, json, stderr, stdout};
 
-/// One flow with every series; how long it lasts is to be said.
+/// One flow with every series, for 2 s.
 const SCENARIO: &str = r#"
 duration = "2 s"
 
@@ -202,8 +202,8 @@ fn a_resumed_sweep_runs_a_point_again_whose_table_is_truncated() {
     }
 }
 
-/// Runs `script` as root of a namespace of its own, with a small file system at `disk`; none where this machine
-/// grants no such namespace.
+/// Runs `script` as root of a new namespace, with a small file system at `disk`; none if this machine permits
+/// no such namespace.
 fn on_a_small_disk(test: &str, folder: &Path, kilobytes: u32, script: &str) -> Option<Output> {
     let mounted = format!("mkdir disk && mount -t tmpfs -o size={kilobytes}k none disk && ");
     let unshare = |script: &str| {

@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use typed::{SUIMON, code, json, stderr, stdout};
 
-/// Two ranks send one another eight bytes; with an argument they end with code 7 a second after that, for the launcher kills
-/// the others once one has failed.
+/// Two ranks exchange eight bytes; with an argument they exit with code 7 one second later, because the
+/// launcher kills the others once one has failed.
 const PROGRAM: &str = r#"
 #include <mpi.h>
 #include <stdio.h>

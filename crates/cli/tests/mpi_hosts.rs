@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Where guests see it, too, which have a `/tmp` of their own.
+/// A folder that guests can see, too, which have their own `/tmp`.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&folder);
@@ -98,7 +98,7 @@ fn run(folder: &Path, name: &str, text: &str, words: &[&str]) -> (Value, PathBuf
     (json(&output), out)
 }
 
-/// What `mpi run` told in the run of that folder.
+/// The JSON document that `mpi run` printed in the run in folder `out`.
 fn told(out: &Path) -> Value {
     let log = fs::read_to_string(out.join("programs/job.log")).expect("what the program said");
     let document = log.rfind("\n{").or_else(|| log.starts_with('{').then_some(0));
@@ -110,7 +110,8 @@ fn seconds(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value:#}"))
 }
 
-/// 30 steps over the WAN and back take at least 0.6 s: what crosses it of a step is sent when it came.
+/// 30 steps over the WAN and back take at least 0.6 s: in each step, a message is sent only after one has
+/// arrived.
 #[test]
 fn ranks_run_at_the_hosts_of_a_lab() {
     if testbed::lacks("MPI in the lab", &["mpicc.openmpi", "mpirun.openmpi"]) {
@@ -133,8 +134,9 @@ fn ranks_run_at_the_hosts_of_a_lab() {
     assert!(trace.inconsistencies(1).is_empty(), "{:?}", trace.inconsistencies(1));
 }
 
-/// A command, and not a program with MPI: over TCP alone Debian's MPICH now and then stands still, with or without us. One that
-/// ends at once may end before the launcher has written to all that it started, which then ends by SIGPIPE.
+/// Runs a command instead of an MPI program: over TCP alone, Debian's MPICH sometimes hangs, with or without
+/// suimon. A command that exits at once may do so before the launcher has written to all it started; the
+/// launcher then dies by SIGPIPE.
 #[test]
 fn the_launcher_of_mpich_starts_commands_at_the_hosts_of_a_lab() {
     if testbed::lacks("MPICH's launcher in the lab", &["mpicc.mpich", "mpirun.mpich"]) {
@@ -153,8 +155,8 @@ fn the_launcher_of_mpich_starts_commands_at_the_hosts_of_a_lab() {
     assert_eq!(hosts, ["node.1", "node.2", "node.3", "node.4"], "{log}");
 }
 
-/// What a program takes on real TCP in virtual time is what its trace takes when it is replayed, but for the connections that
-/// the library makes when they are first used; and it is so each time.
+/// A program on real TCP in virtual time takes as long as a replay of its trace, except for the connections
+/// that the library makes at their first use; and each run takes the same time.
 #[test]
 fn a_program_in_virtual_time_takes_what_its_replay_takes() {
     let test = "MPI in virtual time";

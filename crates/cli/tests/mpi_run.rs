@@ -1,4 +1,4 @@
-//! `suimon mpi run` with what `mpi enable` has put into the kernel, as it is typed.
+//! `suimon mpi run` with the kernel parts of `mpi enable`, as typed.
 
 #[path = "typed/thresholds.rs"]
 mod thresholds;
@@ -66,7 +66,7 @@ const OPEN_MPI: Library = Library {
     variables: &[],
     ranks: 3,
 };
-// Three ranks of Debian's MPICH stand still in MPI_Finalize where UCX has TCP alone, with or without us.
+// Three ranks of Debian's MPICH hang in MPI_Finalize if UCX has only TCP, with or without suimon.
 const MPICH: Library = Library {
     compiler: "mpicc.mpich",
     launch: &["mpirun.mpich", "-n", "2"],
@@ -102,7 +102,7 @@ fn run(folder: &Path, library: &Library, options: &[&str]) -> Output {
     command.output().expect("the program starts")
 }
 
-/// It is disabled again, whatever comes.
+/// Disables `mpi` again when dropped.
 struct Enabled;
 
 impl Enabled {
@@ -155,7 +155,7 @@ fn ranks_have_what_is_enabled_and_say_so() {
     }
 }
 
-/// Flows of a lab enter phases as programs do, and are told where there are none.
+/// Flows of a lab enter phases as programs do; a kernel without phases is reported.
 #[test]
 fn a_phase_of_a_lab_s_flow_takes_up_the_threshold_that_it_ended_with() {
     if testbed::lacks("phases in the lab", &["ip"]) {

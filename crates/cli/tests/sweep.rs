@@ -40,7 +40,7 @@ to = "b"
 count = 2
 "#;
 
-/// What a sweep has of its own.
+/// A sweep's own files.
 const FILES: [&str; 3] = ["sweep.json", "sweep.parquet", "report.html"];
 
 fn folder() -> TempDir {

@@ -1,4 +1,4 @@
-//! What is printed keeps the units of the scenario: Mbit/s stays Mbit/s in tables, charts, pages and on the screen.
+//! The output keeps the units of the scenario: Mbit/s stays Mbit/s in tables, charts, pages and on the screen.
 
 #[allow(dead_code, reason = "each test takes what it needs")]
 mod typed;
@@ -75,7 +75,7 @@ fn name(unit: &str) -> String {
     unit.replace('/', "")
 }
 
-/// What must end well.
+/// The output of a command that must succeed.
 fn suimon(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(SUIMON);
     let output = command.current_dir(folder).args(arguments).output().expect("the program starts");
@@ -169,7 +169,7 @@ fn delays_keep_the_unit_of_the_paths() {
     }
 }
 
-/// What a run folder tells of units today, earlier ones told of families only.
+/// Run folders now record units; earlier ones recorded only unit families.
 #[test]
 fn a_folder_of_before_units_had_prefixes_is_rendered_in_its_family() {
     let folder = folder();

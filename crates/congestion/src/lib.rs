@@ -1,9 +1,9 @@
 //! Congestion control: one C file per algorithm (`algorithms/`), written against `include/cc.h`.
 //!
-//! This is their Rust face, for the simulator. The same C text is compiled for the kernel by
-//! `clang -target bpf`: with the feature `bpf` the crate embeds those objects. And it is compiled into the guest
-//! kernel, whose build takes [`Algorithm::source`] and [`HEADERS`]. Window arithmetic
-//! counts packets, as Linux does; no floating point anywhere.
+//! This crate is their Rust interface, for the simulator. The same C source is compiled for the kernel by `clang
+//! -target bpf`: with the feature `bpf` the crate embeds those objects. It is also compiled into the guest kernel:
+//! the kernel build takes [`Algorithm::source`] and [`HEADERS`]. Window arithmetic counts packets, as Linux does;
+//! no floating point anywhere.
 //!
 //! A new algorithm is one file in `algorithms/` and one line in `src/registry.rs`; the tests over
 //! random hook sequences, the registration with the kernel and the replay then cover it.
@@ -18,7 +18,7 @@ pub use parameter::{Config, PARAMETERS_MAX, Parameter, Parameters, Refused};
 pub use phases::PHASES_BPF_OBJECT;
 pub use phases::{PHASES_MAX, PHASES_SOURCE, Phases};
 
-/// Where a connection stands, as Linux names it (`enum tcp_ca_state`).
+/// The congestion state of a connection, named as in Linux (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u32)]
@@ -48,8 +48,8 @@ pub enum Event {
     CompleteCwr = 2,
     /// A retransmission timeout fired.
     Loss = 3,
-    /// Data arrived that is ECN-capable and has no congestion mark. As in Linux this event and the next are
-    /// told only to an algorithm that needs ECN.
+    /// Data arrived that is ECN-capable and has no congestion mark. As in Linux, only an algorithm that needs ECN
+    /// receives this event and the next.
     EcnNoCe = 4,
     /// Data arrived with a congestion mark.
     EcnIsCe = 5,
@@ -82,7 +82,7 @@ pub struct Sock {
     pub cwnd_limited: u32,
     /// Smoothed RTT in microseconds, times 8 as in Linux; read.
     pub srtt_us8: u32,
-    /// Least RTT seen in microseconds, `u32::MAX` before the first sample; read.
+    /// Minimum RTT in microseconds, `u32::MAX` before the first sample; read.
     pub min_rtt_us: u32,
     /// First unacknowledged sequence number; read.
     pub snd_una: u32,
@@ -94,30 +94,30 @@ pub struct Sock {
     pub delivered: u32,
     /// The time in ticks of the stack's clock (Linux's jiffies), wrapping; read.
     pub jiffies: u32,
-    /// When data was last sent, in the same ticks; read.
+    /// The time when data was last sent, in the same ticks; read.
     pub last_sent: u32,
-    /// The largest segment handed to the device for it to cut up, in bytes; read.
+    /// The largest segment passed to the device for segmentation (GSO), in bytes; read.
     pub gso_max: u32,
-    /// Of those delivered, packets whose ACKs echoed a congestion mark, wrapping; read.
+    /// Delivered packets with ACKs that echoed a congestion mark, wrapping; read.
     pub delivered_ce: u32,
     /// Next sequence number expected of the peer; read, at the two events of ECN.
     pub rcv_nxt: u32,
-    /// What a delayed ACK acknowledges where `ack_now` is written; written with it.
+    /// The sequence number up to which a delayed ACK acknowledges, see `ack_now`; written with it.
     pub ack_prior: u32,
-    /// Packets taken for lost so far, retransmissions included, wrapping; read.
+    /// Packets marked lost so far, retransmissions included, wrapping; read.
     pub lost: u32,
     /// 1 if the peer acknowledges selectively; read.
     pub sack: u32,
-    /// Ticks a second; read.
+    /// Ticks per second; read.
     pub hz: u16,
     /// 1 if segments are spread over the round trip; written, 1 asks for it and 0 ends it.
     pub paced: u16,
     /// 1 if ACKs echo a congestion mark; written at the two events of ECN.
     pub echo_ce: u16,
-    /// 0; 1 written at the two events of ECN acknowledges at once, and what waited for its ACK before that.
+    /// 0; an algorithm writes 1 at the two events of ECN to acknowledge at once; a delayed ACK is sent before that.
     pub ack_now: u16,
-    /// Pacing rate in bytes per second, worked out also if nothing paces; written by algorithms with
-    /// `cong_control`, whose own it is. Written by another hook it lasts until the next ACK. [`UNPACED`] does not bind.
+    /// Pacing rate in bytes per second, computed even if nothing paces; written by algorithms with `cong_control`,
+    /// which own it. A value written by another hook lasts until the next ACK. [`UNPACED`] does not bind.
     pub pacing_rate: u64,
     /// The time in microseconds; read.
     pub now_us: u64,
@@ -125,7 +125,7 @@ pub struct Sock {
     pub private: [u64; PRIVATE_BYTES / 8],
 }
 
-/// What an ACK says of the packets that it acknowledges: `struct cc_ack` of `cc.h`, field for field.
+/// The information of an ACK on the packets that it acknowledges: `struct cc_ack` of `cc.h`, field for field.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct AckSample {
@@ -137,18 +137,18 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
-/// What an ACK says of the rate of delivery: `struct cc_rate` of `cc.h`, field for field. The sampled packet is
-/// the one sent last of those that the ACK delivers (draft-cheng-iccrg-delivery-rate-estimation).
+/// The delivery rate sample of an ACK: `struct cc_rate` of `cc.h`, field for field. The sampled packet is the most
+/// recently sent one among those that the ACK delivers (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RateSample {
     /// Round trip of the last packet delivered in nanoseconds, below zero if none is known.
     pub rtt_ns: i64,
-    /// The time in which `delivered` were, in nanoseconds; 0 if the ACK gives no sample.
+    /// The time over which the `delivered` packets were delivered, in nanoseconds; 0 if the ACK gives no sample.
     pub interval_ns: u64,
     /// Packets delivered since the sampled one was sent, itself included.
     pub delivered: u32,
-    /// Of these, those whose ACKs echoed a congestion mark.
+    /// Packets among these with ACKs that echoed a congestion mark.
     pub delivered_ce: u32,
     /// Packets delivered in all when the sampled one was sent.
     pub prior_delivered: u32,
@@ -158,13 +158,13 @@ pub struct RateSample {
     pub lost: u32,
     /// Packets in flight before this ACK.
     pub in_flight: u32,
-    /// 1 if the sampled one was sent when the application had no more to send.
+    /// 1 if the sampled packet was sent when the application had no more data to send.
     pub app_limited: u32,
-    /// 1 if the sampled one had been retransmitted.
+    /// 1 if the sampled packet was retransmitted.
     pub retransmitted: u32,
 }
 
-/// The headers, by their names, that [`Algorithm::source`] and [`PHASES_SOURCE`] include where a kernel is built of both.
+/// The headers, by name, that [`Algorithm::source`] and [`PHASES_SOURCE`] include in a kernel build.
 pub const HEADERS: [(&str, &str); 11] = [
     ("bbr3.h", include_str!("../include/bbr3.h")),
     ("cc.h", include_str!("../include/cc.h")),
@@ -212,8 +212,8 @@ pub struct Algorithm {
     bpf_object: &'static [u8],
 }
 
-/// The hooks of one algorithm: `struct cc_ops` of `cc_native.h`, field for field. What each means is
-/// said where [`Algorithm`] calls it.
+/// The hooks of one algorithm: `struct cc_ops` of `cc_native.h`, field for field. [`Algorithm`] documents each at
+/// its call.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 #[allow(missing_docs, reason = "each is named as the method that calls it")]
@@ -227,25 +227,25 @@ pub struct Hooks {
     pub set_state: Option<extern "C" fn(&mut Sock, u32)>,
     pub cong_control: Option<extern "C" fn(&mut Sock, u32, &RateSample)>,
     pub parameters: &'static Parameters,
-    /// What is asked of the caller: [`NEEDS_ECN`], [`TOLD_UNUSED`], [`WINDOW_ONLY`], [`ACKS_PACED`].
+    /// The requirements on the caller: [`NEEDS_ECN`], [`TOLD_UNUSED`], [`WINDOW_ONLY`], [`ACKS_PACED`].
     pub flags: u32,
 }
 
-/// `enum cc_flag` of `cc.h`: ECN is negotiated whatever the stack's setting (Linux's `TCP_CONG_NEEDS_ECN`).
+/// `enum cc_flag` of `cc.h`: ECN is negotiated regardless of the stack's setting (Linux's `TCP_CONG_NEEDS_ECN`).
 pub const NEEDS_ECN: u32 = 1 << 1;
-/// `enum cc_flag` of `cc.h`: `cong_avoid` has something to do also where `cwnd_limited` is 0.
+/// `enum cc_flag` of `cc.h`: `cong_avoid` has an effect even if `cwnd_limited` is 0.
 pub const TOLD_UNUSED: u32 = 1 << 16;
-/// `cong_avoid` reads no more than the window, the threshold and what bounds and limits the window.
+/// `cong_avoid` reads only the window, the threshold and what bounds and limits the window.
 pub const WINDOW_ONLY: u32 = 1 << 17;
-/// `pkts_acked` has nothing to do where [`Sock::paced`] is 0.
+/// `pkts_acked` has no effect if [`Sock::paced`] is 0.
 pub const ACKS_PACED: u32 = 1 << 18;
 
-/// Without the space that parts a comment's text from its margin.
+/// The line without the space between a comment's text and its margin.
 fn unspaced(line: &str) -> &str {
     line.strip_prefix(' ').unwrap_or(line)
 }
 
-/// By its name: the objects for the kernel have thousands of bytes.
+/// Prints the name only: the objects for the kernel have thousands of bytes.
 impl core::fmt::Debug for Algorithm {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_tuple("Algorithm").field(&self.name).finish()
@@ -253,7 +253,7 @@ impl core::fmt::Debug for Algorithm {
 }
 
 impl Algorithm {
-    /// An algorithm outside the registry, for a test that takes note of calls.
+    /// An algorithm outside the registry, for a test that records calls.
     pub const fn of_hooks(name: &'static str, hooks: &'static Hooks) -> Self {
         Self {
             name,
@@ -293,8 +293,8 @@ impl Algorithm {
         self.kernel_name
     }
 
-    /// The same C file as a BPF object: an ELF file for libbpf, whose struct_ops map
-    /// [`Self::kernel_name`] registers it, through a link, for as long as the link lives.
+    /// The same C file as a BPF object: an ELF file for libbpf. Its struct_ops map [`Self::kernel_name`] registers
+    /// the algorithm, through a link, for as long as the link lives.
     #[cfg(feature = "bpf")]
     pub fn bpf_object(&self) -> &'static [u8] {
         self.bpf_object
@@ -310,20 +310,19 @@ impl Algorithm {
         self.summary
     }
 
-    /// What may be set in it.
+    /// Its parameters.
     pub fn parameters(&self) -> &'static [Parameter] {
         self.ops.parameters.list()
     }
 
-    /// The comment that its C file begins with, line by line: its rules, where they are from, and where it
-    /// departs from that.
+    /// The initial comment of its C file, line by line: its rules, their sources, and its deviations from them.
     pub fn about(&self) -> impl Iterator<Item = &'static str> + use<> {
         let comment = self.text.split("\n/*\n").nth(1).unwrap_or_default();
         let comment = comment.split("\n */").next().unwrap_or_default();
         comment.lines().map(|line| line.strip_prefix(" *").unwrap_or(line)).map(unspaced)
     }
 
-    /// A scenario that shows it.
+    /// An example scenario.
     pub const fn example(&self) -> &'static str {
         self.example
     }
@@ -345,36 +344,36 @@ impl Algorithm {
         (self.ops.ssthresh)(sock)
     }
 
-    /// Whether the algorithm cannot do without ECN: its connections negotiate it whatever the stack's
-    /// setting, and it is told of the marks on data that arrives ([`Event::EcnIsCe`]).
+    /// Whether the algorithm requires ECN: its connections negotiate it regardless of the stack's setting, and it
+    /// receives the events for marks on arriving data ([`Event::EcnIsCe`]).
     #[inline]
     pub const fn needs_ecn(&self) -> bool {
         self.ops.flags & NEEDS_ECN != 0
     }
 
-    /// Whether [`Self::cong_avoid`] does anything also where `cwnd_limited` is 0, so that a transport
-    /// need not call it otherwise.
+    /// Whether [`Self::cong_avoid`] has an effect even if `cwnd_limited` is 0; if not, a transport need not call it
+    /// then.
     #[inline]
     pub const fn is_told_unused(&self) -> bool {
         self.ops.flags & TOLD_UNUSED != 0
     }
 
-    /// Whether [`Self::cong_avoid`] reads of the view no more than the window and the threshold, so that
-    /// a transport need not bring the rest up to date.
+    /// Whether [`Self::cong_avoid`] reads only the window and the threshold, so that a transport need not refresh
+    /// the other fields.
     #[inline]
     pub const fn reads_window_only(&self) -> bool {
         self.ops.flags & WINDOW_ONLY != 0
     }
 
-    /// Whether the algorithm decides on the window and the pacing rate at every ACK, in recovery too
-    /// ([`Self::cong_control`]); then [`Self::cong_avoid`] is not called, and nothing but a timeout and an
-    /// undo sets the window beside it.
+    /// Whether the algorithm sets the window and the pacing rate at every ACK, also in recovery
+    /// ([`Self::cong_control`]). Then [`Self::cong_avoid`] is not called, and besides the algorithm only a timeout
+    /// and an undo set the window.
     #[inline]
     pub const fn controls(&self) -> bool {
         self.ops.cong_control.is_some()
     }
 
-    /// An ACK arrived while data was out, in whatever state, and its losses are known; after
+    /// Handles an ACK that arrived with data in flight, in any state, with its losses known; called after
     /// [`Self::pkts_acked`].
     pub fn cong_control(&self, sock: &mut Sock, ack: u32, rate: &RateSample) {
         if let Some(cong_control) = self.ops.cong_control {
@@ -387,21 +386,21 @@ impl Algorithm {
         (self.ops.cong_avoid)(sock, ack, acked);
     }
 
-    /// Whether [`Self::pkts_acked`] does anything where [`Sock::paced`] is as given, so that a transport need not
+    /// Whether [`Self::pkts_acked`] has an effect for the given [`Sock::paced`]; if not, a transport need not
     /// prepare for it.
     #[inline]
     pub const fn observes_acks(&self, paced: u16) -> bool {
         self.ops.pkts_acked.is_some() && (paced != 0 || self.ops.flags & ACKS_PACED == 0)
     }
 
-    /// An ACK arrived, in whatever state; before [`Self::cong_avoid`].
+    /// Handles an ACK, in any state; called before [`Self::cong_avoid`].
     pub fn pkts_acked(&self, sock: &mut Sock, ack: &AckSample) {
         if let Some(pkts_acked) = self.ops.pkts_acked {
             pkts_acked(sock, ack);
         }
     }
 
-    /// Something concerning the window happened.
+    /// Handles an event that concerns the window.
     pub fn cwnd_event(&self, sock: &mut Sock, event: Event) {
         if let Some(cwnd_event) = self.ops.cwnd_event {
             cwnd_event(sock, event as u32);

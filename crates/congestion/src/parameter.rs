@@ -1,12 +1,12 @@
-//! What may be set in an algorithm: its C file lists the parameters (`CC_PARAMETERS` of `cc.h`), and
-//! scenarios, lock file, schema and the kernel's loader read them here.
+//! The parameters of an algorithm: its C file lists them (`CC_PARAMETERS` of `cc.h`), and scenarios, lock file,
+//! schema and the kernel's loader read them here.
 
 use crate::{Algorithm, Sock};
 
-/// No algorithm has more.
+/// The maximum number of parameters of an algorithm.
 pub const PARAMETERS_MAX: usize = 8;
 
-/// A whole number that may be set in an algorithm: `struct cc_parameter` of `cc_native.h`, field for field.
+/// An integer parameter of an algorithm: `struct cc_parameter` of `cc_native.h`, field for field.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Parameter {
@@ -25,23 +25,23 @@ impl Parameter {
         text(&self.name)
     }
 
-    /// What it is, with its unit: a sentence or two.
+    /// Its description, with its unit: a sentence or two.
     pub fn doc(&self) -> &str {
         text(&self.doc)
     }
 
-    /// What holds where nothing is given.
+    /// The default value.
     pub const fn default(&self) -> u32 {
         self.initial
     }
 
-    /// What it may be.
+    /// The range of its values.
     pub const fn range(&self) -> core::ops::RangeInclusive<u32> {
         self.least..=self.greatest
     }
 }
 
-/// A text of C.
+/// A C string.
 fn text(bytes: &[u8]) -> &str {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     core::str::from_utf8(&bytes[..end]).unwrap_or_default()
@@ -56,7 +56,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Of an algorithm without any.
+    /// The parameters of an algorithm without any.
     pub const NONE: Self = Self { count: 0, list: [Parameter::NONE; PARAMETERS_MAX] };
 
     pub(crate) fn list(&self) -> &[Parameter] {
@@ -68,7 +68,7 @@ impl Parameters {
     }
 }
 
-/// Writes the values to the beginning of the private state, as the fields lie that the C text has there.
+/// Writes the values to the start of the private state, in the layout of the fields in the C source.
 pub(crate) fn preset(values: &[u32; PARAMETERS_MAX], sock: &mut Sock) {
     for (word, [first, second]) in sock.private.iter_mut().zip(values.as_chunks().0) {
         let ([a, b, c, d], [e, f, g, h]) = (first.to_ne_bytes(), second.to_ne_bytes());
@@ -76,16 +76,16 @@ pub(crate) fn preset(values: &[u32; PARAMETERS_MAX], sock: &mut Sock) {
     }
 }
 
-/// A value that a parameter cannot have, or a parameter that there is not.
+/// The refusal of a parameter value or name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The algorithm has no parameter of that name.
     Unknown,
-    /// It has, of this range.
+    /// The value is outside this range.
     Range(core::ops::RangeInclusive<u32>),
 }
 
-/// An algorithm, and what is set in it.
+/// An algorithm with its parameter values.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     algorithm: &'static Algorithm,
@@ -119,13 +119,13 @@ impl Config {
         self.algorithm.parameters().iter().zip(self.values)
     }
 
-    /// The values in the order of the parameters, zeros behind them: what the kernel's object holds in its
-    /// section `.rodata.values`.
+    /// The values in the order of the parameters, followed by zeros: the content of the section `.rodata.values` of
+    /// the kernel's object.
     pub const fn values(&self) -> &[u32; PARAMETERS_MAX] {
         &self.values
     }
 
-    /// Gives the parameter of that name a value.
+    /// Sets the named parameter.
     ///
     /// # Errors
     /// See [`Refused`].

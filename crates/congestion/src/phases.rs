@@ -4,10 +4,10 @@ use core::num::NonZeroU32;
 
 use crate::Sock;
 
-/// Of more than these the one that ended first is forgotten.
+/// The maximum number of ended phases that are kept; beyond it, the one that ended first is dropped.
 pub const PHASES_MAX: usize = 16;
 
-/// What a kernel has that is built with phases: it answers the option that a program sets.
+/// The source that a kernel with phases is built with: it handles the socket option that a program sets.
 pub const PHASES_SOURCE: &str = include_str!("../phases/builtin.c");
 
 /// A phase that ended: `struct phase_ended`, field for field.
@@ -19,7 +19,7 @@ struct Ended {
     since: u32,
 }
 
-/// What a connection keeps of its program's phases: `struct phases`, field for field.
+/// The phases of its program that a connection keeps: `struct phases`, field for field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Phases {
@@ -44,9 +44,10 @@ unsafe extern "C" {
 }
 
 impl Phases {
-    /// The program enters a phase. The threshold that there is is kept for the one that ends, and that which this one ended
-    /// with is taken up if it did at most `age_max_ms` milliseconds ago; where nothing is in flight, the window falls to
-    /// `window` packets, a new connection's. False, and nothing changes, if it is the phase that there is.
+    /// Enters a phase. The present threshold is saved for the phase that ends. The threshold with which the new
+    /// phase last ended is restored if that was at most `age_max_ms` milliseconds ago. If nothing is in flight, the
+    /// window falls to `window` packets, as in a new connection. Returns false and changes nothing if the phase is
+    /// the present one.
     pub fn enter(
         &mut self,
         sock: &mut Sock,
@@ -58,6 +59,6 @@ impl Phases {
     }
 }
 
-/// The socket options by which programs enter phases on Linux, as a BPF object: `phases/kernel.c`.
+/// The socket options that programs use to enter phases on Linux, as a BPF object: `phases/kernel.c`.
 #[cfg(feature = "bpf")]
 pub const PHASES_BPF_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));

@@ -2,8 +2,8 @@
 
 use crate::{Algorithm, Hooks};
 
-/// Declares the C tables and lists them, in alphabetical order of name. The second column is what
-/// the C text calls itself, with a prefix what the kernel knows it by.
+/// Declares the C tables and lists them, in alphabetical order of name. The second column is the name in the C
+/// source; with a prefix it is the name in the kernel.
 macro_rules! registry {
     ($($name:literal, $kernel:literal, $table:ident, $summary:literal;)*) => {
         unsafe extern "C" {

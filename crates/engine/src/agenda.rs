@@ -1,40 +1,40 @@
-//! The agenda of a run: what is done at set times beside moving packets, whoever's clock it is.
+//! The agenda of a run: tasks at set times besides the movement of packets, independent of the driver's clock.
 
 use scenario::Plan;
 use traffic::{Duration, Instant};
 
-/// Something that is done at its time. Of what comes at the same instant, this is the order.
+/// A task that is due at a set time. Tasks that are due at the same instant run in this order.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
     /// All flows are sampled: [`crate::Engine::sample_flows`].
     SampleFlows,
-    /// The marks of the flow of that number are taken: [`crate::Engine::mark_goodput`].
+    /// The due marks of the flow of that number are taken: [`crate::Engine::mark_goodput`].
     Mark(usize),
     /// All queues are sampled: [`crate::Engine::sample_queues`].
     SampleQueues,
-    /// All that was counted so far is noted: [`Plan::looks`].
+    /// Everything counted so far is recorded: [`Plan::looks`].
     Look,
-    /// The change of that number in the plan is made: [`crate::Engine::change`], [`crate::Engine::set_option`].
+    /// The change of that number in the plan is applied: [`crate::Engine::change`], [`crate::Engine::set_option`].
     Change(usize),
 }
 
-/// What is still to be done.
+/// The remaining tasks.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// By their numbers in the plan, the latest first.
+    /// The changes, by their numbers in the plan; the latest first.
     changes: Vec<(Instant, usize)>,
-    /// The latest first.
+    /// The times of the looks, the latest first.
     looks: Vec<Instant>,
-    /// Of which flow, the latest first.
+    /// The goodput marks with their flows, the latest first.
     marks: Vec<(Instant, u32)>,
     flows: Sampling,
     queues: Sampling,
 }
 
-/// When something is sampled.
+/// The times of periodic samples.
 #[derive(Clone, Copy, Debug)]
 struct Sampling {
-    /// Next; `NEVER` if it is not.
+    /// The next time; `NEVER` if it is off.
     next: Instant,
     every: Duration,
 }
@@ -49,7 +49,7 @@ impl Sampling {
         })
     }
 
-    /// Whether it is done at `now`, and if so, moves on.
+    /// Returns whether a sample is due at `now`, and if so, moves on to the next.
     fn take(&mut self, now: Instant) -> bool {
         let due = self.next == now;
         if due {
@@ -60,7 +60,7 @@ impl Sampling {
 }
 
 impl Agenda {
-    /// All that is done in a run of `plan`.
+    /// All tasks of a run of `plan`.
     pub fn new(plan: &Plan) -> Self {
         let of = |(number, flow)| plan.goodput_marks(flow).map(|at| (at, number as u32));
         let mut marks: Vec<_> = plan.flows.iter().enumerate().flat_map(of).collect();
@@ -68,7 +68,7 @@ impl Agenda {
         Self { marks, flows: Sampling::every(plan.probes.flows), ..Self::of_network(plan) }
     }
 
-    /// What is done where packets move, but by whoever has the sockets: no flow is looked at.
+    /// The tasks of the network in a run where another component has the sockets: no flow is sampled.
     pub fn of_network(plan: &Plan) -> Self {
         let changes = plan.changes.iter().enumerate().rev();
         Self {
@@ -80,7 +80,7 @@ impl Agenda {
         }
     }
 
-    /// What is done by whoever has the sockets. The marks are each socket's own.
+    /// The tasks of the component that has the sockets. Each socket takes its own goodput marks.
     pub fn of_sockets(plan: &Plan) -> Self {
         let mut agenda = Self::of_network(plan).with_flow_samples(plan);
         agenda.queues = Sampling::OFF;
@@ -88,19 +88,19 @@ impl Agenda {
         agenda
     }
 
-    /// The same, and flows are sampled.
+    /// The same agenda with flow samples.
     #[must_use]
     pub fn with_flow_samples(self, plan: &Plan) -> Self {
         Self { flows: Sampling::every(plan.probes.flows), ..self }
     }
 
-    /// When something is done next; `NEVER` if nothing is.
+    /// The time of the next task; `NEVER` if there is none.
     pub fn next(&self) -> Instant {
         let once = self.look_at().min(self.mark_at()).min(self.change_at());
         once.min(self.flows.next).min(self.queues.next)
     }
 
-    /// Takes out what is due at `now`, and when it was: the earliest first.
+    /// Removes and returns a task that is due at `now`, with its time: the earliest first.
     pub fn due(&mut self, now: Instant) -> Option<(Instant, Task)> {
         let at = Some(self.next()).filter(|&at| at <= now && at != Instant::NEVER)?;
         let task = if self.flows.take(at) {
@@ -169,7 +169,7 @@ enabled = false
         let plan = plan.expect("a plan");
         let mut agenda = Agenda::new(&plan);
         let mut done = Vec::new();
-        // Whoever comes late does all that was due.
+        // A late call returns all tasks that were due.
         for now in [0, 2, 9].map(Duration::from_ms) {
             while let Some((at, task)) = agenda.due(Instant::ZERO + now) {
                 let name = match task {

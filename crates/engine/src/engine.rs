@@ -1,8 +1,8 @@
-//! The engine: pops the earliest source, lets its node or wire act, and follows the packets that come
-//! out until nothing more can happen at that instant.
+//! The engine: pops the earliest source, runs its node or wire, and follows the resulting packets until nothing
+//! more can happen at that instant.
 //!
-//! One pending event per wire, port and node, not per packet. A packet that finds its port idle costs a
-//! single event per hop, its arrival; one that waits costs a second, its port becoming free.
+//! One pending event per wire, port and node, not per packet. A packet at an idle port costs one event per hop, its
+//! arrival; a packet that waits costs a second one, its port becoming free.
 
 use network::host::Host;
 use network::link::Launched;
@@ -19,18 +19,18 @@ use crate::tally::Tally;
 use crate::wheel::Wheel;
 use crate::world::{Channel, World};
 
-/// A packet that reached a host whose stack is a machine's.
+/// A packet that reached a host with the stack of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When its last bit arrived there.
+    /// The arrival time of its last bit.
     pub at: Instant,
-    /// The port that feeds the wire by which it came.
+    /// The port that feeds the wire through which it arrived.
     pub by: PortId,
-    /// The packet; the engine has no part in it any more.
+    /// The packet, which the engine no longer owns.
     pub packet: PacketId,
 }
 
-/// A world in motion.
+/// The event loop of a world.
 #[derive(Debug)]
 pub struct Engine {
     world: World,
@@ -38,25 +38,26 @@ pub struct Engine {
     delivered: Vec<Delivery>,
     now: Instant,
     events: u64,
-    /// Packets that the driver has claimed and not yet offered, or was delivered and not yet released.
+    /// The number of packets that the driver holds: allocated and not yet offered, or delivered and not yet
+    /// released.
     lent: usize,
 }
 
-/// Where the nodes' packets go: onto the wires, whose first arrivals are events.
+/// The sink of the nodes' packets: it puts them onto the wires. The first arrival on a wire is an event.
 ///
 /// Sources of events are numbered: the wires first, then the ports, then the nodes.
 struct EventSink<'a> {
     channels: &'a mut [Channel],
     schedule: &'a mut Wheel,
     delivered: &'a mut Vec<Delivery>,
-    /// The line whose packet arrives now.
+    /// The wire that delivers a packet now.
     arriving: u32,
 }
 
 impl EventSink<'_> {
-    // Inlined by force here, and in the tally, the recorder, the ports, the host and the sender: so a packet's way
-    // is one loop. Left to the compiler, a packet-hop costs 26 to 36 % more instructions in the scenarios of
-    // `benches/cost`.
+    // Inlined by force here, and in the tally, the recorder, the ports, the host and the sender: so a packet's path
+    // is one loop. With the compiler's own inlining, a packet-hop costs 26 to 36 % more instructions in the
+    // scenarios of `benches/cost`.
     /// The packet that arrives from `channel` now, the node it reaches, and the port there.
     #[inline(always)]
     fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, u16)> {
@@ -70,7 +71,7 @@ impl EventSink<'_> {
         Some((packet?, *far, *far_port))
     }
 
-    /// As [`Egress::launch`], onto a wire that may change which packet arrives first.
+    /// Like [`Egress::launch`], onto a wire that may change which packet arrives first.
     #[inline(never)]
     fn launch_impaired(
         &mut self,
@@ -121,7 +122,7 @@ impl Egress for EventSink<'_> {
         if !gap_frames {
             return;
         }
-        // For want of a place the wire is held all the same, as an emulated one is.
+        // Without a free packet the wire is occupied all the same, as an emulated one is.
         let Some(frame) = packets.try_alloc() else { return };
         packets[frame] = Packet {
             length: u32::try_from(length.0).unwrap_or(u32::MAX),
@@ -147,7 +148,7 @@ impl Egress for EventSink<'_> {
 }
 
 impl Engine {
-    /// Puts a world at rest at time zero.
+    /// An engine for `world` at time zero.
     pub fn new(world: World) -> Self {
         let channels = world.channels.len();
         let mut schedule = Wheel::new(2 * channels + world.nodes.len());
@@ -179,7 +180,7 @@ impl Engine {
         &self.world
     }
 
-    /// Does something to a port now; `None` if there is no such port, else what was refused.
+    /// Applies a change to a port now; `None` if there is no such port, else the result.
     pub fn change(
         &mut self,
         port: PortId,
@@ -207,10 +208,10 @@ impl Engine {
         }))
     }
 
-    /// Sets an option of the connection that `flow` has at the host `node`, now.
+    /// Sets an option of the connection of `flow` at the host `node`, now.
     ///
     /// # Errors
-    /// Why it was not set.
+    /// The reason why it was not set.
     pub fn set_option(
         &mut self,
         node: u32,
@@ -226,7 +227,8 @@ impl Engine {
         host.ok_or(OptionError::NotOpen)?.set_option(flow, option, cx)
     }
 
-    /// Tells of every queue, each of its classes, its port's pauses and congestion notifications, as they are now.
+    /// Reports the present state of every queue, of each of its classes, and of its port's pauses and congestion
+    /// notifications.
     pub fn sample_queues(&self, now: Instant, observer: &mut impl Observer) {
         let ports =
             |node| (0..).zip(Node::ports(node)).map(move |(number, port)| (node, number, port));
@@ -253,8 +255,8 @@ impl Engine {
         self.run_some(until, u64::MAX, observer);
     }
 
-    /// Runs events up to and including `until`, but at most so many; whether it has come to `until`. Called again, it
-    /// goes on as if it had never stopped.
+    /// Runs events up to and including `until`, but at most `most`; returns whether it has reached `until`. A
+    /// further call continues exactly where this one stopped.
     pub fn run_some(&mut self, until: Instant, most: u64, observer: &mut impl Observer) -> bool {
         let last = self.events.saturating_add(most);
         let World { nodes, channels, packets, .. } = &mut self.world;
@@ -279,7 +281,7 @@ impl Engine {
         false
     }
 
-    /// Offers a packet that the machine behind `node` sent, now.
+    /// Takes a packet that the machine behind `node` sent, now.
     pub fn offer(&mut self, node: u32, packet: PacketId, observer: &mut impl Observer) {
         let World { nodes, channels, packets, priorities } = &mut self.world;
         if let Some(Some(map)) = priorities.get(node as usize) {
@@ -294,7 +296,7 @@ impl Engine {
         }
     }
 
-    /// A packet comes in, now, as if by the wire that `by` feeds: for a driver whose wires are real.
+    /// Takes a packet that arrives now, as if through the wire that `by` feeds: for a driver with real wires.
     pub fn arrive(&mut self, by: PortId, packet: PacketId, observer: &mut impl Observer) {
         let World { nodes, channels, packets, .. } = &mut self.world;
         let Some(&Channel { far, far_port, .. }) = channels.get(by.0 as usize) else {
@@ -312,27 +314,27 @@ impl Engine {
         !self.delivered.is_empty()
     }
 
-    /// The packets for machines since this was last called, the earliest first, and where they are.
+    /// The packets for machines since the last call, the earliest first, with the packet memory.
     pub fn take_delivered(&mut self) -> (std::vec::Drain<'_, Delivery>, &mut Packets) {
         (self.delivered.drain(..), &mut self.world.packets)
     }
 
-    /// The packets, for a driver whose machines fill and empty them.
+    /// The packets, for a driver with machines that allocate and release them.
     pub fn packets(&mut self) -> &mut Packets {
         &mut self.world.packets
     }
 
-    /// Says how many packets the driver has in its hands, so that conservation can be asserted.
+    /// Sets the number of packets that the driver holds, so that conservation can be asserted.
     pub fn set_lent(&mut self, packets: usize) {
         self.lent = packets;
     }
 
-    /// Nothing happens by itself before then.
+    /// The time before which no event is due.
     pub fn quiet_until(&self) -> Instant {
         self.schedule.quiet_until()
     }
 
-    /// What went through the ports, with what was counted while it did.
+    /// The totals of the ports, including the counts of `tally`.
     pub fn port_totals<O>(&self, tally: &Tally<O>) -> Vec<PortTotals> {
         let drops = tally.ports.iter();
         let mut ports: Vec<_> =
@@ -368,7 +370,7 @@ impl Engine {
         ports
     }
 
-    /// What the nodes themselves did, with what was counted while they did.
+    /// The totals of the nodes, including the counts of `tally`.
     pub fn node_totals<O>(&self, tally: &Tally<O>) -> Vec<NodeTotals> {
         let each = self.world.nodes.iter().zip(&tally.nodes).map(|(node, &drops)| NodeTotals {
             drops,
@@ -378,19 +380,19 @@ impl Engine {
         each.collect()
     }
 
-    /// What it did so far.
+    /// The totals of the engine so far.
     pub fn totals(&self) -> EngineTotals {
         EngineTotals { events: self.events, packet_hops: self.packet_hops() }
     }
 }
 
-/// What the processor of a host did; `None` where none is modelled.
+/// The totals of a host's processor; `None` without a modelled processor.
 fn processor(host: &Host) -> Option<ProcessorTotals> {
     let times = host.processor_times()?;
     Some(ProcessorTotals { times, memory_copy: host.memory_copy() })
 }
 
-/// Congestion notifications of the port of that number; `None` where it neither sends nor takes any.
+/// The congestion notifications of port `number`; `None` if it neither sends nor receives any.
 fn notifications(node: &Node, number: usize) -> Option<Notifications> {
     let sent = node.as_switch().and_then(|switch| switch.notifications(number as u16));
     let received = node.ports()[number].reaction_points();
@@ -401,7 +403,7 @@ fn notifications(node: &Node, number: usize) -> Option<Notifications> {
     Some(Notifications { sent, received: counted.received, limited: counted.created })
 }
 
-/// The source whose time has come acts, and is set to its next time.
+/// Runs the source that is due, and sets its next time.
 #[inline]
 fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventSink<'_>, O>) {
     let channels = cx.egress.channels.len() as u32;
@@ -424,7 +426,7 @@ fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventS
     }
 }
 
-/// A packet reaches a node's port `ingress` by the wire that `by` feeds.
+/// Passes a packet to a node's port `ingress`, from the wire that `by` feeds.
 #[inline]
 fn reach<O: Observer>(
     node: &mut Node,
@@ -438,8 +440,8 @@ fn reach<O: Observer>(
     node.receive(ingress, packet, cx);
 }
 
-/// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled. That is looked at after
-/// so many events that a look costs four ports each: what was lost stays so.
+/// Asserts that every packet alive is on a wire, in a discipline or in a node: none is lost unnoticed, none
+/// duplicated. The check runs rarely enough that it costs four ports per event: a lost packet stays lost.
 #[cfg(debug_assertions)]
 fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>, lent: usize) {
     let on_wires: usize = cx.egress.channels.iter().map(|channel| channel.wire.in_flight()).sum();

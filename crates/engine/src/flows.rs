@@ -1,4 +1,4 @@
-//! What modelled hosts know of the plan's flows: samples, marks of goodput, and what became of each.
+//! The state of the plan's flows at modelled hosts: samples, goodput marks and totals.
 
 use network::observer::{Event, Observer};
 use network::{Node, host::Host};
@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::goodput::GoodputMarks;
 
 impl Engine {
-    /// Tells of both ends of each flow that has begun, as they are now. What takes a real kernel is left out.
+    /// Reports the present state of both ends of each flow that has begun, without the ends on a real kernel.
     pub fn sample_flows(&self, plan: &Plan, now: Instant, observer: &mut impl Observer) {
         for (number, flow) in plan.flows.iter().enumerate() {
             if now >= flow.span.start && plan.is_modelled(flow) {
@@ -23,12 +23,12 @@ impl Engine {
         }
     }
 
-    /// Takes the marks of the flow of that number that are due.
+    /// Takes the due marks of flow `number`.
     pub fn mark_goodput(&self, plan: &Plan, number: usize, marks: &mut GoodputMarks) {
         marks.note(self.now(), self.progress(plan, number).0);
     }
 
-    /// What became of the flow of that number so far; without drops, which observers count.
+    /// The totals of flow `number` so far; without drops, which observers count.
     pub fn flow_totals(&self, plan: &Plan, number: usize, marks: &GoodputMarks) -> FlowTotals {
         let (flow, id) = (&plan.flows[number], FlowId(number as u32));
         let [sender, receiver] = [flow.from, flow.to].map(|node| self.info(node, id));
@@ -52,13 +52,13 @@ impl Engine {
         }
     }
 
-    /// What the flow's receiver has read, and when the last of it.
+    /// The bytes that the flow's receiver has read, and the time of the last read.
     fn progress(&self, plan: &Plan, number: usize) -> (u64, Instant) {
         let host = self.host(plan.flows[number].reader());
         host.and_then(|host| host.progress(FlowId(number as u32))).unwrap_or_default()
     }
 
-    /// The end of a flow at that node, if it is modelled there.
+    /// The state of a flow's end at that node, if it is modelled there.
     pub fn info(&self, node: usize, flow: FlowId) -> Info {
         self.host(node).and_then(|host| host.info(flow)).unwrap_or_default()
     }

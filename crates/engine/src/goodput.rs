@@ -1,5 +1,5 @@
-//! What a flow's receiver has read when it matters for goodput, and what became of the flow then: for modelled hosts and a
-//! kernel's alike.
+//! The bytes that a flow's receiver has read at its goodput marks, and the flow's totals: for modelled hosts and
+//! real kernels alike.
 
 use network::exchange::Exchanges;
 use network::workload::Workload;
@@ -38,13 +38,13 @@ impl Mark {
 }
 
 impl GoodputMarks {
-    /// Those of `flow` in a run of `plan`.
+    /// The marks of `flow` in a run of `plan`.
     pub fn new(plan: &Plan, flow: &Flow) -> Self {
         let [half, stop] = plan.goodput_marks(flow).map(Mark::at);
         Self { half, stop }
     }
 
-    /// Takes what is due at `now`, when the receiver has read so many bytes.
+    /// Takes the marks that are due at `now`, when the receiver has read `read` bytes.
     pub fn note(&mut self, now: Instant, read: u64) {
         self.half.note(now, read);
         self.stop.note(now, read);
@@ -55,8 +55,8 @@ impl GoodputMarks {
         self.half.next().min(self.stop.next())
     }
 
-    /// What became of `flow` until `now`, when its receiver had read so much, the last of it then, and if it asks, these
-    /// exchanges were over; without its ends' counters.
+    /// The totals of `flow` at `now`, without the counters of its ends. Its receiver has read `read` bytes, the
+    /// last at `read_at`; `exchanges` holds its completed exchanges, if it makes requests.
     pub fn totals(
         &self,
         flow: &Flow,
@@ -79,7 +79,7 @@ impl GoodputMarks {
     }
 }
 
-/// How many requests the flow makes, if it is so many and no more.
+/// The number of requests that the flow makes, if it is limited.
 fn asked(flow: &Flow) -> Option<u64> {
     match &flow.tcp()?.workload {
         Workload::Exchange(exchange) => exchange.count,

@@ -1,7 +1,7 @@
-//! The engine: a plan's nodes and wires in motion, whoever's clock it is.
+//! The engine: the event loop over a plan's nodes and wires. The driver supplies the clock.
 //!
-//! The simulator runs it from sample to sample in virtual time. The lab runs it to the time that it is,
-//! gives it the frames that machines send, and sends them those that reach them.
+//! The simulator runs it from sample to sample in virtual time. The lab runs it up to the present time, passes it
+//! the frames that machines send, and sends them the frames that reach them.
 
 mod agenda;
 mod engine;

@@ -1,4 +1,5 @@
-//! Counts every drop and, if it is to, every delay, and notes every fault, whoever else watches.
+//! Counts every drop and, if configured, every delay; records every fault; and passes all events to the next
+//! observer.
 
 use network::Fault;
 use network::observer::{Event, Observer, Place, PortId};
@@ -7,7 +8,7 @@ use record::totals::Drops;
 use scenario::Plan;
 use traffic::{DropReason, FlowId, Instant};
 
-/// Drops by place and reason, and by flow; passes every event on.
+/// Counts of drops by place and reason, and by flow; passes every event on.
 #[derive(Debug)]
 pub struct Tally<O> {
     /// One for each port.
@@ -16,16 +17,16 @@ pub struct Tally<O> {
     pub nodes: Vec<Drops>,
     /// One for each flow.
     pub flows: Vec<u64>,
-    /// Ports whose discipline failed, and how.
+    /// The ports with a failed discipline, each with the fault.
     pub faults: Vec<(PortId, String)>,
-    /// How long packets waited at each port, if the plan wants it.
+    /// The queueing delays at each port, if the plan asks for them.
     pub delays: AllDelays,
     /// The next observer.
     pub inner: O,
 }
 
 impl<O> Tally<O> {
-    /// Nothing counted yet in a run of `plan`.
+    /// A tally for a run of `plan`, with nothing counted yet.
     pub fn new(plan: &Plan, inner: O) -> Self {
         Self {
             ports: vec![Drops::default(); 2 * plan.links.len()],
@@ -41,7 +42,7 @@ impl<O> Tally<O> {
 impl<O> Tally<O> {
     #[inline(never)]
     fn count_drop(&mut self, place: Place, flow: FlowId, reason: DropReason) {
-        // Packets of no flow of the plan are told by their place only.
+        // Packets outside the plan's flows are counted by place only.
         if let Some(flow) = self.flows.get_mut(flow.0 as usize) {
             *flow += 1;
         }
@@ -59,7 +60,7 @@ impl<O> Tally<O> {
 }
 
 impl<O: Observer> Observer for Tally<O> {
-    // By force, as all of a packet's way: see `engine/src/engine.rs`.
+    // Forced, like all of a packet's path: see `engine/src/engine.rs`.
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {

@@ -1,64 +1,63 @@
-//! The event queue: a calendar of who acts when, one entry per source.
+//! The event queue: a calendar of event sources, with one entry per source.
 //!
-//! The next few events are a sorted list. Those after them lie in a ring of buckets, and are sorted only
-//! when their time has come; what lies beyond the ring, timers mostly, waits in a tournament tree. A
-//! bucket is as wide as holds a few events, whatever their density, so an event costs the same however
-//! many sources there are (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go to the lower source, so
-//! that there is one order in every run, and no width changes it.
+//! The next few events are a sorted list. Later ones are in a ring of buckets, and are sorted only when they become
+//! due. Events beyond the ring, mostly timers, wait in a tournament tree. Buckets are sized to hold a few events at
+//! any event density, so an event costs the same for any number of sources (R. Brown, Calendar Queues, CACM 31(10),
+//! 1988). Ties go to the lower source, so every run has one order, which no width changes.
 
 use network::Schedule;
 use traffic::Instant;
 
-/// A bucket's width at first is 2^21 ps, 2.1 us, and the ring reaches 1024 buckets ahead, 2.1 ms: below
-/// the 2^32 ps that an entry can tell.
+/// The initial bucket width is 2^21 ps, 2.1 us. The ring reaches 1024 buckets ahead, 2.1 ms: below the 2^32 ps that
+/// an entry can represent.
 const SHIFT: u32 = 21;
 const BUCKETS: u64 = 64 * 16;
 const MASK: u64 = BUCKETS - 1;
-/// It becomes 4 ns at least, and 34 us at most.
+/// The range of the width: 4 ns to 34 us.
 const SHIFTS: std::ops::RangeInclusive<u32> = 12..=25;
 
-/// The width is judged by what this many buckets held, or buckets with this many events.
+/// The width is reviewed after this many buckets, or after buckets with this many events.
 const WINDOW: u32 = 256;
 const EVENTS: u32 = 2048;
-/// How many events a bucket is to hold: sorting is little work then, and taking a bucket is not all of it.
-/// A quarter of it and twice as many are as good, so that the width does not waver.
+/// The target number of events in a bucket: sorting is cheap then, and taking a bucket does not dominate. From a
+/// quarter of it to twice as many are acceptable, so that the width does not oscillate.
 const DENSITY: u32 = 32;
 const DENSITY_MIN: u32 = DENSITY / 4;
 const DENSITY_MAX: u32 = 2 * DENSITY;
 
-/// The front takes one bucket at a time; with no more sources than this it takes all of the ring, and
-/// usually holds them all.
+/// The front takes one bucket at a time. With no more sources than this it takes the whole ring, and usually holds
+/// them all.
 const FEW: usize = 32;
 
 /// A set of sources with at most one time each.
 #[derive(Debug)]
 pub(crate) struct Wheel {
-    /// What comes before `end`, the latest first: picoseconds since `base` above, the source below, so
-    /// that entries compare as one number.
+    /// The events before `end`, the latest first. The upper bits hold the picoseconds since `base`, the lower bits
+    /// the source, so entries compare as one number.
     front: Vec<u64>,
     base: u64,
     end: u64,
-    /// Buckets that the front reaches over.
+    /// The number of buckets that the front covers.
     reach: u64,
-    /// A bucket's width is 2^shift ps.
+    /// The exponent of a bucket's width, which is 2^shift ps.
     shift: u32,
-    /// How often the front was taken anew since the width was last judged, and events were asked for.
+    /// The number of refills of the front since the last review of the width, and of events returned.
     advances: u32,
     events: u32,
     /// The first source of each bucket; bucket `b` of those from `end` on is `ring[b & MASK]`. A
     /// bucket's sources are a list in no order.
     ring: Vec<u32>,
-    /// A bit for each bucket of the ring that is not empty, and one for each word of these.
+    /// A bit for each non-empty bucket of the ring, and one for each non-zero word of these.
     occupied: [u64; 16],
     words: u64,
-    /// What lay beyond the ring when it was set.
+    /// The events that were beyond the ring when they were set.
     far: Schedule,
     sources: Vec<Source>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Source {
-    /// When it acts, `NEVER` if it is not armed.
+    /// The time at which it acts, `NEVER` if it is not armed.
     at: Instant,
     /// The next source in its bucket.
     next: u32,
@@ -69,8 +68,8 @@ struct Source {
 /// The end of a bucket's list.
 const NONE: u32 = u32::MAX;
 
-/// Puts `key` in its place among entries of which all but the last are in order; what the last was
-/// does not count. Most are set for soon, so the place is looked for from the early end.
+/// Inserts `key` into entries that are sorted except for the last one, which it overwrites. Most events are set for
+/// soon, so the search starts at the early end.
 #[inline]
 fn sink(mut entries: &mut [u64], key: u64) {
     while let [.., before, last] = entries {
@@ -105,7 +104,7 @@ impl Wheel {
         }
     }
 
-    /// Lets `source` act at `at`, and at no other time; `Instant::NEVER` disarms it.
+    /// Sets `source` to act at `at` only; `Instant::NEVER` disarms it.
     #[inline]
     pub(crate) fn set(&mut self, source: u32, at: Instant) {
         let before = self.sources[source as usize].at;
@@ -118,8 +117,8 @@ impl Wheel {
         self.insert(source, at);
     }
 
-    /// Lets `source` act at `at` or before: one that is armed for an earlier time stays so. Re-arming a
-    /// retransmission timer on every ACK therefore costs a comparison.
+    /// Sets `source` to act at `at` at the latest: an earlier time stays. Re-arming a retransmission timer on every
+    /// ACK therefore costs a comparison.
     #[inline]
     pub(crate) fn arm(&mut self, source: u32, at: Instant) {
         if at < self.sources[source as usize].at {
@@ -127,8 +126,8 @@ impl Wheel {
         }
     }
 
-    /// The earliest source, if its time is at or before `until`. It stays, and is to be taken out or put
-    /// off before any other is set. If there is none, no source is to be set for before `until`.
+    /// The earliest source, if its time is at or before `until`. It stays; the caller must take it out or put it
+    /// off before it sets any other. If there is none, the caller must not set a source to a time before `until`.
     #[inline]
     pub(crate) fn first(&mut self, until: Instant) -> Option<(Instant, u32)> {
         self.events = self.events.wrapping_add(1);
@@ -148,7 +147,7 @@ impl Wheel {
         }
     }
 
-    /// Lets the source that is [`first`](Self::first) act again at `at`.
+    /// Sets the source that is [`first`](Self::first) to act again at `at`.
     #[inline]
     pub(crate) fn put_off_first(&mut self, at: Instant) {
         let Some(&first) = self.front.last() else { return };
@@ -163,7 +162,7 @@ impl Wheel {
         }
     }
 
-    /// Lets a source that is not armed act at `at`.
+    /// Sets a source that is not armed to act at `at`.
     #[inline]
     pub(crate) fn insert(&mut self, source: u32, at: Instant) {
         debug_assert!(self.sources[source as usize].at == Instant::NEVER, "it is not armed");
@@ -176,7 +175,7 @@ impl Wheel {
         }
     }
 
-    /// The same for a time that the front does not hold.
+    /// The same for a time beyond the front.
     #[inline(never)]
     fn insert_later(&mut self, source: u32, at: Instant) {
         let bucket = at.as_ps() >> self.shift;
@@ -246,7 +245,7 @@ impl Wheel {
         }
     }
 
-    /// The first bucket that is not empty and not yet in the front.
+    /// The first non-empty bucket that is not in the front yet.
     #[inline]
     fn next_bucket(&self) -> Option<u64> {
         let far = self.far.earliest();
@@ -254,7 +253,8 @@ impl Wheel {
         self.next_occupied().into_iter().chain(far).min()
     }
 
-    /// No source acts before then; `NEVER` if none is armed. May be earlier than the first by a bucket.
+    /// The time before which no source acts; `NEVER` if none is armed. May be earlier than the first source by a
+    /// bucket.
     pub(crate) fn quiet_until(&self) -> Instant {
         match self.front.last() {
             Some(first) => Instant::from_ps(self.base + (first >> 32)),
@@ -264,8 +264,8 @@ impl Wheel {
         }
     }
 
-    /// Gathers into the front what the next buckets hold; `None` if there is nothing by `until`, beyond
-    /// which the front must not begin, for what is set next may come before that.
+    /// Moves the events of the next buckets into the front; `None` if there is nothing by `until`. The front must
+    /// not begin beyond `until`, because the next event set may be before that.
     #[inline(never)]
     fn advance(&mut self, until: Instant) -> Option<()> {
         self.advances += 1;
@@ -275,7 +275,7 @@ impl Wheel {
         let first = self.next_bucket().filter(|&bucket| bucket << self.shift <= until.as_ps())?;
         let near = self.next_occupied();
         let end = first + self.reach;
-        // Buckets are looked for from here on.
+        // The search for buckets starts here.
         (self.base, self.end) = (first << self.shift, first << self.shift);
         let mut next = near;
         while let Some(bucket) = next.filter(|&bucket| bucket < end) {
@@ -288,7 +288,7 @@ impl Wheel {
         Some(())
     }
 
-    /// Sorts what the front has taken: by insertion where that is little, as it mostly is.
+    /// Sorts the events in the front: by insertion if they are few, as is usual.
     #[inline]
     fn sort_front(&mut self) {
         if self.front.len() > 2 * DENSITY as usize {
@@ -301,7 +301,7 @@ impl Wheel {
         }
     }
 
-    /// Gives buckets that hold too many events, or too few, another width.
+    /// Changes the width if buckets hold too many events, or too few.
     #[cold]
     #[inline(never)]
     fn judge_width(&mut self) {
@@ -318,7 +318,7 @@ impl Wheel {
         }
     }
 
-    /// Sorts what is in the ring into buckets of another width. The front is empty.
+    /// Moves the ring's events into buckets of another width. The front is empty.
     fn set_width(&mut self, shift: u32) {
         let mut sources = Vec::new();
         while let Some(bucket) = self.next_occupied() {
@@ -336,7 +336,7 @@ impl Wheel {
         }
     }
 
-    /// Moves a bucket's sources to the front as they are.
+    /// Moves a bucket's sources to the front, unsorted.
     #[inline]
     fn gather(&mut self, place: usize) {
         let mut source = core::mem::replace(&mut self.ring[place], NONE);
@@ -348,7 +348,7 @@ impl Wheel {
         }
     }
 
-    /// Moves what is before the end from beyond the ring to the front.
+    /// Moves the events before the end from beyond the ring to the front.
     fn take_from_far(&mut self) {
         while let Some((at, source)) = self.far.due(Instant::NEVER) {
             if at.as_ps() >= self.end {
@@ -360,7 +360,7 @@ impl Wheel {
         }
     }
 
-    /// The first bucket from the end on that is not empty.
+    /// The first non-empty bucket from the end on.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
         let cursor = self.end >> self.shift;
@@ -471,7 +471,7 @@ mod tests {
                         prop_assert!(wheel.quiet_until() <= at);
                         let want = (at <= until).then_some((at, s));
                         prop_assert_eq!(wheel.first(until), want);
-                        // Time goes on to what was found, and else to when was looked.
+                        // Time advances to the event found, and otherwise to the end of the search.
                         now = want.map_or(now + t, |(at, _)| now.max(at.as_ps()));
                     }
                     Operation::Fire => {
@@ -489,7 +489,7 @@ mod tests {
         }
     }
 
-    /// The most entries that the front has while so many sources act every so many nanoseconds.
+    /// The maximum number of entries in the front while `sources` sources act every `ns` nanoseconds.
     fn longest_front(sources: u32, ns: u64) -> usize {
         let mut wheel = Wheel::new(sources as usize);
         let period = ns * 1_000;

@@ -1,4 +1,4 @@
-//! The world: a plan's nodes and wires, joined.
+//! The world: a plan's nodes and wires, connected.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Channel {
     pub wire: Wire,
     /// The receiving node.
     pub far: u32,
-    /// The port by which packets enter it, counted within it.
+    /// The index of the port through which packets enter that node.
     pub far_port: u16,
     /// Whether gap frames are sent as packets of [`traffic::FlowId::GAP`], to a machine at the far end.
     pub gap_frames: bool,
@@ -33,7 +33,7 @@ pub struct Channel {
     pub port: u16,
 }
 
-/// What refused its parameters; a plan from `scenario` was checked for that.
+/// The component that refused its parameters; a plan from `scenario` was already checked for that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A discipline.
@@ -44,21 +44,21 @@ pub enum Refusal {
     Conditioner(#[from] condition::Error),
 }
 
-/// Nodes, and the lines that join them. Lines are numbered as the ports that feed them (`PortId`).
+/// Nodes, and the channels that connect them. Channels are numbered as the ports that feed them (`PortId`).
 #[derive(Debug)]
 pub struct World {
     /// The nodes, as in the plan.
     pub nodes: Vec<Node>,
-    /// The lines, two for each link of the plan.
+    /// The channels, two for each link of the plan.
     pub channels: Vec<Channel>,
-    /// The packets in it, and what is known of their headers.
+    /// The packets in it, and the known parts of their headers.
     pub packets: Packets,
-    /// By node which priority a code point has, where that is not its class selector.
+    /// By node: the priority of each code point, where it is not the class selector.
     pub priorities: Vec<Option<DscpMap>>,
 }
 
 impl World {
-    /// Builds what `plan` describes, with modelled hosts and the flows between them.
+    /// Builds the world of `plan`, with modelled hosts and the flows between them.
     ///
     /// # Errors
     /// See [`Refusal`].
@@ -68,8 +68,8 @@ impl World {
         Ok(world)
     }
 
-    /// Builds what `plan` describes without the hosts' stacks: their interfaces only, for machines behind
-    /// them, and `packets` in it.
+    /// Builds the world of `plan` without the hosts' stacks: only their interfaces, for machines behind them, with
+    /// `packets` as its packet memory.
     ///
     /// # Errors
     /// See [`Refusal`].
@@ -77,7 +77,7 @@ impl World {
         Self::with_machines(plan, packets, |_| true)
     }
 
-    /// Builds what `plan` describes with machines behind the hosts that have kernels, and modelled hosts otherwise.
+    /// Builds the world of `plan` with machines behind the hosts that have kernels, and modelled hosts otherwise.
     ///
     /// # Errors
     /// See [`Refusal`].
@@ -111,14 +111,14 @@ impl World {
             world.channels[channel].gap_frames = frames && machine;
         }
         if plan.links.iter().any(|link| link.lab.gso) {
-            // They pass every port on their way, whoever's link that is.
+            // They pass every port on their path, on any link.
             let ports = world.nodes.iter_mut().flat_map(Node::ports_mut);
             ports.for_each(Port::take_super_frames);
         }
         Ok(world)
     }
 
-    /// The nodes and lines; `build` makes the nodes.
+    /// The nodes and channels; `build` makes the nodes.
     fn joined(plan: &Plan, build: impl Fn(&Kind, Parts) -> Node) -> Result<Self, Refusal> {
         let mut ports: Vec<(Vec<Port>, Vec<Side>)> =
             plan.nodes.iter().map(|_| Default::default()).collect();
@@ -167,7 +167,7 @@ impl World {
         Ok(world)
     }
 
-    /// Where every node, and every interface with an address of its own, is attached.
+    /// The attachment points of all nodes, and of all interfaces with an address of their own.
     fn destinations(&self, plan: &Plan) -> Arc<[Destination]> {
         let destination = |HostId(number)| {
             let Attachment { gateway, prefix } = plan.routes.attachment(number.into());
@@ -180,7 +180,7 @@ impl World {
         plan.host_ids().map(destination).collect()
     }
 
-    /// What leads where from `node`.
+    /// The forwarding table of `node`.
     fn forwarding(
         &self,
         plan: &Plan,
@@ -196,28 +196,28 @@ impl World {
         ForwardingTable::new(number, destinations.clone(), hops, seed)
     }
 
-    /// The port of `node`, counted within it, that sends by `link`.
+    /// The port of `node`, numbered within it, that sends on `link`.
     fn port(&self, plan: &Plan, node: usize, link: u32) -> u16 {
         let link = link as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
         self.channels[2 * link + end].port
     }
 
-    /// The port of a flow's end, counted within its host, that leads to the other end.
+    /// The port of a flow's end, numbered within its host, that leads to the other end.
     fn port_towards(&self, plan: &Plan, end: HostId, other: HostId) -> u16 {
         let link = plan.routes.next(end.0.into(), other.0.into());
         self.port(plan, plan.node_of(end), link.expect("a planned flow has a path"))
     }
 
-    /// Says what the headers of every flow's packets hold.
+    /// Records the headers of every flow's packets.
     fn describe(&mut self, plan: &Plan) {
         for (number, flow) in plan.flows.iter().enumerate() {
             self.packets.describe(FlowId(number as u32), flow.source, flow.header);
         }
     }
 
-    /// Adds both ends of every modelled flow, and the modelled ones of others. Of what is due at a host at one time, what
-    /// was added first comes first: connections before datagrams.
+    /// Adds both ends of every modelled flow, and the modelled ends of others. Events due at a host at the same
+    /// time run in the order of addition: connections before datagrams.
     fn connect(&mut self, plan: &Plan) {
         self.describe(plan);
         for datagrams in [false, true] {
@@ -283,7 +283,7 @@ impl World {
     }
 }
 
-/// What happens to packets on the wire from `end`; each impairment has its own stream of random numbers.
+/// The impairments of the wire from `end`; each has its own stream of random numbers.
 fn impairments(
     plan: &Plan,
     end: &scenario::plan::End,
@@ -291,7 +291,7 @@ fn impairments(
 ) -> Vec<Impairment> {
     let name = format!("{}:{}", plan.nodes[end.node].name, link.name);
     let each = end.impairments.iter().map(|parameters| {
-        // Random loss has the stream that is named as the port.
+        // Random loss has the stream named after the port.
         let stream = match parameters {
             Parameters::Loss(_) => name.clone(),
             _ => format!("{name}:{}", parameters.name()),
@@ -338,12 +338,12 @@ fn output(
     })
 }
 
-/// Whether what is at that end stops the far end of the link.
+/// Whether the node at that end pauses the far end of the link.
 fn pauses(plan: &Plan, end: &scenario::plan::End) -> bool {
     matches!(&plan.nodes[end.node].kind, Kind::Switch(switch) if switch.pauses())
 }
 
-/// The port, which does as congestion notifications ask where it is a host's and a switch may send such.
+/// The port, with reaction points if it is a host's and a switch may send congestion notifications.
 fn reacting(
     port: Port,
     plan: &Plan,
@@ -359,7 +359,7 @@ fn reacting(
     }
 }
 
-/// What becomes of congestion notifications that come in there.
+/// The handling of congestion notifications that arrive there.
 fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
     match &plan.nodes[end.node].kind {
         _ if !plan.has_notifications() => Notifications::Forward,
@@ -369,7 +369,7 @@ fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
     }
 }
 
-/// For how long a port there lets itself be stopped.
+/// The time for which a port there may be paused.
 fn patience(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
     match &plan.nodes[end.node].kind {
         Kind::Switch(switch) => switch.watchdog.unwrap_or(traffic::Duration::MAX),

@@ -21,43 +21,43 @@ mod render_groups;
 mod rows;
 mod runs;
 
-/// What is compared, and how far apart it lies.
+/// The result of a comparison: what is compared, and the differences.
 #[derive(Debug)]
 pub struct Comparison {
     of: Compared,
-    /// What a reader should know of the runs before believing them.
+    /// Warnings about the runs for the reader.
     pub notes: Vec<String>,
 }
 
 #[derive(Debug)]
 enum Compared {
-    /// Single runs, as they are.
+    /// Single runs.
     Runs(runs::Comparison),
-    /// Samples: several runs of each differ in their seed alone.
+    /// Samples: each consists of several runs that differ only in their seed.
     Groups(groups::Comparison),
     /// Figures of one paper.
     Papers(papers::Comparison),
 }
 
-/// A comparison in words.
+/// A comparison as text.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The columns' heads, that of the judgement the last.
+    /// The column headings; the last is that of the judgement.
     pub head: Vec<String>,
-    /// How many columns are names; the others are numbers.
+    /// The number of columns with names; the others are numbers.
     pub names: usize,
-    /// A row for each quantity: a word for each column but the last, and the judgement.
+    /// A row for each quantity: the text of each column but the last, and the judgement.
     pub rows: Vec<(Vec<String>, Judgement)>,
-    /// What is left out.
+    /// A note about the rows that are left out.
     pub left_out: Option<String>,
 }
 
-/// What is to be said of a difference.
+/// The judgement of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It is judged, and lies within what is allowed or not.
+    /// Judged: whether the difference is within tolerance.
     Judged(bool),
-    /// It is only told.
+    /// Reported, but not judged.
     Told(&'static str),
 }
 
@@ -70,21 +70,22 @@ impl From<Judgement> for Cell {
     }
 }
 
-/// Compares the runs in these folders, of runs, sweeps or papers. The first is what the others are held against; runs
-/// that differ in their seed alone count as one sample. `all` keeps what is equal or differs by noise, and every flow
-/// of a count.
+/// Compares the runs in these folders, of runs, sweeps or papers. The first folder is the reference; runs that
+/// differ only in their seed count as one sample. `all` keeps quantities that are equal or differ by noise, and
+/// every flow of a count.
 ///
 /// # Errors
-/// Less than two runs, a folder that cannot be read, runs of different scenarios or papers, a tolerance for what no
-/// run has.
+/// Less than two runs, a folder that cannot be read, runs of different scenarios or papers, a tolerance for a
+/// quantity that no run has.
 pub fn compare<P: AsRef<Path>>(folders: &[P], all: bool) -> Result<Comparison, Error> {
     compare_paired(folders, all, &[])
 }
 
-/// Compares runs as [`compare`] does, where flows of the others that go by other names than in the first are paired.
+/// Compares runs as [`compare`] does, with `pairs` for flows whose names differ between the first run and the
+/// others.
 ///
 /// # Errors
-/// Those of [`compare`], and a pair of which a run has no flow.
+/// Those of [`compare`], and a pair that names a flow which a run does not have.
 pub fn compare_paired<P: AsRef<Path>>(
     folders: &[P],
     all: bool,
@@ -115,7 +116,7 @@ pub fn compare_paired<P: AsRef<Path>>(
     }
 }
 
-/// Side by side, or as samples where several runs differ in their seed alone.
+/// Compares runs one by one, or as samples if several differ only in their seed.
 fn of_runs(folders: &[PathBuf], all: bool, pairs: &[Pair]) -> Result<Comparison, Error> {
     let runs = folders::read(folders, pairs)?;
     let mut lacking = loads::lacking(&runs);
@@ -132,7 +133,7 @@ fn of_runs(folders: &[PathBuf], all: bool, pairs: &[Pair]) -> Result<Comparison,
 }
 
 impl Comparison {
-    /// Whether all that is judged lies within what is allowed.
+    /// Whether every judged difference is within tolerance.
     pub fn ok(&self) -> bool {
         match &self.of {
             Compared::Runs(runs) => runs.ok(),
@@ -150,7 +151,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison in words.
+    /// The comparison as text.
     pub fn table(&self) -> Table {
         match &self.of {
             Compared::Runs(runs) => render::table(runs),
@@ -159,8 +160,8 @@ impl Comparison {
         }
     }
 
-    /// The comparison as a page, with its differences as dots and the runs' curves in the same charts; `command` are
-    /// the words that make it again.
+    /// The comparison as a page, with its differences as dots and the runs' curves in the same charts;
+    /// `command` is the command line that creates it again.
     ///
     /// # Errors
     /// A table of a run that cannot be read.

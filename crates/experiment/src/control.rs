@@ -1,5 +1,5 @@
-//! The control socket of a router or of a run under way: a line of JSON asks, a line of JSON answers. Nobody's
-//! line, however long or broken, and nobody's silence holds up the one that is asked.
+//! The control socket of a router or of a running simulation or lab: one line of JSON per request, one per
+//! answer. A long or malformed line, or a client that sends nothing, does not block the server.
 
 use std::fs;
 use std::fs::File;
@@ -17,18 +17,18 @@ use nix::sys::socket::{
 use nix::sys::stat::{Mode, fchmod};
 use serde_json::json;
 
-/// The longest line: far longer than any that makes sense.
+/// The longest line, bytes: far longer than any useful one.
 const LINE_MAX: usize = 64 << 10;
-/// Answers that a client may leave unread.
+/// The most bytes of answers that a client may leave unread.
 const UNREAD_MAX: usize = 1 << 20;
-/// So many may be connected at once.
+/// The maximum number of connected clients.
 const CLIENTS_MAX: usize = 32;
-/// The longest answer: a hundred times what a network of a thousand hosts tells of itself.
+/// The longest answer, bytes: 100 times that of a network of 1000 hosts.
 const ANSWER_MAX: usize = 16 << 20;
-/// Longer than one that runs takes to answer.
+/// The timeout of a client: longer than a running server takes to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The asking end.
+/// The client's end.
 #[derive(Debug)]
 pub struct Connection(BufReader<UnixStream>);
 
@@ -41,7 +41,7 @@ impl Connection {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// Asks one line, and returns the line that answers it; an error if the other side is gone.
+    /// Sends one line, and returns the line that answers it; an error if the other side is gone.
     pub fn ask(&mut self, line: &str) -> io::Result<String> {
         if line.len() >= LINE_MAX {
             return Err(io::Error::new(ErrorKind::InvalidInput, too_long()));
@@ -53,7 +53,7 @@ impl Connection {
     }
 }
 
-/// The next line, without its end. One that is longer than `bytes_max`, or has no end in time, is an error.
+/// The next line, without its end. A line longer than `bytes_max`, or without an end in time, is an error.
 #[expect(clippy::disallowed_methods, reason = "a real peer has a real deadline")]
 fn read_line(from: &mut impl BufRead, bytes_max: usize, patience: Duration) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + patience;
@@ -80,18 +80,18 @@ fn read_line(from: &mut impl BufRead, bytes_max: usize, patience: Duration) -> i
     }
 }
 
-/// A socket's path as the system takes it: one that is too long for it is told from its folder.
+/// A socket path that fits `sun_path`: a path that is too long is replaced by one relative to its open folder.
 #[derive(Debug)]
 struct Reach {
     path: PathBuf,
-    /// Open for as long as the path is to be good.
+    /// Stays open as long as `path` is used.
     _folder: Option<File>,
 }
 
 impl Reach {
-    /// The way to `path`.
+    /// Finds a usable form of `path`.
     fn of(path: &Path) -> io::Result<Self> {
-        /// `sun_path` with its final zero.
+        /// The size of `sun_path` with its final zero.
         const ROOM: usize = 108;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(ErrorKind::InvalidInput.into());
@@ -104,16 +104,16 @@ impl Reach {
         Ok(Self { path: Path::new(&path).join(name), _folder: Some(folder) })
     }
 
-    /// Connects there.
+    /// Connects to the socket.
     fn connect(&self) -> io::Result<UnixStream> {
         UnixStream::connect(&self.path)
     }
 
-    /// Listens there; nobody but this user may connect.
+    /// Listens on the socket; only this user can connect.
     fn listen(&self) -> io::Result<UnixListener> {
         let socket = socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
-        // The file has the mode that the socket has when it is bound, less the umask: unix(7) leaves that
-        // open, Linux' `unix_bind_bsd` does it.
+        // The file gets the mode that the socket has when it is bound, less the umask: unix(7) does not specify
+        // this, Linux' `unix_bind_bsd` does it.
         fchmod(&socket, Mode::S_IRUSR | Mode::S_IWUSR)?;
         bind(socket.as_raw_fd(), &UnixAddr::new(&self.path)?)?;
         listen(&socket, Backlog::new(CLIENTS_MAX as i32)?)?;
@@ -121,7 +121,7 @@ impl Reach {
     }
 }
 
-/// The socket, and whoever is connected.
+/// The listening socket and its clients.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
@@ -130,8 +130,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Makes a socket, for this user alone from the moment that it is there. One that its owner left behind
-    /// is replaced.
+    /// Makes a socket, accessible to this user alone from the beginning. A stale socket is replaced.
     pub fn open(path: &Path) -> io::Result<Self> {
         let reach = Reach::of(path)?;
         if let Ok(found) = fs::symlink_metadata(path) {
@@ -146,18 +145,18 @@ impl Control {
         Ok(control)
     }
 
-    /// Takes in somebody connected by another way.
+    /// Adds a client that is connected in another way.
     pub(crate) fn adopt(&mut self, stream: UnixStream) {
         let (asked, answers) = (Vec::new(), Vec::new());
         self.clients.push(Client { stream, asked, answers, skips: false });
     }
 
-    /// Answers what is asked, for so long.
+    /// Answers requests for up to `patience`.
     pub fn serve(&mut self, patience: Duration, mut answer: impl FnMut(&str) -> String) {
         let mut all = vec![PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
         all.extend(self.clients.iter().map(Client::waits_for));
         let patience = PollTimeout::try_from(patience).unwrap_or(PollTimeout::ZERO);
-        // Interrupted by a signal or not: what is ready is seen below.
+        // A signal may interrupt this: what is ready is seen below.
         let _ = poll(&mut all, patience);
         while let Ok((stream, _)) = self.listener.accept() {
             if self.clients.len() < CLIENTS_MAX && stream.set_nonblocking(true).is_ok() {
@@ -174,31 +173,31 @@ impl Drop for Control {
     }
 }
 
-/// Somebody connected.
+/// A connected client.
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
-    /// The beginning of a line.
+    /// The beginning of a request line.
     asked: Vec<u8>,
-    /// What is to be written.
+    /// Answers to be written.
     answers: Vec<u8>,
-    /// Whether what comes up to the end of the line belongs to one that was refused for its length.
+    /// Whether the input up to the end of the line belongs to a line that was refused for its length.
     skips: bool,
 }
 
 impl Client {
     fn waits_for(&self) -> PollFd<'_> {
         let writes = if self.answers.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
-        // What is asked too fast waits in the socket.
+        // Requests that come too fast wait in the socket.
         let is_full = self.asked.len() >= LINE_MAX;
         let reads = if is_full { PollFlags::empty() } else { PollFlags::POLLIN };
         PollFd::new(self.stream.as_fd(), reads | writes)
     }
 
-    /// Reads, answers and writes what it can; false if the client is gone or to go.
+    /// Reads, answers and writes what it can; false if the client is gone or is to be dropped.
     fn serve(&mut self, answer: &mut impl FnMut(&str) -> String) -> bool {
         let open = self.read();
-        // Who is far behind in reading is asked to read first; one answer may be of any size.
+        // A client that is far behind in reading has to read first; one answer may be of any size.
         while self.answers.len() < UNREAD_MAX
             && let Some(end) = self.asked.iter().position(|&byte| byte == b'\n')
         {
@@ -219,7 +218,7 @@ impl Client {
         self.answers.push(b'\n');
     }
 
-    /// Answers a line that is too long before its end has come, and skips the rest of it.
+    /// Answers a line that is too long before its end has arrived, and skips the rest of it.
     fn refuse_line(&mut self) {
         self.asked.clear();
         if !std::mem::replace(&mut self.skips, true) {
@@ -251,7 +250,7 @@ impl Client {
     }
 }
 
-/// What is wrong with a line that has no end within [`LINE_MAX`].
+/// The message for a line without an end within [`LINE_MAX`].
 fn too_long() -> String {
     format!("a line of more than {LINE_MAX} bytes")
 }
@@ -268,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// A control socket's client, and a way to have it served.
+    /// A client of a control socket, and the socket's server.
     fn served() -> (tempfile::TempDir, Control, UnixStream) {
         let folder = tempfile::tempdir().expect("a folder");
         let control = Control::open(&folder.path().join("socket")).expect("a socket");

@@ -1,4 +1,4 @@
-//! Who moves the packets of an experiment.
+//! The drivers of an experiment: simulator, guest kernels and lab.
 
 use lab::device::Kind;
 use network::host::Kernel;
@@ -7,7 +7,7 @@ use scenario::plan::NodeKind;
 
 use crate::error::Error;
 
-/// Who moves the packets.
+/// A driver, which moves the packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Driver {
     /// The simulator: virtual time, modelled TCP.
@@ -19,12 +19,12 @@ pub enum Driver {
     Lab(Fabric),
 }
 
-/// How the lab's fabric does its work.
+/// The options of the lab's fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fabric {
-    /// How it meets the hosts' interfaces; the best that this machine grants unless given.
+    /// The kind of port to the hosts' interfaces; by default the best that this machine permits.
     pub port: Option<Kind>,
-    /// Whether it sleeps between packets, and leaves its processor to others; packets are a little later then.
+    /// Whether it sleeps between packets, to leave its processor to others; packets are a little later then.
     pub sleep: bool,
 }
 
@@ -43,12 +43,12 @@ impl Driver {
         matches!(self, Self::Lab(_))
     }
 
-    /// Whether its hosts are real stacks, whatever profile they are to have.
+    /// Whether its hosts have real stacks, regardless of their profiles.
     pub(crate) const fn is_real(self) -> bool {
         !matches!(self, Self::Simulator)
     }
 
-    /// Puts a kernel at every host of `plan`, if the driver is that.
+    /// Sets a kernel at every host of `plan`, if this is the kernel driver.
     pub fn set_kernels(self, plan: &mut Plan) {
         let Self::Kernel(kernel) = self else { return };
         for node in &mut plan.nodes {
@@ -58,11 +58,11 @@ impl Driver {
         }
     }
 
-    /// Gets the right to build a lab, if that is the driver: root's, or a user namespace, for which the process
-    /// must have only one thread yet.
+    /// Acquires the privileges to build a lab, if this is the lab: root's, or a user namespace, for which the
+    /// process must still have a single thread.
     ///
     /// # Errors
-    /// A machine that does not grant it.
+    /// A machine that does not permit it.
     pub fn acquire(self) -> Result<(), Error> {
         if self.is_lab() {
             lab::privilege::acquire()?;
@@ -70,7 +70,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The words of a command line that choose it; none for the simulator.
+    /// The command-line arguments that choose this driver; none for the simulator.
     pub(crate) fn words(self) -> Vec<String> {
         match self {
             Self::Simulator => Vec::new(),
@@ -79,8 +79,7 @@ impl Driver {
         }
     }
 
-    /// What the folder of a run or sweep has at the end of its name: one of the lab does not take the place of
-    /// the simulator's.
+    /// The suffix of the default folder of a run or sweep, so that the lab does not overwrite the simulator's.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Self::Simulator => "",
@@ -91,12 +90,12 @@ impl Driver {
 }
 
 impl Fabric {
-    /// As the lab takes it.
+    /// The options for the lab.
     pub fn options(self) -> lab::Options<'static> {
         lab::Options { kind: self.port, sleeps: self.sleep, ..<_>::default() }
     }
 
-    /// The words of a command line that choose it.
+    /// The command-line arguments that choose these options.
     fn words(self) -> Vec<String> {
         let port = self.port.map(|port| match port {
             Kind::Xdp { native: false } => "xdp",

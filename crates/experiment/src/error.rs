@@ -1,9 +1,9 @@
-//! Why something could not be run, compared or read.
+//! Errors of running, comparing and reading.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an experiment could not be done, as data: what is wrong with a scenario has its place.
+/// An error of an experiment, as data: errors in a scenario have their place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,34 +16,34 @@ pub enum Error {
     /// The simulator refused the plan.
     #[error(transparent)]
     Simulator(#[from] simulate::Refusal),
-    /// A guest kernel could not be started, or did not go on.
+    /// A guest kernel could not be started, or hung.
     #[error(transparent)]
     Guest(#[from] guest::Error),
     /// The lab could not be built, or broke.
     #[error(transparent)]
     Lab(#[from] lab::Error),
-    /// What is asked for does not exist or does not fit.
+    /// The request names something that does not exist or does not fit.
     #[error("{message}\n  help: {help}")]
     Usage {
-        /// What is wrong.
+        /// The problem.
         message: String,
-        /// What would be right.
+        /// The remedy.
         help: String,
     },
     /// A file cannot be read.
     #[error("{}: {source}{}", path.display(), remedy(source))]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A folder cannot be made or read.
     #[error("{}: {source}; {}", path.display(), record::error::remedy(source))]
     Folder {
-        /// Which.
+        /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The disk was full before a run came to its end. What was measured until then is kept.
@@ -53,7 +53,7 @@ pub enum Error {
         /// The run's folder.
         folder: PathBuf,
     },
-    /// Who asked for runs took that back before the first began.
+    /// The caller cancelled the runs before the first began.
     #[error("interrupted: nothing was run")]
     Interrupted,
     /// A paper's `published.toml`, which is part of the program, is wrong.
@@ -61,37 +61,37 @@ pub enum Error {
     Paper {
         /// The paper.
         paper: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
 }
 
-/// Who can do something about an error.
+/// The party that can fix an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Whoever asked: the arguments or a file are wrong.
+    /// The user's: an argument or a file is wrong.
     Usage,
-    /// Whoever runs the machine: it lacks something, such as a right or room on the disk.
+    /// The machine's: it lacks something, such as a privilege or disk space.
     Lacking,
 }
 
 impl Error {
-    /// What is asked for does not exist or does not fit.
+    /// An error of the request: it names something that does not exist or does not fit.
     pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), help: help.into() }
     }
 
-    /// A file cannot be read: a closure for `map_err`.
+    /// Makes an error for a file that cannot be read: a closure for `map_err`.
     pub fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::File { path: path.to_owned(), source }
     }
 
-    /// A folder cannot be made or read: a closure for `map_err`.
+    /// Makes an error for a folder that cannot be made or read: a closure for `map_err`.
     pub fn folder(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Folder { path: path.to_owned(), source }
     }
 
-    /// Who can do something about it.
+    /// The party that can fix it.
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::Guest(error) | Self::Simulator(simulate::Refusal::Guest(error)) => match error {
@@ -107,7 +107,7 @@ impl Error {
     }
 }
 
-/// What a person can do about a file that cannot be read, where that is plain.
+/// The help for a file that cannot be read, if there is any.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! One run from plan to closed run folder.
+//! One run, from plan to finished run folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -23,61 +23,62 @@ use crate::live::Live;
 use crate::meter::Meter;
 use crate::progress::Steering;
 
-/// A run about to start.
+/// A run to be executed.
 #[derive(Debug)]
 pub struct Job {
-    /// By whom.
+    /// The driver.
     pub driver: Driver,
-    /// What is run.
+    /// The plan.
     pub plan: Plan,
     /// The scenario with every default written out.
     pub lock: String,
-    /// Where its files go.
+    /// The folder of its files.
     pub folder: PathBuf,
-    /// The words that run it again.
+    /// The command line that runs it again.
     pub command: Vec<String>,
-    /// What of the scenario the driver leaves out, in words.
+    /// The parts of the scenario that the driver leaves out, as text.
     pub left_out: Vec<String>,
 }
 
-/// How what was asked for ended.
+/// The way a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// At its end, and all that was expected came true.
+    /// Complete, and all expectations were met.
     Met,
-    /// At its end; an expectation or a program of the scenario failed, or a flow stalled.
+    /// Complete, but an expectation or a program of the scenario failed, or a flow stalled.
     Unmet,
-    /// Before its end; what was measured until then is kept.
+    /// Ended early; what was measured until then is kept.
     Interrupted,
 }
 
 impl Status {
-    /// Of what came to its end.
+    /// The status of a complete run.
     pub const fn met(ok: bool) -> Self {
         if ok { Self::Met } else { Self::Unmet }
     }
 }
 
-/// What came out of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its folder.
     pub folder: PathBuf,
     /// Its results.
     pub summary: Summary,
-    /// Each expectation; none if it was interrupted, as nothing can be said of a part.
+    /// The verdict of each expectation; none if it was interrupted, because a part cannot be judged.
     pub verdicts: Vec<Verdict>,
-    /// What its probes recorded.
+    /// The recording of its probes.
     pub recording: Option<Recording>,
-    /// What it cost.
+    /// The cost of the run.
     pub cost: Cost,
-    /// What the lab found of the machine.
+    /// The lab's report on the machine.
     pub lab: Option<LabReport>,
-    /// What is known of programs at guest kernels, where hosts of a simulation have any.
+    /// Findings about programs on guest kernels, if hosts of a simulation have any.
     pub guests: Option<Findings>,
-    /// Why it ended before its time, if lab or guests broke or the disk was full; the rest is of what went before.
+    /// The reason for an early end, if lab or guests broke or the disk was full; the rest covers the time
+    /// before.
     pub failure: Option<Error>,
-    /// What the driver left out.
+    /// The parts of the scenario that the driver left out.
     pub left_out: Vec<String>,
 }
 
@@ -89,12 +90,12 @@ impl Outcome {
             && self.summary.stalls().next().is_none()
     }
 
-    /// How it ended.
+    /// The status of the run.
     pub fn status(&self) -> Status {
         if self.complete() { Status::met(self.ok()) } else { Status::Interrupted }
     }
 
-    /// The scenario's programs that failed, each with its status and what it said last.
+    /// The scenario's programs that failed, each with its status and its last output.
     pub fn failed_programs(&self) -> &[String] {
         match (&self.lab, &self.guests) {
             (Some(lab), _) => &lab.failed_programs,
@@ -103,7 +104,7 @@ impl Outcome {
         }
     }
 
-    /// What its programs had to use in place of what they were to use, and what else is to be known of them.
+    /// The substitutes that its programs had to use, and other notes about them.
     pub fn substitutions(&self) -> &[String] {
         match (&self.lab, &self.guests) {
             (Some(lab), _) => &lab.substitutions,
@@ -112,7 +113,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it came to its end.
+    /// Whether the run is complete.
     pub const fn complete(&self) -> bool {
         self.summary.run.complete
     }
@@ -135,7 +136,7 @@ impl Outcome {
 }
 
 impl Job {
-    /// A run of `plan` as it is; the scenario's lock file in its folder runs it again.
+    /// A run of `plan` unchanged; the scenario's lock file in its folder runs it again.
     pub fn new(driver: Driver, mut plan: Plan, folder: PathBuf) -> Self {
         driver.set_kernels(&mut plan);
         let run = ["suimon", "run", record::folder::SCENARIO].map(str::to_owned);
@@ -144,7 +145,7 @@ impl Job {
         Self { driver, plan, lock, folder, command, left_out: Vec::new() }
     }
 
-    /// Refuses what this driver cannot run, and expectations of what there will not be.
+    /// Refuses a plan that this driver cannot run, and expectations of quantities that it will not have.
     ///
     /// # Errors
     /// Either.
@@ -155,11 +156,11 @@ impl Job {
         forecast::check_expectations(&self.plan)
     }
 
-    /// Executes it, on this thread, and writes its folder. A disk that is full interrupts it.
+    /// Executes the run on this thread, and writes its folder. A full disk interrupts it.
     ///
     /// # Errors
-    /// A folder that cannot be written, a plan that the driver refuses, a lab that cannot be built. One that broke
-    /// later is the outcome's failure.
+    /// A folder that cannot be written, a plan that the driver refuses, a lab that cannot be built. A lab that
+    /// broke later is the outcome's failure.
     pub fn execute(&self, steering: Steering<'_>) -> Result<Outcome, Error> {
         let kernel = self.kernel()?;
         let manifest = Manifest {
@@ -198,18 +199,18 @@ impl Job {
         };
         let cost = meter.read();
         let outcome = self.close(folder, run, cost);
-        // From here on the folder itself tells.
+        // From here on, the results are in the folder itself.
         drop(live);
         outcome.inspect(|outcome| {
             if outcome.complete() {
-                // The driver need not have told the very end.
+                // The driver may not have reported the end of the run.
                 advance(Instant::ZERO + self.plan.duration);
             }
             steering.progress.ended(self, outcome);
         })
     }
 
-    /// The kernel that hosts of a simulation have; `None` if none has one.
+    /// The kernel of the hosts of a simulation; `None` if none has one.
     fn kernel(&self) -> Result<Option<Kernel>, Error> {
         if self.driver.is_lab() || !self.plan.has_kernels() {
             return Ok(None);
@@ -226,7 +227,7 @@ impl Job {
         folder.set_guest_notes(notes.to_vec());
         let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
-        // Should that fail, what was measured is kept all the same.
+        // If this fails, what was measured is still kept.
         let verdicts = record::judge(judged, &summary);
         let environment = Environment::read();
         let report = RunReport {
@@ -271,7 +272,7 @@ impl Job {
     }
 }
 
-/// What a driver came back with.
+/// The result of a driver.
 struct Run {
     totals: Totals,
     recording: Option<Recording>,

@@ -1,4 +1,4 @@
-//! What is to be run: a scenario, and what is changed in it.
+//! The input of an experiment: a scenario, and changes to it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,19 +19,19 @@ use crate::sweep::{MEASURE, Sweep, SweepOptions, SweepOutcome};
 /// A scenario and its changes.
 #[derive(Clone, Debug, Default)]
 pub struct Experiment {
-    /// The scenario's file. Files that it names are looked for in its folder.
+    /// The scenario's file. The files that it names are looked up in its folder.
     pub file: PathBuf,
-    /// The scenario itself, in place of what the file holds.
+    /// The scenario's text, instead of the file's contents.
     pub text: Option<String>,
-    /// What is set as if the file said so, each `PATH=VALUE`.
+    /// Settings that override the file, each `PATH=VALUE`.
     pub set: Vec<String>,
-    /// What is varied, each `PATH=A,B,..` or a range, `PATH=A..B/COUNT`.
+    /// Settings to vary, each `PATH=A,B,..` or a range, `PATH=A..B/COUNT`.
     pub vary: Vec<String>,
-    /// The seed of everything random, in place of the file's.
+    /// The seed of everything random, instead of the file's.
     pub seed: Option<u64>,
     /// Seeds from first to last, `1..8`: one run for each.
     pub seeds: Option<String>,
-    /// Files that the scenario names, by name, in place of those in its folder.
+    /// Files that the scenario names, by name, instead of those in its folder.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -41,10 +41,10 @@ impl Experiment {
         Self { file: file.into(), ..Self::default() }
     }
 
-    /// Reads the scenario's file and those that it names, so that it runs where these are not.
+    /// Reads the scenario's file and those that it names, so that it runs on machines without them.
     ///
     /// # Errors
-    /// As of [`Experiment::runs`].
+    /// Those of [`Experiment::runs`].
     pub fn load(&mut self) -> Result<(), Error> {
         self.text = Some(self.read_scenario()?);
         let document = self.read()?;
@@ -55,7 +55,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Every run of the grid; a single one without parameters where nothing is varied.
+    /// Every run of the grid; a single one without parameters if nothing is varied.
     ///
     /// # Errors
     /// A file that cannot be read, a scenario or a change that is wrong.
@@ -66,7 +66,7 @@ impl Experiment {
     /// The plan of the only run.
     ///
     /// # Errors
-    /// As of [`Experiment::runs`], and a grid.
+    /// Those of [`Experiment::runs`], and a grid.
     pub fn plan(&self) -> Result<Plan, Error> {
         Ok(self.only_run()?.plan()?)
     }
@@ -83,12 +83,13 @@ impl Experiment {
         }
     }
 
-    /// Runs it once, into the folder `out`, or `runs/NAME-SEED` unless given. On real packets the process must have
-    /// only one thread yet, or root's rights.
+    /// Runs it once, into the folder `out`, by default `runs/NAME-SEED`. For real packets, the process must
+    /// still have a single thread, or root's privileges.
     ///
     /// # Errors
-    /// As of [`Experiment::runs`], a grid, what the driver refuses, an expectation of what there will not be, a folder
-    /// that cannot be written. A lab that broke later, or a full disk, is the outcome's failure.
+    /// Those of [`Experiment::runs`], a grid, a plan that the driver refuses, an expectation of a quantity that
+    /// it will not have, a folder that cannot be written. A lab that broke later, or a full disk, is the
+    /// outcome's failure.
     pub fn run(
         &self,
         driver: Driver,
@@ -103,11 +104,12 @@ impl Experiment {
         job.execute(steering)
     }
 
-    /// Runs every point of its grid that an earlier sweep has not done, and writes table and report of all. Results do
-    /// not depend on the number of workers; the lab's real time is not shared, and wants one.
+    /// Runs every point of its grid that an earlier sweep has not done, and writes table and report of all.
+    /// Results do not depend on the number of workers. The lab runs in real time, so it needs a single worker.
     ///
     /// # Errors
-    /// As of [`Experiment::run`], and a folder with another grid. What breaks in a run is the outcome's failure.
+    /// Those of [`Experiment::run`], and a folder with another grid. An error in a run is the outcome's
+    /// failure.
     pub fn sweep(
         &self,
         options: SweepOptions,
@@ -119,7 +121,7 @@ impl Experiment {
         sweep.open()?.execute(workers, steering)
     }
 
-    /// How one of its runs is executed: `folder` says where, given the plan.
+    /// The job for one of its runs: `folder` returns the folder for a plan.
     ///
     /// # Errors
     /// A scenario that is wrong at that point of the grid, a plan that the driver refuses.
@@ -184,7 +186,7 @@ impl Experiment {
         }
     }
 
-    /// What a file holds that the scenario names.
+    /// The contents of a file that the scenario names.
     fn read_named(&self, name: &str) -> Result<Vec<u8>, Error> {
         if let Some(file) = self.files.get(name) {
             return Ok(file.clone());
@@ -196,18 +198,19 @@ impl Experiment {
         Ok(file)
     }
 
-    /// The path of a file that the scenario names: it counts from the scenario's folder.
+    /// The path of a file that the scenario names, relative to the scenario's folder.
     fn beside(&self, name: &str) -> PathBuf {
         self.file.parent().map_or_else(|| name.into(), |folder| folder.join(name))
     }
 
-    /// The file's name without folder and ending: what a run is called.
+    /// The name of a run: the file's name without folder and extension.
     pub fn name(&self) -> String {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         stem.filter(|stem| stem != "-").unwrap_or_else(|| "stdin".into())
     }
 
-    /// The words that run it again at one point of its grid, without what cannot change results.
+    /// The command line that runs it again at one point of its grid, without options that cannot change
+    /// results.
     fn command(&self, parameters: &[(String, String)]) -> Vec<String> {
         let mut words = vec!["suimon".into(), "run".into(), self.file.display().to_string()];
         let pairs = parameters.iter().map(|(path, value)| format!("{path}={value}"));
@@ -218,7 +221,7 @@ impl Experiment {
         words
     }
 
-    /// The words that run the whole grid again, without what cannot change results.
+    /// The command line that runs the whole grid again, without options that cannot change results.
     pub(crate) fn sweep_command(&self, measures: &[String]) -> Vec<String> {
         let mut words = vec!["suimon".into(), "sweep".into(), self.file.display().to_string()];
         let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
@@ -237,16 +240,16 @@ fn seed_option(seed: u64) -> [String; 2] {
     ["--seed".into(), seed.to_string()]
 }
 
-/// The longest file that a scenario names: a trace of an MPI program.
+/// The longest file that a scenario may name (a trace of an MPI program), bytes.
 const FILE_MAX: u64 = 1 << 30;
-/// More is no scenario: the parser says where its own limit lies.
+/// The longest scenario that is read, bytes. The parser's own limit is lower and has its own message.
 const BYTES_MAX: u64 = 64 << 20;
 
 fn invalid(why: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
-/// Opens a file or a pipe, but no device, which need not have an end.
+/// Opens a file or a pipe, but no device, which may have no end.
 fn open(path: &Path) -> io::Result<File> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_char_device() || kind.is_block_device() {
@@ -256,10 +259,10 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads a scenario's text to its end, if that comes before too much.
+/// Reads a scenario's text to its end, up to a limit.
 ///
 /// # Errors
-/// What the system said; text that is too long or not in UTF-8.
+/// The system's error; text that is too long or not in UTF-8.
 pub fn read_text(source: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     source.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;

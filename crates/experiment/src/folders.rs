@@ -1,4 +1,5 @@
-//! Where runs go: `runs/NAME-SEED`, `runs/NAME-SEED-lab`, or `runs/NAME-sweep/NUMBER-PARAMETERS` for each point of a sweep.
+//! The folders of runs: `runs/NAME-SEED`, `runs/NAME-SEED-lab`, or `runs/NAME-sweep/NUMBER-PARAMETERS` for each
+//! point of a sweep.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +12,15 @@ use crate::error::Error;
 /// The file that marks a folder of many runs, as `manifest.json` marks that of one.
 pub const SWEEP: &str = "sweep.json";
 
-/// Longer names would trouble file systems and readers alike.
+/// The longest name: longer ones are hard on file systems and readers.
 const NAME_MAX: usize = 80;
 
-/// Where a single run goes unless told.
+/// The default folder of a single run.
 pub fn of_run(name: &str, seed: u64, driver: Driver) -> PathBuf {
     Path::new("runs").join(format!("{name}-{seed}{}", driver.suffix()))
 }
 
-/// Where a sweep goes unless told.
+/// The default folder of a sweep.
 pub fn of_sweep(name: &str, driver: Driver) -> PathBuf {
     Path::new("runs").join(format!("{name}-sweep{}", driver.suffix()))
 }
@@ -31,7 +32,7 @@ pub fn of_point(index: usize, count: usize, label: &str) -> String {
     format!("{number:0width$}-{}", plain(label)).trim_end_matches('-').to_owned()
 }
 
-/// `text` with whatever a shell or a file system might trip over replaced.
+/// `text` with all characters replaced that are special to a shell or a file system.
 pub fn plain(text: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "=.,_+".contains(c);
     let words = text.replace(", ", ",");
@@ -43,11 +44,11 @@ pub fn plain(text: &str) -> String {
         .collect()
 }
 
-/// Makes a folder for many runs, or takes over one that holds `mark`, as an earlier one left it; locked for as long
-/// as what is returned lives.
+/// Makes a folder for many runs, or reuses one with the file `mark`, left by an earlier one. The folder is
+/// locked as long as the returned value lives.
 ///
 /// # Errors
-/// If it cannot be made, holds what none of ours left, or somebody else writes into it.
+/// If the folder cannot be made, has contents that are not ours, or another process writes to it.
 pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<FolderLock, Error> {
     std::fs::create_dir_all(folder).map_err(Error::folder(folder))?;
     let entries = std::fs::read_dir(folder).map_err(Error::folder(folder))?;
@@ -60,7 +61,7 @@ pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<FolderLock, E
     Ok(FolderLock::take(folder)?)
 }
 
-/// JSON as people can read it, for a file.
+/// Human-readable JSON, for a file.
 pub(crate) fn json_text(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }

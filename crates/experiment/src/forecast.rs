@@ -1,4 +1,4 @@
-//! What is judged before the first run: whether what it is to measure, and to expect, will be there.
+//! The checks before the first run: whether the quantities to measure, and to expect, will exist.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,17 +11,17 @@ use simulate::Steering;
 use crate::error::Error;
 use crate::execution::Job;
 
-/// Parts of paths that a summary has only if something came to pass.
+/// Prefixes of paths that a summary has only if certain events happened.
 const PERHAPS: [&str; 2] = ["change.", "node."];
 
-/// Every number that the plan's summary will have, of a world that is built but never set going; none if only a real
-/// kernel runs it.
+/// Every number that the plan's summary will have, from a world that is built but not run; none if only a real
+/// kernel can run it.
 ///
 /// # Errors
 /// A discipline that refuses its parameters.
 fn quantities(plan: &Plan) -> Result<Option<Vec<(String, f64)>>, Error> {
-    // What is measured of a part of a run has the same names, and a world that stands still has not come to that part.
-    // Modelled hosts know what a kernel's programs will be asked about.
+    // A run that is interrupted at once never reaches the part in `measure`; the quantities have the same names
+    // without it. Modelled hosts report the quantities that programs on a kernel do.
     let mut plan = Plan { measure: None, ..plan.clone() };
     for node in &mut plan.nodes {
         if let NodeKind::Host(host) = &mut node.kind {
@@ -44,7 +44,7 @@ fn is_there(path: &str, known: &[(String, f64)]) -> bool {
         || may_come(path, known)
 }
 
-/// Refuses a plan with an expectation of what its summary will not have.
+/// Refuses a plan with an expectation of a quantity that its summary will not have.
 ///
 /// # Errors
 /// The first such expectation; a discipline that refuses its parameters.
@@ -103,7 +103,7 @@ mod tests {
                 let Ok(document) = Document::parse(&path.to_string_lossy(), &text) else {
                     continue;
                 };
-                // What names further files is read by `Experiment`.
+                // Scenarios that name further files are read by `Experiment`.
                 if let Ok(mut plan) = document.plan() {
                     check_expectations(&plan).unwrap_or_else(|error| panic!("{path:?}: {error}"));
                     Driver::Kernel(Kernel::Linux6_12).set_kernels(&mut plan);

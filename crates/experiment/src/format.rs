@@ -1,6 +1,6 @@
-//! Ranges and counts as people read them.
+//! Ranges and counts for people.
 
-/// A range, either end of which may be open.
+/// Formats a range; either end may be open.
 pub fn range(low: Option<f64>, high: Option<f64>, show: impl Fn(f64) -> String) -> String {
     match (low, high) {
         (Some(low), Some(high)) if low == high => show(low),

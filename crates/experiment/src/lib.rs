@@ -1,8 +1,8 @@
 //! Experiments: scenarios run once, swept over a grid, compared, and held against papers.
 //!
-//! A library: it reads no arguments, prints nothing and ends no process. Whoever calls it is told by values what came
-//! out ([`Outcome`], [`Status`]) and what is wrong ([`Error`]), learns by [`Progress`] how runs go on, and ends them
-//! early by a flag ([`Steering`]).
+//! This library reads no arguments, prints nothing and ends no process. It returns results ([`Outcome`],
+//! [`Status`]) and errors ([`Error`]) as values, reports progress through [`Progress`], and is stopped early by
+//! a flag ([`Steering`]).
 //!
 //! ```
 //! use std::num::NonZeroUsize;
@@ -68,6 +68,6 @@ pub use experiment::{Experiment, read_text};
 pub use live::live_socket;
 pub use progress::{Progress, STEPS, Steering};
 
-/// Which build of a version this is: a hash of the sources, of the libraries' versions and of the compiler's. Equal in
-/// whatever program these are compiled, and on whatever machine.
+/// The build of a version: a hash of the sources, of the libraries' versions and of the compiler's. It is equal
+/// in every program that these are compiled into, and on every machine.
 pub const BUILD: &str = env!("SUIMON_BUILD");

@@ -1,7 +1,7 @@
-//! A run under way can be watched: its folder has a socket that tells the latest samples.
+//! Live statistics of a run: a socket in its folder serves the latest samples.
 //!
-//! The run pays next to nothing for it: of the samples that it takes anyway, those of a few moments a second
-//! are kept aside, and another thread answers whoever asks.
+//! The overhead is small: of the samples that the run takes anyway, those of a few moments per second are
+//! stored, and another thread answers requests.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -23,29 +23,29 @@ use crate::meter::clock;
 use crate::statistics::sampled::{self, Pair};
 use crate::statistics::{REQUEST, Statistics, configured_rate};
 
-/// From one moment whose samples are kept to the next, at least.
+/// The minimum time between two stored samples.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Where the run that fills `folder` is asked.
+/// The path of the socket for the run that fills `folder`.
 pub fn live_socket(folder: &Path) -> PathBuf {
     folder.join(SOCKET)
 }
 
-/// The socket, as long as the run goes on.
+/// The socket, for the duration of the run.
 #[derive(Debug)]
 pub(crate) struct Live {
     shared: Arc<Shared>,
-    /// None if the folder cannot have a socket: nobody looks on then, and the run is none the worse.
+    /// None if the folder cannot have a socket. The run goes on without live statistics.
     thread: Option<(UnixStream, JoinHandle<()>)>,
 }
 
-/// What the run's thread and the answering one have in common.
+/// State shared by the run's thread and the answering thread.
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
     /// Simulated nanoseconds.
     reached: AtomicU64,
-    /// Grows by one whenever another sample of everything is wanted.
+    /// Incremented whenever another sample of everything is wanted.
     turn: AtomicU32,
     queues: Kept<u32, QueueRow>,
     classes: Kept<(u32, String), QueueRow>,
@@ -77,7 +77,7 @@ impl<K: Ord, R: Copy> Kept<K, R> {
 }
 
 impl Live {
-    /// Answers from now on, for the run of `plan` by `driver` that fills `folder`.
+    /// Starts to answer requests, for the run of `plan` by `driver` that fills `folder`.
     pub(crate) fn open(plan: &Plan, driver: &str, folder: &Path) -> Self {
         let shared = Arc::new(Shared::default());
         let desk = Desk {
@@ -95,12 +95,12 @@ impl Live {
         Self { thread: serve(folder, desk).ok(), shared }
     }
 
-    /// The run has come so far.
+    /// Sets the simulated time that the run has reached.
     pub(crate) fn reached(&self, now: Instant) {
         self.shared.reached.store(now.as_ns(), Ordering::Relaxed);
     }
 
-    /// Looks on while `watch` watches.
+    /// An observer that stores samples and passes every event to `watch`.
     pub(crate) fn tap<'a, W>(&'a self, watch: &'a mut W) -> Tap<'a, W> {
         let [queues, classes, pauses, notifications, flows] = [(); 5].map(|()| Gate::default());
         Tap { watch, shared: &self.shared, queues, classes, pauses, notifications, flows }
@@ -111,7 +111,7 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some((end, thread)) = self.thread.take() {
-            // The thread wakes by it.
+            // This wakes the thread.
             drop(end);
             let _ = thread.join();
         }
@@ -127,10 +127,10 @@ fn serve(folder: &Path, desk: Desk) -> std::io::Result<(UnixStream, JoinHandle<(
     Ok((end, thread))
 }
 
-/// Who answers.
+/// The answering end.
 struct Desk {
     shared: Arc<Shared>,
-    /// What does not change.
+    /// The part that does not change.
     still: Statistics,
     plan: Plan,
     flows: Vec<String>,
@@ -185,7 +185,7 @@ impl Desk {
     }
 }
 
-/// Opens once a turn for each port or flow, for everything of the moment.
+/// Opens once per turn for each port or flow, for all samples of one moment.
 #[derive(Default)]
 struct Gate(Vec<Option<(u32, Instant)>>);
 
@@ -208,7 +208,7 @@ impl Gate {
     }
 }
 
-/// Looks on at what `W` watches.
+/// An observer that stores samples on the way to `W`.
 pub(crate) struct Tap<'a, W> {
     watch: &'a mut W,
     shared: &'a Shared,
@@ -220,7 +220,7 @@ pub(crate) struct Tap<'a, W> {
 }
 
 impl<W: Observer> Observer for Tap<'_, W> {
-    // By force, as all of a packet's way: see `engine/src/engine.rs`.
+    // Always inlined, as the whole path of a packet is: see `engine/src/engine.rs`.
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         if event.is_sample() {
@@ -231,7 +231,7 @@ impl<W: Observer> Observer for Tap<'_, W> {
 }
 
 impl<W> Tap<'_, W> {
-    /// Keeps a sample aside, if it is one of the moment that is kept.
+    /// Stores a sample, if its moment is one to be stored.
     #[inline(never)]
     fn keep(&mut self, event: Event<'_>) {
         let turn = || self.shared.turn.load(Ordering::Relaxed);

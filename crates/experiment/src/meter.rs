@@ -1,4 +1,4 @@
-//! What a run cost: processor time of the simulation, time on the wall, memory of the process.
+//! The cost of a run: processor time of the simulation, wall-clock time, memory of the process.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use record::Cost;
 
-/// Runs from when it is made; for one run on one thread.
+/// Measures from its creation; for one run on one thread.
 #[derive(Debug)]
 pub(crate) struct Meter {
     wall: Instant,
@@ -19,7 +19,7 @@ impl Meter {
         Self { wall: clock(), processor: thread_seconds() }
     }
 
-    /// What this thread cost since.
+    /// The cost of this thread since the start.
     pub(crate) fn read(&self) -> Cost {
         Cost {
             cpu_seconds: thread_seconds() - self.processor,
@@ -29,7 +29,7 @@ impl Meter {
     }
 }
 
-/// The wall clock: for telling people how long something took, never for results.
+/// The wall clock, for showing elapsed time to users; never for results.
 #[allow(clippy::disallowed_methods, reason = "measures the program itself, not what it simulates")]
 pub fn clock() -> Instant {
     Instant::now()
@@ -41,7 +41,7 @@ pub fn thread_seconds() -> f64 {
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
 }
 
-/// The most memory the process ever had.
+/// The peak memory of the process.
 fn peak_rss_bytes() -> u64 {
     // getrusage(2): kilobytes on Linux and the BSDs, bytes on macOS.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };

@@ -1,4 +1,4 @@
-//! A paper's experiments, held against its published figures.
+//! A paper's experiments, compared with its published figures.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -35,23 +35,23 @@ pub use library::{papers, title};
 pub use measured_table::{MeasuredTable, value};
 pub use page::MeasuredItem;
 
-/// The items as JSON, and the mark of a paper's folder.
+/// The file with the items as JSON, which marks a paper's folder.
 pub const ITEMS: &str = "paper.json";
 
-/// How a paper is run.
+/// The options of a paper's run.
 #[derive(Clone, Debug, Default)]
 pub struct PaperOptions {
-    /// Who moves the packets.
+    /// The driver.
     pub driver: Driver,
-    /// Whether on real packets only what takes little time is run: fewer cells, shorter runs.
+    /// Whether to run only what takes little time on real packets: fewer cells, shorter runs.
     pub quick: bool,
-    /// Only these tables and figures; all if there are none.
+    /// The tables and figures to run; all if empty.
     pub only: Vec<String>,
-    /// Where the report and every run's folder go; `runs/PAPER` or `runs/PAPER-lab` unless given.
+    /// The folder of the report and of every run's folder; by default `runs/PAPER` or `runs/PAPER-lab`.
     pub out: Option<PathBuf>,
 }
 
-/// A paper whose experiments are planned.
+/// A paper with its experiments planned.
 #[derive(Debug)]
 pub struct Paper {
     published: Published,
@@ -59,15 +59,15 @@ pub struct Paper {
     folder: PathBuf,
     cells: Cells,
     costs: Costs,
-    /// The words that run it again, without what cannot change results.
+    /// The command line that runs it again, without options that cannot change results.
     command: Vec<String>,
 }
 
 impl Paper {
-    /// Plans what `paper` needs.
+    /// Plans the runs of `paper`.
     ///
     /// # Errors
-    /// A paper, a table or a figure that there is not; nothing to run, or what the driver cannot run.
+    /// An unknown paper, table or figure; nothing to run, or a run that the driver cannot do.
     pub fn new(paper: &str, options: PaperOptions) -> Result<Self, Error> {
         let PaperOptions { driver, quick, only, out } = options;
         let mode = Mode { driver, quick };
@@ -89,23 +89,23 @@ impl Paper {
         Ok(Self { published, mode, folder, cells, costs, command })
     }
 
-    /// Every discipline's cost that is to be measured once the runs are over.
+    /// The costs of disciplines to be measured after the runs.
     pub fn cost_cases(&self) -> Vec<CostCase> {
         self.costs.cases()
     }
 
-    /// An error of the paper itself: what is wrong in its `published.toml`.
+    /// An error in the paper's own `published.toml`.
     pub fn error(&self, message: String) -> Error {
         Error::Paper { paper: self.published.paper.clone(), message }
     }
 
-    /// Takes its folder.
+    /// Opens its folder.
     ///
     /// # Errors
-    /// A folder that cannot be made, is in use, or holds something else.
+    /// A folder that cannot be made, is in use, or has other contents.
     pub fn open(self) -> Result<OpenPaper, Error> {
         let lock = folders::create_for_many(&self.folder, ITEMS)?;
-        // Without items until there are results, so that a run that breaks can be repeated.
+        // Empty until there are results, so that a run that breaks can be repeated.
         let items = Results {
             paper: self.published.paper.clone(),
             driver: self.mode.driver.name().into(),
@@ -138,7 +138,7 @@ fn chosen(paper: &str, only: &[String]) -> Result<Published, Error> {
     Ok(published)
 }
 
-/// A paper that has its folder.
+/// A paper with an open folder.
 #[derive(Debug)]
 pub struct OpenPaper {
     paper: Paper,
@@ -146,12 +146,12 @@ pub struct OpenPaper {
 }
 
 impl OpenPaper {
-    /// How many runs are executed.
+    /// The number of runs to execute.
     pub fn runs(&self) -> usize {
         self.paper.cells.len()
     }
 
-    /// Executes them. The lab's real time is not shared, and wants one worker.
+    /// Executes the runs. The lab runs in real time, so it needs a single worker.
     ///
     /// # Errors
     /// The first run that fails.
@@ -165,7 +165,7 @@ impl OpenPaper {
     }
 }
 
-/// A paper whose runs are over.
+/// A paper with its runs finished.
 #[derive(Debug)]
 pub struct PaperRuns {
     paper: Paper,
@@ -173,22 +173,22 @@ pub struct PaperRuns {
 }
 
 impl PaperRuns {
-    /// The costs that are to be measured now, if any: those of simulated runs that all came to their end.
+    /// The costs to be measured now, if any: those of simulated runs that are all complete.
     pub fn cost_cases(&self) -> Vec<CostCase> {
         let due = self.paper.cells.complete() && !self.paper.mode.driver.is_real();
         if due { self.paper.costs.cases() } else { Vec::new() }
     }
 
-    /// Takes what `suimon cost --json` says of each of these cases, in their order. Items whose cost is not told are
-    /// left out.
+    /// Stores the output of `suimon cost --json` for each of these cases, in their order. Items without a
+    /// measured cost are left out.
     pub fn set_costs(&mut self, measured: Vec<Value>) {
         self.paper.costs.take(measured);
     }
 
-    /// Judges, and writes items and report.
+    /// Judges the items, and writes items and report.
     ///
     /// # Errors
-    /// Items or a report that cannot be written, a figure that refers to what there is not.
+    /// Items or a report that cannot be written, a figure with an unknown reference.
     pub fn finish(self) -> Result<PaperOutcome, Error> {
         let Paper { published, mode, folder, cells, costs, command } = self.paper;
         let measured = measure::all(&published, &cells, &costs, mode.driver)?;
@@ -201,7 +201,7 @@ impl PaperRuns {
     }
 }
 
-/// What was left out, and which results are not to be trusted.
+/// The runs that were left out, and results that are not to be trusted.
 fn notes(cells: &Cells) -> Vec<String> {
     let left_out = cells.left_out();
     let mut notes = Vec::new();
@@ -219,12 +219,12 @@ fn notes(cells: &Cells) -> Vec<String> {
     notes
 }
 
-/// What came of a paper's experiments.
+/// The outcome of a paper's experiments.
 #[derive(Debug)]
 pub struct PaperOutcome {
     published: Published,
     measured: Measured,
-    /// What was left out, and which results are not to be trusted.
+    /// The runs that were left out, and results that are not to be trusted.
     pub notes: Vec<String>,
     /// The report.
     pub report: PathBuf,
@@ -237,7 +237,7 @@ impl PaperOutcome {
         &self.published.title
     }
 
-    /// The items as data. Those whose runs did not come to their end are left out.
+    /// The items as data. Items whose runs did not finish are left out.
     pub fn results(&self) -> Results {
         self.measured.results()
     }
@@ -257,12 +257,12 @@ impl PaperOutcome {
         page::verdict(&self.measured).1
     }
 
-    /// What `calibrated` means, where an item is.
+    /// The meaning of `calibrated`, if an item is.
     pub fn calibration(&self) -> Option<String> {
         page::calibration(&self.published, &self.measured)
     }
 
-    /// How it ended.
+    /// The status of the paper's runs.
     pub fn status(&self) -> Status {
         if self.complete { Status::met(self.measured.ok()) } else { Status::Interrupted }
     }

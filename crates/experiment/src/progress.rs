@@ -1,4 +1,4 @@
-//! How runs are steered from outside, and what is told of them meanwhile.
+//! Control of runs from outside, and their progress reports.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -7,27 +7,27 @@ use traffic::Instant;
 
 use crate::execution::{Job, Outcome};
 
-/// Steps of one run, as [`Progress::advance`] counts them.
+/// The number of steps of one run, as [`Progress::advance`] counts them.
 pub const STEPS: u64 = 1_000;
 
-/// How runs are steered from outside while they go on.
+/// The control of runs from outside while they are executed.
 #[derive(Clone, Copy)]
 pub struct Steering<'a> {
     /// Set to end all runs early; what was measured so far is kept. Runs whose disk is full set it, too.
     pub interrupted: &'a AtomicBool,
-    /// Told how far they have come.
+    /// Receives the progress of the runs.
     pub progress: &'a dyn Progress,
 }
 
-/// Is told how runs go on, by the threads that execute them. `()` takes no notice.
+/// Receives the progress of runs, from the threads that execute them. `()` ignores it.
 pub trait Progress: Sync {
-    /// A run has come so many of its [`STEPS`] farther; one that comes to its end takes them all.
+    /// A run has advanced by `steps` of its [`STEPS`]; a run that reaches its end has taken all of them.
     fn advance(&self, steps: u64);
 
-    /// One run more than was planned is executed.
+    /// One run is executed in addition to those planned.
     fn add_run(&self) {}
 
-    /// A run has ended, at its end or before it.
+    /// A run has ended, complete or not.
     fn ended(&self, _job: &Job, _outcome: &Outcome) {}
 }
 
@@ -36,7 +36,7 @@ impl Progress for () {
 }
 
 impl Steering<'_> {
-    /// One run's part of the progress, to be told the time reached.
+    /// A function that reports the progress of one run; its argument is the simulated time reached.
     pub(crate) fn of(&self, plan: &Plan) -> impl Fn(Instant) + Sync {
         let (length, done) = (plan.duration.as_ps().max(1), AtomicU64::new(0));
         move |now| {

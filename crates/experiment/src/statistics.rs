@@ -1,4 +1,4 @@
-//! What a run or a router has counted so far: the answer to `{"statistics": {}}`, whoever gives it.
+//! The counters of a run or a router so far: the answer to `{"statistics": {}}`.
 //!
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
@@ -12,36 +12,36 @@ use serde::{Deserialize, Serialize};
 pub mod configured_rate;
 pub mod sampled;
 
-/// The request that is answered so.
+/// The request for these statistics.
 pub const REQUEST: &str = r#"{"statistics": {}}"#;
 
-/// Everything at one moment. What whoever answers does not know is left out.
+/// All counters at one moment. Those that the responder does not know are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Statistics {
-    /// What it is, for people.
+    /// The title, for people.
     pub title: String,
-    /// The units that people read it in.
+    /// The units for display.
     pub units: Units,
-    /// Who moves the packets: `simulate`, `lab`, `router`.
+    /// The driver: `simulate`, `lab`, `router`.
     pub driver: String,
-    /// The moment, from the start.
+    /// The time since the start.
     pub seconds: f64,
-    /// How long it is to last.
+    /// The planned duration.
     pub duration_seconds: Option<f64>,
     /// Whether the machine has kept up.
     pub kept_up: Option<bool>,
-    /// How late packets were let go.
+    /// The lateness of packets that were sent.
     pub lateness: Option<Lateness>,
-    /// Frames that the machine lost on their way in or out.
+    /// Frames that the machine lost on input or output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_frames: Option<u64>,
     /// Packets dropped before they reached a port, by reason.
     #[serde(skip_serializing_if = "Drops::is_empty")]
     pub drops_on_input: Drops,
-    /// Each output port, as `NODE:LINK`.
+    /// The output ports, by `NODE:LINK`.
     pub port: Named<Port>,
-    /// Each flow.
+    /// The flows, by name.
     pub flow: Named<Flow>,
 }
 
@@ -49,48 +49,48 @@ pub struct Statistics {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Port {
-    /// Its discipline; empty if not known.
+    /// The discipline; empty if unknown.
     pub discipline: String,
-    /// What the line carries.
+    /// The line rate.
     pub line_rate: Option<f64>,
-    /// What the discipline holds itself to.
+    /// The rate configured for the discipline.
     pub promised_rate: Option<f64>,
-    /// What went through it.
+    /// The port's counters.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Packets dropped at it, by reason.
+    /// Packets dropped at the port, by reason.
     #[serde(skip_serializing_if = "Drops::is_empty")]
     pub drops_by_reason: Drops,
-    /// Its pauses, once it had any.
+    /// The port's pauses, once it had any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pauses: Option<Pauses>,
-    /// Its congestion notifications, once it had any.
+    /// The port's congestion notifications, once it had any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notifications: Option<Notifications>,
-    /// A router's interface there.
+    /// The network interface, for a router.
     #[serde(flatten)]
     pub interface: Option<Interface>,
-    /// Why a plain FIFO has the discipline's place.
+    /// The reasons why a plain FIFO replaces the discipline.
     pub faults: Vec<String>,
-    /// Its classes.
+    /// The classes, by name.
     pub class: Named<Class>,
 }
 
-/// Packets by the reason for which they were dropped.
+/// Dropped packets by reason.
 pub type Drops = BTreeMap<String, u64>;
 
-/// An interface by which a router sends and receives.
+/// A network interface of a router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
     /// Its name.
     pub interface: String,
-    /// How it is: `up`, `no carrier` or `down`.
+    /// The state: `up`, `no carrier` or `down`.
     pub interface_state: String,
-    /// How many times it went down, or lost its carrier.
+    /// The number of times it went down or lost its carrier.
     pub outages: u64,
-    /// Frames that were to be sent by it meanwhile.
+    /// Frames lost because they were to be sent while it was down.
     pub lost_when_down: u64,
-    /// Frames of MAC control that it received, such as PAUSE, which go no further.
+    /// MAC control frames received, such as PAUSE, which are not forwarded.
     pub mac_control_frames: u64,
 }
 
@@ -98,11 +98,11 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pauses {
-    /// The share of the time of late for which the far end had it stopped: of its priorities, the one that was for longest.
+    /// The recent share of time that the far end had the port stopped, for the priority stopped the longest.
     pub stopped_share: Option<f64>,
-    /// Pause frames sent and received of late, a second.
+    /// Pause frames sent and received recently, per second.
     pub frame_rate: Option<f64>,
-    /// Pause frames sent so far, to stop what comes in there or let it go on.
+    /// Pause frames sent so far, to stop or resume the port's input.
     pub sent: u64,
     /// Pause frames received so far.
     pub received: u64,
@@ -112,11 +112,11 @@ pub struct Pauses {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Notifications {
-    /// Those sent of its queues and those that its host received of late, a second.
+    /// Notifications sent for its queues and received by its host recently, per second.
     pub frame_rate: Option<f64>,
-    /// Those that its switch sent of its queues so far.
+    /// Notifications that its switch sent for its queues so far.
     pub sent: u64,
-    /// Those that its host received so far.
+    /// Notifications that its host received so far.
     pub received: u64,
 }
 
@@ -124,32 +124,32 @@ pub struct Notifications {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Class {
-    /// The class that it is within.
+    /// The parent class.
     pub parent: Option<String>,
-    /// What it is to have when it wants it.
+    /// The rate configured for the class.
     pub promised_rate: Option<f64>,
-    /// What went through it.
+    /// The class's counters.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// What a port or a class has counted; nothing of what was never looked at.
+/// The counters of a port or a class; zero or none if it was never sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Sent of late.
+    /// The recent rate sent.
     pub rate: Option<f64>,
-    /// Packets dropped of late, a second.
+    /// Packets dropped recently, per second.
     pub drop_rate: Option<f64>,
-    /// Packets marked of late, a second.
+    /// Packets marked recently, per second.
     pub mark_rate: Option<f64>,
     /// Packets sent so far.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes sent so far.
     pub bytes: u64,
-    /// Queued now.
+    /// Packets queued now.
     pub backlog_packets: Option<u64>,
-    /// Queued now.
+    /// Bytes queued now.
     pub backlog_bytes: Option<u64>,
     /// Packets dropped so far.
     pub drops: u64,
@@ -157,21 +157,21 @@ pub struct Counts {
     pub marks: u64,
 }
 
-/// A connection, or a flow of datagrams.
+/// A connection, or a datagram flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Flow {
-    /// Payload that the receiving program read of late.
+    /// The recent rate of payload that the receiving program read.
     pub rate: Option<f64>,
-    /// All of it so far.
+    /// All payload read so far.
     pub bytes: u64,
-    /// Congestion window; none of datagrams.
+    /// Congestion window; none for datagrams.
     pub cwnd_packets: Option<u64>,
     /// Smoothed round trip time.
     pub srtt_seconds: Option<f64>,
-    /// Segments sent again so far.
+    /// Retransmitted segments so far.
     pub retransmissions: u64,
-    /// Segments sent again of late, a second.
+    /// Segments retransmitted recently, per second.
     pub retransmission_rate: Option<f64>,
     /// Timeouts so far.
     pub timeouts: u64,

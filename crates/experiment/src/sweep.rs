@@ -1,7 +1,7 @@
 //! A grid: every point of it in one table, one report, and a folder each.
 //!
-//! What is told of a point is read back from its folder, whether it was run now or by an earlier sweep
-//! that was interrupted, so that both come to the same bytes.
+//! The results of a point are read back from its folder, whether it was run now or by an earlier, interrupted
+//! sweep, so that both give the same bytes.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -26,19 +26,19 @@ mod point;
 
 pub use point::Point;
 
-/// What is shown unless told.
+/// The default measure.
 pub const MEASURE: &str = "run.goodput";
 
-/// How a sweep is done.
+/// The options of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepOptions {
-    /// Who moves the packets.
+    /// The driver.
     pub driver: Driver,
-    /// The folder of all runs; `runs/NAME-sweep` unless given.
+    /// The folder of all runs; by default `runs/NAME-sweep`.
     pub out: Option<PathBuf>,
-    /// What the report shows, by its path in `summary.json`.
+    /// The quantities in the report, by their path in `summary.json`.
     pub measures: Vec<String>,
-    /// Whether everything is run anew, also what an earlier sweep has done.
+    /// Whether everything is run again, including what an earlier sweep has done.
     pub fresh: bool,
 }
 
@@ -48,7 +48,7 @@ impl Default for SweepOptions {
     }
 }
 
-/// A grid that is planned.
+/// A planned grid.
 #[derive(Debug)]
 pub struct Sweep {
     runs: Vec<Run>,
@@ -60,8 +60,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Plans every one of `runs`, which are those of `experiment`; ten thousand take some seconds, unless `interrupted`
-    /// is set meanwhile.
+    /// Plans every one of `runs`, which are those of `experiment`. Ten thousand take some seconds, unless
+    /// `interrupted` is set meanwhile.
     ///
     /// # Errors
     /// A scenario that is wrong at some point, a plan that the driver refuses, an interruption.
@@ -87,15 +87,15 @@ impl Sweep {
         Ok(Self { runs, jobs, folder, command, measures, fresh })
     }
 
-    /// How each run is executed.
+    /// The jobs of the runs.
     pub fn jobs(&self) -> &[Job] {
         &self.jobs
     }
 
-    /// Takes its folder, and looks for what is done already.
+    /// Opens its folder, and checks which runs are done already.
     ///
     /// # Errors
-    /// An expectation or a measure of what no run will have; a folder that cannot be made, is in use, or holds
+    /// An expectation or a measure that no run will have; a folder that cannot be made, is in use, or holds
     /// another grid.
     pub fn open(self) -> Result<OpenSweep, Error> {
         self.jobs.iter().try_for_each(Job::check)?;
@@ -125,27 +125,27 @@ fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
     }
 }
 
-/// A grid that has its folder.
+/// A grid with an open folder.
 #[derive(Debug)]
 pub struct OpenSweep {
     sweep: Sweep,
-    /// Whether each job's folder holds its results from before.
+    /// Whether each job's folder already holds its results.
     done: Vec<bool>,
     _lock: FolderLock,
 }
 
 impl OpenSweep {
-    /// How many runs there are.
+    /// The number of runs.
     pub const fn len(&self) -> usize {
         self.done.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no runs.
     pub const fn is_empty(&self) -> bool {
         self.done.is_empty()
     }
 
-    /// How many of them an earlier sweep has done.
+    /// The number of runs that an earlier sweep has done.
     pub fn done(&self) -> usize {
         self.done.iter().filter(|done| **done).count()
     }
@@ -155,13 +155,14 @@ impl OpenSweep {
         &self.sweep.folder
     }
 
-    /// The places in the grid of what is not done yet.
+    /// The indices in the grid of runs that are not done yet.
     pub fn missing(&self) -> Vec<usize> {
         let open = self.done.iter().enumerate().filter(|(_, done)| !**done);
         open.map(|(index, _)| index).collect()
     }
 
-    /// Marks the folder as that of a sweep under way, for whoever has its runs executed elsewhere and puts them there.
+    /// Marks the folder as that of a sweep in progress, for callers that execute the runs elsewhere and copy
+    /// them there.
     ///
     /// # Errors
     /// A folder that cannot be written.
@@ -169,16 +170,16 @@ impl OpenSweep {
         files::begin(&self.sweep.folder)
     }
 
-    /// Looks anew for what is done: runs that others have put into the folder meanwhile.
+    /// Checks again which runs are done: others may have put results into the folder meanwhile.
     pub fn look_again(&mut self) {
         self.done = self.sweep.jobs.iter().map(point::is_done).collect();
     }
 
     /// Runs what is not done yet, and writes table and report of all. Results do not depend on the number of
-    /// workers; the lab's real time is not shared, and wants one.
+    /// workers. The lab runs in real time, so it needs a single worker.
     ///
     /// # Errors
-    /// A folder that cannot be read or written. What breaks in a run is the outcome's failure.
+    /// A folder that cannot be read or written. An error in a run is the outcome's failure.
     pub fn execute(
         self,
         workers: NonZeroUsize,
@@ -196,44 +197,44 @@ impl OpenSweep {
     }
 }
 
-/// What came of a grid.
+/// The outcome of a grid.
 #[derive(Debug)]
 pub struct SweepOutcome {
     /// The folder of all runs, with table and report.
     pub folder: PathBuf,
     /// Every run, in the order of the grid.
     pub points: Vec<Point>,
-    /// All runs as one JSON document, as `sweep.json` has it. Without their cost, so that it has the same bytes
-    /// whatever the workers; that is in each run's manifest.
+    /// All runs as one JSON document, as in `sweep.json`. It leaves out their cost, which is in each run's
+    /// manifest, so that it has the same bytes for any number of workers.
     pub document: Value,
-    /// What is to be said of the runs that were executed now.
+    /// Notes on the runs that were executed now.
     pub reports: Vec<RunNotes>,
-    /// The first thing that broke in a run; what the others came to is told all the same.
+    /// The first run's error, if any; the results of the other runs are reported nevertheless.
     pub failure: Option<Error>,
-    /// Why table or report could not be written.
+    /// The error if table or report could not be written.
     pub unwritten: Option<Error>,
 }
 
-/// What is to be said of a run beyond its results.
+/// Notes on a run besides its results.
 #[derive(Clone, Debug)]
 pub struct RunNotes {
     /// Its folder.
     pub folder: PathBuf,
-    /// What its programs had to use in place of what they were to use.
+    /// The substitutes that its programs had to use.
     pub substitutions: Vec<String>,
     /// The scenario's programs that failed.
     pub failed_programs: Vec<String>,
-    /// Why its results are not to be trusted yet.
+    /// The reason why its results are not to be trusted yet.
     pub warning: Option<String>,
 }
 
 impl SweepOutcome {
-    /// How many runs came to their end.
+    /// The number of complete runs.
     pub fn complete(&self) -> usize {
         self.points.iter().filter(|point| point.complete()).count()
     }
 
-    /// How it ended.
+    /// The status of the sweep.
     pub fn status(&self) -> Status {
         if self.complete() < self.points.len() {
             return Status::Interrupted;
@@ -243,21 +244,21 @@ impl SweepOutcome {
         Status::met(held && self.reports.iter().all(|report| report.failed_programs.is_empty()))
     }
 
-    /// Whether there are repetitions, and all of them came to the same numbers.
+    /// Whether there are repetitions, and all of them have the same results.
     pub fn seeds_change_nothing(&self) -> bool {
         point::seeds_change_nothing(&self.points)
     }
 }
 
-/// What came of a grid's runs.
+/// The outcome of a grid's runs.
 struct Executed {
-    /// Whether each job's folder now holds its results, in part at least.
+    /// Whether each job's folder now holds its results, at least in part.
     ended: Vec<bool>,
     reports: Vec<RunNotes>,
     failure: Option<Error>,
 }
 
-/// Runs what is not `done`.
+/// Executes the jobs that are not `done`.
 fn execute(
     jobs: &[Job],
     done: Vec<bool>,

@@ -1,5 +1,5 @@
-//! What a program that is no command line does with the library: it runs, sweeps and compares a scenario, watches, ends
-//! runs early, and reads what is wrong as data.
+//! Use of the library by a program without a command line: it runs, sweeps and compares a scenario, observes
+//! and ends runs early, and reads errors as data.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Counts what it is told.
+/// Counts the reported progress.
 #[derive(Default)]
 struct Count {
     steps: AtomicU64,
@@ -58,7 +58,7 @@ impl Progress for Count {
     }
 }
 
-/// Runs it into `out`, which is told when something is to end it.
+/// Runs `experiment` into `out`; if `interrupted`, it is ended at once.
 fn run(experiment: &Experiment, out: &Path, interrupted: bool) -> Result<Outcome, Error> {
     let interrupted = AtomicBool::new(interrupted);
     let steering = Steering { interrupted: &interrupted, progress: &() };

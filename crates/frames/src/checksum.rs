@@ -1,8 +1,8 @@
 //! Internet checksums (RFC 1071), and those that a sender left to its network card.
 //!
-//! Linux leaves the checksum of TCP and UDP to the card, or to whoever else needs it (Linux,
-//! Documentation/networking/checksum-offloads.rst): until then the field holds the sum of the pseudo-header,
-//! not complemented. What is sent by a veth pair, a tap or a bridge of the same machine arrives like that.
+//! Linux leaves the checksum of TCP and UDP to the card, or to the next component that needs it (Linux,
+//! Documentation/networking/checksum-offloads.rst): until then the field holds the sum of the pseudo-header, not
+//! complemented. Frames sent through a veth pair, a tap or a bridge of the same machine arrive in this state.
 
 use traffic::frame::{checksum, fold, sum, u16_at};
 use traffic::header::{Family, Header};
@@ -10,14 +10,14 @@ use traffic::packet::Protocol;
 
 use crate::frame::Datagram;
 
-/// Where the checksum field lies in its transport header, bytes (RFC 9293, 3.1; RFC 768).
+/// The offset of the checksum field in its transport header, bytes (RFC 9293, 3.1; RFC 768).
 const IN_TCP: usize = 16;
 const IN_UDP: usize = 6;
 
 /// Finishes the checksum of the transport header that begins at `start` and reaches to the frame's end, its
 /// field `offset` bytes behind `start`. `None`, and nothing changed, if they lie beyond the frame.
 ///
-/// Zero is written as 0xffff, which is the same sum; in UDP zero says that there is none (RFC 768).
+/// Zero is written as 0xffff, which is the same sum; in UDP zero means no checksum (RFC 768).
 pub fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let finished = match checksum(&[frame.get(start..)?]) {
         0 => u16::MAX,
@@ -28,9 +28,9 @@ pub fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     Some(())
 }
 
-/// Finishes the checksum of a frame of TCP or UDP if it holds the bare sum of the pseudo-header, where nobody
-/// tells which frames do. One that is right stays as it is, even if it looks like that; of those that are
-/// wrong, 1 in 65 536 does.
+/// Finishes the checksum of a TCP or UDP frame if it holds the bare sum of the pseudo-header, for frames without
+/// checksum metadata. A correct checksum stays as it is, even if it equals that sum; a wrong checksum equals it
+/// with probability 1 in 65 536.
 pub fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()> {
     let offset = match header.protocol {
         protocol if protocol == Protocol::Tcp as u8 => IN_TCP,
@@ -45,7 +45,7 @@ pub fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()> {
     finish(frame.get_mut(..end)?, transport, offset)
 }
 
-/// Flips a bit of a frame, the last of its datagram, so that the checksum of TCP or UDP is wrong.
+/// Flips the last bit of the frame's datagram, so that the checksum of TCP or UDP is wrong.
 pub fn damage(frame: &mut [u8]) {
     let end = Datagram::of(frame).map_or(frame.len(), |datagram| datagram.end);
     if let Some(last) = frame.get_mut(..end).and_then(<[u8]>::last_mut) {
@@ -53,8 +53,8 @@ pub fn damage(frame: &mut [u8]) {
     }
 }
 
-/// Flips the last bit of what a datagram of TCP or UDP carries and, where its checksum is finished, has that fit; whether
-/// it carries anything.
+/// Flips the last bit of the payload of a TCP or UDP datagram and, if its checksum is finished, corrects that;
+/// returns whether there is a payload.
 pub fn alter(frame: &mut [u8], is_finished: bool) -> bool {
     alter_last(frame, is_finished).is_some()
 }
@@ -72,7 +72,7 @@ fn alter_last(frame: &mut [u8], is_finished: bool) -> Option<()> {
     let before = frame[last];
     frame[last] ^= 1;
     let field = u16_at(frame, transport + offset)?;
-    // UDP's zero says that there is none.
+    // In UDP zero means no checksum.
     let has_none = offset == IN_UDP && field == 0;
     if is_finished && !has_none {
         // RFC 1624, equation 3. A word's first byte is the high one.
@@ -86,7 +86,7 @@ fn alter_last(frame: &mut [u8], is_finished: bool) -> Option<()> {
     Some(())
 }
 
-/// The pseudo-header's sum for so many bytes of transport (RFC 9293, 3.1; RFC 8200, 8.1).
+/// The sum of the pseudo-header for `length` bytes of transport (RFC 9293, 3.1; RFC 8200, 8.1).
 fn pseudo_header(header: &Header, length: usize) -> u16 {
     let (source, destination) = (header.source.to_be_bytes(), header.destination.to_be_bytes());
     // An IPv4 address is the last four bytes; zeros before it do not count.
@@ -96,7 +96,7 @@ fn pseudo_header(header: &Header, length: usize) -> u16 {
     fold(sum(&source) + sum(&destination) + sum(&last) + sum(&protocol))
 }
 
-/// The sum in a checksum field that is still to be finished, for another length of transport.
+/// The sum in an unfinished checksum field, for another length of transport.
 pub fn of_other_length(field: u16, before: usize, now: usize) -> u16 {
     // RFC 1624, equation 3, without its complements: the field is a bare sum.
     let gone = fold((before as u64).to_be_bytes().chunks(4).map(sum).sum());
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::frame::samples::{TCP_AT, tcp_frame};
 
-    /// As RFC 1071 has it, a word at a time.
+    /// The sum as in RFC 1071, a word at a time.
     fn plain(bytes: &[u8]) -> u16 {
         let words =
             bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | w.get(1).map_or(0, |&b| b.into()));
@@ -122,7 +122,7 @@ mod tests {
         !(sum as u16)
     }
 
-    /// Frames of TCP over IPv4 and IPv6, with right checksums.
+    /// TCP frames over IPv4 and IPv6, with correct checksums.
     fn right() -> [Vec<u8>; 2] {
         [false, true].map(|six| {
             let mut frame = tcp_frame(six);
@@ -133,7 +133,7 @@ mod tests {
         })
     }
 
-    /// Leaves the frame's checksum to others.
+    /// Leaves the frame's checksum unfinished.
     fn pend(frame: &mut [u8]) {
         let header = Header::parse(frame);
         let Datagram { transport, end, .. } = Datagram::of(frame).expect("TCP");
@@ -156,7 +156,7 @@ mod tests {
             pend(&mut pending);
             assert_ne!(pending, frame);
             assert_eq!(finished(&pending), frame);
-            // Zeros that fill a short frame are no part of the datagram.
+            // Zeros that pad a short frame are not part of the datagram.
             let padded = |frame: &[u8]| [frame, &[0; 7]].concat();
             assert_eq!(finished(&padded(&pending)), padded(&frame));
             let at = Datagram::of(&frame).expect("TCP").transport + IN_TCP;
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// A frame with a right checksum in place of its own.
+    /// The frame with its checksum corrected.
     fn summed(mut frame: Vec<u8>) -> Vec<u8> {
         let transport = Datagram::of(&frame).expect("TCP").transport;
         pend(&mut frame);
@@ -177,7 +177,7 @@ mod tests {
         frame
     }
 
-    /// A frame whose datagram ends so many bytes earlier: they are padding then.
+    /// The frame with its datagram `bytes` bytes shorter; those bytes become padding.
     fn shorter(mut frame: Vec<u8>, bytes: u8) -> Vec<u8> {
         let ip = Datagram::of(&frame).expect("TCP").ip;
         // IPv4's total length, and IPv6's of the payload.
@@ -199,7 +199,7 @@ mod tests {
                 assert!(alter(&mut altered, true));
                 assert_eq!(altered[at], last ^ 1);
                 assert_eq!(altered, summed(altered.clone()));
-                // One that is left to a card is left to it.
+                // An unfinished checksum stays unfinished.
                 pend(&mut frame);
                 let mut pending = frame.clone();
                 assert!(alter(&mut pending, false));

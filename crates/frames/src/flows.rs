@@ -1,4 +1,4 @@
-//! Which flow a frame belongs to: the plan's where its addresses and ports say so, else one of its own.
+//! Maps frames to flows: to a flow of the plan if addresses and ports match, else to a new flow.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -8,12 +8,12 @@ use scenario::plan::Transport;
 use traffic::header::{Header, Ports};
 use traffic::{FlowId, HostId, Packets};
 
-/// More flows than the plan's are told apart up to this many; a program that scans ports makes no more.
+/// The maximum number of flows, those of the plan included. It bounds what a port scan adds.
 const FLOWS_MAX: usize = 1 << 20;
-/// As many are between real networks before all are forgotten, and met anew.
+/// The maximum number of flows between real networks. When it is reached, all are forgotten and numbered anew.
 const STRANGERS_MAX: usize = 1 << 17;
 
-/// What tells one flow from another, as it stands in packets of one direction.
+/// The fields that identify a flow, as they appear in packets of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     source: u128,
@@ -30,7 +30,7 @@ impl Key {
 }
 
 impl Hash for Key {
-    /// All of it at once, which SipHash takes in whole words.
+    /// Hashes all fields at once, which lets SipHash take whole words.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut bytes = [0; 16 + 16 + 4 + 1];
         bytes[..16].copy_from_slice(&self.source.to_ne_bytes());
@@ -42,27 +42,27 @@ impl Hash for Key {
     }
 }
 
-/// What a packet of a flow says of itself.
+/// The flow of a packet, with the packet's source and destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEntry {
-    /// The flow; those that the plan does not know are numbered from its last on.
+    /// The flow; flows outside the plan are numbered after its last.
     pub flow: FlowId,
-    /// Where it comes from.
+    /// The source.
     pub source: HostId,
-    /// Where it goes.
+    /// The destination.
     pub destination: HostId,
 }
 
 /// The flows seen so far, both directions of each.
 #[derive(Debug)]
 pub struct Flows {
-    /// Strangers choose the keys: the hash has a key of its own that they do not know (SipHash). Nothing depends on the
-    /// order of the entries, so that a run is the same with any key.
+    /// Foreign hosts choose the keys, so the hash (SipHash) has a secret key. Nothing depends on the order of the
+    /// entries, so a run is the same with any key.
     known: HashMap<Key, FlowEntry>,
     /// The flow seen last: packets come in trains.
     last: Option<(Key, FlowEntry)>,
     count: usize,
-    /// The first number of a flow that may be forgotten, where that is done.
+    /// The first number of a flow that may be forgotten, if flows are forgotten.
     strangers: Option<usize>,
 }
 
@@ -89,12 +89,12 @@ impl Flows {
         Self { known: HashMap::default(), last: None, count, strangers: None }
     }
 
-    /// Flows between real networks, of which the plan knows none: there is no end to them.
+    /// Flows between real networks: the plan knows none of them, and their number is unlimited.
     pub fn between_networks(plan: &Plan) -> Self {
         Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
     }
 
-    /// Gives none of the first so many numbers to a flow that the plan does not know.
+    /// Reserves the first `count` flow numbers: flows outside the plan get higher ones.
     pub fn keep_numbers(&mut self, count: usize) {
         self.count = self.count.max(count);
     }
@@ -105,8 +105,8 @@ impl Flows {
         self.known.insert(Key::of(&header.reversed()), back);
     }
 
-    /// The flow of a packet that says `header`; of one that was not seen before, `ends` tells whence and
-    /// whither. `None` if that is no host of the plan.
+    /// The flow of a packet with `header`. For a new flow, `ends` returns its source and destination. `None` if one
+    /// of them is not a host of the plan.
     #[inline]
     pub fn find(
         &mut self,
@@ -157,8 +157,8 @@ mod tests {
 
     use super::*;
 
-    /// Addresses of IPv6 whose halves are the same, and some that are apart by a multiple of a power of two: what costs a lookup is
-    /// how many keys share the bits of the hash that a table looks at first.
+    /// IPv6 addresses with equal halves, and some that differ by a multiple of a power of two. The cost of a lookup
+    /// is the number of keys that share the hash bits that a table compares first.
     #[test]
     fn nobody_chooses_addresses_that_meet_in_the_table() {
         use std::hash::BuildHasher;
@@ -172,7 +172,7 @@ mod tests {
             for n in 0..1 << 12 {
                 met[state.hash_one(key(source(n))) as usize % (1 << 12)] += 1;
             }
-            // Of as many keys as places, thrown at random, no place has more than a dozen: 4 096 / 12! of them would.
+            // With as many random keys as slots, no slot has more than a dozen keys: 4 096 / 12! slots would.
             assert!(met.iter().all(|keys| *keys <= 12), "{:?}", met.iter().max());
         }
         assert_ne!(state.hash_one(key(1)), other.hash_one(key(1)));

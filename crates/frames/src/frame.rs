@@ -1,6 +1,6 @@
-//! What the fabric reads of a frame, and the one byte that it may change.
+//! The fields of a frame that the fabric reads, and the one byte that it may change.
 //!
-//! Anything may come from a program: what cannot be read stays zero, and nothing here fails.
+//! A program may send anything: unreadable fields stay zero, and nothing here fails.
 
 use traffic::frame::{Payload, ether_type, pause_head, payload, u16_at, u32_at};
 use traffic::header::Header;
@@ -11,23 +11,22 @@ const ETHERNET_HEADER: usize = 14;
 pub const FCS: u32 = 4;
 const TCP_HEADER: usize = 20;
 
-/// The length, without FCS, of a frame that is not shorter than the shortest.
+/// The length of a frame without FCS, padded to the minimum.
 pub fn padded(length: u32) -> u32 {
     length.max(FRAME_MIN - FCS)
 }
 
-/// Whether the frame is for whoever is at the other end of the wire alone: MAC control, as PAUSE is (IEEE
-/// 802.3, clause 31).
+/// Whether the frame is only for the other end of the wire: MAC control, such as PAUSE (IEEE 802.3, clause 31).
 pub fn is_for_the_wire(frame: &[u8]) -> bool {
     u16_at(frame, 12) == Some(ether_type::MAC_CONTROL)
 }
 
-/// Where the parts of an IP datagram lie in a frame, bytes from the frame's beginning.
+/// The positions of the parts of an IP datagram in a frame, bytes from the start of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The IP header.
+    /// The start of the IP header.
     pub ip: usize,
-    /// The transport header, behind IPv6's hop-by-hop and destination options.
+    /// The start of the transport header, behind IPv6's hop-by-hop and destination options.
     pub transport: usize,
     /// The datagram's end; padding may follow.
     pub end: usize,
@@ -36,8 +35,8 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// `None` without IP, in a fragment, where a routing header names another destination for the
-    /// pseudo-header (RFC 8200, 8.1), and where the frame ends too early.
+    /// Returns `None` without IP, in a fragment, if a routing header names another destination for the
+    /// pseudo-header (RFC 8200, 8.1), and if the frame ends too early.
     pub fn of(frame: &[u8]) -> Option<Self> {
         let Payload { at: ip, ether_type } = payload(frame)?;
         let version = *frame.get(ip)? >> 4;
@@ -49,7 +48,7 @@ impl Datagram {
         found.filter(|found| found.transport <= found.end && found.end <= frame.len())
     }
 
-    /// RFC 791, section 3.1. A length of zero is that of a frame which is yet to be cut.
+    /// RFC 791, section 3.1. A length of zero is that of a frame that is not segmented yet.
     fn of_ipv4(frame: &[u8], ip: usize) -> Option<Self> {
         let header = usize::from(frame.get(ip)? & 0xf) * 4;
         let total = usize::from(u16_at(frame, ip + 2)?);
@@ -87,15 +86,15 @@ impl Datagram {
     }
 }
 
-/// The TCP segment that the frame of `header` holds, as far as it can be read; of another protocol, how
-/// many bytes it carries.
+/// The TCP segment in a frame with `header`, as far as it can be read; for another protocol, only its payload
+/// length.
 pub fn segment(frame: &[u8], header: &Header) -> Tcp {
     read(frame, header).unwrap_or_default()
 }
 
 fn read(frame: &[u8], header: &Header) -> Option<Tcp> {
     let Payload { at, ether_type } = payload(frame)?;
-    // Extension headers of IPv6 are rare and not looked behind: then only metadata of traces is wanting.
+    // IPv6 extension headers are rare and not skipped: only metadata of traces is then missing.
     let (transport, end) = match ether_type {
         ether_type::IPV4 => {
             let start = usize::from(frame.get(at)? & 0xf) * 4;
@@ -161,8 +160,8 @@ fn blocks(value: &[u8], tcp: &mut Tcp) {
     }
 }
 
-/// Gives the frame's IP header this type of service, as a discipline or conditioner marked it, and
-/// keeps its checksum right (RFC 1624). What is no header, as [`Header::parse`] has it, stays as it is.
+/// Sets the type of service in the frame's IP header, as marked by a discipline or conditioner, and updates its
+/// checksum (RFC 1624). A frame without a header that [`Header::parse`] accepts stays unchanged.
 pub fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     let Payload { at, ether_type } = payload(frame)?;
     let first = *frame.get(at)?;
@@ -192,7 +191,8 @@ pub fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     Some(())
 }
 
-/// Makes the frame a PAUSE from that address. A pause time of zero stops nobody: the frame only takes the wire.
+/// Turns the frame into a PAUSE from `from`. A pause time of zero stops no sender: the frame only occupies the
+/// wire.
 pub fn pause(frame: &mut [u8], from: [u8; 6]) {
     frame.fill(0);
     frame.iter_mut().zip(pause_head(from)).for_each(|(byte, head)| *byte = head);
@@ -208,7 +208,7 @@ pub const fn ethernet_header() -> usize {
 pub mod samples {
     use traffic::frame::checksum;
 
-    /// Where the TCP header of [`tcp_frame`] begins, over IPv4 and over IPv6.
+    /// The offset of the TCP header of [`tcp_frame`], over IPv4 and over IPv6.
     pub const TCP_AT: [usize; 2] = [34, 54];
 
     /// A TCP segment with timestamps and a SACK block, 4 bytes of payload, over IPv4 or IPv6.
@@ -253,7 +253,7 @@ mod tests {
     fn a_segment_is_read() {
         for six in [false, true] {
             let mut frame = tcp_frame(six);
-            // Padding, as a short frame has, is no payload.
+            // Padding of a short frame is not payload.
             frame.extend([0; 9]);
             let tcp = segment(&frame, &Header::parse(&frame));
             assert_eq!((tcp.seq, tcp.ack, tcp.payload, tcp.flags), (100, 200, 4, 0x10), "{six}");

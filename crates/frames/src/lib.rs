@@ -1,5 +1,5 @@
-//! Frames of real stacks as the packets of a plan, and back: whose they are, what they say, and the few bytes that a
-//! network changes. For every driver whose hosts are kernels, whatever clock they have.
+//! Converts frames of real stacks to the packets of a plan and back: their flows, their headers, and the few bytes
+//! that a network changes. For every driver with kernels as hosts, on any clock.
 
 #![forbid(unsafe_code)]
 

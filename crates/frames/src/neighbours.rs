@@ -1,8 +1,8 @@
-//! Who has an address: the fabric answers ARP (RFC 826) and IPv6 neighbour solicitation (RFC 4861) for
-//! every host, with that host's own Ethernet address, as a proxy does (RFC 1027; RFC 4861, 7.2.8).
+//! Address resolution: the fabric answers ARP (RFC 826) and IPv6 neighbour solicitation (RFC 4861) for every host,
+//! with that host's own Ethernet address, as a proxy does (RFC 1027; RFC 4861, 7.2.8).
 //!
-//! So hosts find each other however many routers lie between, frames keep their addresses from end to
-//! end, and nothing is rewritten.
+//! Hosts thus find each other across any number of routers, frames keep their addresses from end to end, and
+//! nothing is rewritten.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,16 +19,16 @@ const ARP: u16 = 0x0806;
 const ICMPV6: u8 = 58;
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// An answer to a solicitation, and it overrides what the asker knew.
+/// The flags of an answer to a solicitation that overrides the asker's cache.
 const SOLICITED_AND_OVERRIDE: u8 = 0x60;
 const TARGET_ADDRESS_OPTION: u8 = 2;
 
-/// The hosts by their addresses, and their interfaces by theirs.
+/// The hosts and their Ethernet addresses by IP address.
 #[derive(Clone, Debug)]
 pub struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
 
 impl Neighbours {
-    /// Those of a plan.
+    /// The neighbours in a plan.
     pub fn in_plan(plan: &Plan) -> Self {
         let is_host = |id: &HostId| matches!(plan.nodes[plan.node_of(*id)].kind, NodeKind::Host(_));
         let entry =
@@ -36,14 +36,14 @@ impl Neighbours {
         Self(plan.host_ids().filter(is_host).map(entry).collect())
     }
 
-    /// The hosts between which a packet of that header goes.
+    /// The source and destination hosts of a packet with that header.
     pub fn of(&self, header: &Header) -> Option<(HostId, HostId)> {
         let host = |bits| self.0.get(&header.address(bits)?).map(|&(host, _)| HostId(host));
         Some((host(header.source)?, host(header.destination)?))
     }
 
-    /// If the frame asks for a host's address, writes the answer over it and returns its length. `frame`
-    /// has room for `length` bytes and more.
+    /// If the frame asks for a host's address, overwrites it with the answer and returns its length. `frame` has
+    /// space for at least `length` bytes.
     pub fn answer(&self, frame: &mut [u8], length: usize) -> Option<usize> {
         match payload(frame.get(..length)?)?.ether_type {
             ARP => self.answer_arp(frame),
@@ -61,7 +61,7 @@ impl Neighbours {
         let (asker, asker_address) =
             (*body[8..].first_chunk::<6>()?, *body[14..].first_chunk::<4>()?);
         let wanted = *body[24..].first_chunk::<4>()?;
-        // A host that asks for its own looks for a rival: there is none.
+        // A host that asks for its own address checks for duplicates: there are none.
         let &(_, found) = self.0.get(&IpAddr::from(wanted)).filter(|_| wanted != asker_address)?;
         body[7] = 2;
         body[8..14].copy_from_slice(&found);
@@ -84,7 +84,7 @@ impl Neighbours {
         let asker = *asked.get(6..)?.first_chunk::<6>()?;
         let from = *asked.get(IP + 8..)?.first_chunk::<16>()?;
         let wanted = *asked.get(ICMP + 8..)?.first_chunk::<16>()?;
-        // From no address: somebody wants to know whether it may take this one. It may.
+        // From the unspecified address: a host checks whether it may use this address. It may.
         let to_itself = Ipv6Addr::from(from).is_unspecified() || from == wanted;
         let &(_, found) = self.0.get(&IpAddr::from(wanted)).filter(|_| !to_itself)?;
         let answer = frame.get_mut(..END)?;
@@ -112,7 +112,7 @@ impl Neighbours {
     }
 }
 
-/// Gives the frame its Ethernet addresses.
+/// Sets the frame's Ethernet addresses.
 fn address(frame: &mut [u8], to: [u8; 6], from: [u8; 6]) -> Option<()> {
     debug_assert!(u16_at(frame, 12).is_some());
     frame.get_mut(..6)?.copy_from_slice(&to);
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(&frame[78..86], &[[2, 1].as_slice(), &ASKED].concat()[..]);
         let pseudo = [0, 0, 0, 32, 0, 0, 0, 58];
         assert_eq!(checksum(&[&frame[22..54], &pseudo, &frame[54..86]]), 0, "it adds up");
-        // Who asks from no address looks for a rival, and there is none.
+        // A request from the unspecified address checks for duplicates, and there are none.
         let mut probing = solicitation([0; 16], wanted);
         assert_eq!(neighbours().answer(&mut probing, length), None);
     }

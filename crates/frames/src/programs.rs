@@ -1,8 +1,8 @@
-//! Packets of programs, counted to the flows of the plan that run them.
+//! Counts the packets of programs for the flows of the plan that run them.
 //!
-//! A program chooses its connections itself. What goes between a flow's two hosts and is no flow of our own is
-//! the program's: by the port that the plan gave it, else, where several programs are at work between the two,
-//! the one that was started last.
+//! A program chooses its connections itself. Traffic between a flow's two hosts that belongs to no flow of our own
+//! is the program's: by the port that the plan gave it, else, where several programs run between the two hosts, the
+//! one started last.
 
 use record::totals::{Carried, FlowTotals};
 use scenario::Plan;
@@ -14,17 +14,17 @@ use transport::Info;
 
 use crate::FlowEntry;
 
-/// Whose packets a flow's are that the plan does not know.
+/// The owner of a flow that the plan does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Nobody,
-    /// The program of that index here.
+    /// The program of that index.
     Program(usize),
-    /// One of those between two hosts: of this one's pair.
+    /// One of the programs between two hosts: the pair of the program of that index.
     LatestLike(usize),
 }
 
-/// A flow of the plan that is a program's.
+/// A flow of the plan that belongs to a program.
 #[derive(Clone, Debug)]
 struct Program {
     flow: FlowId,
@@ -45,21 +45,21 @@ impl Program {
     }
 }
 
-/// The plan's programs, and what was counted of each.
+/// The plan's programs, with the counts of each.
 #[derive(Debug)]
 pub struct ProgramFlows {
-    /// The earliest first.
+    /// The programs, the earliest first.
     programs: Vec<Program>,
-    /// The host of each number in packets: a program sends by whichever interface it likes.
+    /// The host of each host number in packets: a program may send through any interface.
     hosts: Vec<HostId>,
     /// The first flow that the plan does not know.
     first: u32,
-    /// By flow, from that one on.
+    /// The owners by flow, from that one on.
     owners: Vec<Owner>,
 }
 
 impl ProgramFlows {
-    /// Those of `plan`.
+    /// The programs of `plan`.
     pub fn of(plan: &Plan) -> Self {
         let flows = (0..).map(FlowId).zip(&plan.flows);
         let programs = flows.filter(|(_, flow)| matches!(flow.transport, Transport::Program(_)));
@@ -85,12 +85,12 @@ impl ProgramFlows {
         self.hosts.get(usize::from(id.0)).copied().unwrap_or(id)
     }
 
-    /// Whether there are any.
+    /// Whether there are any programs.
     pub const fn any(&self) -> bool {
         !self.programs.is_empty()
     }
 
-    /// A packet of a flow that was perhaps not met before came from a host.
+    /// Handles a packet from a host; its flow may be new.
     #[inline]
     pub fn entered(&mut self, known: &FlowEntry, header: &Header, now: Instant) {
         if self.programs.is_empty() {
@@ -105,7 +105,7 @@ impl ProgramFlows {
         }
     }
 
-    /// A packet reached a host.
+    /// Counts a packet that reached a host.
     #[inline]
     pub fn delivered(&mut self, packet: &Packet, now: Instant) {
         let Some(index) = self.owner(packet.flow, now) else { return };
@@ -117,7 +117,7 @@ impl ProgramFlows {
         carried.bytes += u64::from(packet.tcp.payload);
     }
 
-    /// A packet was dropped.
+    /// Counts a dropped packet.
     pub fn dropped(&mut self, packet: &Packet, now: Instant) {
         if let Some(index) = self.owner(packet.flow, now) {
             self.programs[index].drops += 1;
@@ -143,7 +143,7 @@ impl ProgramFlows {
         }
     }
 
-    /// The program that a flow's packets are counted to.
+    /// The program that a flow's packets count for.
     #[inline]
     fn owner(&self, flow: FlowId, now: Instant) -> Option<usize> {
         let place = flow.0.checked_sub(self.first)?;
@@ -169,7 +169,7 @@ impl ProgramFlows {
         program.carried.get_mut(way)
     }
 
-    /// What was counted of each so far: its flow, both directions, drops and marks.
+    /// The counts of each program so far: its flow, both directions, drops and marks.
     pub fn counts(&self) -> impl Iterator<Item = (FlowId, [Carried; 2], [u64; 2])> + '_ {
         let each = self.programs.iter();
         each.map(|program| (program.flow, program.carried, [program.drops, program.marks]))
@@ -182,14 +182,14 @@ impl ProgramFlows {
     }
 }
 
-/// What is known of a program's flow, but for its times.
+/// The totals of a program's flow, without its times.
 pub fn totals(carried: [Carried; 2], drops: u64, marks: u64) -> FlowTotals {
     let [sender, receiver] = infos(carried);
     let (received, program) = (Bytes(receiver.bytes_read), Some(carried));
     FlowTotals { drops, marks, received, sender, receiver, program, ..FlowTotals::default() }
 }
 
-/// What was carried, as a connection's counters have it: what the second host reads is the payload of both
+/// The carried bytes in the form of a connection's counters: what the second host reads is the payload of both
 /// directions, as totals count it.
 pub fn infos([there, back]: [Carried; 2]) -> [Info; 2] {
     let end = |out: Carried, into: Carried| Info {

@@ -1,4 +1,4 @@
-//! Where built kernels lie: `suimon/linux` in this user's cache.
+//! The folder of built kernels: `suimon/linux` in this user's cache.
 
 use std::env;
 use std::fs;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Kernel, recipe};
 
-/// What helps where the cache is of no use.
+/// The help text if the cache is unusable.
 pub const HELP: &str = "name a folder of your own: export XDG_CACHE_HOME=FOLDER";
 
 impl Kernel {
-    /// What is, or will be, built by this recipe in that folder from that version of Linux.
+    /// The kernel built by this recipe in a folder from a version of Linux, whether it exists yet or not.
     pub fn named(folder: &Path, version: &str) -> Self {
         let name = format!("linux-{version}-{}", recipe::hash());
         Self { version: version.to_owned(), binary: folder.join(name) }
     }
 
-    /// Its file's name: Linux' version, and the hash of the recipe.
+    /// The name of its file: the Linux version and the hash of the recipe.
     pub fn name(&self) -> String {
         self.binary.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -30,7 +30,7 @@ impl Kernel {
     }
 }
 
-/// By the XDG base directory specification: `$XDG_CACHE_HOME` unless it is relative, else `~/.cache`.
+/// The folder by the XDG base directory specification: in `$XDG_CACHE_HOME` unless that is relative, else `~/.cache`.
 ///
 /// # Errors
 /// If neither is set.
@@ -41,7 +41,7 @@ pub fn folder() -> Result<PathBuf, Error> {
     Ok(cache.ok_or(Error::NoCache)?.join("suimon/linux"))
 }
 
-/// The newest kernel of this recipe that is built.
+/// The newest built kernel of this recipe.
 ///
 /// # Errors
 /// If this user has no cache.
@@ -53,13 +53,13 @@ pub fn newest() -> Result<Option<Kernel>, Error> {
     Ok(kernels.filter(|kernel| is_program(&kernel.binary)).max_by_key(|it| numbers(&it.version)))
 }
 
-/// Of a file that this recipe names.
+/// The Linux version in the name of a file of this recipe.
 fn version(name: &str) -> Option<String> {
     let version = name.strip_prefix("linux-")?.strip_suffix(&recipe::hash())?.strip_suffix('-')?;
     Some(version.to_owned())
 }
 
-/// In the order of versions, 6.12.9 is before 6.12.10.
+/// The sort key of a version: 6.12.9 is before 6.12.10.
 fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }

@@ -1,4 +1,4 @@
-//! Who runs when: guests and what is outside of them, one at a time.
+//! The scheduler of the guests and of the network outside of them: only one of them runs at a time.
 
 use std::fs::File;
 use std::io;
@@ -16,41 +16,41 @@ use crate::socket::{self, Watch};
 use crate::time_travel::{self, Message, Operation};
 use crate::{Error, NEVER};
 
-/// What lies between the guests' cards.
+/// The network between the guests' cards.
 pub trait Outside {
-    /// A guest sent a frame by the card of that number, at exactly that time. Whether it has left the card; else it takes its
-    /// slot there until [`Cards::left`] says so, and the guest's stack counts it as queued (TCP small queues).
+    /// Takes a frame that a guest sent by card `card` at exactly `now`. Returns whether the frame has left the card. If
+    /// not, it occupies its slot until [`Cards::left`], and the guest's stack counts it as queued (TCP small queues).
     fn send(&mut self, card: usize, slot: u16, frame: &[u8], now: u64) -> bool;
 
-    /// When it has something to do, [`NEVER`] if nothing.
+    /// The time of the next event; [`NEVER`] if there is none.
     fn next(&self) -> u64;
 
-    /// Its time has come: it does what is due, and gives frames that arrive to their cards.
+    /// Handles the events that are due, and delivers arriving frames to their cards.
     fn act(&mut self, now: u64, cards: &mut Cards<'_>);
 }
 
-/// The guests' cards, to be given frames, and told which of theirs have left.
+/// The guests' cards, to deliver frames to and to report sent frames to.
 #[derive(Debug)]
 pub struct Cards<'a> {
     guests: &'a mut [Guest],
     places: &'a [(usize, usize)],
-    /// Those of which something is to be told, by guest and place there.
+    /// The cards with changes that their guests do not know yet, by guest and place there.
     news: &'a mut Vec<(usize, usize)>,
     failed: Option<Error>,
 }
 
 impl Cards<'_> {
-    /// Gives a frame to the card of that number; false where the guest has no room for it, or is gone.
+    /// Delivers a frame to card `card`. Returns false if the guest has no room for it, or is gone.
     pub fn deliver(&mut self, card: usize, frame: &[u8]) -> bool {
         self.tell(card, RECEIVE, |card| card.deliver(frame))
     }
 
-    /// The frame in that slot of the card has left it.
+    /// Reports that the frame in slot `slot` has left the card.
     pub fn left(&mut self, card: usize, slot: u16) {
         self.tell(card, SEND, |card| card.left(slot).map(|()| true));
     }
 
-    /// Does something to a ring of the card of that number; if it was done, the guest is told.
+    /// Runs `act` on a card. If it succeeds, the guest is notified of a change of `ring` later.
     fn tell(
         &mut self,
         card: usize,
@@ -75,14 +75,14 @@ impl Cards<'_> {
     }
 }
 
-/// How a stretch of time ended.
+/// The reason why [`Calendar::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The time asked for is reached.
+    /// The requested time was reached.
     Reached,
-    /// A guest has ended, whose end was not reported before; or none is left.
+    /// A guest has ended whose end was not reported before, or no guest is left.
     Halted {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
     },
 }
@@ -95,16 +95,16 @@ struct Guest {
     console: PathBuf,
     /// Its time-travel socket; `None` once it has ended.
     time: Option<UnixStream>,
-    /// Its end was reported.
+    /// Whether its end was reported.
     reported: bool,
-    /// The sequence number of its first message, which is answered when it is to run.
+    /// The sequence number of its first message, which is answered when the guest is to run.
     start: Option<u32>,
     cards: Vec<Card>,
-    /// Its time-travel socket by 0, and its cards by their numbers from 1 on.
+    /// The watched sockets: its time-travel socket as 0, and its cards from 1 on.
     watch: Watch,
-    /// The number of its first one among all guests' cards.
+    /// The number of its first card among all guests' cards.
     first_card: usize,
-    /// What it asked for by a message: before it has the page.
+    /// The time that it requested by a message, before it has the page.
     requested: u64,
 }
 
@@ -112,11 +112,11 @@ struct Guest {
 #[derive(Debug)]
 pub struct Calendar {
     guests: Vec<Guest>,
-    /// By number of a card: its guest, and its place there.
+    /// The guest and the place there, by card number.
     places: Vec<(usize, usize)>,
-    /// Cards in whose rings something happened of which their guests do not know yet.
+    /// Cards with changes in their rings that their guests do not know yet.
     news: Vec<(usize, usize)>,
-    /// Who has something to say, while a guest runs.
+    /// The sockets of the running guest that have data to read.
     heard: Vec<usize>,
     page: Page,
     now: u64,
@@ -125,20 +125,20 @@ pub struct Calendar {
     _pinned: Pinned,
 }
 
-/// The most cards of a guest: the page has two bits for each.
+/// The maximum number of cards of a guest: the page has two bits for each.
 pub const CARDS_MAX: usize = 64 / RINGS;
-/// The lines of a guest's console that an error shows.
+/// The number of lines of a guest's console that an error shows.
 const CONSOLE_LINES: usize = 12;
-/// A guest's console gets no longer than about so many bytes.
+/// The approximate size limit of a guest's console, in bytes.
 const CONSOLE_BYTES: u64 = 16 << 20;
 
 impl Calendar {
-    /// Starts a guest for each list of cards, each in a folder of its own within `folder`; a card has an address and
-    /// an MTU. No guest may let its clock stand still for longer than `patience` of wall time while it runs.
+    /// Starts a guest for each list of cards, each in its own folder within `folder`. A card has an address and an MTU.
+    /// While a guest runs, its clock must advance at least once per `patience` of wall time.
     ///
     /// # Errors
     ///
-    /// A machine that refuses something, more than [`CARDS_MAX`] cards, and guests that do not start.
+    /// If the machine refuses a step, if a guest has more than [`CARDS_MAX`] cards, or if a guest does not start.
     pub fn start(
         kernel: &Kernel,
         settings: &Settings,
@@ -178,16 +178,16 @@ impl Calendar {
         self.now
     }
 
-    /// Where what the guest of that number says is written.
+    /// The file with the console output of guest `guest`.
     pub fn console(&self, guest: usize) -> &Path {
         &self.guests[guest].console
     }
 
-    /// Lets time pass to `until`, or to the end of a guest.
+    /// Runs until the time `until`, or until a guest ends.
     ///
     /// # Errors
     ///
-    /// A guest that breaks its protocol, never waits, or floods its console.
+    /// If a guest violates the protocol, never waits, or floods its console.
     pub fn run(&mut self, outside: &mut impl Outside, until: u64) -> Result<End, Error> {
         if let Some(flooded) = (0..self.guests.len()).find_map(|guest| self.flooded(guest)) {
             return Err(flooded);
@@ -221,7 +221,7 @@ impl Calendar {
         }
     }
 
-    /// When a guest wants to run.
+    /// The time at which a guest wants to run.
     fn wanted(&self, number: usize) -> u64 {
         match self.page.is_shared_by(number) {
             true => self.page.requested(number),
@@ -229,7 +229,7 @@ impl Calendar {
         }
     }
 
-    /// The outside does what is due, and guests are interrupted for frames that arrived or left.
+    /// Runs the outside's due events, and interrupts guests for frames that arrived or left.
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
         let Self { guests, places, news, .. } = self;
         let mut cards = Cards { guests, places, news, failed: None };
@@ -289,7 +289,7 @@ impl Calendar {
         self.send(number, outside).map_err(|error| broken(number, &error))
     }
 
-    /// Takes the frames that a guest has sent, which waits since.
+    /// Takes the frames that a guest has sent. The guest waits.
     fn send(&mut self, number: usize, outside: &mut impl Outside) -> io::Result<()> {
         let mut kicks = self.page.take_kicks(number);
         let guest = &mut self.guests[number];
@@ -301,7 +301,7 @@ impl Calendar {
                 continue;
             };
             card.send(|slot, frame| outside.send(guest.first_card + own, slot, frame, self.now))?;
-            // Its ring was full.
+            // The guest asked for an interrupt because its ring was full.
             if card.wants_interrupt(SEND) {
                 self.page.call(number, ring, self.now);
             }
@@ -309,7 +309,7 @@ impl Calendar {
         Ok(())
     }
 
-    /// Says to a guest that it may run.
+    /// Sends a guest the message that it may run.
     fn let_go(&mut self, number: usize) -> Result<(), Error> {
         self.sequence = self.sequence.wrapping_add(1);
         let guest = &mut self.guests[number];
@@ -317,7 +317,7 @@ impl Calendar {
         let Some(time) = &guest.time else { return Ok(()) };
         let sent = match guest.start.take() {
             Some(sequence) => {
-                // With the answer to its first message it gets the page, in which it has this place.
+                // The answer to its first message carries the page and the guest's place in it.
                 let operation = Operation::Acknowledge;
                 let message = Message { operation, sequence, time: number as u64 };
                 let files = [self.page.file.as_fd(), self.page.log.as_fd()];
@@ -334,7 +334,7 @@ impl Calendar {
         Ok(())
     }
 
-    /// Takes a message of a guest. True if it waits now, or has ended.
+    /// Handles a message of a guest. Returns true if the guest waits now, or has ended.
     fn hear(&mut self, number: usize) -> Result<bool, Error> {
         let now = self.now.max(self.page.now());
         let guest = &mut self.guests[number];
@@ -368,10 +368,10 @@ impl Calendar {
         Ok(message.operation == Operation::Wait)
     }
 
-    /// How the guest of that number ended, which has.
+    /// The error for a guest that has ended, with its exit status and last output.
     pub fn ended(&mut self, guest: usize) -> Error {
         let of = &mut self.guests[guest];
-        // Its socket is closed: the process is at its end, if it does not hang there.
+        // Its socket is closed, so the process is about to exit, unless it hangs.
         let mut status = of.process.try_wait();
         for _ in 0..100 {
             if !matches!(status, Ok(None)) {
@@ -393,7 +393,7 @@ impl Calendar {
         self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.patience })
     }
 
-    /// That a guest's console is too long, if it is.
+    /// The error for a guest whose console is too long; `None` otherwise.
     fn flooded(&self, guest: usize) -> Option<Error> {
         let bytes = std::fs::metadata(&self.guests[guest].console).ok()?.len();
         let now = self.page.now();
@@ -401,7 +401,7 @@ impl Calendar {
     }
 }
 
-/// What a guest's clock of the day shows at the calendar's start: 14 November 2023, 22:13:20 UTC.
+/// The wall-clock time of guests at the calendar's start: 14 November 2023, 22:13:20 UTC.
 pub const EPOCH: u64 = 1_700_000_000_000_000_000;
 
 impl Guest {
@@ -446,7 +446,7 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Does what it asks of a card.
+    /// Handles the guest's request to a card.
     fn serve(&mut self, own: usize) -> io::Result<()> {
         match self.cards[own].serve()? {
             Some(requests) => self.watch.add(requests, own + 1),
@@ -454,7 +454,7 @@ impl Guest {
         }
     }
 
-    /// Waits for its first message.
+    /// Waits for the guest's first message.
     fn greet(
         &mut self,
         number: usize,
@@ -498,7 +498,7 @@ impl Guest {
         }
     }
 
-    /// The last of what it said, from the reason of a panic on.
+    /// The last lines of the console; after a kernel panic, the lines from its reason on.
     fn last_words(&self) -> String {
         let text = std::fs::read(&self.console).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -512,7 +512,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It ends when its calendar hangs up; if not, by force.
+        // The guest ends when the calendar closes its socket. If it does not, it is killed.
         self.time = None;
         let _ = self.process.kill();
         let _ = self.process.wait();

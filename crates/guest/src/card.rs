@@ -1,4 +1,4 @@
-//! A guest's network card: virtio-net, made over vhost-user, whose rings lie in shared memory and whose frames are the calendar's.
+//! A guest's network card: virtio-net over vhost-user. Its rings are in shared memory; the calendar moves its frames.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -12,34 +12,35 @@ use crate::vhost_user::{self, Request, request};
 /// An Ethernet address.
 pub type Address = [u8; 6];
 
-/// The rings: what the guest receives into, and what it sends from.
+/// The number of the guest's receive ring.
 pub(crate) const RECEIVE: usize = 0;
+/// The number of the guest's send ring.
 pub(crate) const SEND: usize = 1;
-/// How many that are.
+/// The number of rings.
 pub(crate) const RINGS: usize = 2;
-/// Slots of a ring at most, a power of two.
+/// The maximum number of slots of a ring, a power of two.
 const RING_MAX: u16 = 256;
-/// What stands before each frame (virtio 1.2, section 5.1.6).
+/// Bytes of the header before each frame (virtio 1.2, section 5.1.6).
 const HEADER: usize = 12;
-/// Where the number of buffers stands in it.
+/// The offset of the number of buffers in that header.
 const BUFFERS: usize = 10;
-/// A frame at most: no offloads, so a jumbo frame with tags.
+/// The maximum bytes of a frame: without offloads, a jumbo frame with tags.
 const FRAME_MAX: usize = 1 << 16;
-/// The ring says that the guest wants no interrupt (VRING_AVAIL_F_NO_INTERRUPT).
+/// The flag in a ring that the guest wants no interrupt (VRING_AVAIL_F_NO_INTERRUPT).
 const NO_INTERRUPT: u16 = 1;
 
-/// A card.
+/// A network card.
 #[derive(Debug)]
 pub(crate) struct Card {
     listener: UnixListener,
-    /// The guest's requests, once it has found the card.
+    /// The connection for the guest's requests, once it has connected.
     pub(crate) requests: Option<UnixStream>,
     address: Address,
     mtu: u16,
     memory: GuestMemoryMmap,
     rings: [Queue; RINGS],
     frame: Vec<u8>,
-    /// The rings, a bit each, of which the guest is to be told something.
+    /// The rings with changes that the guest does not know yet, one bit per ring.
     pub(crate) news: u8,
     /// Frames for which the guest had no buffer.
     pub(crate) missed: u64,
@@ -61,12 +62,12 @@ impl Card {
         }
     }
 
-    /// Where the guest finds the card.
+    /// The socket to which the guest connects.
     pub(crate) const fn listener(&self) -> &UnixListener {
         &self.listener
     }
 
-    /// Takes what the guest has to say, and answers it. The guest's requests, if it has found the card just now.
+    /// Accepts the guest's connection, or handles a request and answers it. Returns the connection if it is new.
     pub(crate) fn serve(&mut self) -> io::Result<Option<&UnixStream>> {
         let Some(requests) = self.requests.take() else {
             return Ok(Some(self.requests.insert(self.listener.accept()?.0)));
@@ -83,7 +84,7 @@ impl Card {
         Ok(None)
     }
 
-    /// Does what a request asks, or answers it.
+    /// Carries out a request. Returns the reply, if it has one.
     fn configure(&mut self, asked: &mut Request) -> io::Result<Option<Vec<u8>>> {
         match asked.number {
             request::GET_FEATURES => {
@@ -117,19 +118,19 @@ impl Card {
         Ok(None)
     }
 
-    /// The ring of the request's first number.
+    /// The ring whose number is the request's first field.
     fn ring(&mut self, asked: &Request) -> io::Result<&mut Queue> {
         let number = asked.u32(0)?;
         let none = || io::Error::other(format!("a card has no ring {number}"));
         self.rings.get_mut(number as usize).ok_or_else(none)
     }
 
-    /// The answer to a question for `struct virtio_net_config`: the same head, and what was asked for behind it.
+    /// The answer to a request for `struct virtio_net_config`: the head of the request, then the requested bytes.
     fn settings(&self, asked: &Request) -> Vec<u8> {
         const ASKED_AT: usize = 12;
         let mut config = [0; 12];
         config[..6].copy_from_slice(&self.address);
-        // The link is up; one pair of rings.
+        // The link is up, and there is one pair of rings.
         config[6] = 1;
         config[8] = 1;
         config[10..].copy_from_slice(&self.mtu.to_le_bytes());
@@ -162,7 +163,7 @@ impl Card {
         Ok(())
     }
 
-    /// Where a ring lies: addresses within the guest's own memory, as `virtio_uml` gives them.
+    /// Sets the addresses of a ring, within the guest's own memory, as sent by `virtio_uml`.
     fn place(&mut self, asked: &Request) -> io::Result<()> {
         let [table, used, available] = [8, 16, 24].map(|at| asked.u64(at));
         let (table, used, available) = (table?, used?, available?);
@@ -174,13 +175,13 @@ impl Card {
         ring.set_avail_ring_address(low, high);
         let (low, high) = half(used);
         ring.set_used_ring_address(low, high);
-        // A ring without a kick by file is ready once it has its place.
+        // A ring without a kick file descriptor is ready once its addresses are set.
         ring.set_ready(true);
         Ok(())
     }
 
-    /// Takes all frames that the guest has put into its ring; each is given to `sent` with its slot. Unless that says that it
-    /// has left, its slot stays taken until [`Card::left`].
+    /// Takes all frames from the guest's send ring and passes each, with its slot, to `sent`. If that returns false,
+    /// the slot stays occupied until [`Card::left`].
     pub(crate) fn send(&mut self, mut sent: impl FnMut(u16, &[u8]) -> bool) -> io::Result<()> {
         while let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory) {
             let head = chain.head_index();
@@ -195,12 +196,12 @@ impl Card {
         Ok(())
     }
 
-    /// The frame of a slot has left: the guest may forget it.
+    /// Returns the slot of a frame that has left to the guest.
     pub(crate) fn left(&mut self, slot: u16) -> io::Result<()> {
         self.rings[SEND].add_used(&self.memory, slot, 0).map_err(io::Error::other)
     }
 
-    /// Puts a frame into the guest's memory, of which it is told later; false where it has no room for it.
+    /// Copies a frame into the guest's memory; the guest is notified later. Returns false if it has no buffer for it.
     pub(crate) fn deliver(&mut self, frame: &[u8]) -> io::Result<bool> {
         let chain = self.rings[RECEIVE].pop_descriptor_chain(&self.memory);
         let Some(chain) = chain.filter(|_| self.requests.is_some()) else {
@@ -218,7 +219,7 @@ impl Card {
         Ok(true)
     }
 
-    /// Whether the guest wants to be interrupted when buffers of that ring were used.
+    /// Whether the guest wants an interrupt when buffers of the ring were used.
     pub(crate) fn wants_interrupt(&self, ring: usize) -> bool {
         let flags = GuestAddress(self.rings[ring].avail_ring());
         let flags: u16 = self.memory.load(flags, Ordering::Acquire).unwrap_or_default();

@@ -1,106 +1,106 @@
-//! Why guests do not go on.
+//! The errors of guests.
 
 use std::io;
 use std::time::Duration;
 
-/// Why guests do not go on.
+/// An error of a guest or its setup.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The machine refuses something.
+    /// The machine refuses a step.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// The step.
         what: String,
         /// The system's reason.
         error: io::Error,
     },
-    /// A plan that cannot be run.
+    /// The plan cannot be run.
     #[error("{why}")]
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// None is built.
+    /// No guest kernel is built.
     #[error(
         "no guest kernel is built, and a host of the scenario has one\n  help: suimon linux build"
     )]
     NotBuilt,
-    /// There is no place for one.
+    /// There is no folder for guest kernels.
     #[error(
         "neither XDG_CACHE_HOME nor HOME names a folder for the guest kernel\n  help: {}",
         crate::built::HELP
     )]
     NoCache,
-    /// What the scenario's hosts run in a guest failed.
+    /// The work of a scenario's hosts in a guest failed.
     #[error("in guest {guest}: {why}")]
     Within {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A guest's process ended before the run did.
     #[error("the guest {guest} ended at {now} ns, before the run did: {status}\n{console}")]
     Ended {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
-        /// When.
+        /// The time, in nanoseconds.
         now: u64,
-        /// How the process ended.
+        /// The process's exit status.
         status: String,
-        /// The last of what it said.
+        /// The last lines of its console.
         console: String,
     },
-    /// A guest says what its protocol does not allow.
+    /// A guest violates the protocol.
     #[error(
         "the guest {guest} broke its protocol: {what}; is its kernel one that `suimon linux build` made?"
     )]
     Protocol {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
-        /// What it said.
+        /// The violation.
         what: String,
     },
-    /// A guest's clock stands still though it runs: a program in it loops without a system call.
+    /// A guest runs but its clock does not advance: a program in it loops without a system call.
     #[error(
         "the clock of guest {guest} stays at {now} ns after {waited:?} of wall time: a program there computes, or loops, \
          without a system call, and no time passes for it\n  help: leave that program out, or run it with --on lab"
     )]
     Stuck {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
-        /// When, in nanoseconds.
+        /// The time, in nanoseconds.
         now: u64,
-        /// For how long.
+        /// The wall time for which the clock did not advance.
         waited: Duration,
     },
-    /// A guest says more on its console than anyone reads.
+    /// A guest's console output exceeds the limit.
     #[error(
         "the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it\n  help: leave out what \
          writes to /dev/console or /dev/kmsg"
     )]
     Flooded {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
-        /// When, in nanoseconds.
+        /// The time, in nanoseconds.
         now: u64,
-        /// How long it is.
+        /// The console's size in bytes.
         bytes: u64,
     },
-    /// A guest's process ended before it ever spoke.
+    /// A guest's process ended before its first message.
     #[error("the guest {guest} did not start: {status}\n{console}")]
     NotStarted {
-        /// Its number.
+        /// The guest's number.
         guest: usize,
-        /// How the process ended.
+        /// The process's exit status.
         status: String,
-        /// The last of what it said.
+        /// The last lines of its console.
         console: String,
     },
 }
 
 impl Error {
-    /// The system's refusal of what was tried.
+    /// Wraps the system's error of the step `what`.
     pub fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |error| Self::System { what, error }

@@ -1,4 +1,4 @@
-//! A guest's process: the kernel's binary with what it is told on its command line.
+//! A guest's process: the kernel's binary and its command line.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,27 +8,28 @@ use std::process::{Child, Command, Stdio};
 
 use crate::Error;
 
-/// A kernel that can be a guest's.
+/// A kernel for guests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Of Linux, as in "6.12.117".
+    /// The version of Linux, as in "6.12.117".
     pub version: String,
-    /// User-mode Linux, as `suimon linux build` makes it.
+    /// The binary of user-mode Linux, as built by `suimon linux build`.
     pub binary: PathBuf,
 }
 
-/// How a guest is started.
+/// The settings of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Its memory, in MiB.
+    /// The guest's memory, in MiB.
     pub memory: u32,
-    /// What its randomness derives from.
+    /// The seed of its randomness.
     pub seed: u64,
     /// More words of its command line: `init=…`, `root=…`. They are mixed into its randomness.
     pub words: Vec<String>,
 }
 
-/// The names of sockets within a guest's folder: always the same, for the kernel's randomness depends on its command line.
+/// The name of the time-travel socket in a guest's folder. Socket names are always the same, because the kernel's
+/// randomness depends on its command line.
 pub(crate) const TIME: &str = "time";
 
 pub(crate) fn card(number: usize) -> String {
@@ -36,8 +37,7 @@ pub(crate) fn card(number: usize) -> String {
 }
 
 impl Kernel {
-    /// Starts the guest of that number among the calendar's, whose sockets are in `folder`; what it says goes into
-    /// `console`.
+    /// Starts guest `number` of the calendar, with its sockets in `folder`. Its output goes to `console`.
     pub(crate) fn start(
         &self,
         number: usize,
@@ -46,7 +46,7 @@ impl Kernel {
         settings: &Settings,
         console: File,
     ) -> Result<Child, Error> {
-        // Without this the size of what it has mapped varies, and with it the memory that it has.
+        // With address randomization, the size of its mappings varies, and with it its memory.
         let mut command = Command::new("setarch");
         command.arg("--addr-no-randomize").arg(&self.binary);
         command.arg(format!("mem={}M", settings.memory));
@@ -56,12 +56,12 @@ impl Kernel {
         command.args(&settings.words);
         let said = console.try_clone().map_err(Error::system("share the guest's console"))?;
         command.env_clear().env("UML_SEED", settings.seed.to_string()).env("PATH", "/usr/bin:/bin");
-        // Its first program dies where the C library registers restartable sequences.
+        // Its init program crashes if the C library registers restartable sequences.
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         let temporary = std::env::var_os("TMPDIR").unwrap_or_else(|| OsString::from("/dev/shm"));
         command.env("TMPDIR", temporary);
         command.current_dir(folder).stdin(Stdio::null()).stdout(console).stderr(said);
-        // What a person types to interrupt a run is for the one who runs it.
+        // A separate process group, so that Ctrl-C interrupts the run but not the guest directly.
         command.process_group(0);
         command.spawn().map_err(Error::system(format!("start {}", self.binary.display())))
     }

@@ -1,11 +1,12 @@
 //! Linux kernels as guests on a simulator's clock.
 //!
-//! A guest is user-mode Linux with time travel: a process whose clock stands still until a [`Calendar`] lets it go on,
-//! and whose network cards are [`Card`]s, made over vhost-user and served in shared memory. What lies between the cards is the caller's, an
-//! [`Outside`]: it gets each frame with the exact time at which it was sent, and says when frames arrive. One guest
-//! or the outside runs at a time, so that the same seed gives the same frames however busy the machine is.
+//! A guest is user-mode Linux in time-travel mode: a process whose clock stops until a [`Calendar`] lets it continue.
+//! Its network cards are [`Card`]s, connected over vhost-user and served in shared memory. The caller provides the
+//! network between the cards, an [`Outside`]: it gets each frame with its exact send time, and decides when frames
+//! arrive. Only one guest or the outside runs at a time, so the same seed gives the same frames, however busy the
+//! machine is.
 //!
-//! Times are those of the calendar, in nanoseconds from its start, for the kernel knows no finer.
+//! Times are those of the calendar, in nanoseconds from its start, the resolution of the kernel.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A plan's network between guests' cards: the engine's nodes and wires, on the calendar's clock.
+//! A plan's network between the guests' cards: the engine's nodes and wires on the calendar's clock.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::card::Address;
 use crate::tap::ProgramTap;
 use crate::{Error, NEVER};
 
-/// Where a card is plugged in.
+/// The place in the plan where a card is plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
     /// The host, an index into `Plan::nodes`.
@@ -28,12 +28,12 @@ pub struct Socket {
     fed_by: PortId,
     /// Its Ethernet address.
     pub address: Address,
-    /// The longest IP datagram.
+    /// The largest IP datagram (MTU), bytes.
     pub mtu: u16,
 }
 
-/// The cards of a plan's hosts that have kernels, by guest: hosts in the order of the plan, as many to a guest as have so many
-/// cards together, and one at least. A host's cards are in the order of its links.
+/// The cards of a plan's hosts with kernels, by guest. Hosts are in the order of the plan. A guest gets as many hosts
+/// as have at most `most` cards together, and at least one. A host's cards are in the order of its links.
 pub fn sockets(plan: &Plan, most: usize) -> Vec<Vec<Socket>> {
     let mut guests: Vec<Vec<Socket>> = Vec::new();
     for own in sockets_by_node(plan).into_iter().filter(|own| !own.is_empty()) {
@@ -54,7 +54,7 @@ fn sockets_by_node(plan: &Plan) -> Vec<Vec<Socket>> {
             }
             let fed_by = PortId((2 * link + 1 - end) as u32);
             let address = scenario::plan::Node::ethernet_address(here.node);
-            // The schema's greatest is 65535.
+            // The maximum in the schema is 65535.
             let mtu = u16::try_from(joined.config.mtu.0).unwrap_or(u16::MAX);
             sockets[here.node].push(Socket { node: here.node, link, fed_by, address, mtu });
         }
@@ -62,36 +62,37 @@ fn sockets_by_node(plan: &Plan) -> Vec<Vec<Socket>> {
     sockets
 }
 
-/// The network of a plan, with its modelled hosts; the others are guests'.
+/// The network of a plan, with its modelled hosts. The other hosts are in guests.
 #[derive(Debug)]
 pub struct Network<O> {
     engine: Engine,
     tally: Tally<ProgramTap<O>>,
     /// Packets of each flow that reached a guest with a congestion mark.
     marks: Vec<u64>,
-    /// When the run starts, on the guests' clock. Before, and after its end, frames get nowhere.
+    /// The start of the run on the guests' clock; `None` before it and after its end, when frames are dropped.
     start: Option<u64>,
     flows: Flows,
     neighbours: Neighbours,
     sockets: Vec<Socket>,
-    /// By port: the card at the far end of the wire that it feeds.
+    /// The card at the far end of the wire that a port feeds, by port.
     gates: Vec<Option<usize>>,
-    /// By place of a packet that a guest sent, its card and its slot there, as long as it has not left.
+    /// The card and slot of each guest's packet that has not left its card yet, by packet place.
     slots: Vec<Option<(usize, u16)>>,
-    /// Cards and their slots whose frames have left, of which their guests do not know yet.
+    /// The cards and slots of frames that have left and are not yet reported to their guests.
     gone: Vec<(usize, u16)>,
-    /// Answers to questions for addresses, which take no time.
+    /// Answers to ARP requests and neighbor solicitations, which take no time.
     answers: VecDeque<(usize, Vec<u8>)>,
     /// Frames for which a host had no room.
     pub missed: u64,
 }
 
 impl<O: Observer> Network<O> {
-    /// The plan's network with these cards plugged in, those of the first guest first; what happens there is told to `observer`.
+    /// Creates the plan's network with these cards plugged in, those of the first guest first. `observer` gets its
+    /// events.
     ///
     /// # Errors
     ///
-    /// A plan that a discipline refuses.
+    /// If a discipline refuses the plan.
     pub fn new(plan: &Plan, sockets: Vec<Socket>, observer: O) -> Result<Self, Error> {
         let world = World::of_kernels(plan, Packets::new())
             .map_err(|refusal| Error::Refused { why: refusal.to_string() })?;
@@ -117,12 +118,12 @@ impl<O: Observer> Network<O> {
         })
     }
 
-    /// The engine, and what was counted.
+    /// The engine and the counters.
     pub fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<O>>) {
         (&mut self.engine, &mut self.tally)
     }
 
-    /// What programs sent.
+    /// The flows of the programs.
     pub const fn programs(&self) -> &ProgramFlows {
         &self.tally.inner.flows
     }
@@ -132,28 +133,28 @@ impl<O: Observer> Network<O> {
         &self.marks
     }
 
-    /// No packet is of a flow of the first so many numbers, unless the plan says so: another plan had flows of these, which its
-    /// classes may name.
+    /// Reserves the first `count` flow numbers: a packet gets one of them only if the plan says so. Another plan had
+    /// flows with these numbers, and classes may name them.
     pub fn keep_numbers(&mut self, count: usize) {
         self.flows.keep_numbers(count);
     }
 
-    /// The run starts then, on the guests' clock.
+    /// Sets the start of the run on the guests' clock.
     pub fn start(&mut self, at: u64) {
         self.start = Some(at);
     }
 
-    /// The run is over: what is sent from now on gets nowhere, and nothing arrives.
+    /// Ends the run: frames sent from now on are dropped, and none arrive.
     pub fn close(&mut self) {
         self.start = None;
     }
 
-    /// That time of the run, on the guests' clock.
+    /// Converts a time of the run to the guests' clock.
     pub fn on_clock(&self, at: Instant) -> u64 {
         self.start.map_or(NEVER, |start| start.saturating_add(at.as_ps() / 1_000))
     }
 
-    /// What everybody does up to `now` happens, of the run's time.
+    /// Runs all events up to `now` of the run's time.
     pub fn run_until(&mut self, now: Instant) {
         self.engine.run_until(now.max(self.engine.now()), &mut self.tally);
         self.note_left();
@@ -165,10 +166,10 @@ impl<O: Observer> Network<O> {
         self.run_until(Instant::from_ps(since.saturating_mul(1_000)));
     }
 
-    /// Notes which guests' packets have left their cards: before a place of theirs is another packet's.
+    /// Records the guests' packets that have left their cards, before other packets reuse their places.
     fn note_left(&mut self) {
         for place in self.tally.inner.left.drain(..) {
-            // A packet that is dropped on its way has left before.
+            // A packet dropped on its way has left its card before.
             self.gone.extend(self.slots.get_mut(place as usize).and_then(Option::take));
         }
     }
@@ -184,7 +185,7 @@ impl<O: Observer> Outside for Network<O> {
         let known = self.flows.find(&header, self.engine.packets(), || neighbours.of(&header));
         let known = known.filter(|_| self.start.is_some());
         let Some(entry @ FlowEntry { flow, source, destination }) = known else {
-            // A question for an address, or for nobody.
+            // An ARP request or neighbor solicitation, or a frame of no flow.
             const ROOM: usize = 128;
             let mut asked = sent.to_vec();
             asked.resize(sent.len().max(ROOM), 0);

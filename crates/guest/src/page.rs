@@ -1,5 +1,5 @@
-//! The page of memory in which guests and calendar agree on the time without a message (`um_timetravel.h`, struct
-//! `um_timetravel_schedshm`, version 2), and by which they kick and call their cards' rings (a patch of ours): a message for each
+//! The memory page in which guests and calendar share the time without messages (`um_timetravel.h`, struct
+//! `um_timetravel_schedshm`, version 2), and by which they kick and call their cards' rings (our patch). A message per
 //! frame would cost more than the frame.
 
 use std::fs::File;
@@ -12,39 +12,40 @@ use vm_memory::{Bytes, FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 use crate::NEVER;
 
 const VERSION: u32 = 2;
-/// Where a participant's part begins, and how long one is.
+/// The offset of the participants' parts.
 const PARTS: usize = 4096;
+/// Bytes of a participant's part.
 const PART: usize = 128;
-/// Places within the header.
+/// Offsets within the header.
 const LENGTH_AT: usize = 4;
 const FREE_UNTIL: usize = 8;
 const CURRENT_TIME: usize = 16;
 const RUNNING: usize = 24;
 const PARTICIPANTS: usize = 26;
-/// Places within a participant's part.
+/// Offsets within a participant's part.
 const CAPABILITIES: usize = 0;
 const FLAGS: usize = 4;
 const REQUESTED: usize = 8;
 const CALLS: usize = 24;
 const KICKS: usize = 32;
-/// It keeps the time by the page.
+/// The capability of a participant that keeps its time by the page.
 const SHARES_TIME: u32 = 1;
-/// It wants to run at the time that it requested.
+/// The flag of a participant that wants to run at the time that it requested.
 const WANTS_TO_RUN: u32 = 1;
 
 /// The shared page.
 #[derive(Debug)]
 pub(crate) struct Page {
     region: MmapRegion,
-    /// The file that it is, to be handed to guests.
+    /// The page's file, to be passed to guests.
     pub(crate) file: File,
-    /// What guests log by; nobody reads it.
+    /// The guests' log file, which is not read.
     pub(crate) log: File,
     guests: u16,
 }
 
 impl Page {
-    /// A page for so many guests, and the calendar as the last participant.
+    /// Creates a page for `guests` guests, with the calendar as the last participant.
     pub(crate) fn new(guests: u16) -> io::Result<Self> {
         let length = PARTS + PART * (usize::from(guests) + 1);
         let file = File::from(memfd_create("suimon-time", MemfdFlags::CLOEXEC)?);
@@ -69,7 +70,7 @@ impl Page {
         self.region.as_volatile_slice()
     }
 
-    // The places are the layout's own, all within the region.
+    // The offsets are those of the layout, all within the region.
     fn write<T: vm_memory::AtomicAccess>(&self, at: usize, value: T) {
         self.whole().store(value, at, Ordering::SeqCst).expect("a place of the page");
     }
@@ -78,7 +79,7 @@ impl Page {
         self.whole().load(at, Ordering::SeqCst).expect("a place of the page")
     }
 
-    /// The time, which whoever runs moves on.
+    /// The current time. The running participant advances it.
     pub(crate) fn now(&self) -> u64 {
         self.read(CURRENT_TIME)
     }
@@ -87,13 +88,13 @@ impl Page {
         self.write(CURRENT_TIME, now);
     }
 
-    /// Lets a guest run by itself, until somebody else is to.
+    /// Lets a guest run by itself until `free_until`, when another participant is to run.
     pub(crate) fn let_run(&self, guest: usize, free_until: u64) {
         self.write(FREE_UNTIL, free_until);
         self.write(RUNNING, guest as u16);
     }
 
-    /// The rings, two bits a card, that the guest has put something into since it was asked last; it waits.
+    /// Takes the rings, two bits per card, to which the guest has added entries since the last call. The guest waits.
     pub(crate) fn take_kicks(&self, guest: usize) -> u64 {
         let at = self.part(guest, KICKS);
         let kicks = self.read(at);
@@ -103,7 +104,7 @@ impl Page {
         kicks
     }
 
-    /// Interrupts the guest, which waits, for that ring: it runs at `now`.
+    /// Interrupts a waiting guest for a ring: it runs at `now`.
     pub(crate) fn call(&self, guest: usize, ring: usize, now: u64) {
         let [calls, flags, requested] =
             [CALLS, FLAGS, REQUESTED].map(|field| self.part(guest, field));
@@ -112,7 +113,7 @@ impl Page {
         self.write(flags, self.read::<u32>(flags) | WANTS_TO_RUN);
     }
 
-    /// No guest runs any more.
+    /// Makes the calendar the running participant.
     pub(crate) fn take_back(&self) {
         self.write(RUNNING, self.guests);
     }
@@ -122,7 +123,7 @@ impl Page {
         self.read::<u32>(self.part(guest, CAPABILITIES)) & SHARES_TIME != 0
     }
 
-    /// When the guest wants to run.
+    /// The time at which the guest wants to run; [`NEVER`] if it does not.
     pub(crate) fn requested(&self, guest: usize) -> u64 {
         match self.read::<u32>(self.part(guest, FLAGS)) & WANTS_TO_RUN {
             0 => NEVER,

@@ -1,16 +1,16 @@
-//! One processor for guests and calendar: only one of them runs at a time, and a wake-up that crosses processors takes
-//! several times as long as one that does not.
+//! One CPU for guests and calendar. Only one of them runs at a time, and a wake-up across CPUs takes several times as
+//! long as one on the same CPU.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-/// This thread, and the processes that it starts, on the processor where it is; where it was before, once this is dropped.
+/// Pins this thread, and the processes that it starts, to its current CPU. Dropping this value restores the affinity.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Option<CpuSet>,
 }
 
 impl Pinned {
-    /// Where the system refuses it, everything runs as it would have.
+    /// Pins this thread. If the system refuses, the affinity is unchanged.
     pub(crate) fn here() -> Self {
         let before = sched_getaffinity(None).ok();
         let mut one = CpuSet::new();

@@ -1,15 +1,15 @@
-//! What the guest kernel is made of: its series, our configuration, our patches, and our congestion control.
+//! The recipe of the guest kernel: its series, our configuration, our patches, and our congestion control.
 
 use congestion::{Algorithm, HEADERS, PHASES_SOURCE};
 
-/// The series; Debian's package has its newest version.
+/// The kernel series. Debian's package has its newest version.
 pub const SERIES: &str = "6.12";
-/// Debian's package of its source.
+/// Debian's package of the source.
 pub const PACKAGE: &str = "linux-source-6.12";
-/// What is set beyond `allnoconfig`.
+/// The configuration beyond `allnoconfig`.
 pub const CONFIG: &str = include_str!("../../../kernel/config");
 
-/// A file by its name, and its text.
+/// A file's name and text.
 type File = (&'static str, &'static str);
 
 /// Names a patch of ours.
@@ -33,8 +33,8 @@ pub const PATCHES: [File; 10] = [
     patch!("orphans.patch"),
 ];
 
-/// Our congestion control: C files and headers, by their names, that are put into `net/ipv4`. A file is named after its
-/// algorithm, for the kernel calls its parameters by that: `sui_vegas.alpha`.
+/// Our congestion control: names and texts of the C files and headers for `net/ipv4`. A file is named after its
+/// algorithm, because the kernel names its parameters after the file: `sui_vegas.alpha`.
 pub fn tcp_files() -> impl Iterator<Item = (String, &'static str)> {
     let phases = [("sui_phases.c".to_owned(), PHASES_SOURCE)];
     let sources =
@@ -42,19 +42,19 @@ pub fn tcp_files() -> impl Iterator<Item = (String, &'static str)> {
     sources.chain(phases).chain(HEADERS.map(|(name, text)| (name.to_owned(), text)))
 }
 
-/// The lines of the configuration that must hold once it is complete.
+/// The lines that the complete configuration must contain.
 pub fn settings() -> impl Iterator<Item = &'static str> {
     let sets = |line: &&str| line.starts_with("CONFIG_") || line.starts_with("# CONFIG_");
     CONFIG.lines().filter(sets)
 }
 
-/// What `net/ipv4/Makefile` is to have beside its own lines.
+/// The lines to add to `net/ipv4/Makefile`.
 pub fn makefile_lines() -> String {
     let names = Algorithm::all().iter().map(|it| it.kernel_name()).chain(["sui_phases"]);
     names.map(|name| format!("obj-y += {name}.o\n")).collect()
 }
 
-/// Of configuration, patches and files: another recipe, another kernel.
+/// The hash of configuration, patches and files: another recipe gives another kernel.
 pub fn hash() -> String {
     let files: Vec<_> = tcp_files().collect();
     let files = files.iter().map(|(name, text)| (name.as_str(), *text));
@@ -62,7 +62,7 @@ pub fn hash() -> String {
     format!("{:016x}", fnv([SERIES, CONFIG].into_iter().chain(texts)))
 }
 
-/// FNV-1a of 64 bits (Fowler, Noll and Vo); each text ends with a byte that no UTF-8 has.
+/// The 64-bit FNV-1a hash (Fowler, Noll and Vo). Each text ends with a byte that does not occur in UTF-8.
 fn fnv<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// The other bindings' headers, which this build does not come to.
+    /// The headers of the other bindings, which this build does not include.
     const OTHERS: [&str; 2] = ["cc_kernel.h", "cc_native.h"];
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sockets over which open files are passed.
+//! Sockets that pass open files.
 
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// The most files that one message brings: a vhost-user peer maps at most 8 regions.
+/// The maximum number of files in a message: a vhost-user peer maps at most 8 regions.
 const FILES_MAX: usize = 8;
 
 /// Sends all bytes with these files.
@@ -29,7 +29,8 @@ pub(crate) fn send(to: &UnixStream, bytes: &[u8], files: &[BorrowedFd<'_>]) -> i
     Ok(())
 }
 
-/// Fills `bytes`; the files that came with them are added to `files`. False where the peer has hung up.
+/// Fills `bytes`, and adds the files that came with them to `files`. Returns false if the peer has closed the
+/// connection.
 pub(crate) fn receive(
     from: &UnixStream,
     bytes: &mut [u8],
@@ -52,7 +53,7 @@ pub(crate) fn receive(
     Ok(true)
 }
 
-/// Sockets that are waited for together, each by a number. One that is closed leaves.
+/// A set of sockets to wait for, each with a number. Closed sockets leave the set.
 #[derive(Debug)]
 pub(crate) struct Watch(OwnedFd);
 
@@ -61,16 +62,15 @@ impl Watch {
         Ok(Self(epoll::create(epoll::CreateFlags::CLOEXEC)?))
     }
 
-    /// Waits for this one too.
+    /// Adds a socket.
     pub(crate) fn add(&self, socket: &impl AsFd, number: usize) -> io::Result<()> {
         let data = epoll::EventData::new_u64(number as u64);
         Ok(epoll::add(&self.0, socket, data, epoll::EventFlags::IN)?)
     }
 
-    /// The numbers of those that have something to say, the highest first, into `heard`; none if nothing comes for so
-    /// long.
+    /// Writes the numbers of the readable sockets into `heard`, the highest first; none after the timeout.
     pub(crate) fn wait(&self, patience: Duration, heard: &mut Vec<usize>) -> io::Result<()> {
-        /// What more sockets say is heard the next time.
+        /// The maximum number of sockets per call; further ones are reported by the next call.
         const EVENTS: usize = 8;
         let limit = Timespec::try_from(patience).map_err(io::Error::other)?;
         let mut events = [MaybeUninit::uninit(); EVENTS];

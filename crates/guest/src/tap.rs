@@ -1,4 +1,4 @@
-//! What is seen of packets on their way between guests: the frames that they stand for.
+//! The observer of packets between guests, and the packets' frames.
 
 use frames::{ProgramFlows, frame};
 use network::PortId;
@@ -9,14 +9,14 @@ use scenario::Plan;
 use traffic::header::Header;
 use traffic::{DropReason, FlowId, HostId, Instant, Packet, PacketId};
 
-/// The bytes of packets: of those that guests sent what they sent, of modelled hosts' what their metadata says.
+/// The frames of packets: for guests' packets the bytes sent, for modelled hosts' packets bytes from their metadata.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    /// By place of a packet, the frame of the guest that has sent it.
+    /// The frame that a guest sent, by packet place.
     bytes: Vec<Vec<u8>>,
-    /// By number in packets, whether the host is a guest's.
+    /// Whether a host is in a guest, by host number.
     guests: Vec<bool>,
-    /// By flow, what its packets are from, and what their headers say.
+    /// The source and the header of each flow's packets, by flow.
     headers: Vec<(HostId, Header)>,
 }
 
@@ -29,14 +29,14 @@ impl Frames {
         }
     }
 
-    /// Keeps the frame of the packet at that place.
+    /// Stores the frame of the packet at `place`.
     pub(crate) fn keep(&mut self, place: u32, frame: &[u8]) {
         let bytes = self.at(place);
         bytes.clear();
         bytes.extend_from_slice(frame);
     }
 
-    /// The frame of a packet that arrives by `hop`, whole.
+    /// The complete frame of a packet that arrives by `hop`.
     pub(crate) fn arriving(&mut self, id: PacketId, packet: &Packet, hop: Hop) -> &mut [u8] {
         let header = self.header(packet);
         let bytes = self.at(id.place());
@@ -49,7 +49,7 @@ impl Frames {
         bytes
     }
 
-    /// Writes what a capture keeps of the frame of a packet into `out`, and returns its length.
+    /// Writes the captured part of a packet's frame into `out`. Returns the frame's length.
     fn captured(&self, id: PacketId, packet: &Packet, hop: Hop, out: &mut Vec<u8>) -> u32 {
         if let Some(header) = self.header(packet) {
             return wire::packet(out, packet, hop, &header);
@@ -64,7 +64,7 @@ impl Frames {
         length
     }
 
-    /// What the headers of a modelled host's packet say; `None` of a guest's, which has them itself.
+    /// The header of a modelled host's packet; `None` for a guest's packet, whose frame has it.
     fn header(&self, packet: &Packet) -> Option<Header> {
         if self.guests[usize::from(packet.source.0)] {
             return None;
@@ -88,27 +88,27 @@ impl Frames {
     }
 }
 
-/// Counts drops to the programs whose packets they were, sees guests' frames leave, and shows the frames of what is
-/// captured; passes every event on.
+/// An observer that counts drops by program, detects guests' frames that leave their cards, and adds the frames of
+/// captured packets. It passes all events on.
 #[derive(Debug)]
 pub struct ProgramTap<O> {
-    /// What programs sent.
+    /// The flows of programs.
     pub flows: ProgramFlows,
     pub(crate) frames: Frames,
-    /// By port, whether it is a card's.
+    /// Whether a port is a card's, by port.
     cards: Vec<bool>,
-    /// By port, the ends of its wire where it is captured.
+    /// The ends of a captured port's wire, by port; `None` without capture.
     hops: Vec<Option<Hop>>,
     /// The places of packets that have left a card, or were dropped anywhere.
     pub(crate) left: Vec<u32>,
-    /// What is kept of a captured frame.
+    /// The captured part of a frame.
     kept: Vec<u8>,
     /// The next observer.
     pub inner: O,
 }
 
 impl<O: Observer> ProgramTap<O> {
-    /// Of a plan, by whose ports it is known which are cards'.
+    /// Creates the observer for a plan. `cards` says for each port whether it is a card's.
     pub(crate) fn new(plan: &Plan, cards: Vec<bool>, inner: O) -> Self {
         let mut hops = vec![None; cards.len()];
         for PortId(port) in plan.probes.captures.iter().map(|capture| capture.port) {
@@ -127,7 +127,7 @@ impl<O: Observer> ProgramTap<O> {
         }
     }
 
-    /// Shows the frame of a packet at a port that is captured.
+    /// Passes on the frame of a packet at a captured port.
     fn show(
         &mut self,
         port: PortId,
@@ -136,7 +136,7 @@ impl<O: Observer> ProgramTap<O> {
         dropped: Option<DropReason>,
     ) {
         let (Some(hop), Some(id)) = (self.hops[port.0 as usize], id) else { return };
-        // There are no bytes of it.
+        // A notification has no frame bytes.
         if packet.flow == FlowId::NOTIFICATION {
             return;
         }

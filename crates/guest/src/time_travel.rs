@@ -1,27 +1,27 @@
-//! The messages of Linux' time-travel protocol (`include/linux/um_timetravel.h`), by which a guest and its calendar
-//! agree on who runs and until when.
+//! The messages of Linux's time-travel protocol (`include/linux/um_timetravel.h`). A guest and its calendar use them to
+//! schedule which one runs, and until when.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// What a message says. The number stands in the message.
+/// The operation of a message, by its number in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// Answers another message, by its sequence number.
+    /// Acknowledges another message, by its sequence number.
     Acknowledge = 0,
-    /// A guest's first: its time is the number that the guest was given.
+    /// A guest's first message; its `time` is the number that the guest was given.
     Start = 1,
-    /// A guest wants to run at that time.
+    /// A guest wants to run at `time`.
     Request = 2,
-    /// A guest has nothing to do until the time it requested.
+    /// A guest has nothing to do until the time that it requested.
     Wait = 3,
     /// A guest asks for the time.
     Get = 4,
-    /// A guest's time has come so far.
+    /// A guest's clock has advanced to `time`.
     Update = 5,
     /// A guest may run.
     Run = 6,
-    /// A running guest may go on by itself until then.
+    /// A running guest may continue by itself until `time`.
     FreeUntil = 7,
     /// A guest asks for the time of day.
     TimeOfDay = 8,
@@ -41,20 +41,20 @@ impl Operation {
     ];
 }
 
-/// One message.
+/// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) operation: Operation,
     pub(crate) sequence: u32,
-    /// Nanoseconds, mostly.
+    /// A time in nanoseconds, for most operations.
     pub(crate) time: u64,
 }
 
-/// How long a message is.
+/// Bytes of a message.
 pub(crate) const LENGTH: usize = 16;
 
 impl Message {
-    /// As it is sent, in the machine's byte order.
+    /// The message's bytes as sent, in the machine's byte order.
     pub(crate) fn bytes(self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[..4].copy_from_slice(&(self.operation as u32).to_ne_bytes());
@@ -63,7 +63,7 @@ impl Message {
         bytes
     }
 
-    /// Reads one; an error if the number of its operation has no meaning here.
+    /// Parses a message. The error is the number of an unknown operation.
     pub(crate) fn parse(bytes: [u8; LENGTH]) -> Result<Self, u32> {
         let [a, b, c, d, e, f, g, h, time @ ..] = bytes;
         let number = u32::from_ne_bytes([a, b, c, d]);
@@ -73,7 +73,7 @@ impl Message {
     }
 }
 
-/// The next message; `None` where the guest has hung up.
+/// Receives the next message; `None` if the guest has closed the connection.
 pub(crate) fn receive(mut from: &UnixStream) -> io::Result<Option<Message>> {
     let mut bytes = [0; LENGTH];
     match from.read_exact(&mut bytes) {
@@ -85,7 +85,7 @@ pub(crate) fn receive(mut from: &UnixStream) -> io::Result<Option<Message>> {
     Message::parse(bytes).map(Some).map_err(unknown)
 }
 
-/// Sends a message; false where the guest has hung up.
+/// Sends a message. Returns false if the guest has closed the connection.
 pub(crate) fn send(mut to: &UnixStream, message: Message) -> io::Result<bool> {
     match to.write_all(&message.bytes()) {
         Ok(()) => Ok(true),

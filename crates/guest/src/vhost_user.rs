@@ -1,5 +1,5 @@
-//! The messages of vhost-user that a guest's card sends while it is made (QEMU's `docs/interop/vhost-user.rst`), as
-//! `virtio_uml` of Linux 6.12 speaks it. Kicks and calls are in the page that guest and calendar share.
+//! The vhost-user messages of a guest for the setup of its card (QEMU's `docs/interop/vhost-user.rst`), as sent by
+//! `virtio_uml` of Linux 6.12. Kicks and calls are in the page that guest and calendar share.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,17 +25,17 @@ pub(crate) mod request {
     pub(crate) const SET_CONFIG: u32 = 25;
 }
 
-/// What a device may be able to do: VIRTIO_F_VERSION_1, VHOST_USER_F_PROTOCOL_FEATURES, VIRTIO_NET_F_MAC and
-/// VIRTIO_NET_F_MTU. No offloads: every packet is a frame of its own on the wire.
+/// The device's features: VIRTIO_F_VERSION_1, VHOST_USER_F_PROTOCOL_FEATURES, VIRTIO_NET_F_MAC and VIRTIO_NET_F_MTU. No
+/// offloads: every packet is a single frame on the wire.
 pub(crate) const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 3;
-/// What the protocol may be able to do: REPLY_ACK, CONFIG, INBAND_NOTIFICATIONS (no files to kick and call by).
+/// The protocol's features: REPLY_ACK, CONFIG, INBAND_NOTIFICATIONS (no file descriptors for kicks and calls).
 pub(crate) const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 9 | 1 << 14;
 
 const VERSION: u32 = 1;
 const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
 const HEADER: usize = 12;
-/// Longer than any request of a card.
+/// The maximum bytes of a request's payload; requests of a card are shorter.
 const PAYLOAD_MAX: usize = 4096;
 
 /// A request, its payload and the files that came with it.
@@ -48,7 +48,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Reads the next request in the place of this one; false where the guest has hung up.
+    /// Reads the next request, replacing this one. Returns false if the guest has closed the connection.
     pub(crate) fn receive(&mut self, from: &UnixStream) -> io::Result<bool> {
         self.files.clear();
         let mut header = [0; HEADER];
@@ -77,12 +77,12 @@ impl Request {
         io::Error::other(format!("request {} of {} bytes", self.number, self.payload.len()))
     }
 
-    /// Answers with this payload.
+    /// Sends a reply with this payload.
     pub(crate) fn answer(&self, to: &UnixStream, payload: &[u8]) -> io::Result<()> {
         socket::send(to, &message(self.number, VERSION | REPLY, payload), &[])
     }
 
-    /// Says that it is done, if the guest waits for that.
+    /// Sends an acknowledgement, if the guest asked for one.
     pub(crate) fn done(&self, to: &UnixStream) -> io::Result<()> {
         match self.flags & NEED_REPLY {
             0 => Ok(()),

@@ -6,7 +6,7 @@ mod wire;
 
 use wire::Wire;
 
-/// What the guest's first program does: a namespace for the second card, and iperf3 between the two.
+/// The guest's init program: a namespace for the second card, and iperf3 between the two.
 const PROGRAM: &str = r#"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc none /proc; mount -t sysfs none /sys; mount -t tmpfs none /tmp; mount -t tmpfs none /run

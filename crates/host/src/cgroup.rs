@@ -1,9 +1,9 @@
-//! Where cgroups are, to which BPF programs are attached.
+//! The cgroup hierarchy, for attaching BPF programs.
 
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// Where the whole cgroup hierarchy of this process's cgroup namespace is mounted (cgroups(7), version 2).
+/// The mount point of the complete cgroup hierarchy of this process's cgroup namespace (cgroups(7), version 2).
 ///
 /// # Errors
 /// If it is not mounted.

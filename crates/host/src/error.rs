@@ -1,23 +1,23 @@
-//! Why something cannot be put into the kernel, or taken out of it.
+//! The errors of loading into the kernel and unloading from it.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why something cannot be put into the kernel, or taken out of it.
+/// An error of loading into the kernel or unloading from it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What takes root's rights.
+    /// The operation needs root's rights.
     #[error("{what} takes root's rights\n  help: sudo suimon mpi {verb}")]
     Rights {
-        /// What.
+        /// The operation.
         what: &'static str,
-        /// The verb that does it.
+        /// The subcommand that does it.
         verb: &'static str,
     },
-    /// It is there already.
+    /// The options are enabled already.
     #[error("it is enabled already, at {}\n  help: suimon mpi disable, then enable it as you want it", .0.display())]
     Enabled(PathBuf),
-    /// It is not there.
+    /// The options are not enabled.
     #[error("it is not enabled on this machine\n  help: sudo suimon mpi enable")]
     NotEnabled,
     /// This build has no BPF objects.
@@ -25,32 +25,32 @@ pub enum Error {
         "this build has no BPF objects\n  help: build with feature `bpf`, which takes clang, libelf and zlib"
     )]
     NotBuilt,
-    /// The kernel refuses.
+    /// The kernel refuses a part.
     #[error(
         "this kernel does not take {what}: {source}\n  help: it takes BTF, BPF struct_ops with links (Linux 6.4) and a cgroup2 hierarchy"
     )]
     Refused {
-        /// What.
+        /// The part.
         what: &'static str,
-        /// What it said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A setting that the kernel does not take.
+    /// The kernel does not accept a setting.
     #[error("{message}\n  help: {help}")]
     Setting {
-        /// Which, and why.
+        /// The setting and the reason.
         message: String,
-        /// What to choose.
+        /// The valid choice.
         help: &'static str,
     },
     /// A file or a mount of ours failed.
     #[error("{what} {}: {source}\n  help: see that it is there, and that nothing else uses it", path.display())]
     Io {
-        /// What was to be done.
+        /// The operation.
         what: &'static str,
-        /// With what.
+        /// The file or mount.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! This machine's own kernel: what is put into it for a run, or until it is taken out again.
+//! This machine's own kernel: the BPF objects loaded into it for a run, or until they are removed.
 
 mod cgroup;
 mod error;

@@ -1,4 +1,4 @@
-//! One algorithm in the kernel, by struct_ops.
+//! An algorithm in the kernel, by BPF struct_ops.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,18 +9,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use congestion::Config;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, OpenObject};
 
-/// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`, and its length with the
-/// terminating zero (Linux's TCP_CA_NAME_MAX).
+/// The bytes of the name in `struct tcp_congestion_ops` of `cc_kernel.h`, with the terminating zero (Linux's
+/// TCP_CA_NAME_MAX).
 const NAME: std::ops::Range<usize> = 48..64;
 
 /// The section with the values of the parameters.
 const VALUES: &str = ".rodata.values";
 
-/// The map of `cc_kernel.h` that what works together shares.
+/// The map of `cc_kernel.h` that cooperating objects share.
 pub(crate) const SHARED: &str = "cc_kept";
 
-/// A registered algorithm. The link takes it off the kernel's list when it is closed; connections that use
-/// it keep it for themselves.
+/// A registered algorithm. Closing the link removes it from the kernel's list; connections that use it keep it.
 #[derive(Debug)]
 pub struct Module {
     name: String,
@@ -29,21 +28,21 @@ pub struct Module {
 }
 
 impl Module {
-    /// Loads and registers an algorithm with its parameters under a name of its own.
+    /// Loads and registers an algorithm with its parameters under a unique name.
     ///
     /// # Errors
-    /// What libbpf says if this kernel or this user cannot.
+    /// The error of libbpf, if the kernel or the user's rights do not allow it.
     pub fn load(config: &Config) -> io::Result<Self> {
         Self::load_as(config, own_name(config.algorithm().name()), None)
     }
 
-    /// Under that name, of 15 characters at most, and with the map that it shares.
+    /// Loads and registers an algorithm under `name`, of at most 15 characters, with a shared map if given.
     pub(crate) fn load_as(
         config: &Config,
         name: String,
         shared: Option<BorrowedFd<'_>>,
     ) -> io::Result<Self> {
-        // What libbpf would print is in the error as far as it matters.
+        // The error contains the relevant part of what libbpf would print.
         libbpf_rs::set_print(None);
         let algorithm = config.algorithm();
         let mut open =
@@ -61,27 +60,27 @@ impl Module {
         Ok(Self { name, link, _object: object })
     }
 
-    /// What the kernel knows it by.
+    /// The algorithm's name in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Keeps it registered, as a file of a BPF file system, after this process.
+    /// Pins it as a file of a BPF file system, so that it stays registered after this process.
     pub(crate) fn pin(&mut self, path: &Path) -> io::Result<()> {
         self.link.pin(path).map_err(told)
     }
 }
 
-/// Registers the algorithm of a loaded object that its struct_ops map `name` describes.
+/// Registers the algorithm described by the struct_ops map `name` of a loaded object.
 pub(crate) fn register(object: &mut Object, name: &str) -> io::Result<Link> {
     let map = object.maps_mut().find(|map| map.name() == OsStr::new(name));
     map.ok_or_else(unnamed)?.attach_struct_ops().map_err(told)
 }
 
-/// A name that no other run has: the kernel takes 15 characters. `cubic.2x9k01` is the one of this process
-/// and, within it, of that number.
+/// A name that no other run uses, of at most 15 characters, the kernel's limit. `cubic.2x9k01` encodes this process
+/// and a number within it.
 fn own_name(name: &str) -> String {
-    /// Processes have numbers below 2^22 (PID_MAX_LIMIT); with these, six characters.
+    /// The numbers per process. PIDs are below 2^22 (PID_MAX_LIMIT), so both fit six characters.
     const EACH: u32 = 1 << 8;
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed) % EACH;
@@ -95,7 +94,7 @@ fn own_name(name: &str) -> String {
     format!("{short}.{mark}")
 }
 
-/// Writes `name` where the object says what it is called.
+/// Writes `name` into the object as the algorithm's name.
 fn rename(object: &mut OpenObject, map: &str, name: &str) -> io::Result<()> {
     let mut maps = object.maps_mut();
     let mut found =
@@ -109,7 +108,7 @@ fn rename(object: &mut OpenObject, map: &str, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the values of the parameters where `cc_kernel.h` has them.
+/// Writes the values of the parameters into the section of `cc_kernel.h`.
 fn set(object: &mut OpenObject, config: &Config) -> io::Result<()> {
     let mut maps = object.maps_mut();
     let mut found = maps.find(|map| map.name() == OsStr::new(VALUES)).ok_or_else(unset)?;
@@ -122,7 +121,7 @@ fn set(object: &mut OpenObject, config: &Config) -> io::Result<()> {
     Ok(())
 }
 
-/// What libbpf says, with what it comes from.
+/// Converts an error of libbpf, with its causes.
 pub(crate) fn told(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
 }
@@ -131,7 +130,7 @@ fn unset() -> io::Error {
     io::Error::other("the BPF object takes no parameters")
 }
 
-/// An object of ours without what it is named by.
+/// The error for an object of ours that lacks an expected part.
 pub(crate) fn unnamed() -> io::Error {
     io::Error::other("the BPF object does not hold the algorithm")
 }

@@ -1,8 +1,8 @@
-//! TCP that cooperates with an MPI library, for the programs of this machine: paced restart, a floor of the retransmission
+//! TCP that cooperates with an MPI library, for this machine's programs: paced restart, a minimum retransmission
 //! timeout and phases (M. Matsuda et al., "TCP Layer Adapted to MPI Library"), by two socket options.
 //!
-//! What is loaded stays for whoever runs programs, until it is disabled: the files of a BPF file system of its own hold it.
-//! Sockets that use it then keep the algorithm until they are closed.
+//! The loaded BPF programs stay for all users until they are disabled: they are pinned in their own BPF file system.
+//! After that, sockets that use the algorithm keep it until they are closed.
 
 #[cfg(feature = "bpf")]
 mod kernel;
@@ -17,20 +17,20 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use crate::error::Error;
 use crate::runtime;
 
-/// Where it is.
+/// The mount point of the BPF file system.
 pub const FOLDER: &str = "/run/suimon/mpi";
 
-/// What the kernel knows the algorithm by.
+/// The name of the algorithm in the kernel.
 pub const ALGORITHM: &str = "sui_mpi";
 
-/// What stays, in the order in which it goes: the options first, so that nothing comes in any more.
+/// The pinned files, in the order of removal: the options first, so that no more sockets adopt the algorithm.
 const PINS: [&str; 4] = [OPTIONS, ALGORITHM_PIN, PHASE, COUNTS];
 const OPTIONS: &str = "options";
 const ALGORITHM_PIN: &str = "algorithm";
 const PHASE: &str = "phase";
 const COUNTS: &str = "counts";
 
-/// What loads it, where this build can.
+/// The loader in a build without BPF.
 #[cfg(not(feature = "bpf"))]
 mod kernel {
     use super::{Counts, Error, Path, Settings};
@@ -44,32 +44,32 @@ mod kernel {
     }
 }
 
-/// What is enabled.
+/// The settings to enable.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The congestion control that connections adopt, with its paced restart.
     pub congestion: Config,
-    /// The floor of the retransmission timeout that they adopt; the kernel's own if there is none.
+    /// The minimum retransmission timeout that connections adopt; `None`: the kernel's.
     pub rto_min: Option<Duration>,
-    /// The cgroup whose programs may have it; all unless given.
+    /// The cgroup whose programs may use the options; `None`: all programs.
     pub cgroup: Option<PathBuf>,
 }
 
-/// What was done since it was enabled.
+/// The counters since the options were enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Entries of a connection into another phase.
     pub phases_entered: u64,
-    /// Sockets that adopted what is enabled.
+    /// Sockets that adopted the enabled settings.
     pub sockets: u64,
     /// Options that were refused.
     pub refused: u64,
 }
 
-/// Enables it.
+/// Enables the options.
 ///
 /// # Errors
-/// If it is enabled already, or the kernel or this user cannot; nothing is left behind then.
+/// If they are enabled already, or if the kernel or the user's rights do not allow it. Nothing is left behind then.
 pub fn enable(settings: &Settings) -> Result<(), Error> {
     let folder = Path::new(FOLDER);
     if is_mounted(folder)? {
@@ -85,15 +85,15 @@ pub fn enable(settings: &Settings) -> Result<(), Error> {
     mount(Some("bpf"), folder, Some("bpf"), flags, Some("mode=0755"))
         .map_err(|errno| Error::io("mount a BPF file system at", folder)(errno.into()))?;
     kernel::load(settings, folder).inspect_err(|_| {
-        // What failed is what is told.
+        // The error of `load` is reported, not that of the cleanup.
         let _ = disable();
     })
 }
 
-/// Takes it out of the kernel. Returns whether there was anything.
+/// Disables the options and removes them from the kernel. Returns whether they were enabled.
 ///
 /// # Errors
-/// If this user cannot.
+/// If this user lacks the rights.
 pub fn disable() -> Result<bool, Error> {
     let folder = Path::new(FOLDER);
     if !is_mounted(folder)? {
@@ -102,7 +102,7 @@ pub fn disable() -> Result<bool, Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Rights { what: "taking BPF programs out", verb: "disable" });
     }
-    // Another mount namespace may have a copy of the mount, which holds what is not removed.
+    // Another mount namespace may have a copy of the mount, which would keep the files alive.
     for pin in PINS.map(|name| folder.join(name)) {
         match fs::remove_file(&pin) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -114,15 +114,15 @@ pub fn disable() -> Result<bool, Error> {
     umount2(folder, MntFlags::MNT_DETACH)
         .map_err(|errno| Error::io("unmount", folder)(errno.into()))?;
     fs::remove_dir(folder).map_err(Error::io("remove", folder))?;
-    // The folder above is others' too: it goes if it is empty.
+    // Others use the parent folder too: it is removed only if empty.
     let _ = folder.parent().map(fs::remove_dir);
     Ok(true)
 }
 
-/// What was done; root alone may read it.
+/// The counters; only root may read them.
 ///
 /// # Errors
-/// If it is not enabled, or this user may not.
+/// If the options are not enabled, or this user lacks the rights.
 pub fn counts() -> Result<Counts, Error> {
     let folder = Path::new(FOLDER);
     if !is_mounted(folder)? {
@@ -134,7 +134,7 @@ pub fn counts() -> Result<Counts, Error> {
     kernel::counts(folder)
 }
 
-/// Whether a BPF file system of ours is there.
+/// Whether our BPF file system is mounted.
 fn is_mounted(folder: &Path) -> Result<bool, Error> {
     let mounts = Path::new("/proc/self/mounts");
     let text = fs::read_to_string(mounts).map_err(Error::io("read", mounts))?;

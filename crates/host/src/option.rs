@@ -1,26 +1,26 @@
-//! The socket options that programs have while paced restart, short timeouts and phases are enabled: what
-//! `phases/kernel.c` of `congestion` answers. The kernel of a guest has that of phases by itself.
+//! The socket options while paced restart, short timeouts and phases are enabled, as implemented by `phases/kernel.c`
+//! of `congestion`. A guest's kernel has the option for phases built in.
 
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `TCP_SUIMON_PHASE`, of level SOL_TCP: two numbers of 32 bits, the phase and how old its threshold may be, in ms.
+/// `TCP_SUIMON_PHASE`, level SOL_TCP: two 32-bit numbers, the phase and the maximum age of its threshold in ms.
 const PHASE: i32 = 0x5100;
-/// `TCP_SUIMON_ADOPT`: what is to be taken as it is enabled.
+/// `TCP_SUIMON_ADOPT`, level SOL_TCP: the enabled settings to adopt.
 const ADOPT: i32 = 0x5101;
 
-/// What a connection takes of what is enabled.
+/// The enabled settings that a connection adopts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adopt {
     /// The congestion control with its paced restart.
     pub congestion: bool,
-    /// The floor of the retransmission timeout.
+    /// The minimum retransmission timeout.
     pub rto_min: bool,
 }
 
 impl Adopt {
-    /// Both.
+    /// Both settings.
     pub const ALL: Self = Self { congestion: true, rto_min: true };
 
     const fn bits(self) -> u32 {
@@ -28,14 +28,13 @@ impl Adopt {
     }
 }
 
-/// Whether the kernel has phases, be it a guest's or one where they are enabled: a socket that is not connected is refused
-/// for that alone.
+/// Whether the kernel has phases, built in (guest) or enabled. If so, an unconnected socket is refused with `ENOTCONN`.
 pub fn has_phases(unconnected: BorrowedFd<'_>) -> bool {
     let told = enter_phase(unconnected, NonZeroU32::MIN, 0);
     told.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
 }
 
-/// The program of a connection enters a phase, whose threshold counts for `age_max_ms`.
+/// Enters a phase on a connection. The phase's threshold is valid for `age_max_ms`.
 ///
 /// # Errors
 /// `ENOPROTOOPT` if phases are not enabled, `ENOTCONN` if there is no connection.
@@ -43,17 +42,17 @@ pub fn enter_phase(socket: BorrowedFd<'_>, phase: NonZeroU32, age_max_ms: u32) -
     set(socket, PHASE, &[phase.get(), age_max_ms])
 }
 
-/// A socket takes what is enabled.
+/// Makes a socket adopt the enabled settings.
 ///
 /// # Errors
-/// `ENOPROTOOPT` if nothing is.
+/// `ENOPROTOOPT` if none are enabled.
 pub fn adopt(socket: BorrowedFd<'_>, what: Adopt) -> io::Result<()> {
     set(socket, ADOPT, &[what.bits()])
 }
 
 fn set(socket: BorrowedFd<'_>, option: i32, value: &[u32]) -> io::Result<()> {
     let length = size_of_val(value) as libc::socklen_t;
-    // SAFETY: the value is as long as is said, and is only read.
+    // SAFETY: the value has the given length, and is only read.
     let result = unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::SOL_TCP, option, value.as_ptr().cast(), length)
     };

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Root's.
+/// Root's runtime folder.
 pub const FOLDER: &str = "/run/suimon";
 
 /// Permissions of such a folder.
@@ -15,7 +15,7 @@ const MODE: u32 = 0o700;
 /// corrected.
 ///
 /// # Errors
-/// What the system said; [`ErrorKind::PermissionDenied`] if it is another user's, or others may write in it.
+/// The system's error; [`ErrorKind::PermissionDenied`] if the folder is another user's, or others may write to it.
 pub fn make(path: &Path) -> io::Result<File> {
     match DirBuilder::new().mode(MODE).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
@@ -23,10 +23,10 @@ pub fn make(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens the folder, which exists, as [`make`] does.
+/// Opens an existing folder as [`make`] does.
 ///
 /// # Errors
-/// Those of [`make`].
+/// The errors of [`make`].
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
     let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -53,7 +53,7 @@ mod tests {
         let mode = || fs::metadata(&path).expect("it is there").mode() & 0o777;
         make(&path).expect("made");
         assert_eq!(mode(), 0o700);
-        // As an earlier version left it.
+        // The mode that earlier versions used.
         set(0o755).expect("permissions");
         make(&path).expect("it is there");
         assert_eq!(mode(), 0o700);

@@ -1,5 +1,5 @@
-//! The plan's flows on real sockets: programs that write, read, send datagrams and count them, all on one
-//! thread of this process. Their sockets are in the hosts' namespaces, the thread need not be.
+//! The plan's flows on real sockets: agents that write, read, send datagrams and count them, all on one thread of
+//! this process. Their sockets are in the hosts' namespaces; the thread need not be.
 
 mod applications;
 mod connection;
@@ -33,40 +33,40 @@ use worker::Worker;
 /// The state of a flow at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// When.
+    /// The time of the sample.
     pub now: Instant,
-    /// Of which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// The end that writes what counts, and the one that reads it; what `TCP_INFO` does not tell is zero.
+    /// The states of the flow's sender and receiver. Fields that `TCP_INFO` lacks are zero.
     pub ends: [Info; 2],
 }
 
-/// What came of the agents.
+/// The results of the agents.
 #[derive(Debug)]
 pub struct Ended {
-    /// What became of each flow, in the order of the plan.
+    /// The totals of each flow, in the order of the plan.
     pub flows: Vec<FlowTotals>,
-    /// The same when the part of the run began and ended that is measured, if it came so far.
+    /// The totals at the start and the end of the measured period, if the run reached them.
     pub looks: Vec<Vec<FlowTotals>>,
-    /// For each change of connections whose time came, by its number in the plan: what was refused of it.
+    /// The changes of connections that were due: number in the plan, and the refused part, if any.
     pub changes: Vec<(usize, Option<String>)>,
-    /// How long their thread wanted a processor and had none; `None` if this kernel does not tell. Hosts'
-    /// kernels work on the same one.
+    /// The time for which the agents' thread waited for a CPU; `None` if this kernel does not report it. The
+    /// hosts' kernels run on the same CPU.
     pub waited: Option<Duration>,
 }
 
-/// Refuses a plan whose sockets no kernel could have: TCP options that differ within a host, two flows between the
-/// same addresses and ports.
+/// Rejects a plan whose sockets no kernel could open: TCP options that differ within a host, or two flows between
+/// the same addresses and ports.
 ///
 /// # Errors
-/// `Unfit`, for the first of it.
+/// `Unfit`, for the first such problem.
 pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
     let mut known = HashMap::new();
     for flow in &plan.flows {
         let protocol = match flow.transport {
             Transport::Tcp(_) => Protocol::Tcp,
             Transport::Udp(_) => Protocol::Udp,
-            // It chooses its ports itself.
+            // A program chooses its ports itself.
             Transport::Program(_) => continue,
         };
         let Route { source, destination } = Route::of(flow)?;
@@ -81,7 +81,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
     stack::check(plan)
 }
 
-/// The agents at work.
+/// The running agents.
 #[derive(Debug)]
 pub struct Agents {
     thread: JoinHandle<Result<Ended, Error>>,
@@ -89,11 +89,11 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Opens the sockets of the plan's flows in `hosts`, by node number, and starts the thread, which
-    /// begins each flow at its time by `clock` and gives `samples` what the plan's probes ask for.
+    /// Opens the sockets of the plan's flows in `hosts`, by node number, and starts the thread. The thread starts
+    /// each flow at its time by `clock` and passes the samples for the plan's probes to `samples`.
     ///
     /// # Errors
-    /// If a socket cannot be had, or the plan's ports clash at a host.
+    /// If a socket cannot be opened, or the plan's ports clash at a host.
     pub fn start(
         plan: &Plan,
         hosts: &[Option<Namespace>],
@@ -101,7 +101,7 @@ impl Agents {
         modules: &Congestion,
         samples: impl FnMut(Sample) + Send + 'static,
     ) -> Result<Self, Error> {
-        // Opening moves a thread into the namespaces, which is not to be the caller's.
+        // Opening sockets moves a thread into the namespaces; this must not be the caller's thread.
         let opened = thread::scope(|scope| {
             let opening = scope.spawn(|| opening::open(plan, hosts, modules, clock));
             opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -122,11 +122,10 @@ impl Agents {
         Ok(Self { thread, stop })
     }
 
-    /// Stops the agents and tells what became of each flow, in the order of the plan. Connections that are
-    /// still open are reset.
+    /// Stops the agents and returns their results. Connections that are still open are reset.
     ///
     /// # Errors
-    /// If the agents failed meanwhile.
+    /// If the agents failed.
     pub fn finish(self) -> Result<Ended, Error> {
         self.stop.write(1).map_err(Error::system("stop the agents"))?;
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -1,4 +1,4 @@
-//! Attachments: where real interfaces meet the fabric.
+//! Attachments of real interfaces to the fabric.
 
 use network::PortId;
 use traffic::{HostId, Packets};
@@ -7,18 +7,18 @@ use crate::buffers::Buffers;
 use crate::device::{Device, Kind};
 use crate::error::Error;
 
-/// Where what an interface receives enters the fabric.
+/// The point where an interface's received frames enter the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A machine of that node sent it.
+    /// The node whose machine sent them.
     Machine(u32),
-    /// It comes as if by a wire, in a router between real networks.
+    /// A wire, in a router between real networks.
     Wire {
         /// The port that would feed the wire.
         by: PortId,
-        /// The node that stands for whatever sent it.
+        /// The node that represents the network of the sender.
         source: HostId,
-        /// The node that stands for whatever is beyond the router.
+        /// The node that represents the network on the other side of the router.
         destination: HostId,
     },
 }
@@ -33,21 +33,21 @@ pub(crate) struct Place {
     pub(crate) fed_by: PortId,
     /// The Ethernet address from which gap frames come.
     pub(crate) gaps_from: [u8; 6],
-    /// Whether its frames may lack their checksums without a word from the device.
+    /// Whether its frames may have pending checksums that the device does not report.
     pub(crate) pending_checksums: bool,
 }
 
-/// An interface in its place.
+/// An open interface and its place.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     pub(crate) device: Device,
     pub(crate) place: Place,
-    /// Frames of MAC control that came in, which are for this end of the wire alone.
+    /// Received MAC control frames. They are for this end of the wire only.
     pub(crate) mac_control_frames: u64,
 }
 
-/// Opens every interface, of the calling thread's namespace, as `kind` or else as the best that the machine
-/// grants; why it is not better is noted.
+/// Opens all interfaces, in the calling thread's namespace, as `kind`, or else as the best kind that the machine
+/// supports. A note says why that is not AF_XDP.
 pub(crate) fn open(
     places: &[Place],
     kind: Option<Kind>,

@@ -1,7 +1,7 @@
-//! The frames of a run: one region of memory, cut into chunks, that all ports share.
+//! The frame buffers of a run: one region of memory, divided into chunks, that all ports share.
 //!
-//! A packet's handle is its buffer's number: chunk `n` holds the frame of `PacketId::at(n)`. So a frame that
-//! came in by one port leaves by another from where it lies.
+//! A packet's handle is its buffer's number: chunk `n` holds the frame of `PacketId::at(n)`. So a frame received
+//! at one port is sent at another without a copy.
 
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
@@ -12,15 +12,15 @@ use traffic::{PacketId, packet};
 use crate::Error;
 use crate::mapping::Mapping;
 
-/// Where in its chunk a frame begins, in bytes. The kernel's XDP keeps so much before a frame that it
-/// receives (`XDP_PACKET_HEADROOM`), and before any other frame [`OFFLOAD`] bytes of it are used.
+/// The offset of a frame in its chunk, in bytes. XDP reserves this headroom before a received frame
+/// (`XDP_PACKET_HEADROOM`). For other frames, [`OFFLOAD`] bytes of it are used.
 pub const HEADROOM: u32 = 256;
 
-/// Bytes before a frame that tell of its segments and of a checksum yet to be summed: `struct
-/// virtio_net_hdr`, ten bytes. All zero, the frame is whole and summed.
+/// Bytes before a frame for its segmentation and checksum offload: `struct virtio_net_hdr`, ten bytes. If all
+/// are zero, the frame is unsegmented and its checksum complete.
 pub const OFFLOAD: u32 = 10;
 
-/// Chunk sizes that AF_XDP takes where chunks do not straddle pages: powers of two, from 2048 to a page.
+/// Chunk sizes that AF_XDP accepts for aligned chunks: powers of two, from 2048 to a page.
 pub(crate) const XDP_SIZES: [u32; 2] = [2048, 4096];
 
 /// The buffers of a run's packets.
@@ -32,11 +32,12 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// `count` chunks of `size` bytes each, [`HEADROOM`] included; [`Buffers::size_for`] tells a good size.
+    /// Allocates `count` chunks of `size` bytes each, [`HEADROOM`] included. [`Buffers::size_for`] returns a
+    /// suitable size.
     ///
     /// # Errors
-    /// If there are to be none, if a chunk would not hold the shortest frame or ends within a cache line,
-    /// or if the machine has not so much memory.
+    /// If `count` is zero, if a chunk would not hold the shortest frame or ends within a cache line, or if the
+    /// machine does not have enough memory.
     pub fn new(count: u32, size: u32) -> Result<Self, Error> {
         let least = HEADROOM + packet::FRAME_MIN;
         if size < least || !size.is_multiple_of(64) {
@@ -58,15 +59,15 @@ impl Buffers {
         Ok(Self { mapping, count, size })
     }
 
-    /// The least size of a chunk that holds frames of `length` bytes (without FCS) and that every kind of
-    /// device takes; above what AF_XDP can do, whole pages.
+    /// The smallest chunk size for frames of `length` bytes (without FCS) that every kind of device accepts.
+    /// Beyond the limit of AF_XDP, whole pages.
     pub const fn size_for(length: u32) -> u32 {
         let needed = HEADROOM.saturating_add(length);
         let [small, large] = XDP_SIZES;
         if needed <= small { small } else { needed.div_ceil(large).saturating_mul(large) }
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     pub const fn count(&self) -> u32 {
         self.count
     }
@@ -82,19 +83,19 @@ impl Buffers {
     }
 
     /// The first `length` bytes of a packet's frame, from its destination address on. While a device holds
-    /// the packet they are the kernel's, and what is read is of no use.
+    /// the packet, the kernel owns them, and their content is undefined.
     ///
     /// # Panics
-    /// If there is no such packet, or its chunk is not so long.
+    /// If there is no such packet, or its chunk is too short.
     #[inline]
     pub fn bytes(&self, packet: PacketId, length: u32) -> &[u8] {
         let start = self.frame(packet, length);
-        // SAFETY: so many bytes from there on lie within one chunk of the mapping, which lives as long as
-        // this borrow and is written through `&mut self` only.
+        // SAFETY: `length` bytes from `start` are within one chunk of the mapping, which outlives this borrow
+        // and is written through `&mut self` only.
         unsafe { slice::from_raw_parts(start.as_ptr(), length as usize) }
     }
 
-    /// As [`Buffers::bytes`], to be written.
+    /// The same bytes as [`Buffers::bytes`], mutable.
     ///
     /// # Panics
     /// As [`Buffers::bytes`].
@@ -105,8 +106,8 @@ impl Buffers {
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), length as usize) }
     }
 
-    /// Makes `frame` the packet's, whole and with its checksums summed: how a driver makes a frame of its
-    /// own. False, and nothing written, if a chunk does not hold it.
+    /// Writes `frame` as the packet's frame, unsegmented and with complete checksums, for a driver that creates
+    /// frames. Returns false and writes nothing if a chunk is too short.
     pub fn write(&mut self, packet: PacketId, frame: &[u8]) -> bool {
         let Some(length) = u32::try_from(frame.len()).ok().filter(|&length| length <= self.room())
         else {
@@ -117,7 +118,7 @@ impl Buffers {
         true
     }
 
-    /// Gives a packet the frame of another, with what is said of its segments.
+    /// Copies the frame of packet `from` to packet `to`, with its offload header.
     ///
     /// # Panics
     /// If there is no such packet.
@@ -142,13 +143,13 @@ impl Buffers {
         unsafe { &*before }
     }
 
-    /// Whether a packet's checksum is finished, and nothing of it is left to a card.
+    /// Whether a packet's checksum is complete, with no part left to a card.
     #[inline]
     pub fn is_summed(&self, packet: PacketId) -> bool {
         self.offload(packet).iter().all(|&byte| byte == 0)
     }
 
-    /// As [`Buffers::offload`], to be written.
+    /// The same bytes as [`Buffers::offload`], mutable.
     ///
     /// # Panics
     /// As [`Buffers::offload`].
@@ -159,17 +160,17 @@ impl Buffers {
         unsafe { &mut *before }
     }
 
-    /// Where a packet's frame begins, if it is of `length` bytes at most.
+    /// The start of a packet's frame of at most `length` bytes.
     #[inline]
     fn frame(&self, packet: PacketId, length: u32) -> NonNull<u8> {
         assert!(packet.place() < self.count, "a packet has a buffer");
         assert!(length <= self.room(), "a frame fits its buffer");
         let offset = packet.place() as usize * self.size as usize + HEADROOM as usize;
-        // SAFETY: chunks lie one after the other within the mapping, and there are more than `place`.
+        // SAFETY: the chunks are contiguous in the mapping, and there are more than `place` of them.
         unsafe { self.mapping.start().byte_add(offset) }
     }
 
-    /// The whole region, as the kernel is told of it.
+    /// The whole region, as registered with the kernel.
     pub(crate) fn region(&self) -> (NonNull<u8>, usize) {
         (self.mapping.start(), self.mapping.length())
     }

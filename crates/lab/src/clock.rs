@@ -1,4 +1,4 @@
-//! The lab's clock: time since the run's epoch. The only place of the product that reads one for packets.
+//! The lab's clock: time since the run's epoch. It is the only code of the product that reads a clock for packets.
 
 use std::time;
 
@@ -9,20 +9,21 @@ use traffic::{Duration, Instant};
 /// Reads the time since an epoch; copies agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// When that is by the system's monotonic clock.
+    /// The epoch on the system's monotonic clock.
     epoch: time::Duration,
 }
 
-/// The longest that is waited at once.
+/// The longest single wait.
 const DAY: time::Duration = time::Duration::from_secs(86_400);
 
 impl Clock {
-    /// A clock whose epoch is `ahead` from now.
+    /// Creates a clock whose epoch is `ahead` from now.
     pub fn starting_in(ahead: time::Duration) -> Self {
         Self { epoch: monotonic() + ahead }
     }
 
-    /// A clock whose epoch is when the system's wall clock shows `stamp`, counted from 1970; `None` if that has passed.
+    /// Creates a clock whose epoch is at `stamp` of the system's wall clock, counted from 1970; `None` if that has
+    /// passed.
     #[allow(clippy::disallowed_methods, reason = "the simulator tells the start by the wall clock")]
     pub fn starting_when(stamp: time::Duration) -> Option<Self> {
         let ahead = (time::UNIX_EPOCH + stamp).duration_since(time::SystemTime::now());
@@ -37,17 +38,17 @@ impl Clock {
         Instant::from_ps((since.as_nanos() as u64).saturating_mul(1_000))
     }
 
-    /// How long it is until `at`; zero if that has passed, and at most a day.
+    /// The time until `at`: zero if it has passed, and at most a day.
     pub fn until(&self, at: Instant) -> time::Duration {
         self.on_system(at).saturating_sub(monotonic()).min(DAY)
     }
 
-    /// What the system's monotonic clock shows at `at`, or within the nanosecond after it.
+    /// The time of the system's monotonic clock at `at`, rounded up to a nanosecond.
     pub fn on_system(&self, at: Instant) -> time::Duration {
         self.epoch + time::Duration::from_nanos(at.since(Instant::ZERO).as_ps().div_ceil(1_000))
     }
 
-    /// The time when the system's wall clock showed `stamp`, counted from 1970: that long before now.
+    /// The time at which the system's wall clock showed `stamp`, counted from 1970, by its distance from now.
     #[allow(clippy::disallowed_methods, reason = "the kernel stamps packets by the wall clock")]
     pub fn when(&self, stamp: time::Duration) -> Instant {
         let ago = time::SystemTime::now().duration_since(time::UNIX_EPOCH + stamp);
@@ -56,13 +57,13 @@ impl Clock {
     }
 }
 
-/// A span as the system's clocks have it, to the nanosecond.
+/// Converts a span to the type of the system's clocks, to the nanosecond.
 pub fn system(span: Duration) -> time::Duration {
     time::Duration::from_nanos(span.as_ps() / 1_000)
 }
 
-/// What the system's monotonic clock shows.
+/// The time of the system's monotonic clock.
 fn monotonic() -> time::Duration {
-    // Every Linux has it.
+    // Every Linux has this clock.
     ClockId::CLOCK_MONOTONIC.now().unwrap_or(TimeSpec::new(0, 0)).into()
 }

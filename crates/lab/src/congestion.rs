@@ -1,4 +1,4 @@
-//! Congestion control in the kernel: the algorithms that a plan's flows name, loaded for the run.
+//! Congestion control in the kernel: loads the algorithms of a plan's flows for the run.
 
 use std::ffi::OsString;
 use std::{fs, io};
@@ -12,10 +12,10 @@ use transport::Config;
 
 use crate::Error;
 
-/// What the kernel has itself of our algorithms, by our name and its own.
+/// The algorithms of which the kernel has its own implementation: our name and the kernel's.
 const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")];
 
-/// The plan's algorithms; what was loaded goes with the value, or with the process.
+/// The plan's algorithms. Loaded algorithms are removed when this value is dropped or the process ends.
 #[derive(Debug, Default)]
 pub struct Congestion {
     names: Names,
@@ -24,12 +24,12 @@ pub struct Congestion {
     modules: Vec<host::Module>,
 }
 
-/// For each algorithm and its parameters, what the kernel knows it by.
+/// The name in the kernel of each algorithm with its parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Names(pub(crate) Vec<(congestion::Config, String)>);
 
 impl Names {
-    /// What TCP_CONGESTION is to be set to.
+    /// The value for TCP_CONGESTION.
     pub fn get(&self, congestion: &congestion::Config) -> &str {
         let loaded = self.0.iter().find(|(config, _)| config == congestion);
         loaded.map_or(congestion.algorithm().kernel_name(), |(_, name)| name)
@@ -37,19 +37,19 @@ impl Names {
 }
 
 impl Congestion {
-    /// Loads every algorithm that a flow of `plan` sends with, from the start or by a change. Where this kernel or this user cannot, the
-    /// kernel's own of the same kind takes its place, and a note says so.
+    /// Loads the algorithms that flows of `plan` send with, from the start or after a change. If this kernel or the
+    /// user's rights do not allow it, the kernel's own algorithm of the same kind is used, and a note says so.
     ///
     /// # Errors
-    /// `Lacking` for an algorithm that the kernel has not, either.
+    /// `Lacking` for an algorithm that the kernel does not have either.
     pub fn load(plan: &Plan) -> Result<Self, Error> {
         Self::with(plan, Self::add)
     }
 
-    /// Our algorithms as a guest kernel has them built in, each with the parameters that the kernel was started with.
+    /// Uses our algorithms as built into a guest kernel, each with the parameters with which the kernel was started.
     ///
     /// # Errors
-    /// `Lacking` for an algorithm that this kernel has not.
+    /// `Lacking` for an algorithm that this kernel does not have.
     pub fn built_in(plan: &Plan) -> Result<Self, Error> {
         Self::with(plan, |_, config| exists(config.algorithm().kernel_name()))
     }
@@ -90,7 +90,7 @@ impl Congestion {
         Err(io::Error::other("this build has no BPF objects (feature `bpf`)"))
     }
 
-    /// The kernel's own in place of `algorithm`.
+    /// The name of the kernel's own algorithm in place of `algorithm`.
     fn substitute(&mut self, algorithm: &Algorithm, error: io::Error) -> Result<String, Error> {
         let name = algorithm.name();
         let Some((_, own)) = KERNELS_OWN.iter().find(|(ours, _)| *ours == name) else {
@@ -106,17 +106,17 @@ impl Congestion {
         Ok((*own).to_owned())
     }
 
-    /// What TCP_CONGESTION is to be set to for the end of `tcp` that is configured so.
+    /// The value for TCP_CONGESTION at the end of `tcp` with the configuration `end`.
     pub fn name_for<'a>(&'a self, tcp: &'a Tcp, end: &Config) -> &'a str {
         tcp.kernel_congestion.as_deref().unwrap_or_else(|| self.names.get(&end.congestion))
     }
 
-    /// What the kernel knows the plan's algorithms by.
+    /// The names of the plan's algorithms in the kernel.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The kernel's own that flows of `plan` use, each once.
+    /// The kernel's own algorithms that flows of `plan` use, each once.
     pub fn of_the_kernel(&self, plan: &Plan) -> Vec<String> {
         let substitutes = self.names.0.iter().map(|(_, name)| name);
         let substitutes = substitutes.filter(|name| KERNELS_OWN.iter().any(|(_, own)| own == name));
@@ -130,7 +130,7 @@ impl Congestion {
         names
     }
 
-    /// What a reader of the results should know.
+    /// Notes for the reader of the results.
     pub fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }
@@ -139,10 +139,10 @@ impl Congestion {
 /// Whether this build holds our algorithms as BPF objects.
 pub const IS_BUILT_IN: bool = cfg!(feature = "bpf");
 
-/// Loads one of our algorithms, and takes it off again.
+/// Tests loading of one of our algorithms, and removes it again.
 ///
 /// # Errors
-/// If this kernel or this user cannot, or this build holds none.
+/// If this kernel or the user's rights do not allow it, or this build has no algorithms.
 pub fn try_load() -> Result<(), Error> {
     let what = "load our congestion control into the kernel";
     let algorithm = Algorithm::by_name("newreno");
@@ -150,13 +150,13 @@ pub fn try_load() -> Result<(), Error> {
     Congestion::default().register(&algorithm.into()).map(drop).map_err(Error::system(what))
 }
 
-/// Whether the kernel has a congestion control of that name of its own; it loads a module for it.
+/// Checks that the kernel has a congestion control `name`. The kernel loads a module for it if needed.
 fn exists(name: &str) -> Result<(), Error> {
     let what = || format!("use the kernel's congestion control `{name}`");
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(Error::system(what()))?;
     let set = setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name));
-    // There is one, which only those may use who rule the network: as we do in the hosts.
+    // EPERM: the algorithm exists, but needs CAP_NET_ADMIN, which we have in the hosts.
     let set = set.or_else(|errno| if errno == Errno::EPERM { Ok(()) } else { Err(errno) });
     set.map_err(|errno| {
         let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");

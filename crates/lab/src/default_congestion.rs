@@ -1,9 +1,9 @@
-//! The congestion control of connections whose program chooses none: CUBIC, Linux's own default.
+//! The congestion control of connections whose program chooses none: CUBIC, the default of Linux.
 //!
-//! A host has it from `net.ipv4.tcp_congestion_control` of its namespace. Of all namespaces but the first, Linux
-//! lets that be only what `net.ipv4.tcp_allowed_congestion_control` lists (net/ipv4/tcp_cong.c,
-//! `tcp_set_default_congestion_control`). Where CUBIC is not listed, a BPF program sets it on each connection.
-//! That takes root's rights and the feature `bpf`; without them programs get another algorithm, which is told.
+//! It is set by `net.ipv4.tcp_congestion_control` of a host's namespace. Except in the initial namespace, Linux
+//! accepts only algorithms in `net.ipv4.tcp_allowed_congestion_control` (net/ipv4/tcp_cong.c,
+//! `tcp_set_default_congestion_control`). If CUBIC is not listed, a BPF program sets it on each connection. That needs
+//! root and the feature `bpf`; without them, programs get another algorithm, and a warning says so.
 
 use std::{fs, io};
 
@@ -14,16 +14,16 @@ use crate::{Error, Namespace, sysctl};
 #[cfg(feature = "bpf")]
 mod connections;
 
-/// What connections are to have. A new namespace would take over what the machine is set to, and a run would give
-/// other figures on another machine.
+/// The algorithm for connections. Otherwise a new namespace would inherit the machine's setting, and a run would give
+/// different results on another machine.
 const CUBIC: &str = "cubic";
-/// What a kernel always has, and usually allows.
+/// The algorithm that every kernel has and usually allows.
 const RENO: &str = "reno";
 
 const SETTING: &str = "net.ipv4.tcp_congestion_control";
 const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
 
-/// What was done for it. Connections get it as long as the value lives.
+/// The default congestion control of a run's hosts. It applies as long as this value exists.
 #[derive(Debug, Default)]
 pub struct DefaultCongestion {
     #[cfg(feature = "bpf")]
@@ -35,9 +35,9 @@ pub struct DefaultCongestion {
 #[derive(Debug)]
 struct Substitute {
     name: String,
-    /// Why the setting refuses CUBIC.
+    /// The reason why the setting refuses CUBIC.
     refusal: io::Error,
-    /// Why no BPF program sets it.
+    /// The reason why no BPF program sets it.
     bpf: io::Error,
 }
 
@@ -45,12 +45,12 @@ impl DefaultCongestion {
     /// Makes CUBIC the default of `hosts`.
     ///
     /// # Errors
-    /// If a namespace cannot be entered. That programs get another algorithm is no error.
+    /// If a namespace cannot be entered. It is not an error if programs get another algorithm.
     pub fn set(hosts: &[&Namespace]) -> Result<Self, Error> {
         let mut refused = None;
         for &host in hosts {
             if let Err(refusal) = sysctl::try_set(host, SETTING, CUBIC)? {
-                // If that is refused too, it is the machine's default.
+                // If Reno is refused too, the machine's default remains.
                 let _ = sysctl::try_set(host, SETTING, RENO)?;
                 refused = Some((host, refusal));
             }
@@ -75,7 +75,7 @@ impl DefaultCongestion {
         Err(io::Error::other("this build has no BPF objects (feature `bpf`)"))
     }
 
-    /// Where connections get CUBIC from, in words; an error, in words, if they do not.
+    /// The source of CUBIC for connections, as text; an error text if they do not get it.
     pub(crate) fn source(&self) -> Result<&'static str, String> {
         if let Some(Substitute { name, refusal, bpf }) = &self.substitute {
             return Err(format!("programs get `{name}`: {SETTING}: {refusal}; BPF: {bpf}"));
@@ -87,19 +87,19 @@ impl DefaultCongestion {
         Ok("programs get `cubic`")
     }
 
-    /// What an administrator types so that connections get CUBIC; empty if they do.
+    /// The command for an administrator so that connections get CUBIC; empty if they do.
     pub(crate) fn command(&self) -> String {
         self.substitute.as_ref().map(Substitute::command).unwrap_or_default()
     }
 
-    /// That programs get another algorithm, which one and what mends it.
+    /// The warning that programs get another algorithm, with its name and a fix; `None` if they get CUBIC.
     pub(crate) fn warning(&self) -> Option<String> {
         self.substitute.as_ref().map(Substitute::warning)
     }
 }
 
 impl Substitute {
-    /// There is CUBIC, and a namespace may not have it.
+    /// Whether the kernel has CUBIC but does not allow it in a namespace.
     fn is_restricted(&self) -> bool {
         self.refusal.raw_os_error() == Some(Errno::EPERM as i32)
     }
@@ -118,7 +118,7 @@ impl Substitute {
         if !self.is_restricted() {
             return "modprobe tcp_cubic".into();
         }
-        // It is the first namespace's alone; a container may not see it.
+        // Only the initial namespace has this file; a container may not see it.
         let path = sysctl::path(ALLOWED);
         let allowed = fs::read_to_string(path).unwrap_or_else(|_| RENO.into());
         format!("sysctl -w {ALLOWED}=\"{} {CUBIC}\"", allowed.trim())

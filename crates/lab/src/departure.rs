@@ -1,4 +1,4 @@
-//! What is to be done when a process is gone, however it ended: by another process, which waits for that.
+//! Cleanup after the end of a process, however it ends, by another process that waits for it.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -13,12 +13,12 @@ use nix::unistd::{ForkResult, UnlinkatFlags, fork, setsid, unlinkat};
 use crate::error::Error;
 use crate::program;
 
-/// Another process, whatever becomes of its number.
+/// Another process, held by a pidfd, so that reuse of its PID does not matter.
 #[derive(Debug)]
 pub struct Process(OwnedFd);
 
 impl Process {
-    /// The one of that number, which whoever asks knows to be alive.
+    /// Opens the process with PID `number`. The caller must know that it is alive.
     ///
     /// # Errors
     /// If it is gone.
@@ -26,23 +26,23 @@ impl Process {
         program::pidfd(number).map(Self).map_err(Error::system("find a process"))
     }
 
-    /// Whether it is gone, or will be within so many milliseconds.
+    /// Waits for at most `milliseconds` for the process to end. Returns whether it is gone.
     pub fn is_gone_within(&self, milliseconds: u16) -> bool {
         let mut polled = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         poll(&mut polled, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Ends it at once.
+    /// Kills the process (SIGKILL).
     pub fn kill(&self) {
         program::kill(self.0.as_fd());
     }
 }
 
-/// Has the file at `path` removed when this process is gone; not one that took its place. To be called while this
-/// process has one thread only.
+/// Forks a process that removes the file at `path` when this process is gone, unless another file has replaced it. Must
+/// be called while this process is single-threaded.
 ///
 /// # Errors
-/// If there is no such file, or no process can be made.
+/// If there is no such file, or no process can be created.
 pub fn remove_file(path: &Path) -> Result<(), Error> {
     let refused = || Error::system::<std::io::Error>(format!("watch over {}", path.display()));
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -56,7 +56,7 @@ pub fn remove_file(path: &Path) -> Result<(), Error> {
         ForkResult::Parent { .. } => return Ok(()),
         ForkResult::Child => {}
     }
-    // Signals of a terminal are not for it.
+    // A new session, so that the child gets no signals of the terminal.
     let _ = setsid();
     let mut kept = [folder.as_raw_fd(), parent.as_raw_fd()];
     kept.sort_unstable();
@@ -65,7 +65,7 @@ pub fn remove_file(path: &Path) -> Result<(), Error> {
     while polled[0].any() != Some(true) {
         let _ = poll(&mut polled, PollTimeout::NONE);
     }
-    // Who makes the next one holds the lock meanwhile.
+    // A process that creates the next file holds this lock while it does so.
     if let Ok(folder) = Flock::lock(folder, FlockArg::LockExclusive) {
         let found = fstatat(folder.as_fd(), name, AtFlags::AT_SYMLINK_NOFOLLOW);
         if found.is_ok_and(|found| found.st_ino == number) {

@@ -1,7 +1,7 @@
-//! Devices: where real frames enter the fabric and leave it, many at a time and without waiting.
+//! Devices: real frames enter and leave the fabric by them, in batches and without blocking.
 //!
-//! A device is opened on an interface of the calling thread's network namespace, and is then used from any.
-//! Frames of the interface's first queue are read; a veth interface made with one queue has no other.
+//! A device is opened on an interface of the calling thread's network namespace, and can then be used from any
+//! namespace. It reads the frames of the interface's first queue; a veth interface created with one queue has no other.
 
 mod link;
 pub(crate) mod option;
@@ -22,30 +22,29 @@ use link::{Failure, Link};
 use crate::Error;
 use crate::buffers::Buffers;
 
-/// How many frames are received at most at once.
+/// The maximum number of frames received at once.
 pub const BATCH: usize = 64;
 
-/// How a device moves frames.
+/// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// AF_XDP: the kernel takes frames from the interface before its own stack sees them, and copies each
-    /// once. Needs root, and buffers of 2048 or 4096 bytes.
+    /// frame once. Needs root, and buffers of 2048 or 4096 bytes.
     Xdp {
-        /// Whether the interface's driver runs the program that takes them, which not every driver can;
-        /// otherwise the kernel does for it.
+        /// Whether the interface's driver runs the XDP program, which not every driver supports. Otherwise the
+        /// kernel runs it (generic mode).
         native: bool,
     },
     /// AF_PACKET: works in a user namespace, and with frames of any length.
     Packet {
-        /// Whether frames are passed that are yet to be cut into segments or to have their checksums
-        /// summed, with what the kernel says of that before each frame (see `buffers::OFFLOAD`). Otherwise
-        /// they are cut and summed when they are received, and are as on a wire.
+        /// Whether frames pass with pending segmentation and checksums, each after its offload header (see
+        /// `buffers::OFFLOAD`). Otherwise frames are cut and their checksums completed on reception, as on a wire.
         vnet: bool,
     },
 }
 
 impl Kind {
-    /// Its name, for people.
+    /// The kind's name, for display.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Xdp { native: true } => "AF_XDP, native",
@@ -56,55 +55,55 @@ impl Kind {
     }
 }
 
-/// A frame that came in.
+/// A received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Its packet, and so its buffer.
+    /// Its packet, which identifies its buffer.
     pub packet: PacketId,
     /// Its bytes without FCS.
     pub length: u32,
-    /// What it is to be cut into; `None` if it is one frame.
+    /// The segments of a super-frame; `None` for a single frame.
     pub segments: Option<Segments>,
 }
 
-/// What a frame longer than the MTU is yet to be cut into.
+/// The segments of a super-frame, which is longer than the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// How many frames.
+    /// The number of frames.
     pub count: u16,
-    /// Bytes of transport payload in each but the last.
+    /// Bytes of transport payload in each frame but the last.
     pub size: u16,
-    /// Bytes of headers that each frame begins with.
+    /// Bytes of headers at the start of each frame.
     pub headers: u16,
 }
 
-/// What a device did since it was opened, in frames.
+/// The counters of a device since it was opened, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Handed to the caller.
+    /// Frames passed to the caller.
     pub received: u64,
-    /// Taken by the kernel to be sent.
+    /// Frames that the kernel took to send.
     pub sent: u64,
-    /// Dropped by the kernel because the device had no room for them, or because they were too long for a
+    /// Received frames that the kernel dropped because the device had no room, or because they were too long for a
     /// buffer.
     pub missed: u64,
-    /// Given to the device to be sent, and dropped: its queue was full or the kernel refused them.
+    /// Frames to send that were dropped because the device's queue was full or the kernel refused them.
     pub refused: u64,
-    /// Given to the device to be sent, and dropped because the interface was down or had no carrier.
+    /// Frames to send that were dropped because the interface was down or had no carrier.
     pub lost_when_down: u64,
-    /// How many times the interface went down or lost its carrier; no frames.
+    /// The number of times that the interface went down or lost its carrier (not frames).
     pub outages: u64,
 }
 
-/// One interface's frames.
+/// A device at one interface.
 ///
-/// An interface that is taken down, or has no carrier, neither receives nor sends until it is up again, and
-/// what is to be sent meanwhile is dropped and counted.
+/// An interface that is down or has no carrier neither receives nor sends until it is up again. Frames to send during
+/// that time are dropped and counted.
 #[derive(Debug)]
 pub struct Device {
     socket: Socket,
     link: Link,
-    /// As in [`Counts`].
+    /// The number of refused frames, as in [`Counts`].
     refused: u64,
 }
 
@@ -115,14 +114,14 @@ enum Socket {
 }
 
 impl Device {
-    /// The most places of [`Packets`] that a device holds for frames to be received.
+    /// The maximum number of places of [`Packets`] that a device holds for receiving.
     pub const PLACES: u32 = xdp::RECEIVE;
 
-    /// Opens the interface with that index in the calling thread's namespace. `first` is any open device of
+    /// Opens the interface with index `interface` in the calling thread's namespace. `first` is any open device of
     /// the same kind and on the same buffers, if there is one.
     ///
     /// # Errors
-    /// If there is no such interface, if the user may not, or if the buffers do not suit `kind`.
+    /// If there is no such interface, if the user lacks the rights, or if the buffers do not suit `kind`.
     pub fn open(
         interface: u32,
         kind: Kind,
@@ -147,8 +146,8 @@ impl Device {
         Ok(Self { socket, link, refused: 0 })
     }
 
-    /// Appends to `out` the frames that have come in since the last call, [`BATCH`] at most, or somewhat more
-    /// if the last is cut into several. Never waits. The packets are the caller's from then on.
+    /// Appends the frames received since the last call to `out`: at most [`BATCH`], or a few more if the last one is
+    /// cut into several. Never blocks. The caller owns the packets afterwards.
     ///
     /// # Errors
     /// If the interface was removed.
@@ -166,8 +165,8 @@ impl Device {
         received.or_else(|failure| self.look(failure))
     }
 
-    /// Puts a frame of `length` bytes, without FCS, into the queue of those to be sent. The packet is the
-    /// device's until it is sent, and is then released.
+    /// Queues a frame of `length` bytes, without FCS, to be sent. The device owns the packet and releases it once it
+    /// is sent.
     #[inline]
     pub fn send(&mut self, packet: PacketId, length: u32) {
         let is_down = self.link.is_down();
@@ -179,7 +178,7 @@ impl Device {
         }
     }
 
-    /// Has the kernel send what is queued, and releases into `packets` what is sent.
+    /// Makes the kernel send the queued frames, and releases the sent packets into `packets`.
     ///
     /// # Errors
     /// If the interface was removed.
@@ -204,7 +203,7 @@ impl Device {
         Ok(())
     }
 
-    /// Counts frames that were not sent by the reason: an interface without a carrier takes none.
+    /// Counts frames that were not sent, by the reason: an interface without a carrier accepts none.
     #[cold]
     fn count_refused(&mut self, frames: u64) -> Result<(), Error> {
         self.link.look(false)?;
@@ -215,7 +214,7 @@ impl Device {
         Ok(())
     }
 
-    /// Whether frames wait that the kernel had no room for at the last [`Device::flush`].
+    /// Whether frames wait because the kernel had no room at the last [`Device::flush`].
     #[inline]
     pub fn has_unsent(&self) -> bool {
         let unsent = match &self.socket {
@@ -225,12 +224,12 @@ impl Device {
         unsent && !self.link.is_down()
     }
 
-    /// How its interface was when it was last looked at.
+    /// The interface's state at the last check.
     pub const fn link_state(&self) -> LinkState {
         self.link.state()
     }
 
-    /// Looks whether the interface is up: to be done often, for an interface that is up again is not told of.
+    /// Checks whether the interface is up. Must be called often: there is no event when it comes up again.
     ///
     /// # Errors
     /// If it was removed.
@@ -247,7 +246,7 @@ impl Device {
         }
     }
 
-    /// What it did until now.
+    /// The counters so far.
     pub fn counts(&self) -> Counts {
         let counts = match &self.socket {
             Socket::Xdp(socket) => socket.counts(),
@@ -257,7 +256,7 @@ impl Device {
         Counts { refused: self.refused, outages, lost_when_down: lost, ..counts }
     }
 
-    /// How many places of [`Packets`] it holds.
+    /// The number of places of [`Packets`] that the device holds.
     pub fn lent(&self) -> usize {
         match &self.socket {
             Socket::Xdp(socket) => socket.lent(),
@@ -265,12 +264,12 @@ impl Device {
         }
     }
 
-    /// For `poll`: readable when a frame has come in.
+    /// The descriptor for `poll`: readable when a frame has come in.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.fd()
     }
 
-    /// Closes it, and gives every place that it holds back to `packets`; frames not yet sent are lost.
+    /// Closes the device and returns all places that it holds to `packets`. Frames not yet sent are lost.
     pub fn close(self, packets: &mut Packets) {
         match self.socket {
             Socket::Xdp(socket) => socket.close(packets),

@@ -1,50 +1,50 @@
-//! Why a lab cannot be built or run, and what to change.
+//! The errors of building or running a lab, with help.
 
 use std::io;
 
-/// Why a lab cannot be built or run.
+/// An error of building or running a lab.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The machine or the user lacks something.
     #[error("{what}: {source}\n  help: {help}")]
     Lacking {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
-        /// What would supply it.
+        /// How to get what is missing.
         help: String,
     },
     /// The system refused something that it normally grants.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The scenario asks for what a lab cannot do.
+    /// The scenario asks for something that a lab cannot do.
     #[error("{message}\n  help: {help}")]
     Unfit {
-        /// What it asks for.
+        /// The unsupported request.
         message: String,
-        /// What to change.
+        /// The change that helps.
         help: String,
     },
 }
 
 impl Error {
-    /// The machine or the user lacks something; `help` says what would supply it.
+    /// Creates the error that the machine or the user lacks something; `help` says how to get it.
     pub fn lacking(what: impl Into<String>, source: io::Error, help: impl Into<String>) -> Self {
         Self::Lacking { what: what.into(), source, help: help.into() }
     }
 
-    /// The system refused `what`: a closure for `map_err`.
+    /// Returns a closure for `map_err` that creates the error that the system refused `what`.
     pub fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
         |error| Self::System { what: what.into(), source: error.into() }
     }
 
-    /// The scenario asks for what a lab cannot do.
+    /// Creates the error that the scenario asks for something that a lab cannot do.
     pub fn unfit(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Unfit { message: message.into(), help: help.into() }
     }

@@ -1,4 +1,4 @@
-//! What ethtool(8) asks the kernel of an interface of the calling thread's namespace.
+//! The requests of ethtool(8) about an interface in the calling thread's namespace.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -30,19 +30,19 @@ pub(crate) fn get(name: &str, command: u32) -> io::Result<u32> {
     ask(name, &mut request).map(|()| request[1])
 }
 
-/// By how many queues an interface receives.
+/// The number of receive queues of an interface.
 pub(crate) fn receive_queues(name: &str) -> io::Result<u32> {
-    // `struct ethtool_channels`: the command, four greatest counts, and those of now for receiving,
-    // sending, other things, and receiving and sending together.
+    // `struct ethtool_channels`: the command, four maximum counts, and the current counts for receiving, sending,
+    // other uses, and combined.
     let mut channels = [command::GET_CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
     ask(name, &mut channels)?;
     let [.., receiving, _, _, both] = channels;
     Ok(receiving + both)
 }
 
-/// The name of an interface's driver; of one that is the kernel's own, its kind.
+/// The name of an interface's driver; for a virtual interface of the kernel, its kind.
 pub(crate) fn driver(name: &str) -> io::Result<String> {
-    // `struct ethtool_drvinfo`: the command, and from there on the driver's name in 32 bytes.
+    // `struct ethtool_drvinfo`: the command, then the driver's name in 32 bytes.
     const WORDS: usize = 49;
     let mut request = [0; WORDS];
     request[0] = command::GET_DRIVER;
@@ -52,7 +52,7 @@ pub(crate) fn driver(name: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
-/// Asks with one of the kernel's structs, which all are words and begin with the command.
+/// Sends a request with one of the kernel's structs. They all consist of words and begin with the command.
 fn ask<const WORDS: usize>(name: &str, words: &mut [u32; WORDS]) -> io::Result<()> {
     let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
     // SAFETY: every field of `ifreq` is an integer, a byte array or a pointer, for which zero is

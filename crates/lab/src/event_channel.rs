@@ -1,6 +1,6 @@
-//! What happens, told by the threads that must not wait to the one that writes it down.
+//! The channel for events: threads that must not block send them to the thread that writes them down.
 //!
-//! Events travel in batches, whose memory goes round. Only what somebody watches is told.
+//! Events travel in batches, whose memory is reused. Only watched events are sent.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time;
@@ -13,7 +13,7 @@ use scenario::Plan;
 use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
 use transport::Info;
 
-/// An [`Event`] that owns what it tells. Samples of flows, classes and pauses, rare and large, lie in a box.
+/// An [`Event`] that owns its data. Samples of flows, classes and pauses are rare and large, hence boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     Transmitted { port: PortId, packet: Packet, start: Instant, end: Instant },
@@ -29,10 +29,10 @@ pub(crate) enum Message {
     Flow { flow: FlowId, now: Instant, ends: Box<[Info; 2]> },
 }
 
-/// So many events make a batch.
+/// The number of events in a batch.
 const BATCH: usize = 512;
 
-/// One thread's end.
+/// The sending end of one thread.
 #[derive(Debug)]
 pub(crate) struct EventSender {
     batch: Vec<Message>,
@@ -41,7 +41,7 @@ pub(crate) struct EventSender {
 }
 
 impl EventSender {
-    /// Tells it, when the batch is full or [`EventSender::flush`] is called.
+    /// Queues `message`; it is sent when the batch is full or [`EventSender::flush`] is called.
     #[inline]
     pub(crate) fn send(&mut self, message: Message) {
         self.batch.push(message);
@@ -50,13 +50,13 @@ impl EventSender {
         }
     }
 
-    /// Sends what there is.
+    /// Sends the queued events.
     pub(crate) fn flush(&mut self) {
         if self.batch.is_empty() {
             return;
         }
         let empty = self.spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
-        // Nobody listens any more only when the run is over.
+        // This fails only if the run is over and the receiver is gone.
         let _ = self.full.send(std::mem::replace(&mut self.batch, empty));
     }
 }
@@ -67,7 +67,7 @@ impl Drop for EventSender {
     }
 }
 
-/// The writing end.
+/// The receiving end, of the thread that writes the events down.
 #[derive(Debug)]
 pub(crate) struct Listener {
     full: Receiver<Vec<Message>>,
@@ -81,24 +81,24 @@ impl Listener {
         Self { full, sender, spares: Vec::new() }
     }
 
-    /// Another thread's end.
+    /// Creates the sending end for another thread.
     pub(crate) fn sender(&mut self) -> EventSender {
         let (back, spare) = channel();
         self.spares.push(back);
         EventSender { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
     }
 
-    /// Hands to `observer` what was told, waiting for it so long at most.
+    /// Passes one batch of events to `observer`; waits for it for at most `patience`.
     pub(crate) fn listen(&mut self, observer: &mut impl Observer, patience: time::Duration) {
         let Ok(mut batch) = self.full.recv_timeout(patience) else { return };
         batch.drain(..).for_each(|message| replay(message, observer));
-        // The fabric sends most, and has the first sender.
+        // The fabric sends the most events and has the first sender.
         if let Some(back) = self.spares.first() {
             let _ = back.send(batch);
         }
     }
 
-    /// Hands to `observer` whatever is left when the tellers are gone, or silent.
+    /// Passes all batches received so far to `observer`, without waiting.
     pub(crate) fn drain(&mut self, observer: &mut impl Observer) {
         while let Ok(batch) = self.full.try_recv() {
             batch.into_iter().for_each(|message| replay(message, observer));
@@ -146,16 +146,16 @@ fn replay(message: Message, observer: &mut impl Observer) {
     }
 }
 
-/// What of a port is watched.
+/// The kinds of events that are watched at a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watched {
-    /// Its packets' metadata.
+    /// Whether the metadata of its packets is watched.
     pub(crate) packets: bool,
-    /// Its frames.
+    /// Whether its frames are captured.
     pub(crate) frames: bool,
 }
 
-/// What the plan's probes want of each port.
+/// The events that the plan's probes need from each port.
 pub(crate) fn watched(plan: &Plan) -> Vec<Watched> {
     let mut ports = vec![Watched::default(); 2 * plan.links.len()];
     let probes = &plan.probes;

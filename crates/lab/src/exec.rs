@@ -1,4 +1,4 @@
-//! A command in a host of a lab: `suimon lab exec` and `suimon lab shell`, in a network of its own.
+//! A command in a host of a lab that exists only for it: `suimon lab exec` and `suimon lab shell`.
 
 use std::process::ExitStatus;
 use std::thread;
@@ -13,10 +13,10 @@ use crate::program::{Output, Program, Rights, Site};
 use crate::programs;
 use crate::run::{Lab, Next, Options, Outcome};
 
-/// The network of the host of that name.
+/// The network namespace of the host `name`.
 ///
 /// # Errors
-/// If there is no such host: the error names those that there are.
+/// If there is no such host; the error lists the hosts.
 pub(crate) fn host<'a>(plan: &Plan, hosts: &'a Hosts, name: &str) -> Result<&'a Namespace, Error> {
     let mut all = plan.nodes.iter().zip(&hosts.namespaces);
     let found = all.find(|(node, _)| node.name == name).and_then(|(_, host)| host.as_ref());
@@ -28,12 +28,11 @@ pub(crate) fn host<'a>(plan: &Plan, hosts: &'a Hosts, name: &str) -> Result<&'a 
     })
 }
 
-/// Runs `words` in the host of that name while the lab of `plan` stands, without its flows but with its
-/// hosts' programs, which are waited for until they listen. The command has this process's streams, and the
-/// terminal if they are one, and its rights.
+/// Builds the lab of `plan`, with its hosts' programs but without its flows, waits until the programs listen, and runs
+/// `words` in the host `name`. The command has this process's streams, its terminal if they are one, and its rights.
 ///
 /// # Errors
-/// If the lab cannot be built, has no such host, or breaks.
+/// If the lab cannot be built, has no such host, or fails.
 pub fn exec(
     plan: &Plan,
     options: Options<'_>,
@@ -46,7 +45,7 @@ pub fn exec(
     let namespace = host(plan, &lab.hosts, name)?.try_clone()?;
     let (clock, names) = (lab.clock, programs::names(plan));
     thread::scope(|scope| {
-        // The kernel ends a program with the thread that started it.
+        // The kernel ends a program when the thread that started it ends.
         let running = scope.spawn(move || {
             thread::sleep(clock.until(traffic::Instant::ZERO));
             let site = Site { namespace: &namespace, host: name, names: &names, holder: None };

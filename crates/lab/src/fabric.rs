@@ -1,8 +1,7 @@
-//! The fabric: the engine's nodes and wires between real interfaces, on one thread by the real clock.
+//! The fabric: the engine's nodes and wires between real interfaces, on one thread, driven by the real clock.
 //!
-//! What happens within is at its exact time: an event is acted on as if at the instant that it was due,
-//! when the clock has passed that. Only what leaves to a machine is late, by as much as the thread was;
-//! of that [`Lateness`] is kept.
+//! Inside, times are exact: once the clock has passed the due time of an event, the event is handled as if at
+//! its due time. Only frames that leave to a machine are late, by the delay of the thread. [`Lateness`] records it.
 
 mod drain;
 mod idle;
@@ -36,7 +35,7 @@ use monitor::{FrameMonitor, Monitor};
 pub use orders::{Interface, Look};
 pub(crate) use orders::{Order, Orders};
 
-/// What the fabric counted until some instant.
+/// The fabric's counters at an instant.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) ports: Vec<PortTotals>,
@@ -45,38 +44,38 @@ pub(crate) struct Counted {
     pub(crate) flows: Vec<u64>,
     /// Packets that reached a machine with a congestion mark, by flow.
     pub(crate) marks: Vec<u64>,
-    /// Of each of the plan's programs: its flow, both directions, drops and marks.
+    /// The plan's programs: flow, both directions, drops and marks of each.
     pub(crate) programs: Vec<(FlowId, [Carried; 2], [u64; 2])>,
     pub(crate) engine: EngineTotals,
-    /// That instant.
+    /// The instant of the counters.
     pub(crate) end: Instant,
 }
 
-/// What the fabric did.
+/// The results of a fabric's run.
 #[derive(Debug)]
 pub(crate) struct Moved {
     pub(crate) counted: Counted,
-    /// The same when the part of the run began and ended that is measured, if it came so far.
+    /// The counters at the start and the end of the measured period, if the run reached them.
     pub(crate) looks: Vec<Counted>,
-    /// For each change whose time came: why it was refused, if it was.
+    /// The reason for refusal, if any, of each change whose time was reached.
     pub(crate) changes: Vec<Option<String>>,
     pub(crate) lateness: Lateness,
-    /// Frames that the machine had to drop on their way into the fabric, or out of it.
+    /// Frames that the machine dropped on their way into or out of the fabric.
     pub(crate) missed: u64,
-    /// When it did not look at all for longer than [`LATE`].
+    /// Periods longer than [`LATE`] in which the fabric's thread did not run.
     pub(crate) absent: Stalls,
 }
 
-/// What is noted while packets move.
+/// Records made while packets move.
 #[derive(Debug, Default)]
 struct Noted {
-    /// For each change whose time came: why it was refused, if it was.
+    /// The reason for refusal, if any, of each change whose time was reached.
     changes: Vec<Option<String>>,
     looks: Vec<Counted>,
 }
 
-/// Who lets packets go later than this, 1 in 100, did not keep up; nor did who was away for longer than
-/// this, and so for a hundredth of the time, for that is when frames came in late.
+/// The lateness limit. The machine did not keep up if over 1 % of packets left later than this, or if pauses of the
+/// fabric's thread longer than this add up to over 1 % of the run: frames came in late during the pauses.
 const LATE: Duration = Duration::from_ms(1);
 
 impl Moved {
@@ -85,14 +84,14 @@ impl Moved {
         kept_up(self.missed, &self.lateness) && !self.was_away()
     }
 
-    /// Whether the fabric was kept from its work for a part of the run.
+    /// Whether the fabric's thread was paused for more than 1 % of the run.
     pub(crate) fn was_away(&self) -> bool {
         self.absent.sum.as_ps() > self.counted.end.as_ps() / 100
     }
 }
 
-/// Damages the frame of a packet that a link damaged, and counts the drop that its receiver makes of it. False if
-/// it is not to be sent: its checksum is still to be summed by the kernel, which would find it right.
+/// Corrupts the frame of a packet that a link corrupted, and counts the drop at its receiver. Returns false if the
+/// frame must not be sent: the kernel is yet to compute its checksum, so the receiver would accept the frame.
 #[cold]
 fn deliver_damaged(
     entry: Entry,
@@ -104,7 +103,7 @@ fn deliver_damaged(
 ) -> bool {
     let summed = buffers.is_summed(id);
     checksum::damage(buffers.bytes_mut(id, length));
-    // A machine beyond the router counts its own.
+    // A machine beyond the router counts its own drops.
     if let Entry::Machine(node) = entry {
         let (place, reason) = (Place::Node(node), DropReason::Checksum);
         let dropped = Event::Dropped { place, id: Some(id), packet: &packets[id], reason, now };
@@ -117,8 +116,8 @@ fn kept_up(missed: u64, lateness: &Lateness) -> bool {
     missed == 0 && lateness.quantile(0.99) <= LATE
 }
 
-/// A frame's length on the wire, frame::FCS included, by that of what the machine gave; if that is to be cut, the
-/// sum of the frames it makes, each with headers of its own.
+/// The length on the wire, FCS included, of a frame of `bytes` from the machine. For a super-frame, the sum over its
+/// frames, each with its own headers.
 fn wire_length(bytes: u32, segments: Option<Segments>) -> u32 {
     match segments {
         None => (bytes + frame::FCS).max(FRAME_MIN),
@@ -129,8 +128,8 @@ fn wire_length(bytes: u32, segments: Option<Segments>) -> u32 {
     }
 }
 
-/// Fills what a frame of `length` bytes, without FCS, lacks of the shortest with zeros (RFC 1042), so that
-/// nothing of an earlier packet leaves with it.
+/// Pads a frame of `length` bytes, without FCS, to the minimum length with zeros (RFC 1042), so that no bytes of an
+/// earlier packet leave with it.
 fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
     let whole = buffers.bytes_mut(packet, frame::padded(length));
     if let Some(padding) = whole.get_mut(length as usize..) {
@@ -138,7 +137,7 @@ fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
     }
 }
 
-/// The nodes and wires, the interfaces at their ends, and whoever watches.
+/// The nodes and wires, the interfaces at their ends, and the monitor.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     engine: Engine,
@@ -150,25 +149,25 @@ pub(crate) struct Fabric {
     neighbours: Neighbours,
     clock: Clock,
     monitor: Monitor,
-    /// By place, the bytes of each packet's frame, which the wire may count otherwise.
+    /// The bytes of each packet's frame, by packet place. The wire may count a different length.
     lengths: Vec<u32>,
-    /// By flow, the packets that reached a machine with a congestion mark.
+    /// Packets that reached a machine with a congestion mark, by flow.
     marks: Vec<u64>,
     lateness: Lateness,
     absent: Stalls,
     received: Vec<Received>,
-    /// When each frame that awaits its flush was due.
+    /// The due time of each frame that awaits its flush.
     due: Vec<Instant>,
-    /// The attachment whose interface was looked at last.
+    /// The attachment whose interface was checked last.
     checked: usize,
-    /// How it waits for frames; it looks for them all the time if it has none.
+    /// The way to wait for frames; `None`: busy polling.
     idle: Option<Idle>,
     orders: Option<Orders>,
 }
 
-/// From one report of progress, and of what was told, to the next.
+/// The interval at which progress is reported and events are flushed.
 const REPORT: Duration = Duration::from_ms(20);
-/// So many interfaces are looked at then, in turn: each takes some microseconds of system calls.
+/// The number of interfaces checked per interval, in turn: each check takes some microseconds of system calls.
 const CHECKED: usize = 4;
 
 impl Fabric {
@@ -213,26 +212,26 @@ impl Fabric {
         })
     }
 
-    /// The same, but it sleeps until a frame comes in or something is due.
+    /// Makes this fabric sleep until a frame comes in or an event is due.
     pub(crate) fn resting(self) -> Result<Self, Error> {
         let idle =
             Some(Idle::new(self.attachments.iter().map(|attachment| attachment.device.fd()))?);
         Ok(Self { idle, ..self })
     }
 
-    /// The same, with flows that are told by their headers alone, and orders of another thread.
+    /// Makes this fabric identify flows by packet headers alone and carry out orders of another thread.
     pub(crate) fn between_networks(self, plan: &Plan, orders: Orders) -> Self {
         Self { flows: Flows::between_networks(plan), ..self.with_orders(orders) }
     }
 
-    /// This run, which also carries out orders of another thread.
+    /// Makes this fabric carry out orders of another thread.
     pub(crate) fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }
     }
 
-    /// Moves packets until the plan's end, or until it is told to stop, or carries none where hosts are `done`, or until an
-    /// interface fails. `ended` is asked once
-    /// it moves none, and before the interfaces are given back: with many that takes longer than TCP's timeouts.
+    /// Moves packets until the plan's end, until `stop` is set, until `done` is set and the fabric carries no packet,
+    /// or until an interface fails. Then it calls `ended`, before it closes the interfaces: to close many of them
+    /// takes longer than TCP's timeouts.
     pub(crate) fn run<T>(
         mut self,
         plan: &Plan,
@@ -246,7 +245,8 @@ impl Fabric {
         (self.moved(noted), failure, ended)
     }
 
-    /// The same, and lets what is queued then leave for so long at most; the rest is counted as flushed.
+    /// Moves packets as [`Self::run`] does, then lets queued packets leave for at most `patience`. The rest count as
+    /// flushed.
     pub(crate) fn run_and_drain(
         mut self,
         plan: &Plan,
@@ -288,7 +288,7 @@ impl Fabric {
                     Task::Mark(_) => {}
                     Task::Look => noted.looks.push(self.counted()),
                     Task::Change(change) => {
-                        // Connections are changed where they are: see `agents::Ended`.
+                        // The agents change connections: see `agents::Ended`.
                         let port = plan.changes[change].of_port();
                         let made = port.and_then(|(port, action)| self.change(port, action));
                         noted.changes.push(made);
@@ -313,7 +313,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Does what is due and takes in what came, as one turn of a run; how many frames it sent.
+    /// Handles due events and received frames, as one turn of a run. Returns the number of frames sent.
     pub(crate) fn step(&mut self) -> Result<usize, Error> {
         let before = self.lateness.releases();
         let now = self.clock.now();
@@ -329,7 +329,7 @@ impl Fabric {
         }
     }
 
-    /// What is looked after now and then.
+    /// Does the periodic work: flushes events, checks interfaces, handles orders.
     fn glance(&mut self) -> Result<(), Error> {
         self.monitor.sender.flush();
         for _ in 0..self.attachments.len().min(CHECKED) {
@@ -340,7 +340,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Lets everything happen up to `now`, and sends what reached a machine.
+    /// Handles all events up to `now` and sends the packets that reached a machine.
     #[inline]
     fn advance(&mut self, now: Instant) -> Result<(), Error> {
         #[cfg(debug_assertions)]
@@ -353,7 +353,7 @@ impl Fabric {
         if self.engine.has_delivered() { self.send() } else { self.send_again() }
     }
 
-    /// Has the kernel take what it had no room for before.
+    /// Retries frames for which the kernel had no room.
     #[inline]
     fn send_again(&mut self) -> Result<(), Error> {
         for attachment in &mut self.attachments {
@@ -416,7 +416,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Reads what came in and has it enter, at `end` at the latest; whether there was anything.
+    /// Reads received frames and lets them enter, at `end` at the latest. Returns whether there were any.
     #[inline]
     fn take_in(&mut self, end: Instant) -> Result<bool, Error> {
         let mut any = false;
@@ -427,8 +427,8 @@ impl Fabric {
                 continue;
             }
             any = true;
-            // They enter at the clock as it is now that they are here: the thread may have been preempted since the
-            // last reading, and at that time they would have entered before they were sent.
+            // Frames enter at the current clock time. The thread may have been preempted since the clock was last
+            // read: with that time, frames would enter before they were sent.
             self.advance(self.clock.now().min(end))?;
             for place in 0..self.received.len() {
                 let received = self.received[place];
@@ -439,7 +439,7 @@ impl Fabric {
         Ok(any)
     }
 
-    /// One frame enters by a attachment.
+    /// Lets one frame enter by an attachment.
     #[inline]
     fn enter(&mut self, attachment: usize, received: Received) -> Result<(), Error> {
         let Received { packet, length, segments } = received;
@@ -497,7 +497,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Answers a machine's question for a host's address; what is for nobody else goes no further.
+    /// Handles a frame that belongs to no flow: answers a machine's ARP request or neighbor solicitation, drops others.
     #[cold]
     fn keep_out(&mut self, attachment: usize, packet: PacketId, length: u32) -> Result<(), Error> {
         let room = self.buffers.room();
@@ -510,7 +510,7 @@ impl Fabric {
                 device.flush(&mut self.buffers, self.engine.packets())?;
             }
             None => {
-                // By a wire, MAC control is all that is kept out.
+                // At a wire, only MAC control frames are kept out.
                 self.attachments[attachment].mac_control_frames += u64::from(!asks);
                 self.engine.packets().release(packet);
             }
@@ -518,14 +518,14 @@ impl Fabric {
         Ok(())
     }
 
-    /// Does something to a port's queue; why it was refused, if it was.
+    /// Applies `action` to a port's queue. Returns the reason for refusal, if any.
     fn change(&mut self, port: PortId, action: &Action) -> Option<String> {
         let Self { engine, monitor, buffers, lengths, .. } = self;
         let observer = &mut FrameMonitor { monitor, buffers, lengths };
         engine.change(port, action, observer).and_then(Result::err)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     fn counted(&self) -> Counted {
         let Self { engine, monitor: Monitor { tally, programs, .. }, marks, .. } = self;
         Counted {
@@ -545,7 +545,7 @@ impl Fabric {
         Moved { counted, looks, changes, lateness, missed, absent }
     }
 
-    /// Frames that the machine has dropped on their way in or out.
+    /// Frames that the machine dropped on their way in or out.
     fn missed(&self) -> u64 {
         let counts = self.attachments.iter().map(|attachment| attachment.device.counts());
         counts.map(|counts| counts.missed + counts.refused).sum()

@@ -1,5 +1,5 @@
-//! The first program of a guest kernel, Linux on the simulator's clock: the same hosts, programs and agents as the
-//! lab's, but what lies between the hosts is the simulator's, at the far ends of the guest's network cards.
+//! The init program of a guest kernel, which is Linux on the simulator's clock. It has the same hosts, programs and
+//! agents as the lab, but the simulator provides the network between the hosts, behind the guest's network cards.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -26,12 +26,12 @@ use crate::{Error, readiness, refusal};
 mod command;
 mod terminal;
 
-/// From one look for the start to the next, in the guest's own time.
+/// The interval of checks for the start, in the guest's time.
 const GLANCE: time::Duration = time::Duration::from_millis(1);
-/// From one look at the programs to the next.
+/// The interval of checks of the programs.
 const TURN: traffic::Duration = traffic::Duration::from_ms(1);
 
-/// What a Linux system has mounted; its root is the machine's, and read-only.
+/// The usual mounts of a Linux system. The root file system is the machine's, read-only.
 const MOUNTS: [(&str, &str); 6] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -41,15 +41,14 @@ const MOUNTS: [(&str, &str); 6] = [
     ("tmpfs", "/run"),
 ];
 
-/// Where programs have folders of their own: in memory, for files of the shared folder belong to who runs the simulator,
-/// whichever user of the guest makes them.
+/// The folder with the programs' own folders. It is in memory: files in the shared folder belong to the user who runs
+/// the simulator, whichever user of the guest creates them.
 const OWN: &str = "/run";
 
-/// Does what the files in `folder` say, tells there what came of it, and ends the guest. Only for the first program of
-/// one.
+/// Carries out the files in `folder`, writes the results there, and ends the guest. Must run as the guest's init.
 ///
 /// # Errors
-/// If it is not that, or cannot end.
+/// If this process is not init, or cannot power off.
 pub fn run(folder: &Path) -> Result<(), Error> {
     if std::process::id() != 1 {
         let help = "the simulator starts it where a host has `kernel`: suimon run FILE";
@@ -67,14 +66,14 @@ pub fn run(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// How old a guest is when its hosts' programs start: ping takes a clock that shows less than a second for one that was
-/// never read.
+/// The uptime of a guest when its hosts' programs start. If the clock shows less than a second, ping assumes that it
+/// was never read.
 const AGE: time::Duration = time::Duration::from_secs(1);
 
-/// Where messages go.
+/// The file for messages to the simulator.
 type Messages = Mutex<BufWriter<File>>;
 
-/// What cannot be written the simulator misses.
+/// Writes a message. A failed write is ignored: the simulator notices that the message is missing.
 fn send(messages: &Messages, message: &Message, flush: bool) {
     let mut messages = messages.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = message.write(&mut *messages);
@@ -85,7 +84,7 @@ fn send(messages: &Messages, message: &Message, flush: bool) {
 
 fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     for (kind, place) in MOUNTS {
-        // A folder of the machine's may be missing; whoever needs it says so.
+        // A folder of the machine may be missing; a program that needs it reports that.
         let _ = fs::create_dir(place);
         let _ = mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>);
     }
@@ -97,7 +96,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     let own = Path::new(OWN);
     fs::create_dir(own.join(PROGRAMS)).map_err(Error::system("make a folder"))?;
     if assignment.command.is_none() {
-        // Before programs start, so that their time and the run's begin together.
+        // The wait is before the programs start, so that their time and the run's begin together.
         thread::sleep(AGE);
     }
     let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
@@ -131,7 +130,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     let agents::Ended { mut flows, looks, changes, .. } = agents.finish()?;
     let found = programs.finish(end, &mut flows)?;
     if works {
-        // They are in memory, so they have no more.
+        // The files are in memory, so the memory size limits them.
         let limit = nix::sys::sysinfo::sysinfo().map_or(u64::MAX, |info| info.ram_total());
         record::folder::copy(&own.join(PROGRAMS), &folder.join(PROGRAMS), limit, &|| false)
             .map_err(Error::system("keep what programs wrote"))?;
@@ -140,8 +139,8 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures })
 }
 
-/// Lets TCP have one half of the memory, as much as the sockets of a large machine may, before it counts as scarce
-/// (tcp(7), `tcp_mem`): the guest has it for that.
+/// Sets TCP's memory limit to half of the memory (tcp(7), `tcp_mem`), so that sockets get as much as on a large
+/// machine. The guest has the memory for that.
 fn give_memory_to_tcp() -> Result<(), Error> {
     const FILE: &str = "/proc/sys/net/ipv4/tcp_mem";
     let set = || {
@@ -153,7 +152,7 @@ fn give_memory_to_tcp() -> Result<(), Error> {
     set().map_err(Error::system(format!("write {FILE}")))
 }
 
-/// That programs were killed because the guest had no memory left, if any were (`oom_kill` of /proc/vmstat).
+/// A note that the guest ran out of memory and its kernel killed processes, if any (`oom_kill` of /proc/vmstat).
 fn out_of_memory() -> Vec<String> {
     let told = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let killed = told.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok());

@@ -1,4 +1,4 @@
-//! A network that stands until it is taken down (`suimon lab up`), and how other processes come to its hosts.
+//! A network that runs until it is taken down (`suimon lab up`), and the access of other processes to its hosts.
 
 use std::fs::File;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ use crate::programs::Programs;
 use crate::run::{Lab, Next, Options, Outcome};
 use crate::threads::Layout;
 
-/// The network while it stands.
+/// A running network.
 #[derive(Debug)]
 pub struct Held<'a> {
     plan: &'a Plan,
@@ -32,7 +32,7 @@ pub struct Held<'a> {
     orders: &'a Sender<Order>,
 }
 
-/// How long the fabric may take to say what it has counted.
+/// The timeout for the fabric's answer.
 const PATIENCE: time::Duration = time::Duration::from_secs(1);
 
 /// A program of a host.
@@ -42,7 +42,7 @@ pub struct HostProgram {
     pub host: String,
     /// The program and its arguments.
     pub line: String,
-    /// How it is: what it listens on, or how it ended.
+    /// The state: the ports that it listens on, or how it ended.
     pub state: String,
 }
 
@@ -54,7 +54,7 @@ impl Held<'_> {
         hosts.map(|(node, _)| (node.name.clone(), node.address)).collect()
     }
 
-    /// The number of this process's descriptor of a host's network: what [`Attached::open`] asks for.
+    /// The number of this process's descriptor of a host's network namespace, for [`Attached::open`].
     ///
     /// # Errors
     /// If there is no such host.
@@ -76,14 +76,14 @@ impl Held<'_> {
         Ok(states.into_iter().map(program).collect())
     }
 
-    /// What the fabric has counted so far; `None` where it does not say so within a second.
+    /// The fabric's counters so far; `None` if it does not answer within a second.
     pub fn look(&self) -> Option<Look> {
         let (answer, answered) = channel();
         self.orders.send(Order::Look(answer)).ok()?;
         answered.recv_timeout(PATIENCE).ok()
     }
 
-    /// The places where packets were dropped by then, as `NODE:LINK` or a node's name, with the reason and how many.
+    /// The drops in `look`: the place as `NODE:LINK` or a node's name, the reason, and the number of packets.
     pub fn drops(&self, look: &Look) -> Vec<(String, DropReason, u64)> {
         let name = |node: usize| self.plan.nodes[node].name.clone();
         let ports = self.plan.links.iter().flat_map(|link| {
@@ -98,19 +98,19 @@ impl Held<'_> {
         ports.chain(nodes).flat_map(of).collect()
     }
 
-    /// What programs have to use in place of what they were to use, and what mends it.
+    /// The substitutes that programs use instead of the intended settings, and how to fix that.
     pub fn substitutions(&self) -> Vec<String> {
         self.hosts.congestion.warning().into_iter().collect()
     }
 
-    /// The programs that have failed so far, each with its status and what it said last.
+    /// The programs that have failed so far, each with its status and its last output.
     pub fn failures(&self) -> Vec<String> {
         self.programs.failures()
     }
 }
 
-/// Makes the network of `plan`, without its flows but with its hosts' programs, which are waited for until they
-/// listen, and keeps it until `over` says so, which is asked every few milliseconds.
+/// Builds the network of `plan`, with its hosts' programs but without its flows. Waits until the programs listen, then
+/// keeps the network until `over` returns true. `over` is called every few milliseconds.
 ///
 /// # Errors
 /// If the lab cannot be built, or breaks.
@@ -146,14 +146,13 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Opens the host whose network the process `holder` has under that descriptor; `names` are the hosts' names.
-    /// Joins the holder's user namespace if it has one of its own, for which this process needs to have one
-    /// thread only.
+    /// Opens the host whose network namespace is `descriptor` of the process `holder`; `names` are the hosts' names.
+    /// Joins the holder's user namespace if it has its own; this process must be single-threaded for that.
     ///
-    /// Whoever asks makes sure that the holder was alive after this: its number may be another's by now.
+    /// The caller must check afterwards that the holder is still alive: its PID may have been reused.
     ///
     /// # Errors
-    /// If the process is gone, or another user's.
+    /// If the process is gone, or belongs to another user.
     pub fn open(
         holder: u32,
         descriptor: RawFd,
@@ -189,7 +188,7 @@ impl Attached {
         Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
     }
 
-    /// Whether the network still stands.
+    /// Whether the network still runs.
     pub fn stands(&self) -> bool {
         !program::is_gone(self.holder.as_fd())
     }

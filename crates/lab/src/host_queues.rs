@@ -1,8 +1,8 @@
-//! The queues of hosts that pause frames stop, in the fabric.
+//! The fabric's queues for hosts that are stopped by PAUSE frames.
 //!
-//! Behind a port that is stopped a host's packets wait in its kernel, whose TCP lets no more out before those have left
-//! (TCP small queues), and nothing is lost. In the lab the fabric has taken them by then, and the kernel takes them for
-//! sent. So the fabric has room for all that the windows let out, in place of an interface's 1000 packets.
+//! If a real port is stopped, a host's packets wait in its kernel. TCP passes no more packets until those have left
+//! (TCP small queues), so none are lost. In the lab, the fabric has already taken the packets, and the kernel counts
+//! them as sent. So the fabric has room for full windows of all connections, instead of an interface's 1000 packets.
 
 use network::switch;
 use scenario::Plan;
@@ -10,10 +10,10 @@ use scenario::plan::{Link, NodeKind, Transport};
 use traffic::Bytes;
 use traffic::qdisc::{Parameters, fifo};
 
-/// More no window is.
+/// The size of such a queue: larger than any window.
 const ROOM: Bytes = Bytes(1 << 40);
 
-/// The switch that stops a host at that end of a link, if one does.
+/// The switch that stops the host at end `end` of a link, if any.
 fn stops<'a>(plan: &'a Plan, link: &Link, end: usize) -> Option<&'a switch::Config> {
     let [own, far] = [end, 1 - end].map(|end| &plan.nodes[link.ends[end].node].kind);
     match (own, far) {
@@ -22,7 +22,7 @@ fn stops<'a>(plan: &'a Plan, link: &Link, end: usize) -> Option<&'a switch::Conf
     }
 }
 
-/// The plan as the fabric runs it. A queue that the scenario itself gives such a host stays as it is.
+/// The plan as run by the fabric, with the larger queues. A queue that the scenario sets for a host is not changed.
 pub(crate) fn widened(plan: &Plan) -> Plan {
     let mut widened = plan.clone();
     for (link, wide) in plan.links.iter().zip(&mut widened.links) {
@@ -44,7 +44,7 @@ fn widen(queue: &mut Parameters) {
     }
 }
 
-/// How many full packets such queues hold at most: the windows of those whom they stop.
+/// The maximum number of full packets in such queues: the windows of the stopped hosts' flows.
 pub(crate) fn packets(plan: &Plan) -> u64 {
     let stopped = |node: usize| {
         let ends = plan.links.iter().flat_map(|link| [(link, 0), (link, 1)]);

@@ -31,19 +31,19 @@ pub(crate) struct Interface {
     pub(crate) cable: Cable,
 }
 
-/// The hosts, and the namespace in which the fabric's ends of their cables are.
+/// The hosts, and the namespace that holds the fabric's ends of their cables.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    /// By node; `None` for what is no host.
+    /// The hosts' namespaces by node; `None` for other nodes.
     pub(crate) namespaces: Vec<Option<Namespace>>,
     pub(crate) fabric: Namespace,
     pub(crate) interfaces: Vec<Interface>,
-    /// Of connections whose program chooses none.
+    /// The congestion control of connections whose program chooses none.
     pub(crate) congestion: DefaultCongestion,
 }
 
 impl Hosts {
-    /// Makes the hosts of `plan`; their kernels receive on `cpus`, if any are given.
+    /// Creates the hosts of `plan`. Their kernels receive on `cpus`, unless it is empty.
     pub(crate) fn new(plan: &Plan, cpus: &[usize]) -> Result<Self, Error> {
         let is_host = |node: usize| matches!(plan.nodes[node].kind, NodeKind::Host(_));
         let mut hosts = Self::bare(plan, Namespace::new()?, is_host)?;
@@ -59,8 +59,8 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Makes the hosts whose network cards these are, in a guest kernel; `eth0` is the first. The fabric's namespace is
-    /// this thread's.
+    /// Creates the hosts that own these network cards, in a guest kernel; the first card is `eth0`. The fabric's
+    /// namespace is this thread's.
     pub(crate) fn of_cards(plan: &Plan, cards: &[Card]) -> Result<Self, Error> {
         let is_here = |node: usize| cards.iter().any(|card| card.node == node);
         let hosts = Self::bare(plan, Namespace::current()?, is_here)?;
@@ -85,7 +85,7 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// A namespace for each node that is one of these hosts, without interfaces.
+    /// Creates a namespace without interfaces for each node for which `is_host` is true.
     fn bare(
         plan: &Plan,
         fabric: Namespace,
@@ -103,7 +103,7 @@ impl Hosts {
         Ok(Self { namespaces, fabric, interfaces: Vec::new(), congestion })
     }
 
-    /// Lays the cable of one end of a link, if that is a host's: its interface of that number, of so many.
+    /// Installs the cable at one end of a link, if that end is a host's: interface `interface` of its `interfaces`.
     fn join(
         &mut self,
         plan: &Plan,
@@ -129,13 +129,13 @@ impl Hosts {
         Ok(())
     }
 
-    /// Whether every host's kernel keeps to its line.
+    /// Whether every host's kernel limits the host to the rate of its line.
     pub(crate) fn shaped(&self) -> bool {
         self.interfaces.iter().all(|interface| interface.cable.shaped)
     }
 }
 
-/// What a host's interface is by its link, at that end of it: the host's first, and only, one.
+/// The cable settings for end `end` of link `number`, as for the first and only interface of a host.
 fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'static> {
     let link = &plan.links[number];
     let here = &link.ends[end];
@@ -155,13 +155,13 @@ fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'stati
     }
 }
 
-/// What a host that has so many interfaces reaches by that link; `None` if everything.
+/// The addresses that a host with `interfaces` interfaces reaches by `link`; `None` for all, with a single interface.
 fn targets_of(plan: &Plan, (node, link): (usize, usize), interfaces: u16) -> Option<Vec<IpAddr>> {
     (interfaces > 1).then(|| targets(plan, node, link as u32))
 }
 
-/// How large TCP's buffers may grow on each node: as large as its flows ask, and as an untouched Linux allows programs
-/// (`tcp_init`), which decides the window's scale too.
+/// The maximum sizes of TCP's buffers on each node: those that its flows ask for, and at least the defaults of Linux
+/// (`tcp_init`). They also determine the window scale.
 fn buffers(plan: &Plan) -> Vec<sysctl::Buffers> {
     const UNTOUCHED: sysctl::Buffers =
         sysctl::Buffers { receive: Bytes(6 << 20), send: Bytes(4 << 20) };
@@ -176,15 +176,15 @@ fn buffers(plan: &Plan) -> Vec<sysctl::Buffers> {
     sizes
 }
 
-/// How many links each node has.
+/// The number of links of each node.
 fn links(plan: &Plan) -> Vec<u16> {
     let mut counts = vec![0; plan.nodes.len()];
     plan.links.iter().flat_map(|link| &link.ends).for_each(|end| counts[end.node] += 1);
     counts
 }
 
-/// The ports of the servers that programs on that node reach by that link, where a flow says so: a program that binds
-/// to no address would take the host's first link.
+/// The server ports that programs on `node` reach by `link`, from flows with that interface as their source. A program
+/// that binds to no address would otherwise use the host's first link.
 fn server_ports(plan: &Plan, node: usize, link: usize) -> Vec<u16> {
     let leaves = |id| plan.interface(id).map(|interface| (interface.node, interface.link));
     let by_it = |flow: &&Flow| leaves(flow.source) == Some((node, link));
@@ -193,7 +193,7 @@ fn server_ports(plan: &Plan, node: usize, link: usize) -> Vec<u16> {
     ports.map(|ports| ports.destination).collect()
 }
 
-/// The addresses of the hosts, and of their interfaces, that `node` reaches by that link.
+/// The addresses of the hosts, and of their interfaces, that `node` reaches by `link`.
 fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
     let is_host = |id| matches!(plan.nodes[plan.node_of(id)].kind, NodeKind::Host(_));
     let by_it = |id: HostId| plan.routes.next(node, id.0.into()) == Some(link) && is_host(id);
@@ -201,12 +201,12 @@ fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
     plan.host_ids().filter(|&id| by_it(id)).map(|id| plan.address(id)).filter(family).collect()
 }
 
-/// Who cuts the frames of a host. The spaces between them are the business of a discipline that regulates
-/// everything, and its rate that of the kernel's queue, which takes a timer for whatever it holds back: there
-/// TCP hands down what that rate sends in a millisecond, as it does to such a card. Else its queue cuts what
-/// TCP hands down, as much at once as the modelled host does, unless that has no offload.
+/// The place where a host's frames are cut. If the host's discipline regulates all its traffic, that discipline spaces
+/// the frames, and the kernel's queue runs at its rate and needs a timer for each packet that it holds back. TCP then
+/// passes super-frames of up to 1 ms at that rate, as to a card of that rate. Otherwise the queue cuts super-frames
+/// of the same size as the modelled host's, unless that host has no segmentation offload.
 fn segmentation(plan: &Plan, link: &Link, end: &End) -> Segmentation {
-    /// The kernel's super-frames are IP datagrams, at most so many bytes.
+    /// The largest super-frame of the kernel, an IP datagram, in bytes.
     const LONGEST: u64 = 65_535;
     const PERIOD: Duration = Duration::from_ms(1);
     match regulated(end) {
@@ -221,7 +221,7 @@ fn segmentation(plan: &Plan, link: &Link, end: &End) -> Segmentation {
     }
 }
 
-/// Whether every connection of that host has segmentation offload (`tcp.emission.tso`), as Linux has without being told.
+/// Whether every connection of the host has segmentation offload (`tcp.emission.tso`), as in Linux by default.
 fn offloads(plan: &Plan, node: usize) -> bool {
     plan.flows.iter().all(|flow| {
         let Some(tcp) = flow.tcp() else { return true };
@@ -230,8 +230,8 @@ fn offloads(plan: &Plan, node: usize) -> bool {
     })
 }
 
-/// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
-/// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
+/// The line of a host's kernel: the link's, or one at the rate of a discipline that regulates all traffic. Packets
+/// thus wait in the kernel, as before a card of that rate, and TCP accounts for them.
 fn line(link: &Link, end: &End) -> Line {
     let (rate, overhead) = match regulated(end) {
         // Disciplines count frames.
@@ -245,7 +245,7 @@ fn line(link: &Link, end: &End) -> Line {
 /// Packets that a host's kernel queues: Linux's usual `txqueuelen`.
 const QUEUE: u64 = 1_000;
 
-/// The rate to which a host's discipline holds everything, if that is less than the link's.
+/// The rate to which a host's discipline limits all its traffic, if that is less than the link's rate.
 pub(crate) fn regulated(end: &End) -> Option<Rate> {
     let rate = match &end.queue {
         Parameters::Psp(psp) => psp.rate.and_then(PacingRate::given),

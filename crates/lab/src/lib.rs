@@ -1,8 +1,8 @@
-//! The lab: a scenario on real packets. Hosts are network namespaces with the kernel's own TCP; between
-//! them a software fabric moves real frames through the nodes and disciplines that the simulator drives.
+//! The lab: a scenario with real packets. Hosts are network namespaces with the kernel's own TCP. Between them, a
+//! software fabric moves real frames through the same nodes and disciplines as in the simulator.
 //!
-//! Nothing has a name that outlives the run: namespaces, interfaces and BPF objects are held by file
-//! descriptors, and go with the process however it ends.
+//! No name outlives the run: namespaces, interfaces and BPF objects are held by file descriptors, and disappear with
+//! the process, however it ends.
 
 pub mod agents;
 mod attachment;

@@ -1,4 +1,4 @@
-//! What this machine grants a lab: each thing is tried as a run would use it, and let go again.
+//! The features of this machine for a lab. Each feature is tried as a run would use it, and released again.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,38 +15,39 @@ use crate::privilege::{self, Privilege};
 use crate::veth::{self, Cable, Line, Routes, Segmentation, Settings};
 use crate::{Error, Namespace, congestion, threads};
 
-/// How far a thing is there.
+/// The availability of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As a lab wishes it.
+    /// Available as a lab needs it.
     Ok,
-    /// A lab gets on with what there is, and does less.
+    /// Available in part: a lab works, but does less.
     Limited,
-    /// Not at all.
+    /// Not available.
     Missing,
 }
 
-/// A thing that was tried.
+/// The result for a feature that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The thing.
+    /// The feature.
     pub what: &'static str,
-    /// How far it is there.
+    /// Its availability.
     pub state: State,
-    /// What was seen, or why it is not there.
+    /// What was found, or why the feature is not available.
     pub why: String,
-    /// What to type to have it; empty if it is there.
+    /// The command that makes it available; empty if it is.
     pub command: String,
 }
 
-/// As root once more, where a user has no right.
+/// The command to check again as root, if a user lacks the rights.
 const AS_ROOT: &str = "sudo suimon doctor";
-/// A kernel as Debian builds it, which has all of this.
+/// The command that installs a Debian kernel, which has all features.
 const KERNEL: &str = "sudo apt-get install linux-image-amd64";
-/// The type information of the running kernel, and what it begins with (include/uapi/linux/btf.h).
+/// The type information of the running kernel.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// The magic number at its start (include/uapi/linux/btf.h).
 const BTF_MAGIC: u16 = 0xeb9f;
-/// Buffers of a small run, and their size in bytes: 64 MiB, which AF_XDP locks in memory.
+/// The number of buffers of a small run, and their size in bytes: 64 MiB, which AF_XDP locks in memory.
 const BUFFERS: (u32, u32) = (1 << 15, 2048);
 
 impl Finding {
@@ -62,7 +63,7 @@ impl Finding {
         Self { what, state: State::Missing, why: why.into(), command: command.into() }
     }
 
-    /// There, as `seen`, or not, and why.
+    /// Creates a finding: available, with the text `seen`, or not, with the reason.
     fn of<T>(
         what: &'static str,
         seen: &str,
@@ -76,7 +77,7 @@ impl Finding {
     }
 }
 
-/// This machine, entered as a lab enters it.
+/// This machine, with the rights that a lab gets.
 #[derive(Debug)]
 pub struct Machine {
     users: Result<(), Error>,
@@ -84,7 +85,7 @@ pub struct Machine {
     ground: Result<Ground, Error>,
 }
 
-/// Two namespaces and a cable between them, gone with the value.
+/// Two namespaces and a cable between them. Dropping this value removes them.
 #[derive(Debug)]
 struct Ground {
     host: Namespace,
@@ -93,14 +94,14 @@ struct Ground {
 }
 
 impl Machine {
-    /// Takes the rights that the process can have, and lays a cable. For a process of one thread that does
-    /// nothing else: without root it is in a user namespace afterwards.
+    /// Acquires the rights that the process can get, and installs a cable. Must be called in a single-threaded process
+    /// that does nothing else: without root, it is in a user namespace afterwards.
     pub fn enter() -> Self {
         let users = privilege::users_may();
         Self { users, rights: privilege::acquire(), ground: Ground::new() }
     }
 
-    /// What every run in the lab needs: rights, namespaces, cables, their rates, frames, processors.
+    /// The features that every run in the lab needs: rights, namespaces, cables, their rates, frames, CPUs.
     pub fn lab(&self) -> Vec<Finding> {
         vec![
             self.rights(),
@@ -114,7 +115,7 @@ impl Machine {
         ]
     }
 
-    /// The faster way to frames.
+    /// The features of AF_XDP, the faster access to frames.
     pub fn xdp(&self) -> Vec<Finding> {
         let help = |error: &Error| match code(error) {
             Some(libc::EPERM | libc::EACCES) => AS_ROOT.into(),
@@ -126,7 +127,7 @@ impl Machine {
         vec![socket, locked()]
     }
 
-    /// Our congestion control in the kernel.
+    /// The features for our congestion control in the kernel.
     pub fn congestion(&self) -> Vec<Finding> {
         let types = kernel_types();
         let seen = "loaded `newreno` and took it off again";
@@ -199,7 +200,7 @@ impl Machine {
         })
     }
 
-    /// That of programs in hosts.
+    /// The default congestion control of programs in hosts.
     fn default_congestion(&self) -> Finding {
         const WHAT: &str = "congestion control";
         let Ok(ground) = &self.ground else {
@@ -214,7 +215,7 @@ impl Machine {
         }
     }
 
-    /// Opens the fabric's end of the cable, and closes it.
+    /// Opens and closes the fabric's end of the cable.
     fn open(&self, kind: Kind) -> Result<(), Error> {
         let (Ok(ground), Ok(cable)) = (&self.ground, self.cable()) else {
             return Err(Error::unfit("not tried without a cable", ""));
@@ -280,7 +281,7 @@ fn processors() -> Finding {
     }
 }
 
-/// Whether the process may lock the buffers of a small run in memory, which AF_XDP does.
+/// Whether the process may lock the buffers of a small run in memory, as AF_XDP does.
 fn locked() -> Finding {
     const WHAT: &str = "locked memory";
     let tried = Buffers::new(BUFFERS.0, BUFFERS.1).and_then(|buffers| {
@@ -293,7 +294,7 @@ fn locked() -> Finding {
     Finding::of(WHAT, "locked 64 MiB", &tried, |_| unlimited.into())
 }
 
-/// Whether the kernel tells its types, by which BPF programs find their way in it.
+/// Whether the kernel provides type information (BTF), which BPF programs need to access its structures.
 fn kernel_types() -> Finding {
     let mut magic = [0; 2];
     let read = File::open(Path::new(BTF)).and_then(|mut file| file.read_exact(&mut magic));
@@ -304,7 +305,7 @@ fn kernel_types() -> Finding {
     }
 }
 
-/// What went wrong, without what would help.
+/// The text of an error, without its help.
 fn brief(error: &Error) -> String {
     match error {
         Error::Lacking { what, source, .. } | Error::System { what, source } => {

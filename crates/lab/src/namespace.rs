@@ -1,5 +1,5 @@
-//! A network namespace, held by a file descriptor alone: it has no name, and goes with the last
-//! process that holds it.
+//! A network namespace, held by a file descriptor only. It has no name and disappears with the last process that holds
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new namespace, in which nothing is but the loopback, which is up.
+    /// Creates a namespace with only the loopback interface, which is up.
     pub fn new() -> Result<Self, Error> {
         let descriptor = on_own_thread(create)??;
         let namespace = Self { descriptor };
@@ -30,7 +30,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Another handle of the same namespace.
+    /// Returns another handle of the same namespace.
     pub fn try_clone(&self) -> Result<Self, Error> {
         let descriptor = self.descriptor.try_clone();
         let descriptor = descriptor.map_err(Error::system("copy a namespace's descriptor"))?;
@@ -42,13 +42,13 @@ impl Namespace {
         open().map(|descriptor| Self { descriptor })
     }
 
-    /// Moves this thread into the namespace, for good: sockets that it opens from now on are there.
+    /// Moves this thread into the namespace for good. Sockets that it opens afterwards belong to the namespace.
     pub fn enter(&self) -> Result<(), Error> {
         setns(&self.descriptor, CloneFlags::CLONE_NEWNET)
             .map_err(Error::system("enter a network namespace"))
     }
 
-    /// Does `work` on a thread inside the namespace and waits for it.
+    /// Runs `work` on a thread inside the namespace and waits for it.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
         on_own_thread(|| self.enter().map(|()| work()))?
     }
@@ -66,7 +66,7 @@ impl AsFd for Namespace {
     }
 }
 
-/// A namespace belongs to a thread, so a thread of its own goes there and the caller stays.
+/// Runs `work` on a separate thread: a namespace is a property of a thread, and the caller stays in its own.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     thread::scope(|scope| {
         let worker = thread::Builder::new()

@@ -32,19 +32,19 @@ impl Socket {
         Ok(Self { inner, sequence: 0 })
     }
 
-    /// Asks for a change and waits until the kernel has made it or refused. `flags` are those of
-    /// creation (`NLM_F_CREATE`, …).
+    /// Requests a change and waits until the kernel has made or refused it. `flags` are the flags for creation
+    /// (`NLM_F_CREATE`, …).
     pub(crate) fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.ask(message, NLM_F_ACK | flags).map(drop)
     }
 
-    /// The index of the interface of that name.
+    /// The index of the interface `name`.
     pub(crate) fn index(&mut self, name: &str) -> Result<u32, Error> {
         let found = self.named(name).map_err(Error::system(format!("find interface {name}")))?;
         Ok(found.header.index)
     }
 
-    /// What the kernel says of the interface of that name.
+    /// The kernel's description of the interface `name`.
     pub(crate) fn named(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut wanted = LinkMessage::default();
         wanted.attributes.push(LinkAttribute::IfName(name.to_owned()));
@@ -60,9 +60,9 @@ impl Socket {
             .map_err(Error::system("set an interface up"))
     }
 
-    /// Waits until an interface that is up, as is the other end of its cable, transmits. The kernel
-    /// notices a carrier at once or up to a second later, and discards what is sent until then.
-    /// Since Linux 6.8 to ask makes it notice.
+    /// Waits until an interface has a carrier; the interface and the other end of its cable must be up. The kernel
+    /// detects a carrier at once or up to a second later, and discards packets until then. Since Linux 6.8, a query of
+    /// the interface makes it detect the carrier.
     pub(crate) fn await_carrier(&mut self, index: u32) -> Result<(), Error> {
         const TRIES: u32 = 3_000;
         const WHAT: &str = "wait for an interface's carrier";

@@ -14,13 +14,13 @@ use nix::unistd::{Gid, Uid, write};
 
 use crate::Error;
 
-/// By what right a lab is built.
+/// The right by which a lab is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
-    /// The process may administer networks where it is.
+    /// The process may administer networks in its user namespace.
     Root,
-    /// The process is root of a user namespace that holds nothing but its own user and group. It
-    /// has no right to BPF, to the machine's own interfaces or to limits of the whole machine.
+    /// The process is root of a user namespace that maps only its own user and group. It has no rights to BPF, to the
+    /// machine's interfaces, or to limits of the whole machine.
     Rootless,
 }
 
@@ -28,8 +28,7 @@ pub enum Privilege {
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// Where a machine may forbid users to make namespaces, the value by which it does, and what to
-/// type.
+/// The settings that can forbid users to create namespaces: file, forbidding value, and the command that allows it.
 const BARS: [(&str, &str, &str); 3] = [
     (
         "/proc/sys/kernel/unprivileged_userns_clone",
@@ -44,14 +43,14 @@ const BARS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Gets the right to build a lab: the one that the process has, or else a user namespace. The
-/// latter needs a process that has only one thread yet. Where users may not make namespaces, the
-/// error tells how they may.
+/// Gets the right to build a lab: the process's own right, or else a user namespace. The latter
+/// needs a process that still has only one thread. If users may not create namespaces, the error
+/// says how to allow it.
 pub fn acquire() -> Result<Privilege, Error> {
     if may_administer()? {
         return Ok(Privilege::Root);
     }
-    // Read before: afterwards the process is nobody until it is mapped.
+    // Read before `unshare`: after it, the IDs read as the overflow IDs (`nobody`) until they are mapped.
     let (user, group) = (Uid::effective(), Gid::effective());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(refused)?;
     map("setgroups", "deny")?;
@@ -60,11 +59,11 @@ pub fn acquire() -> Result<Privilege, Error> {
     Ok(Privilege::Rootless)
 }
 
-/// Tries whether a user without rights may make a user namespace and rule in it, by a process that does
-/// nothing else. As root it is `nobody` who tries.
+/// Tests, in a separate process, whether an unprivileged user may create a user namespace and has
+/// capabilities in it. If this process is root, the test runs as `nobody`.
 ///
 /// # Errors
-/// As [`acquire`], which asks nothing of this where the process has the rights itself.
+/// As [`acquire`], which skips this test if the process has the rights itself.
 pub fn users_may() -> Result<(), Error> {
     /// The user and group `nobody`.
     const NOBODY: u32 = 65_534;
@@ -82,9 +81,9 @@ pub fn users_may() -> Result<(), Error> {
     if status.success() { Ok(()) } else { Err(forbidden(io::ErrorKind::PermissionDenied.into())) }
 }
 
-/// Makes a user namespace, and does in it what only who rules it may. For a process about to be another.
+/// Creates a user namespace and does an operation there that needs capabilities in it. Runs between fork and exec.
 fn try_as_user() -> io::Result<()> {
-    // Whose files in /proc are another's, having changed its user, may not write them.
+    // After setuid, /proc/self files are owned by root and not writable.
     prctl::set_dumpable(true)?;
     unshare(CloneFlags::CLONE_NEWUSER)?;
     let file = open("/proc/self/setgroups", OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
@@ -92,12 +91,12 @@ fn try_as_user() -> io::Result<()> {
     Ok(())
 }
 
-/// What an administrator types so that users may make namespaces here; nothing if no setting bars them.
+/// The commands for an administrator to let users create namespaces here; empty if no setting forbids it.
 pub fn commands() -> Vec<&'static str> {
     barring(|path| fs::read_to_string(path).ok())
 }
 
-/// The commands against the settings that `read` finds to bar users.
+/// The commands for those settings that forbid namespaces to users, as read by `read`.
 fn barring(read: impl Fn(&str) -> Option<String>) -> Vec<&'static str> {
     let bars = |path, value| read(path).is_some_and(|found| found.trim() == value);
     let lines = BARS.iter().filter(|(path, value, _)| bars(path, *value));
@@ -111,17 +110,17 @@ fn may_administer() -> Result<bool, Error> {
     Ok(effective(&status).is_some_and(|held| held & needed == needed))
 }
 
-/// The effective capabilities that a `status` file of proc(5) tells.
+/// The effective capabilities in a `status` file (proc(5)).
 fn effective(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(line.trim(), 16).ok()
 }
 
-/// Writes one of the files by which a user namespace gets its users (user_namespaces(7)).
+/// Writes one of the files that map the IDs of a user namespace (user_namespaces(7)).
 fn map(file: &str, content: &str) -> Result<(), Error> {
     let path = format!("/proc/self/{file}");
     fs::write(&path, content).map_err(|error| match error.kind() {
-        // AppArmor lets the namespace be made, but gives no capabilities in it.
+        // AppArmor allows the namespace but grants no capabilities in it.
         io::ErrorKind::PermissionDenied => forbidden(error),
         _ => Error::system(format!("write {path}"))(error),
     })
@@ -138,7 +137,7 @@ fn forbidden(source: io::Error) -> Error {
     Error::lacking("create a user namespace", source, help(|path| fs::read_to_string(path).ok()))
 }
 
-/// What to type, by the settings that `read` finds on this machine.
+/// The help text for the settings of this machine, as read by `read`.
 fn help(read: impl Fn(&str) -> Option<String>) -> String {
     let lines: Vec<_> = barring(read).iter().map(|line| format!("`{line}`")).collect();
     match lines.as_slice() {

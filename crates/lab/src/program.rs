@@ -1,9 +1,8 @@
-//! Any program at a host: it runs in the host's network namespace, sees the plan's hosts by their names,
-//! and ends with the lab, whatever it has started and however the lab ends.
+//! Programs at a host. A program runs in the host's network namespace and resolves the plan's host names. It
+//! ends with the lab, together with all processes that it started, however the lab ends.
 //!
-//! It has a PID namespace, whose first process (`init`) ends when it is told to or when the lab is gone; a UTS
-//! namespace with the host's name; and a mount namespace, in which `/proc`, `/sys` and the files for looking up
-//! names are the host's (`view`).
+//! It has a PID namespace, whose first process (`init`) ends on SIGTERM or when the lab is gone; a UTS namespace
+//! with the host's name; and a mount namespace with the host's `/proc`, `/sys` and name resolution files (`view`).
 
 mod init;
 mod nobody;
@@ -38,47 +37,47 @@ use system::Cloned;
 /// The host that a program runs at.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// Its network.
+    /// The host's network namespace.
     pub namespace: &'a Namespace,
-    /// Its name.
+    /// The host's name.
     pub host: &'a str,
-    /// The names that it can look up.
+    /// The names and addresses that it can look up.
     pub names: &'a [(String, IpAddr)],
-    /// The process that holds the network, if it is another one: the program ends with that, too.
+    /// The process that holds the network, if it is not this one. The program ends with that process, too.
     pub holder: Option<BorrowedFd<'a>>,
 }
 
-/// With what rights a program runs.
+/// The rights of a program.
 #[derive(Clone, Copy, Debug)]
 pub enum Rights<'a> {
-    /// This process's own.
+    /// The rights of this process.
     Own,
-    /// None: as `nobody`, to whom the machine's files are read-only. It may write this folder, which it finds as
-    /// its working directory and as `/tmp`; memory, if none is given.
+    /// None: the program runs as `nobody`, with the machine's files read-only. It may write this folder, which is
+    /// its working directory and its `/tmp`; a tmpfs, if `None`.
     Nobody(Option<&'a Path>),
 }
 
-/// Where a program's output goes.
+/// The standard streams of a program.
 #[derive(Debug)]
 pub enum Output {
-    /// Both its streams to this file; it has nothing to read.
+    /// Both output streams go to this file; the input is empty.
     Log(File),
-    /// Standard output to the one, standard error to the other; it has nothing to read.
+    /// Standard output goes to the first pipe, standard error to the second; the input is empty.
     Pipes(OwnedFd, OwnedFd),
-    /// Its three streams are this process's, and a terminal is its own as long as it runs.
+    /// All three streams are this process's. If they are a terminal, the program has it while it runs.
     Inherited,
-    /// Its three streams are these.
+    /// All three streams are given.
     Streams([OwnedFd; 3]),
-    /// Its three streams are this terminal, which nobody else has.
+    /// All three streams are this terminal, which no other process has.
     Terminal(OwnedFd),
 }
 
-/// By this variable programs know the name of their host.
+/// The environment variable with the name of the program's host.
 pub const HOST: &str = "SUIMON_HOST";
-/// How long a program is given to end when it is asked to, in milliseconds.
+/// The time from SIGTERM to SIGKILL, in milliseconds.
 const GRACE_MS: u64 = 1_000;
 
-/// A program that was started. It ends with this value at the latest.
+/// A program that was started. Dropping this value ends it.
 #[derive(Debug)]
 pub struct Program {
     name: String,
@@ -86,20 +85,20 @@ pub struct Program {
     init: OwnedFd,
     status: File,
     ended: Option<ExitStatus>,
-    /// Standard input is a terminal, which the program has.
+    /// Whether standard input is a terminal that is lent to the program.
     terminal: bool,
-    /// The first process is gone, too.
+    /// Whether the first process is gone, too.
     reaped: bool,
-    /// Since when it is asked to end.
+    /// The clock that started when the program was asked to end.
     asked: Option<Clock>,
 }
 
 impl Program {
-    /// Starts the program `words[0]` at a host, which is looked for as a shell does, with the others as its
-    /// arguments.
+    /// Starts the program `words[0]` at a host, with the other words as its arguments. It is searched in `PATH`,
+    /// as by a shell.
     ///
     /// # Errors
-    /// `Lacking` if there is no such program, or the user may not make its namespaces.
+    /// `Lacking` if there is no such program, or the user may not create its namespaces.
     pub fn spawn(
         site: &Site<'_>,
         words: &[String],
@@ -109,7 +108,7 @@ impl Program {
         Self::spawn_with(site, words, &[], output, rights)
     }
 
-    /// A program that has `variables` in its environment beside.
+    /// Starts a program as [`Self::spawn`] does, with `variables` added to its environment.
     ///
     /// # Errors
     /// As [`Self::spawn`].
@@ -169,7 +168,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Waits until the program runs, or says why it does not.
+    /// Waits until the program runs, or returns why it does not.
     fn check(&mut self, mut failure: File) -> Result<(), Error> {
         let mut told = Vec::new();
         failure.read_to_end(&mut told).map_err(self.refused("start"))?;
@@ -194,7 +193,7 @@ impl Program {
         Error::system(format!("{doing} `{}`", self.name))
     }
 
-    /// Waits until the program ends. What it left running goes on until [`Self::end`].
+    /// Waits until the program ends. Processes that it left running go on until [`Self::end`].
     ///
     /// # Errors
     /// If the system fails.
@@ -205,7 +204,7 @@ impl Program {
         let mut word = [0; 4];
         let status = match self.status.read_exact(&mut word) {
             Ok(()) => ExitStatus::from_raw(i32::from_ne_bytes(word)),
-            // Its first process was killed, and it with that.
+            // The namespace's first process was killed, and the program with it.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 ExitStatus::from_raw(Signal::SIGKILL as i32)
             }
@@ -216,7 +215,7 @@ impl Program {
         Ok(status)
     }
 
-    /// How the program ended; `None` while it runs.
+    /// The program's exit status; `None` while it runs.
     ///
     /// # Errors
     /// If the system fails.
@@ -235,7 +234,7 @@ impl Program {
         readiness::pid_namespace(pid)
     }
 
-    /// Ends the program and everything that it started: asks them to, and a second later makes them.
+    /// Ends the program and all processes that it started: by SIGTERM, and a second later by SIGKILL.
     ///
     /// # Errors
     /// If the system fails.
@@ -254,7 +253,7 @@ impl Program {
         self.wait().map(drop)
     }
 
-    /// Sends it SIGTERM, unless that was done before, and does not wait; the time since.
+    /// Sends SIGTERM, unless that was done before, and does not wait. Returns the clock since then.
     pub(crate) fn ask_to_end(&mut self) -> Clock {
         *self.asked.get_or_insert_with(|| {
             let _ = system::send(self.init.as_fd(), Signal::SIGTERM);
@@ -262,7 +261,7 @@ impl Program {
         })
     }
 
-    /// A process of a group that is not the terminal's may take it only with SIGTTOU blocked (tcsetpgrp(3)).
+    /// Takes the terminal back. A process in a background group needs SIGTTOU blocked for that (tcsetpgrp(3)).
     fn take_terminal_back(&mut self) {
         if std::mem::take(&mut self.terminal) {
             let (mut blocked, mut before) = (SigSet::empty(), SigSet::empty());
@@ -280,15 +279,15 @@ impl Drop for Program {
     }
 }
 
-/// What this process and the program's first one are joined by, besides the output.
+/// The descriptors between this process and the program's first process, besides the output.
 struct Channels {
-    /// What is read where there is nothing to read.
+    /// An empty standard input (`/dev/null`).
     empty: File,
-    /// Readable when this process is gone.
+    /// A pidfd of this process: readable when it is gone.
     lab: OwnedFd,
-    /// Where a failure to start is read and told.
+    /// The pipe that reports a failure to start: its read and write ends.
     failure: (OwnedFd, OwnedFd),
-    /// Where the program's status is read and told.
+    /// The pipe that reports the program's exit status: its read and write ends.
     status: (OwnedFd, OwnedFd),
 }
 
@@ -326,13 +325,13 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// Makes the first process; returns its pidfd.
+/// Creates the namespace's first process. Returns its pidfd.
 fn start(recipe: Recipe<'_>) -> nix::Result<OwnedFd> {
     let mut namespaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS;
     if recipe.nobody.is_some() {
         namespaces |= libc::CLONE_NEWIPC;
     }
-    // SAFETY: the child lives as its recipe says, which was prepared for that.
+    // SAFETY: the child only runs its recipe, which was prepared for that.
     match unsafe { system::clone_into(namespaces) }? {
         Cloned::Parent(init) => Ok(init),
         Cloned::Child => recipe.live(),
@@ -347,23 +346,23 @@ fn forbidden(name: &str, errno: Errno) -> Error {
     }
 }
 
-/// A descriptor of a process, which stays that one's.
+/// Opens a pidfd of a process, which always refers to that process.
 pub(crate) fn pidfd(process: u32) -> io::Result<OwnedFd> {
     Ok(system::pidfd(process)?)
 }
 
-/// Closes every descriptor of this process, which has one thread, but those in `kept`, which is sorted.
+/// Closes all descriptors of this single-threaded process except those in `kept`, which is sorted.
 pub(crate) fn close_others(kept: &[RawFd]) {
-    // SAFETY: whoever calls it is a process that does nothing else any more.
+    // SAFETY: the calling process does nothing else any more.
     unsafe { system::close_others(kept) };
 }
 
-/// Ends a process at once.
+/// Kills a process (SIGKILL).
 pub(crate) fn kill(process: BorrowedFd<'_>) {
     let _ = system::send(process, Signal::SIGKILL);
 }
 
-/// Ends this process at once, without what a process usually does at its end.
+/// Ends this process at once, without exit handlers.
 pub(crate) fn leave() -> ! {
     system::leave()
 }

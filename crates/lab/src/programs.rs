@@ -1,5 +1,5 @@
-//! The programs that a plan names: those that serve, before the run's time zero, and those that belong to
-//! a flow, at its start. One that fails is told, and fails the run.
+//! The programs of a plan. Servers start before the run's time zero, the program of a flow at the flow's start.
+//! A program that fails is reported and fails the run.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -21,29 +21,29 @@ use crate::program::{Program, Rights, Site};
 use crate::readiness::{self, Readiness};
 use crate::transcript::Transcript;
 
-/// The plan's hosts by name, as programs may call them.
+/// The names and addresses of the plan's hosts, for name resolution by programs.
 pub(crate) fn names(plan: &Plan) -> Vec<(String, IpAddr)> {
     plan.nodes.iter().map(|node| (node.name.clone(), node.address)).collect()
 }
 
-/// The programs at work; they end with this at the latest.
+/// The running programs. Dropping this value ends them.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    /// Those that go on for the whole run.
+    /// Programs that run for the whole run.
     servers: Vec<Running>,
     clients: Vec<Client>,
     names: Vec<(String, IpAddr)>,
     folder: Option<PathBuf>,
-    /// Where each has a folder of its own.
+    /// The folder with a folder for each program to write to.
     own: Option<PathBuf>,
-    /// The names of files that are taken.
+    /// File names in use.
     taken: BTreeSet<String>,
 }
 
 /// A program that was started.
 #[derive(Debug)]
 struct Running {
-    /// The host where it runs, by node.
+    /// The node number of its host.
     node: usize,
     line: String,
     program: Program,
@@ -51,9 +51,9 @@ struct Running {
     /// Its own folder.
     folder: Option<PathBuf>,
     readiness: Option<Readiness>,
-    /// How it ended by itself.
+    /// Its exit status, if it ended by itself.
     status: Option<ExitStatus>,
-    /// It was ended.
+    /// Whether the lab ended it.
     stopped: bool,
 }
 
@@ -70,17 +70,17 @@ struct Client {
     ended: Option<Instant>,
 }
 
-/// What a reader should know of the programs of a run.
+/// The findings about a run's programs, for the report.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) notes: Vec<String>,
-    /// Each program that failed, with its status and what it said last.
+    /// The programs that failed, each with its status and its last output.
     pub(crate) failures: Vec<String>,
 }
 
 impl Programs {
-    /// Starts what serves in `hosts`, those of the plan that are here; what programs say goes to files in `folder`, or
-    /// nowhere, and each writes to a folder in `own`.
+    /// Starts the servers in `hosts`, the plan's hosts that are here. Programs' output goes to files in `folder`, or is
+    /// discarded if that is `None`. Each program may write to its own folder in `own`.
     pub(crate) fn start(
         plan: &Plan,
         hosts: &Hosts,
@@ -127,7 +127,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// A name for the files of what is called so: without what leads elsewhere, and nobody else's.
+    /// Returns a unique file name similar to `wanted`, without path separators or leading dots.
     fn file_name(&mut self, wanted: &str) -> String {
         let fits = |c: char| c.is_alphanumeric() || "._-+=".contains(c);
         let plain: String = wanted.chars().map(|c| if fits(c) { c } else { '-' }).collect();
@@ -179,7 +179,7 @@ impl Programs {
         })
     }
 
-    /// Waits until those that serve can be talked to, or do something else, for `patience` at most.
+    /// Waits until the servers listen, have ended or are idle, for at most `patience`.
     pub(crate) fn wait_until_ready(
         &mut self,
         patience: Duration,
@@ -197,7 +197,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Starts the programs whose time has come, ends those whose time is over, and looks which have ended.
+    /// Starts the programs that are due, ends those whose stop time has passed, and checks which have ended.
     pub(crate) fn serve(&mut self, plan: &Plan, hosts: &Hosts, now: Instant) -> Result<(), Error> {
         for server in &mut self.servers {
             server.look()?;
@@ -215,12 +215,12 @@ impl Programs {
         Ok(())
     }
 
-    /// Whether the programs of all flows have ended; those that serve may go on.
+    /// Whether the programs of all flows have ended. Servers may still run.
     pub(crate) fn have_ended(&self) -> bool {
         self.clients.iter().all(|client| client.ended.is_some())
     }
 
-    /// What each program of a host has come to: its host by node, its words, and how it is.
+    /// The state of each server: the node number of its host, its command line, and its state as text.
     pub(crate) fn states(&mut self) -> Result<Vec<(usize, &str, String)>, Error> {
         for server in &mut self.servers {
             server.look()?;
@@ -228,19 +228,19 @@ impl Programs {
         Ok(self.servers.iter().map(|it| (it.node, it.line.as_str(), it.state())).collect())
     }
 
-    /// The programs of hosts that have failed so far, each with its status and what it said last.
+    /// The servers that have failed so far, each with its status and its last output.
     pub(crate) fn failures(&self) -> Vec<String> {
         self.servers.iter().filter_map(Running::failure).collect()
     }
 
-    /// Ends what still runs, and tells what became of flows, and what is to be noted.
+    /// Ends the programs that still run. Fills in the totals of their flows and returns the findings.
     pub(crate) fn finish(
         mut self,
         now: Instant,
         flows: &mut [FlowTotals],
     ) -> Result<Findings, Error> {
         let mut findings = Findings::default();
-        // All at once: those that take their time take it together.
+        // All are asked at once, so that slow ones end in parallel.
         let clients = self.clients.iter_mut().filter_map(|client| client.running.as_mut());
         for running in clients.chain(&mut self.servers) {
             running.look()?;
@@ -268,7 +268,7 @@ impl Programs {
     }
 }
 
-/// Makes a program's file in a folder of ours, in the place of an earlier run's, and follows no link.
+/// Creates a program's file in our folder, replacing that of an earlier run. Does not follow links.
 fn create(folder: &Path, path: &Path) -> io::Result<File> {
     match DirBuilder::new().mode(0o755).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -288,7 +288,7 @@ fn create(folder: &Path, path: &Path) -> io::Result<File> {
 }
 
 impl Running {
-    /// Notes how it ended, if it has.
+    /// Records the program's exit status, if it has ended.
     fn look(&mut self) -> Result<(), Error> {
         if self.status.is_none() && !self.stopped {
             self.status = self.program.try_wait()?;
@@ -296,13 +296,13 @@ impl Running {
         Ok(())
     }
 
-    /// Ends it, which is no fault of its own.
+    /// Ends the program. This does not count as a failure.
     fn stop(&mut self) -> Result<(), Error> {
         self.stopped = true;
         self.program.end()
     }
 
-    /// Ends it, if it has not, and tells of it.
+    /// Ends the program, if it still runs, and adds its findings.
     fn finish(&mut self, findings: &mut Findings) -> Result<(), Error> {
         self.look()?;
         self.stop()?;
@@ -311,7 +311,7 @@ impl Running {
         }
         findings.failures.extend(self.failure());
         if let Some(folder) = &self.folder {
-            // One in which nothing was written is of no use.
+            // This removes an empty folder only.
             let _ = fs::remove_dir(folder);
         }
         Ok(())

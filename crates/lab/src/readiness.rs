@@ -1,4 +1,4 @@
-//! When a host's programs can be talked to: they listen, which the kernel tells in `/proc`.
+//! The readiness of a host's programs: whether they listen, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,33 +8,33 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::program::Program;
 
-/// From one look to the next.
+/// The poll interval.
 const GLANCE: time::Duration = time::Duration::from_millis(20);
-/// A program that did nothing for so long waits for something, and not for its own start.
+/// The time without activity after which a program's start counts as complete: it waits for something else.
 const IDLE: traffic::Duration = traffic::Duration::from_ms(300);
-/// How long a program of this machine is waited for that is at work: it may have to be read from a disk first.
+/// The timeout for a busy program on this machine, which may first have to be read from disk.
 pub(crate) const PATIENCE: traffic::Duration = traffic::Duration::from_ms(10_000);
-/// How long one is waited for where computing takes no time: it sleeps, and does what it is there for.
+/// The timeout where computing takes no time: a program that is still active by then already does its regular work.
 pub(crate) const VIRTUAL_PATIENCE: traffic::Duration = traffic::Duration::from_ms(1_000);
 
-/// What a program that was started has come to.
+/// The state of a started program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Readiness {
-    /// It listens on these ports, TCP's and UDP's alike.
+    /// The program listens on these TCP and UDP ports.
     Listens(Vec<u16>),
-    /// It has ended.
+    /// The program has ended.
     Ended,
-    /// It does nothing, and listens on nothing.
+    /// The program is idle and listens on no port.
     Idle,
-    /// It has been busy for as long as anyone waits.
+    /// The program was busy until the timeout.
     Busy,
 }
 
-/// What of a program's processes changes as long as they work: who they are, and their processor time.
+/// A program's processes and their CPU times, which change as long as they work.
 type Work = BTreeMap<u32, u64>;
 
-/// Waits until each of `programs` listens, has ended or waits for something else, for `patience` at most, or until `cancelled`
-/// says to stop.
+/// Waits until each of `programs` listens, has ended or is idle, for at most `patience`, or until `cancelled` returns
+/// true.
 ///
 /// # Errors
 /// If the system fails.
@@ -63,7 +63,7 @@ pub(crate) fn wait(
     }
 }
 
-/// What a program has come to, if it has; `known` is what it had done when that last changed.
+/// The state of a program, once it is known; `known` is its work when that last changed.
 fn look(
     program: &mut Program,
     processes: Option<&Vec<u32>>,
@@ -117,10 +117,10 @@ fn number(link: &str, kind: &str) -> Option<u64> {
     link.strip_prefix(kind)?.strip_suffix(']')?.parse().ok()
 }
 
-/// The processor time of a process that sleeps, in clock ticks; `None` if it works.
+/// The CPU time of a sleeping process, in clock ticks; `None` if it runs.
 fn slept(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before may hold blanks and parentheses (proc(5)).
+    // The command name before may contain spaces and parentheses (proc(5)).
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     let user: u64 = fields.nth(10)?.parse().ok()?;

@@ -1,15 +1,15 @@
-//! What of a scenario the lab cannot run on any machine, known before anything is built: `suimon check` and a run
-//! both ask here.
+//! Detects scenarios that the lab cannot run on any machine, before it builds anything. Both `suimon check` and a run
+//! use it.
 
 use scenario::Plan;
 use scenario::plan::NodeKind;
 
 use crate::{Error, agents, veth};
 
-/// Refuses what no kernel could run. What this machine lacks only a run can tell.
+/// Rejects a plan that no kernel could run. Features that this machine lacks are detected by a run only.
 ///
 /// # Errors
-/// `Unfit`, for the first of it.
+/// `Unfit`, for the first problem.
 pub fn check(plan: &Plan) -> Result<(), Error> {
     for link in &plan.links {
         for end in &link.ends {
@@ -23,7 +23,7 @@ pub fn check(plan: &Plan) -> Result<(), Error> {
     agents::check(plan)
 }
 
-/// The same refusal, with the link that it is of.
+/// Adds the link's name to an error.
 fn at_link(error: Error, link: &str) -> Error {
     match error {
         Error::Unfit { message, help } => Error::unfit(format!("link `{link}`: {message}"), help),

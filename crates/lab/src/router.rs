@@ -1,7 +1,7 @@
-//! A PC router: two real interfaces, and between them the disciplines of a scenario's node.
+//! A PC router: two real interfaces with the disciplines of a scenario's node between them.
 //!
-//! It is a bridge: frames pass as they are, whatever they carry, but for what a discipline or a conditioner
-//! marks. The nodes at the far ends of the node's two links stand for whatever is beyond the interfaces.
+//! It is a bridge: frames of all protocols pass unchanged, except for marks by a discipline or a conditioner. The
+//! nodes at the far ends of the node's two links represent the networks beyond the interfaces.
 
 mod bridge_view;
 mod interface;
@@ -32,32 +32,31 @@ use bridge_view::BridgeView;
 use interface::{Interface, Medium};
 use whole::Whole;
 
-/// What of a router is not the scenario's to say.
+/// The settings of a router that are not part of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
-    /// The node whose ports it has; the scenario's only router or emulator unless given.
+    /// The node to run; by default the scenario's only router or emulator.
     pub node: Option<&'a str>,
-    /// The interfaces, of the calling thread's namespace: that of the node's first link in the scenario,
-    /// and that of the second.
+    /// The interfaces for the node's first and second links in the scenario, in the calling thread's namespace.
     pub interfaces: [&'a str; 2],
-    /// How it meets them; the best that the machine grants unless given.
+    /// The kind of device; by default the best that the machine supports.
     pub kind: Option<Kind>,
-    /// Whether it looks for frames all the time, rather than sleeping until one comes.
+    /// Whether the router polls for frames all the time instead of sleeping until one comes.
     pub busy: bool,
-    /// How long, after its end, what is queued may leave.
+    /// The time after its end in which queued frames may still leave.
     pub drain: Duration,
-    /// Whether an interface may be the machine's own way to the world.
+    /// Whether an interface may be the machine's own uplink.
     pub force: bool,
 }
 
-/// One of its two ports.
+/// One of a router's two ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// As in a scenario: `NODE:LINK`.
+    /// The name as in a scenario: `NODE:LINK`.
     pub name: String,
     /// Its number in the plan.
     pub id: PortId,
-    /// The interface by which it sends.
+    /// The interface that sends its frames.
     pub interface: String,
 }
 
@@ -76,38 +75,38 @@ pub struct Router {
     _promiscuous: Vec<Promiscuous>,
 }
 
-/// What came of it.
+/// The results of a router's run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything counted; what was left at the end is dropped as flushed.
+    /// All counters. Packets left at the end count as flushed.
     pub look: Look,
-    /// Whether the machine kept up, and what else a reader should know.
+    /// Whether the machine kept up, and notes for the reader.
     pub report: LabReport,
-    /// Why it ended by itself, if it did.
+    /// The error that ended the run, if any.
     pub failure: Option<Error>,
 }
 
-/// A running router, to be asked and changed.
+/// A handle to query and change a running router.
 #[derive(Debug)]
 pub struct Handle {
     orders: Sender<Order>,
 }
 
-/// Longer than a running router takes to answer.
+/// The timeout for an answer, longer than a running router takes.
 const PATIENCE: time::Duration = time::Duration::from_secs(2);
 
 impl Handle {
-    /// What was counted so far; `None` if the router is at its end.
+    /// The counters so far; `None` if the router has ended.
     pub fn look(&self) -> Option<Look> {
         let (answer, answered) = channel();
         self.orders.send(Order::Look(answer)).ok()?;
         answered.recv_timeout(PATIENCE).ok()
     }
 
-    /// Does something to a port's queue. No queued packet is lost.
+    /// Applies `action` to a port's queue. No queued packet is lost.
     ///
     /// # Errors
-    /// Why it was refused; then nothing has changed.
+    /// The reason for refusal; nothing has changed then.
     pub fn change(&self, port: PortId, action: Action) -> Result<(), String> {
         let (answer, answered) = channel();
         let asked = self.orders.send(Order::Change(port, Box::new(action), answer));
@@ -123,8 +122,8 @@ impl Router {
     /// Opens both interfaces for the node of `plan`; nothing passes yet.
     ///
     /// # Errors
-    /// If the plan has no such node, if an interface is not there or must not be taken, or if the user or
-    /// the machine cannot.
+    /// If the plan has no such node, if an interface does not exist or must not be used, or if the user's rights
+    /// or the machine do not allow it.
     pub fn open(plan: &Plan, settings: &Settings<'_>) -> Result<Self, Error> {
         let view = BridgeView::find(plan, settings.node)?;
         let [a, b] = settings.interfaces;
@@ -169,23 +168,23 @@ impl Router {
         })
     }
 
-    /// Its ports: towards the first interface, and towards the second.
+    /// The router's ports: towards the first interface, and towards the second.
     pub fn ports(&self) -> &[Port; 2] {
         &self.ports
     }
 
-    /// What a user should know from the start.
+    /// Notes for the user at the start.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// How it meets the interfaces.
+    /// The kind of device that reads and writes the interfaces.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Lets frames pass, on a thread of its own, until `serve` returns false or an interface is removed. `serve`
-    /// is called again and again on this thread, and is to wait a while itself.
+    /// Forwards frames, on a separate thread, until `serve` returns false or an interface is removed. `serve` is
+    /// called repeatedly on this thread and must itself wait a while.
     pub fn run(self, mut serve: impl FnMut(&Handle) -> bool) -> Outcome {
         let Self { plan, fabric, mut listener, orders, ports, kind, drain, notes, .. } = self;
         let (stop, handle) = (AtomicBool::new(false), Handle { orders });
@@ -222,9 +221,9 @@ impl Router {
 
 /// Opens the interfaces.
 ///
-/// AF_XDP sees the first queue of each only, and is not told which checksums are pending; it has no room for
-/// super-frames, which the other end of a veth pair sends unless its driver itself runs our program (Linux,
-/// drivers/net/veth.c, `veth_xdp_set`).
+/// AF_XDP receives from the first queue of each interface only, gets no information about pending checksums, and has
+/// no room for super-frames. The other end of a veth pair sends super-frames unless the veth driver itself runs our
+/// XDP program (Linux, drivers/net/veth.c, `veth_xdp_set`).
 fn open(
     interfaces: &[Interface; 2],
     places: &mut [Place],
@@ -250,7 +249,7 @@ fn open(
             notes.push(format!("AF_PACKET in place of AF_XDP: {message}; {help}"));
             Some(PACKET)
         }
-        // It is told what is left to be done to each frame.
+        // AF_PACKET reports the pending checksum and segmentation of each frame.
         (None, None, Some(_)) => Some(PACKET),
         (None, None, None) => None,
     };

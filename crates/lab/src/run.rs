@@ -1,4 +1,4 @@
-//! A run from start to end: hosts are made, the fabric and the agents run, and all is gone with them.
+//! A run from start to end: creates the hosts, runs the fabric and the agents, and removes everything afterwards.
 
 mod fabric_bench;
 
@@ -32,46 +32,47 @@ use crate::spoiled::{self, Evidence};
 use crate::stalls::{StallDetector, Stalls};
 use crate::{host_queues, readiness, refusal, threads};
 
-/// What of a lab is not the scenario's to say.
+/// The options of a lab that are not part of the scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// How the fabric meets interfaces; the best that the machine grants unless given.
+    /// The kind of device at the fabric's interfaces; by default the best that the machine supports.
     pub kind: Option<Kind>,
-    /// The run's folder, for what programs say.
+    /// The run's folder, for the programs' output.
     pub folder: Option<&'a Path>,
-    /// Whether the fabric sleeps until something is to be done, and lets its processor go meanwhile; it is
-    /// a little later then. It does so in any case where there is only one processor.
+    /// Whether the fabric sleeps while nothing is due and leaves its CPU to others, with a little more lateness.
+    /// It always does so on a machine with a single CPU.
     pub sleeps: bool,
-    /// Whether nobody waits any more for programs to listen.
+    /// A flag that stops the wait for programs to listen.
     pub interrupted: Option<&'a AtomicBool>,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything counted, or in the part of the run that is measured.
+    /// The totals of the run, or of its measured period.
     pub totals: Totals,
-    /// The same when that part began and ended.
+    /// The totals at the start and the end of the measured period.
     looks: Vec<Totals>,
-    /// Whether the machine kept up, and what else a reader should know.
+    /// Whether the machine kept up, and notes for the reader.
     pub report: LabReport,
-    /// Why it ended before its time, if it did.
+    /// The error that ended the run early, if any.
     pub failure: Option<Error>,
-    /// When the fabric's thread was stalled.
+    /// The stalls of the fabric's thread.
     absent: Stalls,
 }
 
-/// From the start of the threads to the run's time zero.
+/// The time from the start of the threads to the run's time zero.
 const AHEAD: time::Duration = time::Duration::from_millis(50);
-/// Hosts that are stalled, or whose programs wait, for more than one part in so many of the run did not keep up.
+/// The inverse of the tolerated share: the machine did not keep up if hosts were stalled, or their programs waited for
+/// a CPU, for more than 1/`STARVED` of the run.
 const STARVED: u64 = 20;
-/// From one look at whether a run is over to the next.
+/// The interval between checks for the end of a run.
 const GLANCE: time::Duration = time::Duration::from_millis(5);
 
 /// Runs `plan` on this machine.
 ///
 /// # Errors
-/// If the lab cannot be built. What happens later is in the outcome, with what was measured so far.
+/// If the lab cannot be built. Later errors are in the outcome, with the measurements up to then.
 pub fn run(
     plan: &Plan,
     options: Options<'_>,
@@ -144,7 +145,7 @@ pub fn run(
     *totals = std::mem::take(totals).measured(plan, looks);
     report.kernel_congestion = congestion.of_the_kernel(plan);
     if plan.commands().next().is_none() {
-        // Flows of the scenario's own set what they use.
+        // Without programs, the default is unused: the agents set the congestion control of their sockets.
         report.substitutions.clear();
     }
     Ok(outcome)
@@ -156,25 +157,25 @@ fn has_only_programs(plan: &Plan) -> bool {
     plan.measure.is_none() && !plan.flows.is_empty() && plan.flows.iter().all(is_program)
 }
 
-/// How a run goes on.
+/// The continuation of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Until the plan's end.
+    /// Run until the plan's end.
     GoOn,
-    /// Until nothing is under way any more, which completes it.
+    /// Run until no packet is in flight, which completes the run.
     Drain,
-    /// No further.
+    /// Stop now.
     Stop,
 }
 
 impl Next {
-    /// Stops where something is over, and goes on else.
+    /// Returns `Stop` if `over`, else `GoOn`.
     pub(crate) const fn stop_if(over: bool) -> Self {
         if over { Self::Stop } else { Self::GoOn }
     }
 }
 
-/// Puts what the agents know of each flow beside what the fabric counted. Programs are counted by the fabric.
+/// Merges the agents' totals of each flow with the fabric's counters. Programs' flows are counted by the fabric alone.
 fn complete(counted: &mut [FlowTotals], known: Vec<FlowTotals>) {
     for (known, counted) in known.into_iter().zip(counted) {
         if counted.program.is_none() {
@@ -190,17 +191,17 @@ pub(crate) struct Lab {
     pub(crate) clock: Clock,
     pub(crate) listener: Listener,
     pub(crate) notes: Vec<String>,
-    /// Those that serve are at work.
+    /// The programs; servers already run.
     pub(crate) programs: Option<Programs>,
     pub(crate) fabric: Fabric,
     kind: Kind,
     layout: threads::Layout,
-    /// Threads and programs started from now on leave the fabric's processor alone.
+    /// Keeps new threads and programs off the fabric's CPU; restores the affinity when dropped.
     restored: Option<threads::Restored>,
 }
 
 impl Lab {
-    /// Makes the hosts of `plan` and the fabric between them, and starts what serves at the hosts.
+    /// Creates the hosts of `plan` and the fabric between them, and starts the servers.
     pub(crate) fn build(plan: &Plan, options: Options<'_>) -> Result<Self, Error> {
         let layout = threads::Layout::of_this_machine();
         let hosts = Hosts::new(plan, &layout.others)?;
@@ -222,7 +223,7 @@ impl Lab {
             attachments,
             listener.sender(),
         )?;
-        // A processor that all share is not the fabric's to keep.
+        // The fabric must not busy-poll on a CPU that it shares with everything else.
         if options.sleeps || layout.fabric.is_none() {
             fabric = fabric.resting()?;
         }
@@ -230,8 +231,8 @@ impl Lab {
         Ok(Self { hosts, clock, listener, notes, programs, fabric, kind, layout, restored })
     }
 
-    /// Runs the fabric, on a thread of its own, until the plan's end or as long as `next` says; writes down
-    /// meanwhile what is told. `ended` is asked on that thread as soon as nothing carries packets any more.
+    /// Runs the fabric, on a separate thread, until the plan's end or as long as `next` says, and passes its events
+    /// to `observer`. Calls `ended` on the fabric's thread as soon as it forwards no more packets.
     pub(crate) fn serve<T: Send>(
         self,
         plan: &Plan,
@@ -280,7 +281,7 @@ impl Lab {
     }
 }
 
-/// The packets' buffers: what wires and queues may hold at once, and what each cable's interface holds ready.
+/// Allocates the packets' buffers: for the packets on wires and in queues, and for each cable's interface.
 pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const FRAME_MEAN: u64 = 700;
     const LEAST: u64 = 1 << 15;
@@ -305,7 +306,7 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     let cables = ends.filter(|end| plan.nodes[end.node].kind.name() == "host").count() as u32;
     let places = places.min(MOST) as u32 + cables * Device::PLACES;
     let mtu = plan.links.iter().map(|link| link.config.mtu.0 as u32).max().unwrap_or(1500);
-    // A super-frame is an IP datagram as long as there are, however short the frames that it is cut into.
+    // A super-frame may be an IP datagram of the maximum length, whatever the length of its frames.
     let (places, mtu) =
         if takes_super_frames(plan) { (places.min(SUPER), 65_535) } else { (places, mtu) };
     let buffers = Buffers::new(places, Buffers::size_for(mtu + 18))?;
@@ -336,7 +337,7 @@ fn attachments(
         }
     };
     let places: Vec<_> = hosts.interfaces.iter().map(place).collect();
-    // Only AF_PACKET tells of what is left to be cut and summed.
+    // Only AF_PACKET reports pending segmentation and checksums.
     let vnet = takes_super_frames(plan).then_some(Kind::Packet { vnet: true });
     hosts.fabric.within(|| attachment::open(&places, vnet.or(options.kind), memory, notes))?
 }
@@ -371,7 +372,7 @@ fn report(
     }
 }
 
-/// What the fabric counted; of flows it knows the drops only, and what programs sent.
+/// The totals from the fabric's counters. For flows, the fabric counts drops and marks only, and programs' traffic.
 fn totals(counted: Counted, complete: bool) -> Totals {
     let flows = counted.flows.iter().zip(&counted.marks);
     let flows = flows.map(|(&drops, &marks)| FlowTotals { drops, marks, ..Default::default() });
@@ -394,7 +395,7 @@ fn totals(counted: Counted, complete: bool) -> Totals {
 mod tests {
     use super::*;
 
-    /// Thirty-two interfaces once held all the places there were, and the others received nothing.
+    /// A regression test: 32 interfaces once took all places, and the other interfaces received nothing.
     #[test]
     fn every_interface_finds_places_to_receive_into() {
         const HOSTS: usize = 60;

@@ -1,5 +1,5 @@
-//! Which results stalls of this machine spoil, judged against each path: what a stall sets free at once against
-//! the buffers that it meets, and what stalls add to the round trip.
+//! Detects results spoiled by stalls of this machine, for each path: compares the burst that a stall releases with
+//! the buffers on the path, and the delay that stalls add with the round-trip time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use traffic::{Duration, Rate};
 use crate::hosts;
 use crate::stalls::Stalls;
 
-/// A result is spoiled that is off by more than one part in so many.
+/// The inverse of the tolerance: a result that is off by more than 1/`TOLERANCE` (5 %) is spoiled.
 const TOLERANCE: u64 = 20;
 
-/// What stalled in a run, and how long that run was.
+/// The stalls in a run, and the run's duration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence<'a> {
-    /// The hosts' processors, and the fabric's thread.
+    /// The stalls of the hosts' CPUs and of the fabric's thread.
     pub(crate) stalls: [&'a Stalls; 2],
     pub(crate) run: Duration,
 }
@@ -28,22 +28,22 @@ impl Evidence<'_> {
         self.stalls.map(Stalls::longest).into_iter().fold(Duration::ZERO, Duration::max)
     }
 
-    /// Each length that stalls had, to 0.8 % and rounded down, and how many had it.
+    /// The durations of stalls, to 0.8 % and rounded down, each with the number of such stalls.
     fn each(&self) -> impl Iterator<Item = (Duration, u64)> {
         let ranges = self.stalls.into_iter().flat_map(|stalls| stalls.each.ranges());
         ranges.map(|(least, _, count)| (Duration::from_ns(least), count))
     }
 }
 
-/// What is spoiled of a run with these totals by port: for each buffer the worst of the flows through it, and of
-/// round trips the one that suffers most.
+/// The spoiled results of a run with the totals `ports`: for each buffer, the flow with the worst burst, and the
+/// round trip with the largest relative error.
 pub(crate) fn judge(plan: &Plan, ports: &[PortTotals], evidence: &Evidence<'_>) -> Vec<Spoiled> {
     let mut bursts: BTreeMap<usize, Burst> = BTreeMap::new();
     let mut round_trip: Option<(f64, RoundTrip)> = None;
     let mut judged = BTreeSet::new();
     for (number, flow) in plan.flows.iter().enumerate() {
         let Some(path) = scenario::path(plan, flow, number) else { continue };
-        // Like flows of the same two hosts on the same path suffer alike.
+        // Flows of one kind between the same two hosts on the same path give the same result.
         let kind = std::mem::discriminant(&flow.transport);
         let links: Vec<usize> = path.links.iter().map(|hop| hop.link).collect();
         if !judged.insert((flow.from, flow.to, links, format!("{kind:?}"))) {
@@ -65,9 +65,9 @@ pub(crate) fn judge(plan: &Plan, ports: &[PortTotals], evidence: &Evidence<'_>) 
     bursts.chain(round_trip.map(|(_, found)| Spoiled::RoundTrip(found))).collect()
 }
 
-/// What a stall of that length lets a flow send at once. ACKs, or a source's packets, come to as much as the
-/// narrowest link carries meanwhile; in slow start each ACK sets two segments free (RFC 5681, section 3.1).
-/// A window sends no more than itself.
+/// The bytes that a flow sends at once after a stall. The ACKs, or a source's packets, that accumulate are at most
+/// what the bottleneck link carries during the stall. In slow start each ACK releases two segments (RFC 5681,
+/// section 3.1). TCP never sends more than its window.
 fn released(flow: &Flow, narrowest: Rate, stall: Duration) -> u64 {
     match &flow.transport {
         Transport::Udp(config) => bytes(config.rate.min(narrowest), stall),
@@ -79,14 +79,13 @@ fn released(flow: &Flow, narrowest: Rate, stall: Duration) -> u64 {
     }
 }
 
-/// What a rate carries in that time.
+/// The bytes carried at `rate` in `time`.
 fn bytes(rate: Rate, time: Duration) -> u64 {
     let bits = u128::from(rate.bits_per_second()) * u128::from(time.as_ps());
     u64::try_from(bits / 8 / u128::from(traffic::units::PS_PER_SECOND)).unwrap_or(u64::MAX)
 }
 
-/// The drop-tail buffers on a flow's path whose drops are, in more than one of [`TOLERANCE`], perhaps the
-/// machine's.
+/// The drop-tail buffers on a flow's path where the machine may have caused more than 1/[`TOLERANCE`] of the drops.
 fn bursts(
     plan: &Plan,
     number: usize,
@@ -96,7 +95,7 @@ fn bursts(
 ) -> Vec<(usize, Burst)> {
     let flow = &plan.flows[number];
     let Some(narrowest) = path.links.iter().map(|hop| hop.rate).min() else { return Vec::new() };
-    // Before a host's own port packets wait in the host.
+    // Packets before a host's own port wait in the host.
     let mut entering = scenario::paced(plan, flow, number, path);
     let mut found = Vec::new();
     for hop in &path.links {
@@ -129,15 +128,15 @@ fn bursts(
     found
 }
 
-/// What of a burst waits at a hop that it enters at that rate.
+/// The bytes of a burst that queue at a hop if it arrives at the rate `entering`.
 fn queued(burst: u64, entering: Rate, hop: &Hop) -> u64 {
     let (fast, slow) = (entering.bits_per_second(), hop.rate.bits_per_second());
     let kept = u128::from(burst) * u128::from(fast.saturating_sub(slow)) / u128::from(fast.max(1));
     u64::try_from(kept).unwrap_or(u64::MAX)
 }
 
-/// What stalls add to the flow's round trips, if that is more than one part of [`TOLERANCE`]: a packet that falls
-/// into a stall waits for half of it on average. Also by which share of the round trip.
+/// The mean delay that stalls add to a flow's round trip, and its share of the round trip, if that is more than
+/// 1/[`TOLERANCE`]. A packet that arrives during a stall waits for half of it on average.
 fn delayed(flow: &Flow, path: &Path, evidence: &Evidence<'_>) -> Option<(f64, RoundTrip)> {
     let (run, round_trip) = (evidence.run.as_secs_f64(), path.round_trip.as_secs_f64());
     if run <= 0.0 || round_trip <= 0.0 {

@@ -1,5 +1,5 @@
-//! Stalls: for how long the hosts' processors, or the fabric's thread, could do nothing. A hypervisor takes a
-//! processor away without a word (CPU steal); only who wanted to wake up knows.
+//! Stalls: periods in which the hosts' CPUs, or the fabric's thread, could not run. A hypervisor takes a CPU away
+//! without notice (CPU steal). Only a thread that wakes up late can detect it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,45 +11,45 @@ use traffic::{Duration, Instant};
 use crate::clock::{self, Clock};
 use crate::threads;
 
-/// From one awakening to the next.
+/// The interval between wake-ups.
 const NAP: Duration = Duration::from_ms(2);
-/// Who wakes up later than this was stalled.
+/// The lateness of a wake-up from which it counts as a stall.
 const STALL: Duration = Duration::from_ms(1);
 
-/// For how long a thread was stalled.
+/// The stalls of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stalls {
-    /// Each of them.
+    /// The durations of the stalls.
     pub(crate) each: Histogram,
-    /// All of them.
+    /// The sum of the durations.
     pub(crate) sum: Duration,
 }
 
 impl Stalls {
-    /// Counts one.
+    /// Adds a stall.
     #[inline]
     pub(crate) fn note(&mut self, stall: Duration) {
         self.each.note(stall);
         self.sum += stall;
     }
 
-    /// The longest of them.
+    /// The longest stall.
     pub(crate) fn longest(&self) -> Duration {
         self.each.longest()
     }
 
-    /// As results tell it.
+    /// Returns the stalls in the format of the results.
     pub(crate) fn told(&self) -> record::HostStalls {
         record::HostStalls { longest_ns: self.longest().as_ns(), sum_ns: self.sum.as_ns() }
     }
 
-    /// Those of the processor that had most of them.
+    /// Returns the stalls with the larger sum.
     fn worst(self, other: Self) -> Self {
         if other.sum > self.sum { other } else { self }
     }
 }
 
-/// A thread on each of the hosts' processors that wakes up now and again and sees how late it is.
+/// Detects stalls by a thread on each of the hosts' CPUs that wakes up periodically and measures its lateness.
 #[derive(Debug)]
 pub(crate) struct StallDetector {
     threads: Vec<JoinHandle<Stalls>>,
@@ -57,8 +57,8 @@ pub(crate) struct StallDetector {
 }
 
 impl StallDetector {
-    /// Starts one on each of `processors`, from the epoch of `clock` on. One that the system refuses is
-    /// not there.
+    /// Starts a thread on each of `processors`, active from the epoch of `clock` on. Threads that the system refuses
+    /// are missing.
     pub(crate) fn start(processors: &[usize], clock: Clock) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |&processor: &usize| {
@@ -74,7 +74,7 @@ impl StallDetector {
         Self { threads: processors.iter().filter_map(start).collect(), stop }
     }
 
-    /// Stops them.
+    /// Stops the threads. Returns the stalls of the CPU that was stalled longest.
     pub(crate) fn stop(self) -> Stalls {
         self.stop.store(true, Ordering::Relaxed);
         let join = |thread: JoinHandle<Stalls>| thread.join().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Kernel settings of a network namespace: the files below /proc/sys/net, which show the namespace
-//! of the thread that opens them.
+//! Kernel settings of a network namespace: the files below /proc/sys/net. They belong to the namespace of the thread
+//! that opens them.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -8,7 +8,7 @@ use traffic::Bytes;
 
 use crate::{Error, Namespace};
 
-/// How large TCP's buffers may grow by themselves: the last value of `tcp_rmem` and `tcp_wmem`.
+/// The maximum sizes of auto-tuned TCP buffers: the last value of `tcp_rmem` and `tcp_wmem`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
     /// The receive buffer's maximum, at most 2 GiB - 1.
@@ -17,20 +17,20 @@ pub struct Buffers {
     pub send: Bytes,
 }
 
-/// What a host is set to before it has interfaces, which inherit `default`.
+/// The settings of a host before it has interfaces, which inherit `default`.
 const HOST: [(&str, &str); 8] = [
-    // Replies may come in by another interface than that of the route back.
+    // Packets may arrive at another interface than that of the route back.
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
-    // What one connection learnt must not change the next.
+    // The metrics of one connection must not influence the next.
     ("net.ipv4.tcp_no_metrics_save", "1"),
     // A scenario's flows have ports from 9000 to 60000 (`scenario::plan::Flow::usual_ports`).
     ("net.ipv4.ip_local_port_range", "61000 65535"),
-    // Nobody may serve the web.
+    // The user `nobody` may run a web server.
     ("net.ipv4.ip_unprivileged_port_start", "0"),
     ("net.ipv6.conf.default.accept_ra", "0"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
-    // Addresses are the plan's, hence unique: no need to wait a second for duplicates (RFC 4862,
+    // Addresses come from the plan and are unique: no need to wait a second for duplicate address detection (RFC 4862,
     // 5.4).
     ("net.ipv6.conf.default.accept_dad", "0"),
 ];
@@ -41,9 +41,9 @@ pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<(), Error> 
         .map_err(Error::system(format!("set {name} to {value} in a namespace")))
 }
 
-/// Makes a new namespace that of a host: TCP without memory and with buffers up to `buffers`, ping
-/// for everyone, and IPv6 that neither waits for duplicates nor asks for routers. To be called
-/// before its cables are laid.
+/// Configures a new namespace as a host: TCP without cached metrics and with buffers up to `buffers`, ping for all
+/// users, and IPv6 without duplicate address detection and router solicitations. Must be called before its cables are
+/// installed.
 pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Error> {
     let six = has_ipv6();
     for (name, value) in HOST.into_iter().filter(|(name, _)| six || !name.starts_with("net.ipv6."))
@@ -52,7 +52,7 @@ pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Erro
     }
     set(namespace, "net.ipv4.tcp_rmem", &range(131_072, buffers.receive))?;
     set(namespace, "net.ipv4.tcp_wmem", &range(16_384, buffers.send))?;
-    // In a user namespace there are no groups but the one that is mapped.
+    // A user namespace has only the group that is mapped.
     let ping = "net.ipv4.ping_group_range";
     match try_set(namespace, ping, "0 2147483647")? {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => set(namespace, ping, "0 0"),
@@ -60,7 +60,7 @@ pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Erro
     }
 }
 
-/// The same; the outer error is that the namespace cannot be entered.
+/// Sets `name` as [`set`] does. The outer error means that the namespace cannot be entered.
 pub(crate) fn try_set(
     namespace: &Namespace,
     name: &str,
@@ -69,7 +69,7 @@ pub(crate) fn try_set(
     namespace.within(|| fs::write(path(name), value))
 }
 
-/// What `name` is set to in `namespace`.
+/// The value of `name` in `namespace`.
 pub(crate) fn get(namespace: &Namespace, name: &str) -> Result<io::Result<String>, Error> {
     namespace.within(|| fs::read_to_string(path(name)).map(|text| text.trim().to_owned()))
 }
@@ -84,7 +84,7 @@ pub(crate) fn has_ipv6() -> bool {
     Path::new("/proc/sys/net/ipv6").exists()
 }
 
-/// The kernel's least and usual size, and `most`.
+/// The value of `tcp_rmem` or `tcp_wmem`: the kernel's minimum, `usual`, and `most`.
 fn range(usual: u64, most: Bytes) -> String {
     const LEAST: u64 = 4_096;
     let most = most.0.clamp(LEAST, i32::MAX as u64);

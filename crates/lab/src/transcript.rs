@@ -1,6 +1,6 @@
-//! What a program says: kept in a file up to a limit, and the end of what it says on standard error. It is read
-//! in any case: at once up to the limit, so that the program does not wait for whoever reads it, and then at a rate that
-//! leaves processor and clock to others.
+//! A program's output: a file up to a size limit, and the last lines of standard error. All output is read: up to the
+//! limit as fast as it comes, so that the program does not block, and beyond it at a rate that leaves CPU and clock
+//! time to others.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,29 +17,29 @@ use nix::unistd::pipe2;
 use crate::error::Error;
 use crate::program::Output;
 
-/// A program's file is no longer than so many bytes, and the line that says so.
+/// The maximum bytes of a program's output file, without the line that says that it was cut.
 pub(crate) const LIMIT: u64 = 16 << 20;
-/// So many bytes of what came last on standard error are kept.
+/// Bytes of standard error that are kept, the last ones.
 const LAST: usize = 2_000;
-/// And so many lines of that are told.
+/// The maximum number of these lines that are reported.
 const LINES: usize = 5;
-/// Bytes that are read at once, and the time between two reads beyond the limit: 66 MB/s of a program that floods. In a guest
-/// kernel, where a system call takes 1 us however much it writes, one would otherwise write gigabytes a second.
+/// Bytes per read. Beyond the limit, reads are [`PAUSE`] apart: 66 MB/s per pipe from a program that floods. In a guest
+/// kernel a system call takes 1 us whatever its size, so a program could otherwise write gigabytes a second.
 const READ: usize = 64 << 10;
 const PAUSE: time::Duration = time::Duration::from_millis(1);
-/// A reader needs little of a stack.
+/// The stack of a reader thread, in bytes.
 const STACK: usize = 128 << 10;
 
-/// What was said so far.
+/// The output so far.
 #[derive(Debug, Default)]
 struct Said {
     bytes: u64,
     last: VecDeque<u8>,
-    /// Why the file does not have it.
+    /// The error that stopped writing to the file.
     broken: Option<io::Error>,
 }
 
-/// A program's output, read by a thread of its own.
+/// A program's output, read by a separate thread.
 #[derive(Debug)]
 pub(crate) struct Transcript {
     said: Arc<Mutex<Said>>,
@@ -47,7 +47,7 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Reads what a program says into `file`, if there is one; with the ends of pipes that are the program's.
+    /// Starts to read a program's output into `file`, if given. Also returns the program's ends of the pipes.
     pub(crate) fn open(file: Option<File>) -> Result<(Self, Output), Error> {
         let pipes =
             || -> io::Result<_> { Ok([pipe2(OFlag::O_CLOEXEC)?, pipe2(OFlag::O_CLOEXEC)?]) };
@@ -63,7 +63,7 @@ impl Transcript {
         Ok((Self { said, reader: Some(reader) }, Output::Pipes(told, told_errors)))
     }
 
-    /// The last lines on standard error; nothing if there are none.
+    /// The last lines on standard error; empty if there are none.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let last: Vec<u8> = lock(&self.said).last.iter().copied().collect();
         let text = String::from_utf8_lossy(&last).into_owned();
@@ -71,7 +71,7 @@ impl Transcript {
         lines.iter().skip(lines.len().saturating_sub(LINES)).map(|&line| line.to_owned()).collect()
     }
 
-    /// To be called when all are gone who could say something; what a reader should know of the file.
+    /// Ends the reading, after all processes that could write are gone. Returns a note about the file, if needed.
     pub(crate) fn close(&mut self) -> Option<String> {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
@@ -92,7 +92,7 @@ fn lock(said: &Mutex<Said>) -> MutexGuard<'_, Said> {
     said.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads until nobody can write any more. The second pipe is standard error.
+/// Reads until all write ends of the pipes are closed. The second pipe is standard error.
 fn read(mut pipes: [Option<File>; 2], mut file: Option<File>, said: &Mutex<Said>) {
     let mut bytes = vec![0; READ];
     while pipes.iter().any(Option::is_some) {
@@ -111,7 +111,7 @@ fn read(mut pipes: [Option<File>; 2], mut file: Option<File>, said: &Mutex<Said>
     }
 }
 
-/// Which of the pipes have something to read, or an end; waits for one.
+/// Waits until at least one pipe is readable or at its end; returns which ones are.
 fn wait(pipes: &[Option<File>; 2]) -> [bool; 2] {
     let open = pipes.iter().flatten();
     let mut polled: Vec<_> =

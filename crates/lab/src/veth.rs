@@ -1,5 +1,5 @@
-//! A cable: a veth pair whose one end is a host's interface and whose other end is the fabric's. In a guest kernel
-//! it is a network card, at whose other end is the simulator.
+//! Cables. A cable is a veth pair: one end is a host's interface, the other end belongs to the fabric. In a guest
+//! kernel it is a network card that connects to the simulator.
 
 mod address;
 mod card;
@@ -24,79 +24,80 @@ pub use shaper::Line;
 use crate::netlink::{self, Socket};
 use crate::{Error, Namespace, sysctl};
 
-/// What a cable is.
+/// The settings of a cable.
 #[derive(Clone, Debug)]
 pub struct Settings<'a> {
     /// The number of the host's interface: 0 is `eth0`.
     pub interface: u16,
-    /// The name of the fabric's end, at most 15 bytes, its own among the fabric's.
+    /// The name of the fabric's end: at most 15 bytes, unique in the fabric's namespace.
     pub fabric_interface: &'a str,
     /// The Ethernet address of the host's end.
     pub mac: [u8; 6],
-    /// The gso_max_segs IP datagram, bytes.
+    /// The largest IP datagram (MTU), bytes.
     pub mtu: u32,
-    /// The host's address, alone in its network.
+    /// The host's address, as a prefix of full length (/32 or /128).
     pub address: IpAddr,
-    /// The interface's own address, of the same version of IP, where the host has several: what is sent from it leaves
-    /// by this cable.
+    /// The interface's own address, of the same IP version, if the host has several interfaces. Packets with this
+    /// source address leave by this cable.
     pub own_address: Option<IpAddr>,
-    /// What programs of the host send to these ports, wherever, goes by that address too.
+    /// Destination ports whose packets leave by this cable too, from `own_address`, whatever their destination address.
     pub own_ports: &'a [u16],
-    /// What is reached by this cable.
+    /// The destinations reached by this cable.
     pub routes: Routes<'a>,
-    /// The line at whose rate the host sends; `None`: as fast as it can.
+    /// The line that limits the host's sending rate; `None`: no limit.
     pub line: Option<Line>,
-    /// Who cuts what the host's TCP sends into frames.
+    /// The place where the host's TCP data is cut into frames.
     pub segmentation: Segmentation,
-    /// The CPUs that do the host's receive processing (the kernel's RPS). Empty: the one that
-    /// writes the frame, which then runs the host's TCP down to the next packets' transmission
-    /// before it is back. Frames under way to other CPUs count against the send buffer of the
-    /// socket that wrote them.
+    /// The CPUs that do the host's receive processing (Linux RPS). If empty, the CPU that writes a frame does
+    /// it: the write returns only after the host's TCP has run, up to the transmission of its next packets.
+    /// Frames on their way to other CPUs count against the send buffer of the socket that wrote them.
     pub receive_cpus: &'a [usize],
 }
 
-/// Who cuts what TCP sends into frames. What is cut later costs the host less.
+/// The place where TCP data is cut into frames. A later place costs the host less CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segmentation {
-    /// TCP itself: one packet at a time.
+    /// In TCP itself, one packet at a time.
     #[default]
     Tcp,
-    /// The host's queue, of super-frames of any length: each frame leaves at its own time. Needs a line.
+    /// In the host's queue, from super-frames of any length: each frame leaves at its own time. Needs a line.
     InQueue,
-    /// The host's kernel, of at most so many frames (1 or more), once they have left its queue: a
-    /// frame at a time leaves, but those of one super-frame leave together.
+    /// In the host's kernel, after the queue, from super-frames of at most this many frames (1 or more).
+    /// Frames leave separately, but those of one super-frame leave at the same time.
     BehindQueue(u32),
-    /// Who reads the frames: super-frames pass whole.
+    /// In the program that reads the frames: super-frames pass whole.
     Reader,
 }
 
-/// What is reached by a cable; all of it is on link, and the fabric answers for it.
+/// The destinations reached by a cable. All are on-link; the fabric answers ARP and neighbor solicitations for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Routes<'a> {
-    /// Every address of the host's family; of one cable of a host only.
+    /// All addresses of the host's address family. Only one cable of a host may have this.
     #[default]
     Everything,
-    /// These, of the host's family.
+    /// These addresses, of the host's address family.
     Only(&'a [IpAddr]),
 }
 
-/// A cable that lies.
+/// An installed cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
     /// The index of the fabric's end in the fabric's namespace.
     pub fabric_index: u32,
     /// The index of the host's end in the host's namespace.
     pub host_index: u32,
-    /// Whether the kernel holds the host to its line. Without `line` it does not, nor where it has
-    /// no TBF: then the host's own queue is not seen.
+    /// Whether the kernel limits the host to the rate of its line. False without `line`, and if the kernel has
+    /// no TBF: the host then has no visible queue of its own.
     pub shaped: bool,
-    /// Whether `receive_cpus` do the receive processing; not before Linux 6.3.
+    /// Whether `receive_cpus` do the receive processing. Needs Linux 6.3.
     pub steered: bool,
 }
 
-/// Lays a cable from `host` to `fabric`; both ends transmit at once. It lies as long as both
-/// namespaces live, and so does what was made before an error. An MTU that the kernel or the host's
-/// address does not bear is unfit.
+/// Installs a cable from `host` to `fabric`. Both ends can transmit at once. The cable exists as long as both
+/// namespaces exist; after an error, so do the parts created before it.
+///
+/// # Errors
+/// `Unfit` for an MTU that the kernel or the host's address family does not support; others if a system call fails.
 pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<Cable, Error> {
     check_mtu(settings.mtu, settings.address)?;
     let name = format!("eth{}", settings.interface);
@@ -119,7 +120,7 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
     Ok(Cable { fabric_index, host_index, shaped, steered })
 }
 
-/// Prepares a host's interface that is still down; returns whether the kernel holds the host to its line.
+/// Configures a host's interface while it is down. Returns whether the kernel limits the host to the rate of its line.
 fn configure(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bool, Error> {
     if settings.address.is_ipv4() {
         silence(at_host, index)?;
@@ -130,12 +131,12 @@ fn configure(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bo
     }
 }
 
-/// Refuses an MTU that the kernel or a host of this address does not bear.
+/// Rejects an MTU that the kernel or the address family of `address` does not support.
 ///
 /// # Errors
 /// `Unfit`.
 pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Error> {
-    // RFC 791 and RFC 8200, section 5; the kernel's interfaces bear no more than the last.
+    // The minimum is from RFC 791 or RFC 8200, section 5; the maximum is the limit of Linux interfaces.
     let (least, most) = (if address.is_ipv6() { 1_280 } else { 68 }, 65_535);
     if (least..=most).contains(&mtu) {
         return Ok(());
@@ -154,7 +155,7 @@ fn create_failed(host: &str, fabric: &str, error: io::Error) -> Error {
     }
 }
 
-/// The pair, made in the host's namespace with its peer in the fabric's.
+/// The message that creates the veth pair: one end in the host's namespace, its peer in the fabric's.
 fn pair(name: &str, fabric: &Namespace, settings: &Settings) -> LinkMessage {
     let mut peer = end(settings.fabric_interface, settings);
     peer.attributes.push(LinkAttribute::NetNsFd(fabric.as_fd().as_raw_fd()));
@@ -167,7 +168,7 @@ fn pair(name: &str, fabric: &Namespace, settings: &Settings) -> LinkMessage {
     link
 }
 
-/// What both ends of the pair have.
+/// The attributes common to both ends of the pair.
 fn end(name: &str, settings: &Settings) -> LinkMessage {
     let mut link = LinkMessage::default();
     link.attributes = vec![
@@ -180,7 +181,7 @@ fn end(name: &str, settings: &Settings) -> LinkMessage {
     link
 }
 
-/// TCP builds super-frames of so many segments, whatever ethtool says.
+/// The limit on segments per super-frame that TCP builds, regardless of the ethtool settings.
 fn gso_max_segs(settings: &Settings) -> Option<LinkAttribute> {
     let segments = match settings.segmentation {
         Segmentation::Tcp => Some(1),
@@ -190,7 +191,7 @@ fn gso_max_segs(settings: &Settings) -> Option<LinkAttribute> {
     segments.map(LinkAttribute::GsoMaxSegs)
 }
 
-/// Keeps the kernel from giving an interface an IPv6 address, and from telling its groups.
+/// Keeps the kernel from giving an interface an IPv6 address and from sending multicast group reports.
 fn silence(socket: &mut Socket, index: u32) -> Result<(), Error> {
     if !sysctl::has_ipv6() {
         return Ok(());
@@ -199,7 +200,7 @@ fn silence(socket: &mut Socket, index: u32) -> Result<(), Error> {
     let mut link = netlink::of(index);
     link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(mode)]));
     match socket.change(Message::SetLink(link), 0) {
-        // One whose MTU is below IPv6's least, 1280 bytes (RFC 8200, section 5), has no IPv6.
+        // An interface with an MTU below 1280 bytes, IPv6's minimum (RFC 8200, section 5), has no IPv6.
         Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => Ok(()),
         done => done.map_err(Error::system("keep an interface from IPv6 addresses of its own")),
     }

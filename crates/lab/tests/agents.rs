@@ -96,7 +96,7 @@ fn a_writer_stops_in_time() {
     assert_eq!(end, Instant::ZERO + Duration::from_ms(500));
     // 80 Mbit/s for half a second, less headers.
     assert!(received.0 > 4_000_000 && received.0 < 5_000_000, "{received:?}");
-    // Then only what was in the send buffer, whose packets' memory counts too.
+    // Then only the contents of the send buffer, which also counts the memory of the packets.
     assert_eq!(receiver.bytes_read, sender.bytes_written);
     let after = sender.bytes_written - received.0;
     assert!(after < 300_000, "{after} bytes after it stopped");
@@ -367,7 +367,7 @@ fn headers_say_what_the_plan_says() {
     }
 }
 
-/// What passes an interface.
+/// The packets that pass an interface.
 mod wire {
     use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -389,7 +389,7 @@ mod wire {
             Self(host.within(open).expect("a namespace").expect("root may listen to packets"))
         }
 
-        /// Of every TCP and UDP packet so far.
+        /// The headers of every TCP and UDP packet so far.
         pub(super) fn headers(&self) -> Vec<Header> {
             let (mut frame, mut headers) = ([0; 2048], Vec::new());
             while let Ok(length) = recv(self.0.as_raw_fd(), &mut frame, MsgFlags::empty()) {

@@ -49,7 +49,7 @@ fn main() {
     }
 }
 
-/// A host whose namespace lives as long as this, and its end of a cable to `fabric`.
+/// A host with its end of a cable to `fabric`. Its namespace lives as long as the returned value.
 fn host(fabric: &Namespace, settings: &Settings) -> Namespace {
     let host = Namespace::new().unwrap();
     sysctl::prepare_host(&host, &BUFFERS).unwrap();
@@ -75,7 +75,7 @@ fn settings(fabric_interface: &str, number: u8) -> Settings<'_> {
     }
 }
 
-/// What a command prints inside `namespace`.
+/// The output of a command inside `namespace`.
 fn shown(namespace: &Namespace, command: &str) -> String {
     let run = || Command::new("sh").arg("-c").arg(command).output();
     let out = namespace.within(run).unwrap().unwrap();
@@ -97,7 +97,7 @@ fn interfaces(namespace: &Namespace) -> Vec<String> {
     text.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned())).collect()
 }
 
-/// Every frame that comes into or leaves a namespace, and what is not there yet is waited for.
+/// Captures every frame that enters or leaves a namespace, and waits for expected frames.
 struct Tap(OwnedFd);
 
 impl Tap {
@@ -131,7 +131,7 @@ fn is_udp4(frame: &[u8]) -> bool {
 
 const SOON: Duration = Duration::from_millis(900);
 
-/// A socket of `host` that sends to 10.0.0.9, whose Ethernet address the host is told.
+/// A socket of `host` that sends to 10.0.0.9, which has a static neighbour entry.
 fn towards_nobody(host: &Namespace) -> UdpSocket {
     shown(host, "ip neigh replace 10.0.0.9 lladdr 02:00:00:00:00:09 dev eth0");
     let open = || {
@@ -189,7 +189,7 @@ fn a_cable_is_as_asked() {
 
 fn cables_transmit_once_they_lie() {
     let (host, fabric) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    // The kernel is in no hurry to notice the carrier of a veth whose peer has the same index.
+    // The kernel notices the carrier of a veth late if its peer has the same index.
     for (interface, name) in (0..).zip(["f0", "f1", "f2", "f3"]) {
         let none = Routes::Only(&[]);
         let settings = Settings { interface, routes: none, ..settings(name, 1) };
@@ -383,7 +383,7 @@ fn nothing_stays_when_namespaces_are_dropped() {
     assert_gone(&fabric, "f0");
 }
 
-/// The argument that makes this program the one to be killed.
+/// The argument that makes this program the process to be killed.
 const VICTIM: &str = "victim";
 
 /// Builds a lab of two hosts, one with a cable to the namespace where it was started, and waits.

@@ -33,12 +33,12 @@ fn shell(script: &str) -> Vec<String> {
     ["sh", "-c", script].map(str::to_owned).into()
 }
 
-/// A file that nobody else writes.
+/// A log file that no other process writes.
 fn log(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("lab-{}-{name}.log", std::process::id()))
 }
 
-/// Starts a program whose output goes to a file; returns it with the file's path.
+/// Starts a program with its output in a file; returns it with the file's path.
 fn spawn(host: &Namespace, name: &str, words: &[String]) -> (Program, PathBuf) {
     let path = log(name);
     let file = File::create(&path).expect("a temporary file");
@@ -237,27 +237,26 @@ fn nothing_outlives_a_lab_that_is_killed() {
     assert!(eventually(|| in_namespace(namespace) == 0), "someone is still in {namespace}");
 }
 
-/// A script that leaves a process in the background, in a session of its own.
+/// A script that leaves a process in the background, in its own session.
 fn daemon(mark: &str) -> String {
     format!("setsid sh -c 'sleep {mark} & ' </dev/null >/dev/null 2>&1; exit 0")
 }
 
-/// How many processes `sleep` for that time.
+/// The number of processes that `sleep` for that time.
 fn count(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").expect("/proc is mounted").flatten();
     let command = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
     processes.map(command).filter(|line| *line == format!("sleep\0{mark}\0").as_bytes()).count()
 }
 
-/// How many processes are in a network namespace, given as its link in /proc reads.
+/// The number of processes in a network namespace, given by its link in /proc.
 fn in_namespace(namespace: &str) -> usize {
     let processes = fs::read_dir("/proc").expect("/proc is mounted").flatten();
     let theirs = processes.filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok());
     theirs.filter(|theirs| theirs.as_os_str() == namespace).count()
 }
 
-/// Starts this test program anew to be the lab that is killed, and waits until it is at work; returns what
-/// it says of itself.
+/// Starts this test program again as the lab to be killed, and waits until it is running; returns its output.
 fn as_lab(mark: &str) -> (Child, Vec<String>) {
     let mut lab = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "the_lab", "--ignored", "--nocapture"])

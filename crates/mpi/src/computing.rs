@@ -1,4 +1,4 @@
-//! What ranks are charged for computing where it takes no time: what a trace says that they computed, times a factor.
+//! The computing time charged to ranks where computing takes no time: the computing time in a trace, times a factor.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use mpi_trace::Trace;
 
 use crate::error::Error;
 
-/// Writes a file for each rank, which `profiler/computing.c` reads: nanoseconds before each call.
+/// Writes a file for each rank, for `profiler/computing.c`: the nanoseconds to sleep before each call.
 pub(crate) fn write(trace: &Trace, (over, under): (u32, u32), folder: &Path) -> Result<(), Error> {
     let scaled = |time: u64| {
         let scaled = u128::from(time) * u128::from(over) / u128::from(under.max(1));

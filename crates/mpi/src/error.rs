@@ -1,23 +1,23 @@
-//! Why a program could not be recorded.
+//! The errors of recording a program.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::library::Library;
 
-/// Why a program could not be recorded.
+/// An error of recording a program.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Neither the command's words nor its launcher say which MPI library it is.
+    /// Neither the command's words nor its launcher identify the MPI library.
     #[error(
         "`{0}` starts no program of an MPI library that is known here\n  help: name the launcher and the \
          program, as in `mpirun -n 4 ./program`, or the library: --library openmpi"
     )]
     Unknown(String),
-    /// The command's first word is no program.
+    /// The command's first word is not a program.
     #[error("there is no program `{0}`\n  help: see that it is installed, and in a folder of PATH")]
     NoProgram(String),
-    /// The library's compiler is not there.
+    /// The library's compiler is missing.
     #[error(
         "the compiler of {} is missing: {}\n  help: apt-get install {}, or where the library comes from \
          elsewhere, put its `mpicc` into PATH", .0.name(), .0.compilers().join(" or "), .0.packages()
@@ -26,9 +26,9 @@ pub enum Error {
     /// The compiler refused the profiling library.
     #[error("{} could not compile the profiling library: {output}\n  help: see that it compiles other programs", compiler.display())]
     Compiler {
-        /// Which.
+        /// The compiler.
         compiler: PathBuf,
-        /// What it said.
+        /// The compiler's output.
         output: String,
     },
     /// This user has no cache.
@@ -39,9 +39,9 @@ pub enum Error {
     /// A file or program of ours failed.
     #[error("{}: {source}\n  help: see that there is room and the right to write", path.display())]
     Io {
-        /// Which.
+        /// The file or program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// No rank wrote anything.
@@ -51,26 +51,26 @@ pub enum Error {
         .0.name()
     )]
     NoRanks(Library),
-    /// Some ranks did not come to their end.
+    /// A rank did not reach its end.
     #[error(
         "rank {rank} of {ranks} did not call MPI_Finalize, or its record could not be written\n  help: see \
          what the program says, and that there is room in the folder for temporary files"
     )]
     Incomplete {
-        /// Which.
+        /// The rank.
         rank: usize,
-        /// Of how many.
+        /// The number of ranks.
         ranks: usize,
     },
-    /// More programs than one called `MPI_Init`.
+    /// More than one program called `MPI_Init`.
     #[error("the command ran several MPI programs\n  help: record one at a time")]
     Several,
     /// A rank's file is not what the profiling library writes.
     #[error("the record of rank {rank} is damaged: {what}\n  help: record again")]
     Damaged {
-        /// Which.
+        /// The rank.
         rank: usize,
-        /// In what way.
+        /// The damaged part.
         what: &'static str,
     },
     /// The trace cannot be written.
@@ -79,7 +79,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What failed at `path`.
+    /// Returns a closure for `map_err` that creates the error for `path`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io { path: path.to_owned(), source }
     }

@@ -1,4 +1,4 @@
-//! The folders of a command whose ranks write files, among temporary ones: the next command removes what a killed one left.
+//! The temporary folders for files of a command's ranks. The next command removes folders left by a killed one.
 
 use std::env;
 
@@ -6,10 +6,10 @@ use record::folder::TemporaryFolder;
 
 use crate::error::Error;
 
-/// What their names begin with.
+/// The prefix of their names.
 const PREFIX: &str = "suimon-mpi-";
 
-/// A new one.
+/// Creates such a folder.
 ///
 /// # Errors
 /// If there is no room for temporary files.

@@ -1,4 +1,4 @@
-//! How an MPI library's launcher starts ranks at hosts that are asked over TCP ([`crate::remote`]).
+//! The setup of an MPI library's launcher to start ranks at hosts over TCP ([`crate::remote`]).
 
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::folder;
 use crate::library::Library;
 
-/// Hosts, and what launchers need to start ranks there.
+/// The hosts, and the files that launchers need to start ranks there.
 #[derive(Debug)]
 pub struct Launcher {
     library: Library,
@@ -21,7 +21,7 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// One for ranks at these hosts, one after the other; `program` is this one, for the launcher's agent.
+    /// Creates the files for ranks at these hosts, in this order. `program` is this program, for the launcher's agent.
     ///
     /// # Errors
     /// If there is no room for temporary files.
@@ -49,7 +49,7 @@ impl Launcher {
         self.folder.path().join("agent")
     }
 
-    /// Tells it to a command that is a launcher, by variables; those that are set already stay.
+    /// Sets the environment variables of a launcher command. Variables that are set already stay.
     pub fn tell(&self, command: &mut Command) {
         let (hosts, agent) = (self.hosts(), self.agent());
         let (hosts, agent) = (&*hosts.to_string_lossy(), &*agent.to_string_lossy());
@@ -59,14 +59,14 @@ impl Launcher {
                 ("OMPI_MCA_plm", "rsh"),
                 ("OMPI_MCA_plm_rsh_agent", agent),
                 ("OMPI_MCA_plm_rsh_no_tree_spawn", "1"),
-                // A host's name may have a dot: node.1 and node.2 are two.
+                // Host names may contain a dot: node.1 and node.2 are two hosts.
                 ("OMPI_MCA_orte_keep_fqdn_hostnames", "1"),
                 ("OMPI_MCA_pml", "ob1"),
                 ("OMPI_MCA_btl", "tcp,self"),
-                // Hosts share this machine's processors.
+                // The hosts share this machine's CPUs.
                 ("OMPI_MCA_mpi_yield_when_idle", "1"),
                 ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-                // All hosts are this machine: each launcher would bind its first rank to the same processor.
+                // All hosts are on this machine: the launcher at each host would bind its first rank to the same CPU.
                 ("OMPI_MCA_hwloc_base_binding_policy", "none"),
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -85,7 +85,7 @@ impl Launcher {
     }
 }
 
-/// The hosts that a list names: `a,node.1..16`.
+/// Parses a list of hosts, such as `a,node.1..16`.
 pub fn hosts(list: &str) -> Vec<String> {
     let numbered = |name: &str| {
         let (first, last) = name.split_once("..")?;

@@ -1,11 +1,11 @@
-//! Real MPI programs, without a change of them: what each of their ranks calls is recorded, or told to the kernel.
+//! Real, unmodified MPI programs: the calls of each rank are recorded, or reported to the kernel.
 //!
-//! A profiling library (`profiler/`, C) is preloaded into the ranks. It is compiled on this machine
-//! against the header of the MPI library that the program loads, once, into the user's cache:
-//! [`Profiler::built`]. For a [`Recording`] each rank writes what it called into a file ([`raw`]), of which
-//! [`Recording::finish`] makes one [`mpi_trace::Trace`]. For a [`Tagging`] it has its sockets adopt what this machine
-//! has enabled, and tells the kernel of the program's phases; where computing takes no time, it is charged for it. A
-//! [`Launcher`] starts ranks at the hosts of a lab, each of which [`remote::serve`]s.
+//! A profiling library (`profiler/`, C) is preloaded into the ranks. It is compiled once on this machine, against the
+//! header of the MPI library that the program loads, into the user's cache: [`Profiler::built`]. For a [`Recording`],
+//! each rank writes its calls into a file ([`raw`]), and [`Recording::finish`] merges the files into one
+//! [`mpi_trace::Trace`]. For a [`Tagging`], a rank makes its sockets adopt the settings enabled on this machine, and
+//! reports the program's phases to the kernel; where computing takes no time, it sleeps for the recorded time instead.
+//! A [`Launcher`] starts ranks at the hosts of a lab, which run [`remote::serve`].
 
 mod computing;
 mod error;

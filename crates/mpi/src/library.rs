@@ -1,4 +1,4 @@
-//! Which MPI library a command runs with.
+//! The MPI library of a command.
 
 use std::env;
 use std::fs::File;
@@ -13,12 +13,12 @@ use crate::error::Error;
 pub enum Library {
     /// Open MPI.
     OpenMpi,
-    /// MPICH, and those of its application binary interface.
+    /// MPICH, and libraries with its application binary interface.
     Mpich,
 }
 
 impl Library {
-    /// Its name.
+    /// The library's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenMpi => "Open MPI",
@@ -26,7 +26,7 @@ impl Library {
         }
     }
 
-    /// Its compiler, by Debian's name and by that of its own installation.
+    /// The names of its compiler, in Debian and in its own installation.
     pub const fn compilers(self) -> [&'static str; 2] {
         match self {
             Self::OpenMpi => ["mpicc.openmpi", "mpicc"],
@@ -34,7 +34,7 @@ impl Library {
         }
     }
 
-    /// Debian's packages of the launcher and of the compiler.
+    /// The Debian packages of the launcher and the compiler.
     pub const fn packages(self) -> &'static str {
         match self {
             Self::OpenMpi => "openmpi-bin libopenmpi-dev",
@@ -42,11 +42,11 @@ impl Library {
         }
     }
 
-    /// The library of a command: what a program among its words loads, or else whose launcher its first
-    /// word is.
+    /// The library of a command: the one that a program among its words loads, or else the one whose launcher is its
+    /// first word.
     ///
     /// # Errors
-    /// If neither says it, or the first word is no program.
+    /// If neither is known, or the first word is not a program.
     pub fn of_command(words: &[String]) -> Result<Self, Error> {
         let launcher = words.first().map(String::as_str).unwrap_or_default();
         let path = find(launcher).ok_or_else(|| Error::NoProgram(launcher.to_owned()))?;
@@ -56,19 +56,19 @@ impl Library {
         loaded.or_else(named).ok_or_else(|| Error::Unknown(words.join(" ")))
     }
 
-    /// By the shared objects that the dynamic linker would load.
+    /// The library by the shared objects that the dynamic linker would load for `program`.
     fn loaded_by(program: &Path) -> Option<Self> {
         let output = Command::new("ldd").arg(program).output().ok()?;
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let loads = |name: &str| output.lines().any(|line| line.trim_start().starts_with(name));
-        // MPICH's initiative for a common binary interface calls the library libmpi.so.12.
+        // The MPICH ABI Compatibility Initiative names the library libmpi.so.12.
         if loads("libmpich.so") || loads("libmpi.so.12") {
             return Some(Self::Mpich);
         }
         loads("libmpi.so").then_some(Self::OpenMpi)
     }
 
-    /// By the name of the launcher, all links followed.
+    /// The library by the name of the launcher, after following all links.
     fn of_launcher(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let is = |names: &[&str]| names.iter().any(|part| name.contains(part));
@@ -79,7 +79,7 @@ impl Library {
     }
 }
 
-/// The file that a word of a command names, if it is a program: itself, or in a folder of `PATH`.
+/// The file named by a word of a command, if it exists: the path itself, or a file in a folder of `PATH`.
 pub(crate) fn find(word: &str) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(PathBuf::from(word)).filter(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! One trace of the ranks' files.
+//! The merge of the ranks' files into one trace.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,11 @@ use mpi_trace::Trace;
 use crate::library::Library;
 use crate::raw::Rank;
 
-/// Members, and how many of the same members were made before.
+/// The members of a communicator, and the number of earlier communicators with the same members.
 type Identity = (Vec<u32>, usize);
 
-/// One trace: times count from the earliest rank's `MPI_Init`, and communicators have one number each.
+/// Merges the ranks into one trace. Times count from the earliest rank's `MPI_Init`, and each communicator has one
+/// number.
 pub(crate) fn merge(library: Library, ranks: Vec<Rank>) -> Trace {
     let zero = ranks.iter().map(|rank| rank.header.initialised).min().unwrap_or(0);
     let zero = u64::try_from(zero).unwrap_or(0);
@@ -34,8 +35,8 @@ pub(crate) fn merge(library: Library, ranks: Vec<Rank>) -> Trace {
 
 /// The numbers of one rank's communicators in the trace.
 ///
-/// Making a communicator is collective, so ranks that share several of the same members made them in the
-/// same order. The first of all is `MPI_COMM_WORLD`, at every rank.
+/// Creating a communicator is collective, so ranks create several communicators with the same members in the same
+/// order. The first one is `MPI_COMM_WORLD` at every rank.
 fn numbers(
     own: &[Vec<u32>],
     known: &mut HashMap<Identity, u32>,
@@ -55,7 +56,7 @@ fn numbers(
     ids
 }
 
-/// The version in what a library says of itself: "Open MPI v4.1.4, package: ...", "MPICH Version: 4.0.2 ...".
+/// The version in a library's description: "Open MPI v4.1.4, package: ...", "MPICH Version: 4.0.2 ...".
 fn version(text: &str) -> String {
     let mut words = text.split(|c: char| c.is_whitespace() || c == ',');
     let number = words.find_map(|word| {

@@ -16,7 +16,7 @@ use record::folder::TemporaryFolder;
 use crate::error::Error;
 use crate::library::{self, Library};
 
-/// The library's source; what its files are is said in `profiler.h`.
+/// The library's source; `profiler.h` describes the files.
 const SOURCES: [(&str, &str); 9] = [
     ("profiler.h", include_str!("../profiler/profiler.h")),
     ("trace.c", include_str!("../profiler/trace.c")),
@@ -28,17 +28,17 @@ const SOURCES: [(&str, &str); 9] = [
     ("collectives.c", include_str!("../profiler/collectives.c")),
     ("communicator_calls.c", include_str!("../profiler/communicator_calls.c")),
 ];
-/// Compiled beside them for Open MPI.
+/// The additional source for Open MPI.
 const FORTRAN: (&str, &str) = ("fortran.c", include_str!("../profiler/fortran.c"));
-/// What the compiler is told.
+/// The compiler flags.
 const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-c"];
-/// What the linker is told: functions are bound when they are first called.
+/// The linker flags. With lazy binding, functions are bound at their first call.
 const LINK_FLAGS: [&str; 4] = ["-shared", "-Wl,-z,lazy", "-o", FILE];
 const FILE: &str = "profiler.so";
-/// By which the dynamic linker knows what is preloaded.
+/// The dynamic linker's variable with the libraries to preload.
 pub(crate) const PRELOAD: &str = "LD_PRELOAD";
 
-/// The profiling library, built.
+/// The built profiling library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profiler {
     library: Library,
@@ -46,11 +46,11 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// The one for an MPI library; it is compiled if this user's cache has none of this source and this
+    /// Returns the library for an MPI library. It is compiled if this user's cache has none of this source and this
     /// compiler.
     ///
     /// # Errors
-    /// If the compiler is missing or fails, or the cache takes nothing.
+    /// If the compiler is missing or fails, or the cache is not writable.
     pub fn built(library: Library) -> Result<Self, Error> {
         let compiler = compiler(library)?;
         let cache = cache()?;
@@ -63,12 +63,12 @@ impl Profiler {
         Ok(Self { library, path })
     }
 
-    /// The MPI library that it is for.
+    /// The MPI library for which it was built.
     pub const fn library(&self) -> Library {
         self.library
     }
 
-    /// A command whose processes have it preloaded.
+    /// Creates a command whose processes preload the library.
     pub(crate) fn command(&self, program: &str, arguments: &[String]) -> Command {
         let mut preloaded = OsString::from(&self.path);
         if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
@@ -81,7 +81,7 @@ impl Profiler {
     }
 }
 
-/// By the XDG base directory specification: `$XDG_CACHE_HOME` unless it is relative, else `~/.cache`.
+/// The cache by the XDG base directory specification: `$XDG_CACHE_HOME` unless that is relative, else `~/.cache`.
 fn cache() -> Result<PathBuf, Error> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache =
@@ -89,21 +89,22 @@ fn cache() -> Result<PathBuf, Error> {
     Ok(cache.ok_or(Error::NoCache)?.join("suimon/mpi"))
 }
 
-/// The compiler of that library, and not another's of the same name.
+/// The compiler of the MPI library, not that of another library with the same name.
 fn compiler(library: Library) -> Result<PathBuf, Error> {
     let found = library.compilers().into_iter().filter_map(library::find);
     let mut own = found.filter(|compiler| is_of(library, compiler));
     own.next().ok_or(Error::NoCompiler(library))
 }
 
-/// Open MPI's compilers have `--showme`, which MPICH's pass on to the C compiler, and that refuses.
+/// Whether a compiler is `library`'s. Open MPI's compilers support `--showme`; MPICH's pass it to the C compiler, which
+/// rejects it.
 fn is_of(library: Library, compiler: &Path) -> bool {
     let output = Command::new(compiler).arg("--showme:version").output();
     let open_mpi = output.is_ok_and(|output| output.status.success());
     open_mpi == (library == Library::OpenMpi)
 }
 
-/// The enumeration that records name operations by.
+/// The C enumeration of the operations in records.
 fn operations() -> String {
     let mut text = "enum operation {\n".to_owned();
     for operation in Operation::ALL {
@@ -117,7 +118,7 @@ fn sources(library: Library) -> impl Iterator<Item = (&'static str, &'static str
     SOURCES.into_iter().chain((library == Library::OpenMpi).then_some(FORTRAN))
 }
 
-/// Changes with the source and with the compiler, which an upgrade of the MPI library replaces.
+/// The cache key. It changes with the source and with the compiler, which an upgrade of the MPI library replaces.
 fn key(library: Library, compiler: &Path) -> Result<u64, Error> {
     let mut hasher = DefaultHasher::new();
     let file = compiler.canonicalize().map_err(Error::io(compiler))?;
@@ -129,13 +130,14 @@ fn key(library: Library, compiler: &Path) -> Result<u64, Error> {
     Ok(hasher.finish())
 }
 
-/// How the name of a folder begins in which it is compiled.
+/// The prefix of the names of build folders.
 const BUILD: &str = "suimon-build-";
 
-/// Compiles it beside `folder`, which then takes its place at once: two that begin together do not meet.
+/// Compiles the library in a temporary folder, then renames it to `folder` atomically, so that concurrent builds do not
+/// conflict.
 fn compile(library: Library, compiler: &Path, cache: &Path, folder: &Path) -> Result<(), Error> {
     let scratch = TemporaryFolder::new_in(cache, BUILD).map_err(Error::io(cache))?;
-    // What it is locked by does not go along.
+    // A subfolder is renamed, so that the lock file stays behind.
     let place = scratch.path().join("library");
     DirBuilder::new().mode(0o700).create(&place).map_err(Error::io(&place))?;
     let write = |name: &str, text: &str| {
@@ -146,7 +148,7 @@ fn compile(library: Library, compiler: &Path, cache: &Path, folder: &Path) -> Re
     sources(library).try_for_each(|(name, text)| write(name, text))?;
     let units: Vec<_> = sources(library).map(|it| it.0).filter(|it| it.ends_with(".c")).collect();
     run(Command::new(compiler).args(FLAGS).args(&units), compiler, &place)?;
-    // Not by the MPI library's compiler, which would link with the library.
+    // The MPI library's compiler is not used here, because it would link with the MPI library.
     let objects = units.iter().map(|unit| unit.replace(".c", ".o"));
     let linker = Path::new("cc");
     run(Command::new(linker).args(objects).args(LINK_FLAGS), linker, &place)?;

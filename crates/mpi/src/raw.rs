@@ -1,41 +1,40 @@
-//! The file that the profiling library writes of one rank: a header, then records as they stand in memory
+//! The file that the profiling library writes for a rank: a header, then records in their memory layout
 //! (`profiler/trace.c`, `profiler.h`).
 
 use mpi_trace::{Call, Operation};
 
 use crate::error::Error;
 
-/// The last byte is the version.
+/// The magic number of a file. The last byte is the version.
 const MAGIC: &[u8; 8] = b"suimpi\0\x01";
-/// Of a text of the header.
+/// Bytes of a text in the header.
 const TEXT_BYTES: usize = 256;
-/// `completion` of a request: what came is known.
+/// `completion` of a request that received a known message.
 const RECEIVED: i32 = 1;
-/// `completion` of a request: it was cancelled.
+/// `completion` of a cancelled request.
 const CANCELLED: i32 = 2;
 
-/// What a rank says of itself.
+/// The header of a rank's file.
 #[derive(Debug)]
 pub(crate) struct Header {
     pub(crate) ranks: usize,
-    /// When `MPI_Init` returned, nanoseconds of the monotonic clock.
+    /// The time at which `MPI_Init` returned, in nanoseconds of the monotonic clock.
     pub(crate) initialised: i64,
-    /// What `MPI_Get_library_version` says.
+    /// The text from `MPI_Get_library_version`.
     pub(crate) library: String,
     pub(crate) program: String,
 }
 
-/// What a rank called. Times are those of the machine's clock, and communicators have this rank's own
-/// numbers.
+/// The calls of a rank. Times are of the machine's clock, and communicators have this rank's own numbers.
 #[derive(Debug)]
 pub(crate) struct Rank {
     pub(crate) header: Header,
-    /// Members of each communicator, in the order in which this rank met them.
+    /// The members of each communicator, in the order of its first use by this rank.
     pub(crate) communicators: Vec<Vec<u32>>,
     pub(crate) calls: Vec<Call>,
 }
 
-/// Takes numbers from the front of a file.
+/// The rest of a file; numbers are read from its front.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -57,7 +56,7 @@ impl<'a> Bytes<'a> {
         T::try_from(self.i64()?).ok()
     }
 
-    /// Up to the first zero.
+    /// Reads a text of [`TEXT_BYTES`] bytes, up to its first zero.
     fn text(&mut self) -> Option<String> {
         let bytes = self.take(TEXT_BYTES)?.split(|&byte| byte == 0).next()?;
         Some(String::from_utf8_lossy(bytes).into_owned())
@@ -130,7 +129,7 @@ fn record(bytes: &mut Bytes<'_>) -> Option<Record> {
     let tag = bytes.i32()?;
     let communicator = u32::try_from(bytes.i32()?).ok()?;
     let (payload, start, end) = (bytes.number()?, bytes.number()?, bytes.number()?);
-    // Of two clocks that are read one after the other, the later may say less.
+    // The value may be negative: it comes from two clocks that are read one after the other.
     let computing = bytes.i64()?.max(0).cast_unsigned();
     let requests = usize::try_from(bytes.i32()?).ok()?;
     let counts = usize::try_from(bytes.i32()?).ok()?;
@@ -164,7 +163,7 @@ fn completion(bytes: &mut Bytes<'_>) -> Option<Completion> {
     Some(Completion { number, completion, peer, tag: bytes.i32()?, bytes: bytes.number()? })
 }
 
-/// Calls of a rank, and which of them started requests that are under way.
+/// The calls of a rank, and the requests in progress with the calls that started them.
 #[derive(Default)]
 struct Calls {
     calls: Vec<Call>,
@@ -194,7 +193,7 @@ impl Calls {
         self.calls.push(call);
     }
 
-    /// Without receives that never got a message: those that were cancelled, or freed before one came.
+    /// Returns the calls without receives that got no message: receives cancelled, or freed before a message came.
     fn finish(self) -> Vec<Call> {
         let Self { mut calls, under_way, mut cancelled } = self;
         let receives = |place: &usize| calls[*place].operation == Operation::Irecv;
@@ -227,7 +226,7 @@ mod tests {
         for value in [operation, -1, 0, 0] {
             bytes.extend(value.to_ne_bytes());
         }
-        // Payload, start, end, and computing, which two clocks made negative.
+        // Payload, start, end, and computing, which is negative because of the two clocks.
         for value in [8_i64, 100, 110, -1] {
             bytes.extend(value.to_ne_bytes());
         }

@@ -14,10 +14,10 @@ use crate::merge::merge;
 use crate::profiler::Profiler;
 use crate::raw::Rank;
 
-/// Where a rank writes, by its environment.
+/// The environment variable with the folder for a rank's file.
 const FOLDER: &str = "SUIMON_MPI_RECORD";
 
-/// A folder that ranks write their calls to, until they are merged.
+/// A folder to which ranks write their calls, until they are merged.
 #[derive(Debug)]
 pub struct Recording {
     profiler: Profiler,
@@ -25,35 +25,35 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// A new one, among temporary files.
+    /// Creates the folder, among temporary files.
     ///
     /// # Errors
-    /// If there is no room for them.
+    /// If there is no room for temporary files.
     pub fn new(profiler: Profiler) -> Result<Self, Error> {
         let folder = folder::among_temporary()?;
         Ok(Self { profiler, folder })
     }
 
-    /// A command that is recorded: the processes that it starts on this machine inherit that.
+    /// Creates a command that is recorded. The processes that it starts on this machine are recorded too.
     pub fn command(&self, program: &str, arguments: &[String]) -> Command {
         let mut command = self.profiler.command(program, arguments);
         command.env(FOLDER, self.folder.path());
         command
     }
 
-    /// What the ranks called, after the command has ended.
+    /// Returns the trace of the ranks' calls, after the command has ended.
     ///
     /// # Errors
-    /// If no rank was recorded, or one not to its end.
+    /// If no rank was recorded, or the recording of a rank is incomplete.
     pub fn finish(self) -> Result<Trace, Error> {
         trace(self.profiler.library(), self.folder.path())
     }
 }
 
-/// The trace of the files that the ranks of one program left in a folder.
+/// Reads the trace from the files that the ranks of one program wrote to a folder.
 ///
 /// # Errors
-/// If there is none, or one not to its end.
+/// If there are no files, or one is incomplete.
 pub fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
     let file = |rank: usize| folder.join(format!("rank.{rank}"));
     let entries = fs::read_dir(folder).map_err(Error::io(folder))?.flatten();
@@ -62,7 +62,7 @@ pub fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
     if recorded == 0 {
         return Err(Error::NoRanks(library));
     }
-    // Of a rank that is missing, any other's file says how many there should be.
+    // If a rank is missing, any other rank's file has the number of ranks.
     let mut ranks = Vec::with_capacity(recorded);
     for rank in 0..recorded {
         let missing = |_| Error::Incomplete { rank, ranks: recorded };

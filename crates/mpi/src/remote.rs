@@ -1,4 +1,4 @@
-//! A command at another host, over a TCP connection: what ssh is to launchers, in networks that have nobody else.
+//! Commands at another host over a TCP connection: a replacement for ssh for launchers, in isolated networks.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,26 +14,27 @@ use std::thread;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// Where hosts are asked.
+/// The TCP port on which hosts serve requests.
 pub const PORT: u16 = 8514;
-/// The longest text of a request, and the most variables.
+/// The maximum bytes of a text in a request.
 const TEXT_MAX: u32 = 4 << 20;
+/// The maximum number of environment variables in a request.
 const VARIABLES_MAX: u32 = 1 << 16;
-/// What is read of a command's output at a time.
+/// The bytes per read of a command's output.
 const PIECE: usize = 1 << 16;
 
-/// What a part of the answer is.
+/// The kind of a part of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Part {
     Output = 1,
     Errors = 2,
-    /// How the command ended: the last part.
+    /// The command's exit status, which is the last part.
     Status = 3,
 }
 
-/// Runs what is asked for over connections that come in, each command in a group of processes that ends with its connection. It
-/// has the environment of who asks, but for the variable `own`.
+/// Runs the commands requested over incoming connections, each in a process group that ends with its connection. A
+/// command has the environment of the client, except for the variable `own`, which is this process's.
 ///
 /// # Errors
 /// If no connection can be accepted any more.
@@ -41,17 +42,17 @@ pub fn serve(own: &'static str) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
     for connection in listener.incoming() {
         let connection = connection?;
-        // What a connection breaks by concerns who asked.
+        // An error of a connection concerns its client only.
         thread::spawn(move || answer(&connection, own).is_ok());
     }
     Ok(())
 }
 
-/// Has the host run a shell's command line in this process's working directory, with its environment; the command's output is
-/// this process's. Returns the exit status as a shell has it.
+/// Runs a shell command line at the host, in this process's working directory and with its environment. The command's
+/// output goes to this process's. Returns the exit status as in a shell.
 ///
 /// # Errors
-/// If nobody answers, or the connection breaks.
+/// If the host does not answer, or the connection breaks.
 pub fn run(host: &str, line: &str) -> io::Result<u8> {
     let connection = TcpStream::connect((host, PORT))?;
     let mut out = BufWriter::new(&connection);
@@ -99,7 +100,7 @@ fn read_text(from: &mut impl Read) -> io::Result<Vec<u8>> {
     if text.len() < length as usize { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(text) }
 }
 
-/// The command that is asked for.
+/// Reads a request and returns its command.
 fn request(from: &mut impl Read) -> io::Result<Command> {
     let (folder, line) = (read_text(from)?, read_text(from)?);
     let mut command = Command::new("/bin/sh");
@@ -116,7 +117,7 @@ fn request(from: &mut impl Read) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A part of the answer at a time.
+/// The answer's connection, for writing one part at a time.
 #[derive(Clone)]
 struct Answer(Arc<Mutex<TcpStream>>);
 
@@ -127,7 +128,7 @@ impl Answer {
         write_text(&mut *out, bytes)
     }
 
-    /// Writes what is read from there, in a thread of its own.
+    /// Copies the data read from `from` into the answer, on a separate thread.
     fn copy(&self, part: Part, mut from: impl Read + Send + 'static) -> thread::JoinHandle<()> {
         let answer = self.clone();
         thread::spawn(move || {
@@ -160,7 +161,7 @@ fn answer(connection: &TcpStream, own: &str) -> io::Result<()> {
     let running = Arc::new(Mutex::new(true));
     let runs = Arc::clone(&running);
     let watch = thread::spawn(move || {
-        // Nothing more is said: the connection ends.
+        // The client sends no more data, so this returns when the connection ends.
         let _ = (&asker).read(&mut [0]);
         if *runs.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = killpg(group, Signal::SIGTERM);
@@ -170,7 +171,7 @@ fn answer(connection: &TcpStream, own: &str) -> io::Result<()> {
     *running.lock().unwrap_or_else(PoisonError::into_inner) = false;
     copies.into_iter().flatten().for_each(|copy| drop(copy.join()));
     let told = answer.write(Part::Status, &[code(status)]);
-    // The watch ends with that.
+    // This ends the `watch` thread.
     let _ = connection.shutdown(Shutdown::Both);
     drop(watch.join());
     told
@@ -182,7 +183,7 @@ fn copies(child: &mut Child, answer: &Answer) -> [Option<thread::JoinHandle<()>>
     [output, errors]
 }
 
-/// As a shell has it.
+/// The exit status as in a shell: 128 plus the signal's number for a signal.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
     u8::try_from(code).unwrap_or(u8::MAX)

@@ -1,4 +1,4 @@
-//! A command whose ranks have their sockets adopt what is enabled, and tell the kernel of their phases.
+//! A command whose ranks make their sockets adopt the enabled settings, and report their phases to the kernel.
 
 use std::env;
 use std::fs;
@@ -17,44 +17,44 @@ use crate::folder;
 use crate::library::Library;
 use crate::profiler::{PRELOAD, Profiler};
 
-/// What `profiler/sockets.c` reads.
+/// The environment variables that `profiler/sockets.c` reads.
 const FOLDER: &str = "SUIMON_MPI_RUN";
 const ADOPT: &str = "SUIMON_MPI_ADOPT";
 const PHASES: &str = "SUIMON_MPI_PHASES";
 const PHASE_AGE: &str = "SUIMON_MPI_PHASE_AGE";
-/// What `profiler/computing.c` reads.
+/// The environment variable that `profiler/computing.c` reads.
 const COMPUTING: &str = "SUIMON_MPI_COMPUTING";
 
-/// By this Open MPI's launcher passes variables on to ranks of other machines; MPICH's passes all.
+/// The list of variables that Open MPI's launcher passes to ranks on other machines. MPICH's launcher passes all.
 const PASSED_ON: &str = "OMPI_MCA_mca_base_env_list";
 
-/// What of a program is a phase, as an MPI job of a scenario has it (`phases`).
+/// The division of a program into phases, as for an MPI job of a scenario (`phases`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phases {
-    /// Nothing.
+    /// No phases.
     #[default]
     Off,
-    /// Collective operations but barrier and bcast are one, and all else is another.
+    /// Two phases: collective operations except barrier and bcast, and everything else.
     Collective,
-    /// Each of these operations is one.
+    /// One phase for each of these operations.
     Each,
 }
 
-/// What a command's ranks are to do.
+/// The settings for a command's ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Sockets adopt the congestion control that is enabled, with its paced restart.
+    /// Whether sockets adopt the enabled congestion control, with its paced restart.
     pub restart: bool,
-    /// Sockets adopt the floor of the retransmission timeout.
+    /// Whether sockets adopt the minimum retransmission timeout.
     pub short_rto: bool,
-    /// What is a phase.
+    /// The division into phases.
     pub phases: Phases,
-    /// How long a phase's threshold counts.
+    /// The time for which a phase's threshold is valid.
     pub phase_age_max: Duration,
 }
 
 impl Settings {
-    /// Sockets stay as they are.
+    /// Settings that leave sockets unchanged.
     pub const fn nothing() -> Self {
         Self {
             restart: false,
@@ -65,22 +65,22 @@ impl Settings {
     }
 }
 
-/// What ranks did.
+/// The results of the ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// How many ranks tell of it: those that came to `MPI_Finalize` where the folder is.
+    /// The number of ranks that reported: those that reached `MPI_Finalize` where the folder is.
     pub ranks: usize,
-    /// TCP connections that they opened or accepted.
+    /// TCP connections that the ranks opened or accepted.
     pub connections: u64,
-    /// Of the sockets, listening ones too, those that adopted what is enabled.
+    /// Sockets, including listening ones, that adopted the enabled settings.
     pub adopted: u64,
     /// Entries of connections into phases.
     pub phases_entered: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// The first error that the kernel gave in place of an option.
+    /// The first error with which the kernel refused an option.
     pub refused: Option<i32>,
-    /// From `MPI_Init`'s return to `MPI_Finalize`, of the rank that took longest.
+    /// The time from the return of `MPI_Init` to `MPI_Finalize`, of the slowest rank.
     pub time: Duration,
 }
 
@@ -98,7 +98,7 @@ impl Sum for Done {
     }
 }
 
-/// A command, and the folder in which its ranks leave what they did.
+/// A command, and the folder for the results of its ranks.
 #[derive(Debug)]
 pub struct Tagging {
     profiler: Profiler,
@@ -108,7 +108,7 @@ pub struct Tagging {
 }
 
 impl Tagging {
-    /// A new one.
+    /// Creates the folder, among temporary files.
     ///
     /// # Errors
     /// If there is no room for temporary files.
@@ -117,8 +117,8 @@ impl Tagging {
         Ok(Self { profiler, settings, folder, charges: false })
     }
 
-    /// Has ranks sleep before each call for what `trace` says that they computed, times `scale`, over the second number: for
-    /// hosts where computing takes no time.
+    /// Makes ranks sleep before each call for the computing time in `trace`, multiplied by the fraction `scale`
+    /// (numerator, denominator): for hosts where computing takes no time.
     ///
     /// # Errors
     /// If there is no room for temporary files.
@@ -127,7 +127,7 @@ impl Tagging {
         computing::write(trace, scale, self.folder.path())
     }
 
-    /// A command whose processes inherit it.
+    /// Creates a command whose processes inherit the settings.
     pub fn command(&self, program: &str, arguments: &[String]) -> Command {
         let Settings { restart, short_rto, phases, phase_age_max } = self.settings;
         let mut command = self.profiler.command(program, arguments);
@@ -142,7 +142,7 @@ impl Tagging {
         if self.profiler.library() == Library::OpenMpi {
             let mut names = env::var(PASSED_ON).map_or_else(|_| String::new(), |list| list + ";");
             names += &[PRELOAD, FOLDER, ADOPT, PHASES, PHASE_AGE].join(";");
-            // Of a name without a variable Open MPI warns.
+            // Open MPI warns about a listed name without a variable.
             if self.charges {
                 names += ";";
                 names += COMPUTING;
@@ -152,10 +152,10 @@ impl Tagging {
         command
     }
 
-    /// What the ranks did, after the command has ended.
+    /// Returns the results of the ranks, after the command has ended.
     ///
     /// # Errors
-    /// If what they left cannot be read.
+    /// If their files cannot be read.
     pub fn finish(self) -> Result<Done, Error> {
         let folder = self.folder.path();
         let files = fs::read_dir(folder).map_err(Error::io(folder))?;
@@ -171,7 +171,7 @@ impl Tagging {
     }
 }
 
-/// What `report_sockets` writes.
+/// Parses a line written by `report_sockets`.
 fn parse(line: &str) -> Option<Done> {
     let numbers: Vec<u64> =
         line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;

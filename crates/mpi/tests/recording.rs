@@ -66,7 +66,7 @@ fn compile(compiler: &str, source: &Path, program: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What a call did, but for its times.
+/// The fields of a call, without its times.
 fn shown(call: &Call) -> String {
     let Call { operation, peer, bytes, tag, communicator, requests, counts, .. } = call;
     let peer = peer.map_or("-".to_owned(), |peer| peer.to_string());

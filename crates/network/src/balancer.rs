@@ -1,10 +1,10 @@
-//! A load balancer: forwards as a router does, and spreads what several links of equal cost could take by
-//! connections, by flowlets or by packets.
+//! A load balancer: forwards like a router, and spreads traffic over several links of equal cost by connections, by
+//! flowlets or by packets.
 //!
 //! By connections nothing is reordered, and two long flows may share a link while another is idle. By packets all
-//! links are equally busy, and what their queues differ by is reordering. Flowlets lie between: a connection
-//! may change its link when it has been silent for longer than the paths' delays differ by (Sinha, Kandula and
-//! Katabi 2004, FLARE; Vanini et al. 2017, LetFlow, whose choice is random as here).
+//! links are equally busy, and what their queues differ by is reordering. Flowlets are in between: a connection may
+//! change its link when it has been silent for longer than the paths' delays differ by (Sinha, Kandula and Katabi
+//! 2004, FLARE; Vanini et al. 2017, LetFlow, which chooses at random, as here).
 
 use traffic::setting::Frequency;
 use traffic::{Duration, FlowId, HostId, Instant, Packet, Random, choice, settings};
@@ -15,13 +15,13 @@ use crate::node;
 use crate::workload::INTERVAL_MIN;
 
 choice! {
-    /// What is sent by one link as a whole.
+    /// The unit of traffic that stays on one link.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Unit {
         /// The packets of a flow in one direction: a hash of the flow picks the link, as a router does.
         #[default]
         Flow = "flow",
-        /// Packets of a flow without a long silence between them: each such train has a link drawn for it.
+        /// The packets of a flow without a long silence between them: each such train gets a random link.
         Flowlet = "flowlet",
         /// Each packet: the links take turns.
         Packet = "packet",
@@ -69,26 +69,26 @@ impl node::Config for Config {
     }
 }
 
-/// The table of flowlets has so many places, as CONGA's switches have (Alizadeh et al. 2014, section 3.1). Flows
-/// whose hashes meet there share a place.
+/// The number of entries in the flowlet table, as in CONGA's switches (Alizadeh et al. 2014, section 3.1). Flows
+/// with colliding hashes share an entry.
 const PLACES: usize = 1 << 16;
 
-/// A flowlet: when its last packet came, and what its choice derives from.
+/// A flowlet: the time of its last packet, and the seed of its choice.
 #[derive(Clone, Copy, Debug)]
 struct Flowlet {
     last: Instant,
     key: u64,
 }
 
-/// What chooses among next hops of equal cost.
+/// The chooser among next hops of equal cost.
 #[derive(Debug)]
 pub struct Balancer {
     choice: Choice,
-    /// What its choices derive from.
+    /// The seed of its choices.
     seed: u64,
 }
 
-/// How it chooses.
+/// The method of choice.
 #[derive(Debug)]
 enum Choice {
     Flow,
@@ -97,7 +97,7 @@ enum Choice {
 }
 
 impl Balancer {
-    /// The balancer of a node with that seed.
+    /// The balancer of a node with the seed `seed`.
     pub fn new(config: &Config, seed: u64) -> Self {
         let choice = match config.by {
             Unit::Flow => Choice::Flow,
@@ -110,7 +110,7 @@ impl Balancer {
         Self { choice, seed }
     }
 
-    /// Which of `count` next hops a packet takes that arrives at `now`.
+    /// The index of the next hop, out of `count`, for a packet that arrives at `now`.
     pub(crate) fn choose(&mut self, packet: &Packet, count: usize, now: Instant) -> usize {
         match &mut self.choice {
             Choice::Flow => pick(self.seed, packet.flow, packet.source, count),

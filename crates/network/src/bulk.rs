@@ -24,9 +24,9 @@ settings! {
 pub struct BulkSender {
     span: ActivePeriod,
     train: Option<Train>,
-    /// Bytes it may still write in all.
+    /// The remaining bytes that it may write.
     left: u64,
-    /// When the next message is due: the start, before it; `NEVER` after the last.
+    /// The time of the next message: the start before the first one; `NEVER` after the last.
     next_message: Instant,
     state: State,
 }
@@ -40,7 +40,7 @@ enum State {
 }
 
 impl BulkSender {
-    /// A program that has not started yet; without a train it writes all the time.
+    /// A program that has not started yet; without a train it writes continuously.
     pub fn new(span: ActivePeriod, train: Option<Train>) -> Self {
         let left = span.bytes.map_or(u64::MAX, |b| b.0);
         Self { span, train, left, next_message: span.start, state: State::Idle }

@@ -1,8 +1,8 @@
-//! What a host's connections have in an interface's queue (TCP small queues), kept from what the port
-//! says of its packets alone.
+//! The bytes of a host's connections in an interface's queue (TCP small queues), kept only from what the port
+//! reports of its packets.
 //!
-//! As in Linux, where an `sk_buff` that is freed gives its bytes back (`tcp_wfree`) whether it was sent or
-//! dropped in the queue: a connection learns of the loss from what the other end acknowledges.
+//! As in Linux, a freed `sk_buff` returns its bytes (`tcp_wfree`), whether it was sent or dropped in the queue: a
+//! connection learns of the loss from the acknowledgements of the other end.
 
 use traffic::{Packet, PacketId};
 
@@ -16,18 +16,17 @@ pub(crate) struct Credits<'a> {
     datagrams: &'a mut u64,
     endpoints: &'a mut [Endpoint],
     by_flow: &'a FlowTable,
-    /// Connections that wait for room in the queue no longer.
+    /// Connections that no longer wait for space in the queue.
     released: &'a mut Vec<u32>,
-    /// The packet that is offered, and the connection that offers it; none has the number where it is a
-    /// datagram.
+    /// The packet being offered, and the number of its connection; a number without a connection for a datagram.
     offered: Option<PacketId>,
     sender: u32,
-    /// A packet of the sender's, offered before, was discarded.
+    /// Whether an earlier packet of the sender was discarded.
     pub(crate) congested: bool,
 }
 
 impl<'a> Credits<'a> {
-    /// The view of an interface with so many bytes of datagrams in its queue.
+    /// The view of an interface with `datagrams` bytes of datagrams in its queue.
     #[inline]
     pub(crate) fn new(
         datagrams: &'a mut u64,
@@ -39,7 +38,7 @@ impl<'a> Credits<'a> {
         Self { datagrams, endpoints, by_flow, released, offered: None, sender, congested: false }
     }
 
-    /// The connection of that number, or no connection, is about to offer a packet.
+    /// Records that the connection `sender`, or no connection, is about to offer a packet.
     #[inline]
     pub(crate) fn offering(mut self, sender: u32, id: PacketId, packet: &Packet) -> Self {
         (self.offered, self.sender) = (Some(id), sender);
@@ -47,7 +46,7 @@ impl<'a> Credits<'a> {
         self
     }
 
-    /// The bytes that the connection of that number, or datagrams, have in the queue.
+    /// The bytes of connection `index`, or of datagrams, in the queue.
     #[inline]
     fn of(&mut self, index: u32) -> &mut u64 {
         match self.endpoints.get_mut(index as usize) {

@@ -1,20 +1,20 @@
-//! Custody: who owns a packet, and how its owner learns what became of it.
+//! Custody: the ownership of packets, and how an owner learns the fate of a packet.
 //!
-//! A port has custody of a packet from the moment that it is offered. When the packet leaves, sent, refused
-//! or dropped, at once or later, and whoever discards it (the discipline, a flush, a change of
-//! discipline, a fault), the port tells the owner once, by a [`Left`]. Credits (TCP small queues, shared
-//! buffers) are kept from that alone, and equal the sum of their packets after every event.
+//! A port has custody of a packet from the moment that it is offered. When the packet leaves (sent, refused or
+//! dropped, at once or later, by the discipline, a flush, a change of discipline or a fault), the port notifies the
+//! owner once with a [`Left`]. Credits (TCP small queues, shared buffers) are kept from that alone, and equal the
+//! sum of their packets after every event.
 
 use traffic::{DropReason, Packet, PacketId};
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is on the wire.
     Sent,
     /// The port refused it, and its owner takes it back ([`Owner::takes_back`]): no loss in the network.
     Returned(DropReason),
-    /// It is lost, and its sender has to find that out itself.
+    /// It is lost; its sender has to detect the loss itself.
     Dropped(DropReason),
 }
 
@@ -29,13 +29,13 @@ pub struct Left<'a> {
     pub fate: Fate,
 }
 
-/// Whoever offers packets to a port.
+/// The owner of packets that are offered to a port.
 pub trait Owner {
-    /// A packet that was offered left the port. Called once for each.
+    /// Handles the departure of an offered packet from the port. Called once for each packet.
     fn left(&mut self, left: Left<'_>);
 
-    /// Whether a packet that the port refuses is the owner's again, who then releases it, as Linux' TCP
-    /// keeps a segment that `dev_queue_xmit` refuses. Otherwise the port drops it.
+    /// Whether a packet that the port refuses returns to the owner, which then releases it, as Linux' TCP keeps a
+    /// segment that `dev_queue_xmit` refuses. Otherwise the port drops it.
     fn takes_back(&self, _packet: &Packet) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Open-loop senders: UDP datagrams that leave at their times whatever becomes of them, and the program
-//! that takes what arrives. As `iperf -u` and ns-3's `OnOffApplication` do.
+//! Open-loop senders: UDP datagrams sent at set times regardless of loss or delay, and the program that receives
+//! them. As `iperf -u` and ns-3's `OnOffApplication` do.
 
 mod counters;
 
@@ -15,7 +15,7 @@ use crate::workload::INTERVAL_MIN;
 
 pub use counters::Counters;
 
-/// What UDP puts before the payload (RFC 768).
+/// The bytes of the UDP header (RFC 768).
 pub const UDP_HEADER: u32 = 8;
 
 settings! {
@@ -51,17 +51,17 @@ settings! {
 }
 
 choice! {
-    /// From datagram to datagram.
+    /// The interval between datagrams.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Spacing {
-        /// A constant interval: what one takes at the rate.
+        /// A constant interval: the time that a datagram takes at the rate.
         Even = "even",
-        /// Exponential times of that mean: Poisson arrivals.
+        /// Exponential intervals with that mean: Poisson arrivals.
         Poisson = "poisson",
     }
 }
 
-/// Over IPv4 and Ethernet, all the time; the rate is to be given.
+/// Over IPv4 and Ethernet, always on; the caller sets the rate.
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// `on` or `off` without the other, or a silence that no program keeps.
+    /// `on` or `off` without the other, or a silence that is invalid.
     pub fn check(&self) -> Result<(), Invalid> {
         let half = |setting| {
             let help = "give both `on` and `off`, or neither to send all the time";
@@ -105,13 +105,12 @@ impl Config {
         Bytes(frame_length(self.size, self.ip_header).into())
     }
 
-    /// The field of that name in the IP header, or the traffic class.
+    /// The type of service in the IP header, or the traffic class.
     pub const fn tos(&self) -> u8 {
         self.dscp << 2 | if self.ecn { ecn::ECT0 } else { ecn::NOT_ECT }
     }
 
-    /// The programs of the flow of that name in a run with that seed, the one that sends first. It is active
-    /// for `span`.
+    /// The programs of the named flow in a run with that seed, the sender first. The flow is active for `span`.
     pub fn applications(
         &self,
         span: ActivePeriod,
@@ -122,7 +121,7 @@ impl Config {
     }
 }
 
-/// The frame of a datagram with that payload; a short one is padded.
+/// The frame length of a datagram with that payload; a short frame is padded.
 pub(crate) fn frame_length(payload: u32, ip_header: u32) -> u32 {
     (payload + UDP_HEADER + ip_header + ETHERNET_HEADER_AND_FCS).max(FRAME_MIN)
 }
@@ -132,12 +131,12 @@ pub(crate) fn frame_length(payload: u32, ip_header: u32) -> u32 {
 pub struct Sender {
     span: ActivePeriod,
     config: Config,
-    /// What the datagrams so far take at the rate, to below a picosecond.
+    /// The time that the datagrams so far take at the rate, to below a picosecond.
     clock: Serializer,
     random: Random,
-    /// When the next one leaves, in time that the program was on.
+    /// The time at which the next one leaves, counted while the program is on.
     next: Duration,
-    /// Payload it may still send in all.
+    /// The remaining payload that it may send.
     left: u64,
 }
 
@@ -159,7 +158,7 @@ impl Sender {
         sender
     }
 
-    /// The time from this datagram to the next, while on. Never zero, so that time goes on at any rate.
+    /// The time from this datagram to the next, while on. Never zero, so that time advances at any rate.
     fn spacing(&mut self) -> Duration {
         let mean = self.clock.advance(Bytes(self.config.size.into()));
         let spacing = match self.config.spacing {
@@ -194,7 +193,7 @@ impl Application for Sender {
     }
 }
 
-/// The program that reads and drops whatever comes.
+/// The program that reads and drops all datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver;
 
@@ -210,7 +209,7 @@ impl Application for Receiver {
     }
 }
 
-/// How long datagrams were on their way, from the sending program to the receiving one.
+/// The delays of datagrams from the sending program to the receiving one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delay {
@@ -224,7 +223,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Counts a datagram that was on its way for `delay`.
+    /// Counts a datagram with the delay `delay`.
     pub fn add(&mut self, delay: Duration) {
         self.sum += u128::from(delay.as_ps());
         self.max = self.max.max(delay);
@@ -236,7 +235,7 @@ impl Delay {
         }
     }
 
-    /// Those since `earlier`; the longest and the jitter are of all time.
+    /// The delays since `earlier`; the maximum and the jitter cover the whole run.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self { sum: self.sum.saturating_sub(earlier.sum), ..*self }
@@ -306,7 +305,7 @@ mod tests {
         Sender::new(config, span, Random::new(1, "sender"))
     }
 
-    /// A driver of real time wakes late; a datagram leaves late then, and none is left out.
+    /// A real-time driver wakes late: a datagram then leaves late, and none is left out.
     #[test]
     fn one_that_is_woken_late_sends_all_that_is_due() {
         let bytes = Some(Bytes(25_500));

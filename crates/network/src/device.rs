@@ -11,17 +11,17 @@ use crate::trace::{Player, Trace};
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Device {
-    /// When it takes the next frame: the wire is free then, or little enough lies before it.
+    /// When it takes the next frame: the wire is free then, or the backlog on the device is small enough.
     ready_at: Instant,
     /// When the wire is free again.
     free_at: Instant,
     line: Serializer,
     /// Bytes on the wire per frame, beyond its own.
     overhead: u64,
-    /// How far ahead of the wire it takes frames: as long as these bytes take.
+    /// How far ahead of the wire it takes frames: the transmission time of the buffer.
     ahead: Duration,
     buffer: Bytes,
-    /// What its rate follows, if it is not always the same.
+    /// The trace that a varying rate follows.
     trace: Option<Box<Player>>,
 }
 
@@ -39,27 +39,27 @@ impl Device {
         }
     }
 
-    /// The same at a rate that follows `trace`.
+    /// The same device at a rate that follows `trace`.
     pub(crate) fn with_trace(self, trace: Trace) -> Self {
         let overhead = Bytes(self.overhead);
         let line = Serializer::uneven(trace.mean(overhead));
         Self { line, trace: Some(Box::new(Player::new(trace, overhead))), ..self }
     }
 
-    /// The same, which takes frames as long as less than `buffer` bytes, with their overhead, lie before
-    /// the wire.
+    /// The same device, which takes frames as long as less than `buffer` bytes, with their overhead, wait for the
+    /// wire.
     pub(crate) fn with_buffer(self, buffer: Bytes) -> Self {
         Self { ahead: self.line.rate().time_for(buffer), buffer, ..self }
     }
 
-    /// Its rate from the next frame on.
+    /// Sets its rate from the next frame on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.line = Serializer::new(rate);
         self.trace = None;
         self.ahead = rate.time_for(self.buffer);
     }
 
-    /// Its line rate; the mean of one that varies.
+    /// The line rate; the mean if it varies.
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()
     }
@@ -76,14 +76,14 @@ impl Device {
         self.free_at
     }
 
-    /// The wire's clock, as the discipline is told it at `now`.
+    /// The wire's clock as the discipline sees it at `now`.
     #[inline]
     pub(crate) fn clock(&self, now: Instant) -> WireClock {
         WireClock { now, free: self.free_at }
     }
 
-    /// Keeps the wire busy with `frames` of `length` bytes together from `now`, or from when it is free;
-    /// returns the first one's start.
+    /// Keeps the wire busy with `frames` frames of `length` bytes in total, from `now` or from when it is free;
+    /// returns the start of the first one.
     #[inline]
     pub(crate) fn occupy(&mut self, length: u64, frames: u64, now: Instant) -> Instant {
         let start = now.max(self.free_at);
@@ -96,8 +96,8 @@ impl Device {
         start
     }
 
-    /// When `bytes` from `start` on are sent, at a rate at which a byte takes no whole number of picoseconds,
-    /// or which varies.
+    /// When the last of `bytes` that start at `start` is sent, for a rate at which a byte does not take a whole
+    /// number of picoseconds, or for a varying rate.
     #[inline]
     fn sent_at(&mut self, bytes: Bytes, start: Instant) -> Instant {
         match &mut self.trace {

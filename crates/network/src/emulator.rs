@@ -1,6 +1,5 @@
-//! The papers' WAN emulator (GNET-1, paper 0 section 4.1): a box in the path with a bandwidth limit, a
-//! drop-tail buffer and a delay for each direction. It forwards as a router does; this is what it makes
-//! of an output port.
+//! The papers' WAN emulator (GNET-1, paper 0 section 4.1): a box in the path with a bandwidth limit, a drop-tail
+//! buffer and a delay for each direction. It forwards like a router; this module sets up its output ports.
 
 use traffic::qdisc::{self, fifo};
 use traffic::{Bytes, Duration, Port, Rate, settings};
@@ -26,7 +25,7 @@ settings! {
 }
 
 impl Default for Config {
-    /// Rate and buffer are to be given.
+    /// The caller sets rate and buffer.
     fn default() -> Self {
         Self { rate: Rate::MIN, delay: Duration::ZERO, buffer: Bytes(0) }
     }
@@ -35,8 +34,8 @@ impl Default for Config {
 impl node::Config for Config {}
 
 impl Config {
-    /// The output port towards `link`: the limit where it is below the line rate, else the line. Its seed
-    /// is the driver's to set.
+    /// The output port towards `link`, at the limit where it is below the line rate, else at the line rate. The
+    /// driver sets its seed.
     pub fn port(&self, link: &link::Config) -> Port {
         if self.rate < link.rate {
             Port { rate: self.rate, mtu: link.mtu, overhead: Bytes(0), seed: 0 }

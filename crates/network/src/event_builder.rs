@@ -57,7 +57,7 @@ choice! {
         /// The source, when the trigger comes.
         #[default]
         Push = "push",
-        /// The builder, which asks for it.
+        /// The builder, which requests it.
         Pull = "pull",
     }
 }
@@ -86,7 +86,7 @@ impl Readout {
     ///
     /// # Errors
     ///
-    /// Triggers that nobody can tell apart, and settings of the other mode.
+    /// Triggers that are too close together, and settings of the other mode.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.every.as_ref().is_some_and(|every| every.mean() < INTERVAL_MIN) {
             let (message, help) = ("triggers come too fast", "let the mean be at least 100 ns");
@@ -108,7 +108,7 @@ impl Readout {
         }
     }
 
-    /// The program of the source of that number, counted from 0, of so many.
+    /// The program of source `index` (counted from 0) of `sources`.
     pub fn source(
         &self,
         span: ActivePeriod,
@@ -128,7 +128,7 @@ impl Readout {
         }
     }
 
-    /// The program that has the receiving ends of the flows of these names, in the same order.
+    /// The program with the receiving ends of the flows `names`, in the same order.
     pub fn builder<'n>(
         &self,
         span: ActivePeriod,
@@ -160,37 +160,37 @@ impl Readout {
         }
     }
 
-    /// The size of requests, if the builder asks.
+    /// The size of requests, if the builder sends requests.
     fn requests(&self) -> Option<u64> {
         (self.mode == Mode::Pull).then(|| self.request.unwrap_or(REQUEST).0)
     }
 }
 
-/// What the programs of a flow draw random numbers by.
+/// The names that seed the random numbers of a flow's programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'n> {
     /// The run's seed.
     pub seed: u64,
     /// The flow's name: its fragments have streams of their own.
     pub flow: &'n str,
-    /// What the flows of all sources have in common: they have the same triggers.
+    /// The common name of the flows of all sources: they have the same triggers.
     pub group: &'n str,
 }
 
-/// When the triggers come. All programs draw the same ones.
+/// The times of the triggers. All programs draw the same ones.
 #[derive(Clone, Debug)]
 struct Triggers {
     every: Distribution<Duration>,
     random: Random,
     /// The next one; `NEVER` after the last.
     next: Instant,
-    /// How many there are from the next one on.
+    /// The number of triggers left, the next one included.
     left: u64,
     stop: Instant,
 }
 
 impl Triggers {
-    /// The first one comes an interval after the start, for connections to be there.
+    /// The first trigger comes one interval after the start, so that the connections are established.
     fn new(readout: &Readout, span: ActivePeriod, names: Names<'_>) -> Self {
         let mut triggers = Self {
             every: readout.every.clone().unwrap_or(Distribution::Fixed(Duration::ZERO)),
@@ -203,7 +203,7 @@ impl Triggers {
         triggers
     }
 
-    /// None at all.
+    /// No triggers.
     fn none() -> Self {
         let every = Distribution::Fixed(Duration::ZERO);
         let (next, stop) = (Instant::NEVER, Instant::NEVER);
@@ -239,7 +239,7 @@ impl Fragments {
         Self { size: readout.fragment.clone(), random }
     }
 
-    /// The next one's; never nothing, for then nobody would see it come.
+    /// The size of the next fragment; never 0, because the receiver would not notice an empty one.
     fn next(&mut self) -> u64 {
         self.size.draw(&mut self.random).0.max(1)
     }
@@ -251,9 +251,9 @@ pub struct EventSource {
     start: Instant,
     triggers: Triggers,
     fragments: Fragments,
-    /// From a trigger to its turn to send.
+    /// The time from a trigger to its sending slot.
     offset: Duration,
-    /// The size of requests, if it sends only what it is asked for.
+    /// The size of requests, if it sends only requested fragments.
     request: Option<u64>,
     /// Bytes of the next request that were read.
     received: u64,
@@ -269,12 +269,12 @@ enum State {
 }
 
 impl EventSource {
-    /// When the fragment of the next event is to be sent.
+    /// The time at which the fragment of the next event is due.
     fn due(&self) -> Instant {
         self.triggers.next + self.offset
     }
 
-    /// Sends the fragments whose time has come, and closes after the last.
+    /// Sends the fragments that are due, and closes after the last.
     fn push(&mut self, sockets: &mut dyn Sockets) {
         let now = sockets.now();
         while !self.triggers.is_over() && now >= self.due() {
@@ -286,7 +286,7 @@ impl EventSource {
         }
     }
 
-    /// Sends the fragments that it is asked for.
+    /// Sends the requested fragments.
     fn answer(&mut self, request: u64, sockets: &mut dyn Sockets) {
         loop {
             let bytes = sockets.read(SocketId::ONLY, u64::MAX);
@@ -335,17 +335,17 @@ impl Application for EventSource {
     }
 }
 
-/// What became of the events of one builder.
+/// The results of the events of one builder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Events {
-    /// Events of which the fragments of all sources were read.
+    /// Events with the fragments of all sources read.
     pub completed: u64,
     /// From the trigger to reading the last byte of the last fragment: picoseconds, summed over all events.
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,
-    /// How they are distributed.
+    /// The distribution of these times.
     pub times: Histogram,
     /// Fragments that were read, of one source or of several.
     pub fragments: u64,
@@ -361,7 +361,7 @@ impl Events {
         self.times.note(time);
     }
 
-    /// What became of those since `earlier`.
+    /// The results since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let times = self.times.since(&earlier.times);
@@ -376,7 +376,7 @@ impl Events {
         }
     }
 
-    /// These events, with the fragments of another source of their builder too.
+    /// These events, with the fragments of another source of the same builder added.
     #[must_use]
     pub fn and_source(self, other: &Self) -> Self {
         let late = self.late.map(|late| late + other.late.unwrap_or_default());
@@ -388,21 +388,21 @@ impl Events {
 #[derive(Clone, Debug)]
 pub struct EventBuilder {
     sources: Vec<Source>,
-    /// Those of events that are not pending yet.
+    /// The triggers of events that are not pending yet.
     triggers: Triggers,
     deadline: Option<Duration>,
     pull: Option<Pull>,
-    /// Events of which some fragment is asked for or was read, and not all, the oldest first.
+    /// Incomplete events with at least one fragment requested or read, oldest first.
     pending: VecDeque<Pending>,
     /// Its fragments are counted by source.
     built: Events,
 }
 
-/// What comes from one source: its fragments, one behind the other.
+/// The data from one source: its fragments, one after the other.
 #[derive(Clone, Debug)]
 struct Source {
     fragments: Fragments,
-    /// What is still to come of the fragment.
+    /// The outstanding bytes of the fragment.
     left: u64,
     /// The number of its event, from 0.
     event: u64,
@@ -412,11 +412,11 @@ struct Source {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     trigger: Instant,
-    /// Sources whose fragments are missing.
+    /// The number of sources with missing fragments.
     missing: usize,
 }
 
-/// How the builder asks.
+/// The state of the requests in pull mode.
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     request: u64,
@@ -424,9 +424,9 @@ struct Pull {
     requests_max: u64,
     /// Sources that have connected.
     connected: usize,
-    /// The next source to ask for a fragment of the youngest pending event.
+    /// The next source to request a fragment of the youngest pending event from.
     next: usize,
-    /// Fragments that were asked for and not read.
+    /// Fragments that were requested and not read yet.
     outstanding: u64,
 }
 
@@ -452,9 +452,9 @@ impl EventBuilder {
         }
     }
 
-    /// The fragment of that event came from that source.
+    /// Handles the complete fragment of `event` from the source `source`.
     fn received(&mut self, SocketId(source): SocketId, event: u64, now: Instant) {
-        // Each source's fragments come in the order of events, and so events are completed in it, too.
+        // Each source's fragments arrive in the order of events, so events are completed in that order, too.
         let place = (event - self.built.completed) as usize;
         while self.pending.len() <= place {
             let trigger = self.triggers.take();
@@ -474,7 +474,7 @@ impl EventBuilder {
         }
     }
 
-    /// Asks for what there are credits for, once all sources have connected; closes when all is read.
+    /// Requests as many fragments as there are credits, once all sources have connected; closes when all is read.
     fn ask(&mut self, sockets: &mut dyn Sockets) {
         let Some(pull) = &mut self.pull else { return };
         let all = self.sources.len();

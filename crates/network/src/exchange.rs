@@ -1,4 +1,4 @@
-//! Requests and responses in turn on one connection: the program that asks, and the one that answers.
+//! Requests and responses in turn on one connection: the client program and the server program.
 
 use std::collections::VecDeque;
 
@@ -77,13 +77,13 @@ impl Default for Ping {
     }
 }
 
-/// What the programs of either do: sizes of both messages, how often, and how many.
+/// The common settings of both kinds of workload: sizes of both messages, pace, and count.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
     request: Distribution<Bytes>,
     response: Distribution<Bytes>,
     pace: Pace,
-    /// The connection is closed after so many responses; `None` to go on.
+    /// The number of responses after which the connection is closed; `None` for no limit.
     count: Option<u64>,
 }
 
@@ -105,15 +105,15 @@ impl From<&Ping> for Requests {
     }
 }
 
-/// When the next request follows.
+/// The time of the next request.
 #[derive(Clone, Debug)]
 enum Pace {
-    /// So long after the one before, but not before its response came.
+    /// This long after the previous request, but not before its response arrived.
     Every(Duration),
-    /// So long after the one before, whether or not its response came: what is measured does not slow the
-    /// measuring.
+    /// This long after the previous request, whether or not its response arrived: the measured path does not slow
+    /// the measurement.
     Clock(Duration),
-    /// So long after the response came, drawn for each.
+    /// This long after the response arrived, drawn for each request.
     Think(Distribution<Duration>),
 }
 
@@ -131,28 +131,28 @@ impl Sizes {
         Self { of, requests: stream("request"), responses: stream("response") }
     }
 
-    /// The next request's size; never nothing, for then nobody would see it come.
+    /// The size of the next request; never 0, because the server would not notice an empty one.
     fn request(&mut self) -> u64 {
         self.of.request.draw(&mut self.requests).0.max(1)
     }
 
-    /// The next response's size; never nothing, for the same reason.
+    /// The size of the next response; never 0, for the same reason.
     fn response(&mut self) -> u64 {
         self.of.response.draw(&mut self.responses).0.max(1)
     }
 }
 
-/// What became of the requests.
+/// The results of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Exchanges {
-    /// Requests whose whole response was read.
+    /// Requests with the whole response read.
     pub completed: u64,
     /// From writing a request to reading the last of its response: picoseconds, summed over all.
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,
-    /// How they are distributed.
+    /// The distribution of these times.
     pub times: Histogram,
 }
 
@@ -164,7 +164,7 @@ impl Exchanges {
         self.times.note(time);
     }
 
-    /// Those that were answered since `earlier`.
+    /// The requests that were answered since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let times = self.times.since(&earlier.times);
@@ -173,7 +173,7 @@ impl Exchanges {
         Self { completed, sum, max, times }
     }
 
-    /// What became of those of both together.
+    /// The results of both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.times.merge(&other.times);
@@ -182,14 +182,15 @@ impl Exchanges {
     }
 }
 
-/// The program that asks.
+/// The client program.
 #[derive(Clone, Debug)]
 pub struct RequestClient {
     span: ActivePeriod,
     sizes: Sizes,
     thinking: Random,
     state: State,
-    /// When each request was written whose response is awaited, and how much of that is still to come.
+    /// The requests with an outstanding response: when each was written, and how many bytes of its response are
+    /// outstanding.
     awaited: VecDeque<(Instant, u64)>,
     /// When the next request is due, if it need not wait for a response.
     next: Instant,
@@ -206,7 +207,7 @@ enum State {
 }
 
 impl RequestClient {
-    /// A program that has not started yet, of the flow of that name in a run with that seed.
+    /// A program that has not started yet, of the named flow in a run with that seed.
     pub(crate) fn new(span: ActivePeriod, requests: &Requests, (seed, name): (u64, &str)) -> Self {
         Self {
             span,
@@ -240,7 +241,7 @@ impl RequestClient {
         }
     }
 
-    /// A response is there whole.
+    /// Handles a complete response.
     fn answered(&mut self, asked: Instant, now: Instant) {
         self.exchanges.add(now - asked);
         self.next = match &self.sizes.of.pace {
@@ -250,19 +251,19 @@ impl RequestClient {
         };
     }
 
-    /// Whether it has asked all that it was to ask.
+    /// Whether it has sent all its requests.
     fn is_done(&self) -> bool {
         self.sizes.of.count.is_some_and(|count| self.exchanges.completed >= count)
     }
 
-    /// Whether a request is to be written when its time comes: none waits for a response, or all go by the clock.
+    /// Whether a request is sent when it is due: no response is outstanding, or requests follow the clock.
     fn is_to_ask(&self) -> bool {
         let Requests { pace, count, .. } = &self.sizes.of;
         let left = count.is_none_or(|count| self.asked < count);
         left && (self.awaited.is_empty() || matches!(pace, Pace::Clock(_)))
     }
 
-    /// Connects, writes the request that is due, or stops; a response under way then is still read.
+    /// Connects, writes the request that is due, or stops; an outstanding response is still read then.
     fn ask(&mut self, sockets: &mut dyn Sockets) {
         let (socket, now) = (SocketId::ONLY, sockets.now());
         if self.state == State::Idle && now >= self.span.start {
@@ -277,7 +278,7 @@ impl RequestClient {
             self.awaited.push_back((now, self.sizes.response()));
             self.asked += 1;
             if let Pace::Clock(every) = self.sizes.of.pace {
-                // What a late start left out is not made up for.
+                // Requests missed by a late start are not made up for.
                 let due = self.next + every;
                 self.next = if due > now { due } else { now + every };
             }
@@ -314,23 +315,24 @@ impl Application for RequestClient {
     }
 }
 
-/// The program that answers every request when all of it came.
+/// The server program: answers each request once it is complete.
 #[derive(Clone, Debug)]
 pub struct RequestServer {
     sizes: Sizes,
-    /// What is still to come of the request.
+    /// The outstanding bytes of the request.
     awaited: u64,
 }
 
 impl RequestServer {
-    /// A program that nobody has asked yet, of the flow of that name in a run with that seed.
+    /// A program without requests so far, of the flow and the seed in `stream`.
     pub(crate) fn new(requests: &Requests, stream: (u64, &str)) -> Self {
         let mut sizes = Sizes::new(requests.clone(), stream);
         let awaited = sizes.request();
         Self { sizes, awaited }
     }
 
-    /// So much of requests came: returns how long the responses to those that are whole now are.
+    /// Takes `bytes` of received requests; returns the total length of the responses to the requests that are now
+    /// complete.
     fn received(&mut self, mut bytes: u64) -> u64 {
         let mut responses = 0_u64;
         while bytes >= self.awaited {

@@ -1,40 +1,40 @@
 //! Flow control of a port (IEEE 802.3, annex 31B; 802.1Qbb): the port at the other end of the wire stops it, as a
-//! whole or by priorities, and control frames of its own go out before all that its discipline has.
+//! whole or by priority. The port's own control frames go out before all that its discipline holds.
 //!
-//! A discipline with classes passes over those that are stopped ([`traffic::Discipline::hold`]). In any other a packet
-//! of a priority that is stopped holds up those behind it: what the discipline gave, the port keeps until the
-//! priority goes on.
+//! A discipline with classes skips those that are stopped ([`traffic::Discipline::hold`]). In any other discipline
+//! a packet of a stopped priority blocks those behind it: the port keeps the dequeued packet until the priority
+//! goes on.
 
 use traffic::control::PRIORITIES;
 use traffic::{Duration, Instant, PacketId, Packets, Pause, Priorities, Rate, Ring};
 
-/// When a priority stops, and when it goes on.
+/// The times at which a priority stops and goes on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stop {
     from: Instant,
     until: Instant,
-    /// It has lasted longer than the watchdog lets it.
+    /// Whether it has lasted longer than the watchdog allows.
     storm: bool,
 }
 
 impl Stop {
-    /// Whether it is in force, if `patience` is the longest that one may last.
+    /// Whether it is in force at `now`, for at most `patience`.
     fn holds(&self, patience: Duration, now: Instant) -> bool {
         self.from <= now && now < self.until.min(self.from + patience)
     }
 }
 
-/// What a port has been told, and what it has to say.
+/// A port's flow control: the pauses that it received, and the control frames that it has to send.
 #[derive(Debug, Default)]
 pub(crate) struct FlowControl {
-    /// What it is told takes effect so much later (802.3, 31B.3.7).
+    /// The delay until a received pause takes effect (802.3, 31B.3.7).
     response: Duration,
-    /// For how long it obeys a stop, and then does not for as long again.
+    /// The time for which it obeys a stop; it then ignores it for the same time.
     patience: Duration,
     stops: [Stop; PRIORITIES],
-    /// The priorities that the discipline was told are stopped.
+    /// The stopped priorities as last passed to the discipline.
     told: Priorities,
-    /// A packet that the discipline gave and that may not go yet.
+    /// A dequeued packet that may not be sent yet.
     held: Option<PacketId>,
     held_bytes: u64,
     /// Control frames to be sent.
@@ -42,21 +42,21 @@ pub(crate) struct FlowControl {
     counted: Counters,
 }
 
-/// What flow control counted at a port.
+/// The counters of flow control at a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// PAUSE frames sent, priority-based ones too.
     pub pauses_sent: u64,
     /// PAUSE frames received.
     pub pauses_received: u64,
-    /// Pause storms: times that a priority was stopped for longer than the watchdog lets it, and went on.
+    /// Pause storms: how often a priority was stopped for longer than the watchdog allows, and went on.
     pub storms: u64,
-    /// For how long each priority was told to stop.
+    /// The time for which each priority was stopped by received pauses.
     pub stopped: [Duration; PRIORITIES],
 }
 
 impl Counters {
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut stopped = self.stopped;
@@ -74,7 +74,7 @@ impl Counters {
 }
 
 impl FlowControl {
-    /// Of a port that does as it is told after `response`, for `patience` at a time.
+    /// The flow control of a port that obeys a pause after `response`, for at most `patience` at a time.
     pub(crate) fn new(response: Duration, patience: Duration) -> Self {
         Self { response, patience, ..Self::default() }
     }
@@ -84,7 +84,7 @@ impl FlowControl {
         !self.has_waiting() && self.stops.iter().all(|stop| stop.until <= now)
     }
 
-    /// The priorities that are stopped at `now`, if the discipline was last told of others.
+    /// The priorities that are stopped at `now`, if they differ from those last passed to the discipline.
     pub(crate) fn news(&mut self, now: Instant) -> Option<Priorities> {
         let stopped = self.stopped(now);
         let changed = stopped != self.told;
@@ -92,7 +92,7 @@ impl FlowControl {
         changed.then_some(stopped)
     }
 
-    /// Another discipline is there, which was told nothing.
+    /// Resets what was passed to the discipline, after a change of discipline.
     pub(crate) fn forget_told(&mut self) {
         self.told = Priorities::NONE;
     }
@@ -114,8 +114,8 @@ impl FlowControl {
         self.waiting.len()
     }
 
-    /// The far end's port says to stop or to go on, at `now` to a port of `rate`. A stop that comes to its end before
-    /// another takes effect lasts until then.
+    /// Handles a pause frame from the far end at `now`, at a port of `rate`. A pause that would end before the next
+    /// takes effect lasts until then.
     pub(crate) fn pause(&mut self, pause: &Pause, rate: Rate, now: Instant) {
         self.counted.pauses_received += 1;
         let effect = now + self.response;
@@ -129,36 +129,36 @@ impl FlowControl {
                 self.counted.storms += 1;
             }
             let stopped = &mut self.counted.stopped[priority];
-            // What it was told before counts only as far as it lasted.
+            // The previous pause counts only for the time that it lasted.
             *stopped = *stopped - stop.until.since(effect) + time;
             stop.until = effect + time;
         }
     }
 
-    /// A control frame is to be sent.
+    /// Queues a control frame.
     pub(crate) fn push(&mut self, frame: PacketId) {
         self.waiting.push(frame);
     }
 
-    /// The control frame that is sent next.
+    /// Takes the control frame that is sent next.
     pub(crate) fn pop(&mut self) -> Option<PacketId> {
         let frame = self.waiting.pop();
         self.counted.pauses_sent += u64::from(frame.is_some());
         frame
     }
 
-    /// When something may be sent at all, if not at `now`.
+    /// The time at which anything may be sent again, if nothing may at `now`.
     pub(crate) fn all_stopped(&self, now: Instant) -> Option<Instant> {
         (self.stopped(now) == Priorities::ALL).then(|| self.next_change(now))
     }
 
-    /// When another priority stops or goes on after `now`; never, if none does.
+    /// The next time after `now` at which a priority stops or goes on; `NEVER` if none does.
     pub(crate) fn next_change(&self, now: Instant) -> Instant {
         let times = self.stops.iter().flat_map(|s| [s.from, s.from + self.patience, s.until]);
         times.filter(|&at| at > now).min().unwrap_or(Instant::NEVER)
     }
 
-    /// Keeps a packet that the discipline gave if its priority is stopped at `now`; until when, then.
+    /// Keeps a dequeued packet if its priority is stopped at `now`; returns until when.
     pub(crate) fn keep(
         &mut self,
         packet: PacketId,
@@ -174,12 +174,12 @@ impl FlowControl {
         stopped.then(|| self.next_change(now))
     }
 
-    /// Takes the packet that is kept.
+    /// Takes the kept packet.
     pub(crate) fn take_held(&mut self) -> Option<PacketId> {
         self.held.take()
     }
 
-    /// The packet that is kept.
+    /// The kept packet.
     pub(crate) fn held_packet(&self) -> Option<PacketId> {
         self.held
     }
@@ -189,7 +189,7 @@ impl FlowControl {
         self.held.map(|_| (1, self.held_bytes))
     }
 
-    /// What it counted until `now`.
+    /// The counts until `now`.
     pub(crate) fn counted(&self, now: Instant) -> Counters {
         let mut counted = self.counted;
         for (stopped, stop) in counted.stopped.iter_mut().zip(&self.stops) {

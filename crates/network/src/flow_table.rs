@@ -1,12 +1,12 @@
 //! The endpoint of each flow that ends at a host.
 //!
-//! A table as large as the host's own flows, not the run's, so that many hosts with a few flows each
-//! cost no more than one with many. Open addressing with multiplicative hashing (Knuth, The Art of
-//! Computer Programming 3, section 6.4), at most half full.
+//! The size of the table follows the host's own flows, not those of the run, so many hosts with a few flows each
+//! cost no more than one host with many. Open addressing with multiplicative hashing (Knuth, The Art of Computer
+//! Programming 3, section 6.4), at most half full.
 
 use traffic::FlowId;
 
-/// What a flow that does not end here is told to have.
+/// The endpoint of a flow that does not end here.
 pub(crate) const NO_ENDPOINT: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,9 @@ const FREE: Slot = Slot { flow: FlowId(u32::MAX), endpoint: NO_ENDPOINT };
 /// Flows and their endpoints.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
-    /// A power of two of them.
+    /// The slots; their number is a power of two.
     slots: Vec<Slot>,
-    /// What is left of a hash.
+    /// The shift that reduces a hash to a slot index.
     shift: u32,
     used: usize,
 }
@@ -34,11 +34,11 @@ impl Default for FlowTable {
 }
 
 impl FlowTable {
-    /// The place of `flow`, or the free one where it would be.
+    /// The slot of `flow`, or the free slot where it would be.
     #[inline]
     fn place(&self, flow: FlowId) -> usize {
         let mask = self.slots.len() - 1;
-        // 2^32 divided by the golden ratio: numbers in a row lie far apart.
+        // 2^32 divided by the golden ratio: consecutive numbers are spread far apart.
         let mut place = (flow.0.wrapping_mul(0x9e37_79b9) >> self.shift) as usize;
         loop {
             let slot = self.slots[place & mask];
@@ -55,7 +55,7 @@ impl FlowTable {
         self.slots[self.place(flow)].endpoint
     }
 
-    /// Gives `flow` an endpoint.
+    /// Sets the endpoint of `flow`.
     pub(crate) fn set(&mut self, flow: FlowId, endpoint: u32) {
         if 2 * (self.used + 1) > self.slots.len() {
             let larger = vec![FREE; 2 * self.slots.len()];
@@ -71,7 +71,7 @@ impl FlowTable {
         self.slots[place] = Slot { flow, endpoint };
     }
 
-    /// How many flows it has room for.
+    /// The number of flows that it has space for.
     #[cfg(test)]
     fn places(&self) -> usize {
         self.slots.len()

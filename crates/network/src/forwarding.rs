@@ -2,8 +2,8 @@
 //!
 //! Hosts with one link, and the interfaces of those with several, are covered by the prefix of the router they are
 //! attached to, so that a router has an entry for each router and none for each host. All routers share one list of
-//! what destination is attached where. A machine with several interfaces sends by the address that a packet comes
-//! from, as source routing does.
+//! the attachment points of destinations. A machine with several interfaces routes by the source address of a
+//! packet (source-based routing).
 
 use std::sync::Arc;
 
@@ -22,34 +22,34 @@ pub struct Destination {
     pub prefix: u16,
 }
 
-/// What stands in place of a number where there is none.
+/// The value for "no route".
 pub const NO_ROUTE: u16 = u16::MAX;
-/// It is for the machine whose interfaces the node is.
+/// The value for "local delivery": the packet is for the machine behind the node's interfaces.
 pub(crate) const LOCAL: u16 = u16::MAX - 1;
 /// The first number of a next-hop set; lower ones are ports.
 const SETS: u16 = 1 << 15;
 
-/// What leads where from one node.
+/// The routes of one node.
 #[derive(Debug)]
 pub struct ForwardingTable {
     number: u16,
-    /// The machine's own interfaces: what is for `number` is its own.
+    /// Whether the node is the machine's own interfaces: packets for `number` are delivered locally.
     local: bool,
     /// By prefix a port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`].
     by_prefix: Vec<u16>,
     destinations: Arc<[Destination]>,
     /// The ports of each next-hop set.
     sets: Vec<Box<[u16]>>,
-    /// Where everything goes that nothing else leads to; [`NO_ROUTE`] if nowhere.
+    /// The default route; [`NO_ROUTE`] if there is none.
     default: u16,
     seed: u64,
-    /// Who chooses among next hops of equal cost, if not the flow hash.
+    /// The chooser among next hops of equal cost, if not the flow hash.
     balancer: Option<Box<Balancer>>,
-    /// Of a host with several interfaces: what goes by addresses of its own rather than by prefix.
+    /// The routes of a host with several interfaces that depend on its own addresses rather than on prefixes.
     interfaces: Option<Box<Interfaces>>,
 }
 
-/// The interfaces of a host, each with an address of its own, and the table that it goes by otherwise.
+/// The interfaces of a host, each with an address of its own, and the table for all other packets.
 #[derive(Debug)]
 struct Interfaces {
     own: Vec<(HostId, u16)>,
@@ -57,7 +57,7 @@ struct Interfaces {
 }
 
 impl Interfaces {
-    /// What is for an own address is for the machine; what comes from one leaves by that interface.
+    /// Delivers packets for an own address to the machine; packets from an own address leave through its interface.
     fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
         if self.own.iter().any(|&(address, _)| address == packet.destination) {
             return LOCAL;
@@ -68,8 +68,8 @@ impl Interfaces {
 }
 
 impl ForwardingTable {
-    /// The table of the node of that number: by prefix the ports that lead there, none or several of equal
-    /// cost, among which the flow hash picks by `seed`.
+    /// The table of node `number`: for each prefix the ports that lead there, none or several of equal cost. The
+    /// flow hash picks among these with `seed`.
     pub fn new(
         number: u32,
         destinations: Arc<[Destination]>,
@@ -95,19 +95,19 @@ impl ForwardingTable {
         Self { number, local, by_prefix, destinations, sets, default, seed, balancer, interfaces }
     }
 
-    /// The table of a host with one link: everything for others leaves by its only port.
+    /// The table of a host with one link: all packets for others leave through its only port.
     pub fn default_route(number: u32) -> Self {
         let none = std::iter::empty();
         Self { default: 0, ..Self::new(number, Arc::new([]), none, 0) }
     }
 
-    /// The same, where `balancer` chooses among next hops of equal cost.
+    /// The same table, with `balancer` as the chooser among next hops of equal cost.
     #[must_use]
     pub fn balanced(self, balancer: Balancer) -> Self {
         Self { balancer: Some(Box::new(balancer)), ..self }
     }
 
-    /// The same for a node whose ports, if any are named here, have addresses of their own.
+    /// The same table for a node with per-port addresses, if `own` has any.
     #[must_use]
     pub fn of_interfaces(self, own: Vec<(HostId, u16)>) -> Self {
         if own.is_empty() {
@@ -119,13 +119,13 @@ impl ForwardingTable {
         Self { interfaces: Some(Box::new(Interfaces { own, others: self })), ..table }
     }
 
-    /// The same for the interfaces of a machine, which takes what is for that node.
+    /// The same table for the interfaces of a machine, which receives the packets for that node.
     #[must_use]
     pub fn local(self) -> Self {
         Self { local: true, ..self }
     }
 
-    /// The port by which a packet leaves at `now`; if that is none of the node's, [`LOCAL`] or [`NO_ROUTE`].
+    /// The port through which a packet leaves at `now`; [`LOCAL`] or [`NO_ROUTE`] if it is not a port of the node.
     #[inline]
     pub(crate) fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
         let Some(to) = self.destinations.get(usize::from(packet.destination.0)) else {
@@ -141,7 +141,7 @@ impl ForwardingTable {
         }
     }
 
-    /// The port for what no single route leads to.
+    /// The port for packets without a single route.
     #[inline(never)]
     fn other(&mut self, packet: &Packet, entry: u16, now: Instant) -> u16 {
         if self.local && packet.destination.0 == self.number {
@@ -160,11 +160,11 @@ impl ForwardingTable {
     }
 }
 
-/// Which of `count` next hops the packets of a flow from `source` take at the node with that seed.
+/// The index of the next hop, out of `count`, for the packets of a flow from `source` at the node with seed `seed`.
 ///
-/// The flow stands for the five-tuple that routers hash (RFC 2992; Linux' `fib_multipath_hash_policy` 1): one
-/// connection keeps to one path, and its two directions are hashed apart, as most switches do. A seed for each
-/// node keeps the choices of successive routers independent.
+/// The flow is hashed in place of the five-tuple that routers hash (RFC 2992; Linux' `fib_multipath_hash_policy`
+/// 1): one connection keeps to one path, and its two directions are hashed apart, as most switches do. A seed for
+/// each node keeps the choices of successive routers independent.
 #[inline]
 pub fn pick(seed: u64, flow: FlowId, source: HostId, count: usize) -> usize {
     let key = u64::from(flow.0) << 16 | u64::from(source.0);

@@ -1,40 +1,41 @@
-//! A discipline under watch: a port asks it by way of a guard, which tells when it breaks its contract.
+//! A guard around a discipline. A port calls the discipline through the guard, which reports a breach of its
+//! contract.
 //!
-//! The plain FIFO is what a port falls back to, and is trusted. Of any other the guard counts what goes in
-//! and comes out, which costs a packet a few instructions. It catches no panic: a release build aborts on one, so
-//! a discipline that panics ends the program everywhere, and `suimon` exits with 70.
+//! A port falls back to the plain FIFO, which is trusted. For any other discipline the guard counts the packets in
+//! and out, at a cost of a few instructions per packet. It catches no panic: a release build aborts on one, so a
+//! discipline that panics ends the program everywhere, and `suimon` exits with 70.
 
 use traffic::{
     Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Priorities, Ring,
     Statistics, WireClock,
 };
 
-/// What is wrong with a discipline.
+/// A breach of contract by a discipline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It would never send them.
+    /// It would never send this number of packets.
     #[error("it says that nothing is queued, and holds {0} packets")]
     Stalled(u64),
-    /// It was given fewer packets than it sends.
+    /// It sends more packets than it was given.
     #[error("it sends a packet that it does not hold")]
     Invented,
-    /// The port would ask again at once, for ever.
+    /// Its wait is over at once: the port would call it again forever.
     #[error("it says to wait until a time that has come")]
     NoWait,
-    /// The port would ask again at once, for no time has passed.
+    /// Its gap takes no time: the port would call it again at once.
     #[error("it sends a gap of no bytes")]
     EmptyGap,
-    /// A driver found it.
+    /// A fault that a driver found.
     #[error("{0}")]
     Found(&'static str),
 }
 
-/// A discipline, and how many packets it holds.
+/// A discipline, with the number of packets that it holds.
 #[derive(Debug)]
 pub(crate) struct Guard<Q> {
     qdisc: Q,
     held: u64,
-    /// Some priorities may not be sent.
+    /// Whether some priorities are stopped.
     stopped: bool,
 }
 
@@ -43,12 +44,12 @@ impl<Q: Discipline> Guard<Q> {
         Self { qdisc, held: 0, stopped: false }
     }
 
-    /// The discipline itself, to ask of it what moves no packet.
+    /// The discipline itself, for calls that move no packet.
     pub(crate) fn get(&self) -> &Q {
         &self.qdisc
     }
 
-    /// The same, to change its parameters, and for a plain FIFO, which needs no watch.
+    /// The discipline itself, to change its parameters, and for a plain FIFO, which needs no guard.
     pub(crate) fn get_mut(&mut self) -> &mut Q {
         &mut self.qdisc
     }
@@ -78,7 +79,7 @@ impl<Q: Discipline> Guard<Q> {
         clock: WireClock,
     ) -> Result<Dequeued, Fault> {
         let answer = self.qdisc.dequeue(packets, clock);
-        // What it has just discarded the port has not yet taken.
+        // The port has not yet taken the packets that it has just discarded.
         let held = self.held - self.held.min(packets.dropped() as u64);
         match answer {
             Dequeued::Send(_) if held == 0 => Err(Fault::Invented),
@@ -93,13 +94,13 @@ impl<Q: Discipline> Guard<Q> {
         }
     }
 
-    /// The port took a packet that the discipline had discarded.
+    /// Counts a discarded packet that the port has taken.
     pub(crate) fn discarded(&mut self) {
         self.held = self.held.saturating_sub(1);
     }
 
-    /// Empties a discipline that may be out of order into `left`. Returns what it had counted, with what it
-    /// gives back as its backlog, and how many packets it does not give back: they count as dropped.
+    /// Empties a discipline that may be broken into `left`. Returns its counts, with the returned packets as the
+    /// backlog, and the number of packets that it does not return: they count as dropped.
     pub(crate) fn abandon(
         mut self,
         left: &mut Ring<PacketId>,
@@ -116,7 +117,7 @@ impl<Q: Discipline> Guard<Q> {
         }
         let lost = self.held.saturating_sub(given);
         let lost_bytes = if lost > 0 { counted.backlog_bytes.saturating_sub(bytes) } else { 0 };
-        // Its own backlog may be wrong, and what it took must be what became of it.
+        // Its own backlog may be wrong, and the enqueued packets must equal the sum of their fates.
         let gone = counted.enqueued_packets.saturating_sub(counted.backlog_packets);
         let gone_bytes = counted.enqueued_bytes.saturating_sub(counted.backlog_bytes);
         counted.enqueued_packets = gone + given + lost;
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
     use traffic::{DropReason, Duration, Packet, Port};
 
-    /// A queue that errs when it is told to.
+    /// A queue that breaks the contract on demand.
     struct Faulty {
         queue: VecDeque<PacketId>,
         next: Option<Dequeued>,
@@ -187,7 +188,7 @@ mod tests {
         }
     }
 
-    /// What the guard makes of an answer of the discipline while it holds `held` packets.
+    /// The guard's verdict on an answer of the discipline while it holds `held` packets.
     fn told(held: usize, next: Option<Dequeued>) -> Result<Dequeued, Fault> {
         let mut packets = Packets::new();
         let port = crate::port::tests::gigabit();
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(told(0, Some(Dequeued::Gap(Bytes(64)))), Ok(Dequeued::Gap(Bytes(64))));
     }
 
-    /// A release build aborts: what catches panics in a test would say what does not hold there.
+    /// A release build aborts on a panic: a test that catches one would show behaviour that does not hold there.
     #[test]
     fn a_panic_is_not_caught() {
         let mut packets = Packets::new();

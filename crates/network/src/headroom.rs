@@ -1,16 +1,17 @@
-//! Headroom: what still comes in after a switch has said "stop", and has to find room if nothing is to be lost.
+//! Headroom: the bytes that still arrive after a switch sends a pause, and that it must store to stay lossless.
 //!
-//! From the instant at which the frame that crosses the threshold is in, until the last bit of the last frame after it:
-//! the pause frame waits for the frame that has just begun, is sent, travels; the far end does as it is told after its
-//! response time, and ends the frame that it has just begun; that travels back (IEEE 802.1Q, annex N). A bound that a far
-//! end which sends longest frames without a pause reaches to within a frame.
+//! The time runs from the end of the frame that crosses the threshold to the last bit of the last frame after it.
+//! In that time the pause frame waits for the frame that has just begun, is sent, and propagates. The far end obeys
+//! after its response time and finishes the frame that it has just begun, which propagates back (IEEE 802.1Q, annex
+//! N). This is an upper bound; a far end that sends maximum-size frames back to back comes within one frame of it.
 
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN};
 use traffic::{Bytes, Duration, Pause, Rate};
 
 use crate::link::{self, Direction};
 
-/// The bytes of frames that come in by `incoming` after a pause was decided on, which `outgoing` carries, on `link`.
+/// The bytes of frames that arrive through `incoming` on `link` after the decision to send a pause through
+/// `outgoing`.
 pub fn headroom(incoming: &Direction, outgoing: &Direction, link: &link::Config) -> Bytes {
     let overhead = link.overhead.0;
     let frame = link.mtu.0 + u64::from(ETHERNET_HEADER_AND_FCS);
@@ -22,7 +23,7 @@ pub fn headroom(incoming: &Direction, outgoing: &Direction, link: &link::Config)
     Bytes(frame + frame_bytes(incoming.rate, until, frame, overhead))
 }
 
-/// The most bytes of frames, at most `frame` long each, whose bits take the wire for that time, rounded up.
+/// The maximum bytes of frames of at most `frame` bytes each that `rate` carries in `time`, rounded up.
 fn frame_bytes(rate: Rate, time: Duration, frame: u64, overhead: u64) -> u64 {
     const BITS_PER_BYTE: u128 = 8;
     const PS_PER_SECOND: u128 = 1_000_000_000_000;

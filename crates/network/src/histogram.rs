@@ -1,16 +1,16 @@
-//! Durations counted by their magnitude: how they are distributed.
+//! A histogram of durations in logarithmic buckets.
 
 use traffic::Duration;
 
 /// Sub-buckets of each power of two: a value is known to 1/128.
 const FINE: u32 = 7;
-/// Sub-buckets of a power of two. Memory is taken for so many at a time.
+/// The sub-buckets of a power of two. Memory is allocated in units of this size.
 const ROW: usize = 1 << FINE;
 /// From 1 ns to 2^40 ns, 18 minutes.
 const BUCKETS: usize = (41 - FINE as usize) * ROW;
 
-/// How often durations came, each known to 0.8 % of itself. Its memory reaches from the shortest power of two
-/// that came to the longest: 1 KiB for each between them.
+/// Counts of durations, each with a resolution of 0.8 %. Memory covers the powers of two from the shortest to the
+/// longest duration: 1 KiB for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Histogram {
@@ -20,8 +20,8 @@ pub struct Histogram {
     longest: u64,
 }
 
-/// The bucket of a value: a row for each exponent, and in it the bits after the first. Below 2^FINE the value
-/// itself is the place.
+/// The bucket of a value: a row for each exponent, with the bits after the first as the index in it. Values below
+/// 2^FINE are their own index.
 #[inline]
 fn bucket(ns: u64) -> usize {
     let exponent = (ns | 1 << FINE).ilog2() - FINE;
@@ -35,7 +35,7 @@ fn greatest(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Counts one duration.
     #[inline]
     pub fn note(&mut self, duration: Duration) {
         let ns = duration.as_ns();
@@ -53,7 +53,7 @@ impl Histogram {
         self.counts[place - self.first] = 1;
     }
 
-    /// Has counts for the buckets from `first` to before `end`, both at the ends of rows.
+    /// Extends the counts to the buckets from `first` to before `end`, both at row boundaries.
     fn reach(&mut self, first: usize, end: usize) {
         if self.counts.is_empty() {
             self.first = first;
@@ -66,7 +66,7 @@ impl Histogram {
         self.counts.resize(end.max(known.end) - self.first, 0);
     }
 
-    /// Counts those of another, too.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.longest = self.longest.max(other.longest);
         if other.counts.is_empty() {
@@ -79,7 +79,8 @@ impl Histogram {
         }
     }
 
-    /// Those that were counted since `earlier`. The longest is known to 0.8 % if it was not the longest of all time.
+    /// The counts since `earlier`. The maximum has a resolution of 0.8 % if it was not the maximum of the whole
+    /// run.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut own = self.clone();
@@ -94,12 +95,12 @@ impl Histogram {
         own
     }
 
-    /// How many there were.
+    /// The number of durations.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// What the given share of them, 0 to 1, was not longer than, to 0.8 %; zero if there were none.
+    /// The quantile `share`, 0 to 1, with a resolution of 0.8 %; zero if there are no durations.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.total() as f64 * share).ceil() as u64;
         let mut seen = 0;
@@ -112,12 +113,12 @@ impl Histogram {
         Duration::ZERO
     }
 
-    /// The longest, to the nanosecond.
+    /// The maximum, to the nanosecond.
     pub fn longest(&self) -> Duration {
         Duration::from_ns(self.longest)
     }
 
-    /// Each range of nanoseconds, both ends included, in which there were some, and how many.
+    /// Returns each non-empty range of nanoseconds, both ends included, with its count.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let counted = (self.first..).zip(&self.counts).filter(|&(_, &count)| count > 0);
         counted.map(|(place, &count)| {

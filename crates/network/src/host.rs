@@ -1,9 +1,9 @@
 //! A host: programs, their TCP connections and datagrams, and the interfaces they send through.
 //!
-//! A packet's way in: the interface's interrupt and the processor's backlog (where modelled), connection, reading program. Its way
-//! out: writing program, connection, the interface's discipline, the wire. What the interface's queue
-//! refuses goes back to its connection, as in Linux; it is no loss in the network. A datagram that it
-//! refuses is lost there.
+//! The receive path of a packet: the interface's interrupt and the processor's backlog (where modelled),
+//! connection, reading program. The send path: writing program, connection, the interface's discipline, the wire. A
+//! segment that the interface's queue refuses returns to its connection, as in Linux; it is not lost in the
+//! network. A refused datagram is lost there.
 
 mod coalescing;
 mod config;
@@ -35,23 +35,23 @@ use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use crate::schedule::Schedule;
 
-/// One end of a connection; what every segment touches comes first, here and in the connection.
+/// One end of a connection. The fields that every segment touches come first, here and in the connection.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Endpoint {
     pub(crate) port: u16,
-    /// It has more to send, but enough in the interface's queue (TCP small queues).
+    /// Whether it has more to send, but enough in the interface's queue (TCP small queues).
     pub(crate) throttled: bool,
-    /// What its application knows.
+    /// The events that its application has received.
     told: Told,
-    /// Its socket, counted within the host.
+    /// Its socket, numbered within the host.
     socket: u32,
-    /// When it is woken at the latest, as its schedule has it.
+    /// The latest time at which it is woken, as in the schedule.
     wakeup: Instant,
     /// Bytes of this connection in the interface's queue.
     pub(crate) queued: u64,
     connection: Connection,
-    /// What its program has still to do, where that takes the processor time.
+    /// The remaining work of its program, where that takes processor time.
     pending: Option<Box<Pending>>,
 }
 
@@ -62,32 +62,32 @@ pub struct Host {
     pub(crate) ports: Vec<Port>,
     ingress: Ingress,
     endpoints: Vec<Endpoint>,
-    /// Endpoints whose connections are closed.
+    /// Endpoints with a closed connection, free for reuse.
     free: Vec<u32>,
     applications: Applications,
     paths: Paths,
-    /// The endpoint of each flow; the socket of one that has no open connection counts from `SOCKETS` on.
+    /// The endpoint of each flow. For a flow without an open connection: its socket, plus `SOCKETS`.
     by_flow: FlowTable,
-    /// Connections that the queues have room for again.
+    /// Connections that have space in the queues again.
     released: Vec<u32>,
     /// Bytes of datagrams in each interface's queue.
     datagrams_queued: Vec<u64>,
     timers: Schedule,
     processing: Option<Processing>,
     interrupts: Option<Interrupts>,
-    /// Neither of these: what arrives is taken at once.
+    /// Whether neither of these is modelled, so that arriving packets are handled at once.
     at_once: bool,
-    /// What leaves, and what programs write and read, waits for the processor.
+    /// Whether sending, and the writes and reads of programs, take processor time.
     charges_sending: bool,
-    /// Events since each packet was last looked at; see [`Host::assert_credits`].
+    /// Events since the last check of each packet; see [`Host::assert_credits`].
     #[cfg(debug_assertions)]
     unchecked: usize,
 }
 
-/// From here on are numbers that no open connection has.
+/// The first of the numbers that no open connection has.
 const SOCKETS: u32 = 1 << 31;
 
-/// From one look at a closed connection whose last packets are still queued to the next.
+/// The interval between checks of a closed connection that still has packets queued.
 const CLOSING: Duration = Duration::from_ms(1);
 
 impl Host {
@@ -128,7 +128,7 @@ impl Host {
         self.applications.add(application, sockets, &mut self.by_flow);
     }
 
-    /// What arrived waits for the interrupt, or for the processor.
+    /// Queues an arrived packet for the interrupt, or for the processor.
     #[inline(never)]
     fn wait<E: Egress, O: Observer>(&mut self, packet: PacketId, cx: &mut Context<'_, E, O>) {
         if self.interrupts.is_some() {
@@ -139,7 +139,7 @@ impl Host {
         self.assert_credits(cx.packets);
     }
 
-    /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
+    /// Passes a segment to its connection; returns the endpoint's index, and the work done.
     #[inline(always)]
     fn deliver<E: Egress, O: Observer>(
         &mut self,
@@ -158,8 +158,8 @@ impl Host {
         Some((index, work))
     }
 
-    /// Takes a packet for which no connection is open: a SYN opens one, a FIN on one that is closed is answered,
-    /// a datagram is counted.
+    /// Handles a packet without an open connection: opens a connection for a SYN, answers a FIN on a closed
+    /// connection, and counts a datagram.
     #[inline(never)]
     fn deliver_unopened<E: Egress, O: Observer>(
         &mut self,
@@ -196,7 +196,7 @@ impl Host {
         None
     }
 
-    /// A segment brought something about that the program learns of.
+    /// Handles an event that a segment caused for the program.
     #[inline(never)]
     fn on_segment_event<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         let Endpoint { told, connection, .. } = &mut self.endpoints[index as usize];
@@ -204,7 +204,7 @@ impl Host {
             told.began = true;
             self.paths.begin(connection, cx.now);
         }
-        // The stack answers before that, as a kernel does.
+        // The stack answers before the program runs, as a kernel does.
         self.send_pending(index, cx);
         self.deliver_events(index, true, cx);
         if self.endpoints[index as usize].connection.is_closed() {
@@ -212,7 +212,7 @@ impl Host {
         }
     }
 
-    /// Tells a socket's application of a datagram, and lets send what it acted on.
+    /// Delivers a datagram event to the application of a socket, then sends what the application wrote.
     #[inline(never)]
     fn deliver_datagram<E: Egress, O: Observer>(
         &mut self,
@@ -225,7 +225,7 @@ impl Host {
         self.send_touched(cx);
     }
 
-    /// Gives the datagrams that applications send to their interfaces.
+    /// Passes the datagrams that applications send to their interfaces.
     #[inline(never)]
     fn send_datagrams<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let outgoing = self.applications.take_outgoing();
@@ -239,7 +239,7 @@ impl Host {
         self.applications.give_back_outgoing(outgoing);
     }
 
-    /// Gives a packet that is no open connection's to an interface.
+    /// Offers a packet without an open connection to an interface.
     fn offer<E: Egress, O: Observer>(
         &mut self,
         port: u16,
@@ -269,9 +269,10 @@ impl Host {
         (&mut ports[number], Credits::new(datagrams, endpoints, by_flow, released))
     }
 
-    /// The law of custody: each connection's credit is the sum of its packets, and so is that of datagrams,
-    /// and a port holds what its discipline counts. The sums are compared after every event, each packet is
-    /// looked at after every event of a small run, and in a large one after so many that a look costs 64.
+    /// Asserts the rules of custody: each connection's credit is the sum of its packets, the same holds for
+    /// datagrams, and a port holds what its discipline counts. The sums are compared after every event. Each packet
+    /// is checked after every event of a small run; in a large run it is checked rarely enough that a check costs
+    /// 64 packets per event.
     #[inline]
     #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "checked in debug builds"))]
     fn assert_credits(&mut self, packets: &Packets) {
@@ -305,20 +306,20 @@ impl Host {
         }
     }
 
-    /// Lets a connection send what it may, and then those whose packets its own displaced.
+    /// Sends what a connection may send, then does the same for connections with queued packets that it displaced.
     #[inline]
     fn send_pending<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         self.send_segments(index, cx);
         self.send_released(cx);
     }
 
-    /// Lets a connection send what it may: at once, or when the processor has made it.
+    /// Sends what a connection may send: at once, or when the processor has made it.
     #[inline]
     fn send_segments<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         if self.charges_sending { self.list(index, cx) } else { self.fill_queue(index, cx) }
     }
 
-    /// Lets the connections go on that an interface's queue has room for again.
+    /// Sends for the connections that have space in an interface's queue again.
     #[inline]
     fn send_released<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(index) = self.released.pop() {
@@ -367,7 +368,7 @@ impl Host {
         }
         let endpoint = &self.endpoints[index as usize];
         let at = endpoint.connection.next_wakeup();
-        // Most of the time the timer is set for an ACK that came since, and starts anew when it fires.
+        // Mostly the timer was set before an ACK that has arrived since, and starts anew when it fires.
         if at < endpoint.wakeup {
             self.arm(index, at, cx);
         }
@@ -378,7 +379,7 @@ impl Host {
         }
     }
 
-    /// Wakes an endpoint at `at`, if not before.
+    /// Wakes an endpoint at `at` at the latest.
     fn arm<E: Egress, O>(&mut self, index: u32, at: Instant, cx: &mut Context<'_, E, O>) {
         let endpoint = &mut self.endpoints[index as usize];
         if at < endpoint.wakeup {
@@ -388,14 +389,15 @@ impl Host {
         }
     }
 
-    /// The applications, and where their open connections are.
+    /// The applications, and the places of their open connections.
     fn sockets(&mut self) -> (&mut Applications, Open<'_>) {
         let Self { applications, endpoints, free, by_flow, timers, .. } = self;
         let charges = self.charges_sending;
         (applications, Open { endpoints, free, by_flow, timers, charges })
     }
 
-    /// Tells an endpoint's application what happened, and lets send what it acted on; `came` if a segment came.
+    /// Delivers pending events to the application of an endpoint, then sends what it wrote; `came` if a segment
+    /// arrived.
     #[inline(never)]
     fn deliver_events<E: Egress, O: Observer>(
         &mut self,
@@ -408,7 +410,8 @@ impl Host {
         self.send_touched(cx);
     }
 
-    /// Lets the sockets send that an application acted on, and tells it of those whose send buffer took all that it wrote.
+    /// Sends for the sockets that an application used, and reports `Writable` for those with all written data in
+    /// the send buffer.
     fn send_touched<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while self.applications.has_touched() {
             let touched = self.applications.take_touched();
@@ -445,7 +448,7 @@ impl Host {
         applications.close(index, open, cx.now);
     }
 
-    /// Sets an option of the connection that `flow` has here, and lets it send what it then may.
+    /// Sets an option of the connection of `flow` here, and sends what the connection may send then.
     ///
     /// # Errors
     /// See [`Connection::set_option`].
@@ -470,12 +473,12 @@ impl Host {
         self.endpoints.len() - self.free.len()
     }
 
-    /// The most connections that were open at once.
+    /// The maximum number of connections open at once.
     pub fn connection_places(&self) -> usize {
         self.endpoints.len()
     }
 
-    /// The state of the connection that `flow` has here; of datagrams what was sent and received.
+    /// The state of the connection of `flow` here; for datagrams, the counters.
     pub fn info(&self, flow: FlowId) -> Option<Info> {
         match self.by_flow.get(flow) {
             number @ SOCKETS.. => self.applications.info(number - SOCKETS),
@@ -491,7 +494,7 @@ impl Host {
         }
     }
 
-    /// The application that has the socket of `flow`, and which of its sockets that is.
+    /// The application with the socket of `flow`, and the socket's index in it.
     pub fn application(&self, flow: FlowId) -> Option<(&dyn Application, SocketId)> {
         self.applications.application(self.socket(flow)?)
     }
@@ -504,7 +507,7 @@ impl Host {
         }
     }
 
-    /// How long the datagrams of `flow` that arrived here were on their way.
+    /// The delays of the datagrams of `flow` that arrived here.
     pub fn delay(&self, flow: FlowId) -> Option<Delay> {
         self.applications.delay(self.by_flow.get(flow).checked_sub(SOCKETS)?)
     }
@@ -547,12 +550,12 @@ impl Behaviour for Host {
         if self.released.is_empty() {
             return next;
         }
-        // The small queue has room again: what held the connection back is over.
+        // The small queue has space again: the connection is no longer held back.
         self.send_released(cx);
         self.ports[usize::from(port)].after_sending(cx.now)
     }
 
-    /// Lets those go on that `act` made room for.
+    /// Calls `act`, then sends for the connections that got queue space by it.
     fn with_port<E: Egress, O: Observer, R>(
         &mut self,
         port: u16,

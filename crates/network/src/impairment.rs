@@ -1,5 +1,5 @@
-//! Impairments: what one direction of a link does to the packets on it. Each is a file of its own and a line of
-//! the registry here; links without any have nothing to pay.
+//! Impairments: the effects of one direction of a link on its packets. Each is a file of its own and a line of the
+//! registry here; links without impairments have no overhead.
 
 pub mod corrupt;
 pub mod corrupt_undetected;
@@ -15,14 +15,14 @@ use traffic::{DropReason, Duration, Instant, Random};
 
 use crate::invalid::Invalid;
 
-/// A frame on its way along a wire, as the impairments that it has passed leave it.
+/// A frame on a wire, as changed by the impairments that it has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
-    /// When its last bit leaves the port.
+    /// The time at which its last bit leaves the port.
     pub leaves: Instant,
-    /// How much later it arrives than by the propagation delay. Frames behind it do not pass it.
+    /// The delay beyond the propagation delay. Frames behind it do not overtake it.
     pub delay: Duration,
-    /// How much later still, while frames behind it pass it.
+    /// The further delay during which frames behind it overtake it.
     pub held: Duration,
     /// Why it is lost, if it is.
     pub lost: Option<DropReason>,
@@ -35,7 +35,7 @@ pub struct Transit {
 }
 
 impl Transit {
-    /// A frame whose last bit leaves the port at `leaves`, as sent.
+    /// A frame with its last bit leaving the port at `leaves`, unchanged so far.
     pub const fn new(leaves: Instant) -> Self {
         let (delay, held) = (Duration::ZERO, Duration::ZERO);
         Self {
@@ -52,29 +52,29 @@ impl Transit {
 
 /// An impairment of one direction of a link.
 pub(crate) trait Impair: Sized {
-    /// What a user may set of it.
+    /// Its settings.
     type Parameters: Settings;
     /// Whether it damages frames, so that hosts verify checksums.
     const DAMAGES: bool = false;
 
-    /// The impairment with these parameters, whose chances `random` decides.
+    /// Creates the impairment with these parameters; `random` decides its random choices.
     fn new(parameters: Self::Parameters, random: Random) -> Self;
 
-    /// The next frame meets it.
+    /// Applies it to the next frame.
     fn apply(&mut self, frame: &mut Transit);
 
-    /// What makes no sense in these parameters together, each of which is within its range.
+    /// Checks for combinations of parameters that make no sense, each value being within its range.
     fn check(_: &Self::Parameters) -> Result<(), Invalid> {
         Ok(())
     }
 
-    /// Whether these parameters leave every frame as it is.
+    /// Whether these parameters leave every frame unchanged.
     fn is_idle(_: &Self::Parameters) -> bool {
         false
     }
 }
 
-/// An impairment that there is.
+/// An entry of the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its name, as in a scenario.
@@ -83,14 +83,14 @@ pub struct Entry {
     pub summary: &'static str,
 }
 
-/// The registry: variant, module and type, name in a scenario, what it does. A frame meets those of a link in this
-/// order. One of a single setting is written as that one's value.
+/// The registry: variant, module and type, name in a scenario, summary. A frame passes the impairments of a link in
+/// this order. An impairment with a single setting is written as the value of that setting.
 macro_rules! registry {
     ($($variant:ident = $module:ident :: $type:ident, $name:literal, $summary:literal;)*) => {
         /// Every impairment.
         pub const REGISTRY: &[Entry] = &[$(Entry { name: $name, summary: $summary },)*];
 
-        /// What a user may set of an impairment.
+        /// The settings of an impairment.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Parameters {
             $(#[doc = concat!("See [`", stringify!($module), "`].")]
@@ -105,7 +105,7 @@ macro_rules! registry {
         }
 
         impl Parameters {
-            /// What the impairment of that name has before anything is set.
+            /// The default settings of the named impairment.
             pub fn blank(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant(Settings::blank())),)*
@@ -123,16 +123,16 @@ macro_rules! registry {
                 match self { $(Self::$variant(own) => own,)* }
             }
 
-            /// Whether they make sense together, if each is within its range.
+            /// Checks whether the settings make sense together, each being within its range.
             ///
             /// # Errors
             ///
-            /// What does not.
+            /// The first conflict.
             pub fn check(&self) -> Result<(), Invalid> {
                 match self { $(Self::$variant(own) => <$module::$type as Impair>::check(own),)* }
             }
 
-            /// Whether they leave every frame as it is.
+            /// Whether they leave every frame unchanged.
             pub fn is_idle(&self) -> bool {
                 match self { $(Self::$variant(own) => <$module::$type as Impair>::is_idle(own),)* }
             }
@@ -149,7 +149,7 @@ macro_rules! registry {
         }
 
         impl Impairment {
-            /// The impairment with these parameters, whose chances `random` decides.
+            /// Creates the impairment with these parameters; `random` decides its random choices.
             pub fn new(parameters: Parameters, random: Random) -> Self {
                 match parameters {
                     $(Parameters::$variant(own) => {
@@ -158,7 +158,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The next frame meets it.
+            /// Applies it to the next frame.
             #[inline]
             pub fn apply(&mut self, frame: &mut Transit) {
                 match self { $(Self::$variant(own) => own.apply(frame),)* }

@@ -1,7 +1,7 @@
-//! Ingress: what a node does to a packet between its arrival at a port and its way through the node.
+//! Ingress: the processing of a packet between its arrival at a port and the node itself.
 //!
-//! A control frame goes no further than the port that it speaks to, and a damaged packet no further than the host
-//! that it reaches. Any other packet is given its priority, and then conditioned: marked, or dropped.
+//! A control frame ends at the port that it addresses, and a damaged packet at its destination host. Any other
+//! packet gets its priority, and is then conditioned: marked, or dropped.
 
 use traffic::condition::Conditioner;
 use traffic::{Bytes, Control, DropReason, DscpMap, FlowId, Packet, PacketId, PcpMap};
@@ -10,63 +10,64 @@ use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::Port;
 
-/// Which field says a packet's priority, and which one: unless said otherwise that of the frame's tag, which is the priority
-/// that it had at the node before (IEEE 802.1Q, 6.9.3).
+/// The source of a packet's priority: by default the frame's tag, with the priority that it had at the previous
+/// node (IEEE 802.1Q, 6.9.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// The priority of each code point, if packets have theirs by the DSCP.
+    /// The priority of each code point, if the DSCP sets the priority of packets.
     pub dscp: Option<DscpMap>,
-    /// What a tag's priority becomes (6.9.4), for packets if they have none by the DSCP, and for all that has no DSCP.
+    /// The mapping of the tag's priority (6.9.4), for packets unless the DSCP sets it, and for all frames without a
+    /// DSCP.
     pub pcp: Option<PcpMap>,
 }
 
 impl Trust {
-    /// The priority of a packet with that DSCP whose tag has that priority.
+    /// The priority of a packet with the DSCP `dscp` and the tag priority `tag`.
     #[inline]
     pub fn of_packet(&self, dscp: u8, tag: u8) -> u8 {
         self.dscp.as_ref().map_or_else(|| self.of_tag(tag), |map| map.priority(dscp))
     }
 
-    /// The priority of a frame without a DSCP whose tag has that one.
+    /// The priority of a frame without a DSCP, with the tag priority `tag`.
     #[inline]
     pub fn of_tag(&self, tag: u8) -> u8 {
         self.pcp.as_ref().map_or(tag, |map| map.priority(tag))
     }
 }
 
-/// What becomes of a congestion notification that comes in.
+/// The handling of a received congestion notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notifications {
-    /// It goes on to the sender that it is for: within a network of switches.
+    /// Forward it to its sender: within a network of switches.
     #[default]
     Forward,
-    /// The port takes it: it has arrived.
+    /// The port takes it: this is its destination.
     Take,
-    /// It is lost: a router forwards no such frame.
+    /// Drop it: a router does not forward these frames.
     Discard,
 }
 
 /// The ingress side of one port.
 #[derive(Debug, Default)]
 pub struct Side {
-    /// What is done to the packets that come in.
+    /// The conditioner of arriving packets.
     pub conditioner: Option<Conditioner>,
-    /// Where their priority comes from.
+    /// The source of their priority.
     pub trust: Trust,
     /// Whether the far end sends control frames.
     pub control: bool,
-    /// What becomes of congestion notifications.
+    /// The handling of congestion notifications.
     pub notifications: Notifications,
-    /// What still comes in after the far end was told to stop: see [`crate::headroom`].
+    /// The bytes that still arrive after the far end is paused: see [`crate::headroom`].
     pub headroom: Bytes,
-    /// Whether checksums are verified, as hosts do: of use where a link damages packets.
+    /// Whether checksums are verified, as hosts do: relevant where a link damages packets.
     pub verifies: bool,
-    /// Whether the port's discipline is told what comes in.
+    /// Whether the port's discipline sees the packets that arrive there.
     pub listens: bool,
 }
 
 impl Side {
-    /// Whether packets pass as they are.
+    /// Whether packets pass unchanged.
     const fn is_plain(&self) -> bool {
         self.conditioner.is_none()
             && !self.control
@@ -82,23 +83,23 @@ impl Side {
 pub struct Ingress {
     /// The node's number.
     node: u32,
-    /// By port; `None` if packets pass all of them as they are.
+    /// The sides by port; `None` if packets pass all of them unchanged.
     sides: Option<Box<[Side]>>,
 }
 
 impl Ingress {
-    /// Of the node of that number, whose ports have these sides.
+    /// The ingress side of node `node`; `sides` has one entry per port.
     pub(crate) fn new(node: u32, sides: Vec<Side>) -> Self {
         let plain = sides.iter().all(Side::is_plain);
         Self { node, sides: (!plain).then(|| sides.into_boxed_slice()) }
     }
 
-    /// The conditioner of the port of that number, if it has one.
+    /// The conditioner of port `port`, if it has one.
     pub fn conditioner(&self, port: usize) -> Option<&Conditioner> {
         self.sides.as_ref()?.get(port)?.conditioner.as_ref()
     }
 
-    /// The port's discipline, of `ports` that there are, is told what comes in there, or no longer.
+    /// Sets whether the discipline of port `number` (of `ports`) sees the packets that arrive there.
     pub(crate) fn listen(&mut self, number: usize, ports: usize, listens: bool) {
         if self.sides.is_none() && listens {
             self.sides = Some((0..ports).map(|_| Side::default()).collect());
@@ -108,7 +109,7 @@ impl Ingress {
         }
     }
 
-    /// Whether a packet that arrived at the port of that number goes on into the node; if not, it is gone.
+    /// Whether a packet that arrived at port `number` enters the node; if not, it is gone.
     #[inline]
     pub(crate) fn admit<E: Egress, O: Observer>(
         &mut self,
@@ -120,7 +121,7 @@ impl Ingress {
         self.sides.is_none() || self.examine(ports, number, packet, cx)
     }
 
-    /// The same where there is something to be done.
+    /// The slow path of [`Self::admit`], for ports with ingress processing.
     #[inline(never)]
     fn examine<E: Egress, O: Observer>(
         &mut self,
@@ -153,7 +154,8 @@ impl Ingress {
         verdict.is_ok()
     }
 
-    /// Takes a control frame, or discards it; true for a congestion notification that goes on to a sender.
+    /// Takes a control frame, or discards it; returns true for a congestion notification to be forwarded to its
+    /// sender.
     #[inline(never)]
     fn take_control<E: Egress, O: Observer>(
         &self,

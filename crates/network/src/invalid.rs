@@ -1,13 +1,13 @@
-//! What is wrong with parameters each of which is within its range.
+//! The error for parameters that conflict although each is within its range.
 
-/// Parameters that make no sense together.
+/// Conflicting parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Invalid {
     /// The setting.
     pub setting: &'static str,
-    /// What is wrong.
+    /// The error message.
     pub message: &'static str,
-    /// What to write.
+    /// The advice on what to write.
     pub help: &'static str,
 }

@@ -1,6 +1,6 @@
 //! Nodes without I/O or clock: host, router, WAN emulator, and the links between them.
 //!
-//! A node never knows which driver moves it. It is given packets and time, and asked for packets:
+//! A node does not know which driver runs it. The driver passes packets and time to it, and takes packets from it:
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
 // Parameters are declared by `traffic::settings`.

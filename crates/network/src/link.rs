@@ -1,10 +1,10 @@
-//! A link: what it is, and one direction of it, in which packets propagate.
+//! A link: its configuration, and one direction of it, through which packets propagate.
 
 use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring, settings};
 
 use crate::impairment::{Impairment, Transit};
 
-/// Sixty times Ethernet's fastest (IEEE 802.3dj): what is faster is a unit mistaken.
+/// Sixty times the fastest Ethernet (IEEE 802.3dj): a higher rate is a mistaken unit.
 pub const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
 
 settings! {
@@ -26,7 +26,7 @@ settings! {
 }
 
 impl Default for Config {
-    /// Ethernet, whose rate is to be given.
+    /// Ethernet; the caller sets the rate.
     fn default() -> Self {
         let overhead = Bytes(traffic::packet::PREAMBLE_AND_GAP.into());
         Self { rate: Rate::MIN, delay: Duration::ZERO, mtu: Bytes(1_500), overhead }
@@ -59,8 +59,7 @@ impl Default for Direction {
     }
 }
 
-/// One direction of a link: packets on their way, each with the instant its last bit arrives, the first
-/// to arrive first.
+/// One direction of a link: packets in flight, each with the arrival time of its last bit, in order of arrival.
 #[derive(Debug)]
 pub struct Wire {
     delay: Duration,
@@ -68,26 +67,26 @@ pub struct Wire {
     flight: Ring<(Instant, PacketId)>,
 }
 
-/// What became of a packet that was put onto a wire.
+/// The result of putting a packet onto a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
-    /// Why the wire loses it, if it does; then the packet is still the caller's.
+    /// Why the wire loses it, if it does; the packet then still belongs to the caller.
     pub lost: Option<DropReason>,
-    /// The copy that the wire made of it, which is on its way.
+    /// The copy that the wire made of it, which is in flight.
     pub copy: Option<PacketId>,
 }
 
-/// What a wire has that is not perfect.
+/// The state of a wire with impairments.
 #[derive(Debug)]
 struct Impaired {
-    /// A packet passes them one after another.
+    /// The impairments, in the order in which a packet passes them.
     impairments: Vec<Impairment>,
-    /// When the last packet arrives of those that keep their order.
+    /// The arrival time of the last packet among those that keep their order.
     latest: Instant,
     counters: Counters,
 }
 
-/// What impairments did to the packets of one direction of a link.
+/// The effects of impairments on the packets of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets lost.
@@ -100,16 +99,16 @@ pub struct Counters {
     pub duplicated: u64,
     /// Packets damaged.
     pub corrupted: u64,
-    /// Packets whose payload was changed without a checksum telling.
+    /// Packets with a changed payload that no checksum detects.
     pub corrupted_undetected: u64,
-    /// What all that arrived were later than by the propagation delay, in picoseconds.
+    /// The sum of the delays of all arrived packets beyond the propagation delay, in picoseconds.
     pub delay_sum: u128,
-    /// The most that one was later.
+    /// The maximum of these delays.
     pub delay_max: Duration,
 }
 
 impl Counters {
-    /// What was counted since `earlier`; the most that one was later is that of all time.
+    /// The counts since `earlier`; the maximum delay covers the whole run.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -128,7 +127,7 @@ impl Counters {
 }
 
 impl Wire {
-    /// A wire of the given delay, with these impairments, which a packet passes one after another.
+    /// A wire with the given delay and these impairments, which a packet passes in order.
     pub fn new(delay: Duration, impairments: Vec<Impairment>) -> Self {
         let impaired = (!impairments.is_empty()).then(|| {
             let (latest, counters) = (Instant::ZERO, Counters::default());
@@ -137,13 +136,13 @@ impl Wire {
         Self { delay, impaired, flight: Ring::new() }
     }
 
-    /// Whether it has impairments: then packets enter by [`Wire::send_impaired`].
+    /// Whether it has impairments: packets then enter through [`Wire::send_impaired`].
     #[inline]
     pub fn is_impaired(&self) -> bool {
         self.impaired.is_some()
     }
 
-    /// Takes a packet whose last bit leaves the port at `leaves`; returns when it arrives.
+    /// Takes a packet with its last bit leaving the port at `leaves`; returns when it arrives.
     #[inline]
     pub fn send(&mut self, packet: PacketId, leaves: Instant) -> Instant {
         let arrives = leaves + self.delay;
@@ -151,8 +150,8 @@ impl Wire {
         arrives
     }
 
-    /// As [`Wire::send`], through the impairments. Packets arrive in order but for those that an impairment
-    /// holds back. A copy is a new packet of `packets`, and arrives behind the one that it is a copy of.
+    /// Like [`Wire::send`], through the impairments. Packets arrive in order except for those that an impairment
+    /// holds back. A copy is a new packet of `packets`, and arrives behind its original.
     #[inline(never)]
     pub fn send_impaired(
         &mut self,
@@ -165,7 +164,7 @@ impl Wire {
             return Launched::default();
         };
         let (frame, copied) = impaired.transit(0, Transit::new(leaves));
-        // A copy meets the impairments that come after the one that made it.
+        // A copy passes the impairments after the one that made it.
         let copy = copied.and_then(|(stage, copied)| {
             let copy = packets.duplicate(packet)?;
             impaired.counters.duplicated += 1;
@@ -182,7 +181,7 @@ impl Wire {
         Launched { lost, copy }
     }
 
-    /// Puts a packet among those on their way, as its impairments left it.
+    /// Inserts a packet among those in flight, as its impairments left it.
     fn enter(
         &mut self,
         packet: PacketId,
@@ -215,12 +214,12 @@ impl Wire {
         Ok(())
     }
 
-    /// What its impairments did; `None` if it has none.
+    /// The counts of its impairments; `None` if it has none.
     pub fn counters(&self) -> Option<Counters> {
         self.impaired.as_ref().map(|impaired| impaired.counters)
     }
 
-    /// When the next packet arrives; `None` if the wire is empty.
+    /// The next arrival time; `None` if the wire is empty.
     #[inline]
     pub fn next_arrival(&self) -> Option<Instant> {
         self.flight.first().map(|(at, _)| at)
@@ -238,15 +237,15 @@ impl Wire {
         self.flight.pop().map(|(_, packet)| packet)
     }
 
-    /// Packets on their way.
+    /// The number of packets in flight.
     pub fn in_flight(&self) -> usize {
         self.flight.len()
     }
 }
 
 impl Impaired {
-    /// A frame after the impairments from the one of that number on; if it is copied, the copy, and the number
-    /// of the first impairment that it meets.
+    /// The frame after the impairments from number `from` on; if it is copied, the copy, and the number of the
+    /// first impairment that the copy passes.
     fn transit(&mut self, from: usize, mut frame: Transit) -> (Transit, Option<(usize, Transit)>) {
         let mut copied = None;
         for (stage, impairment) in self.impairments.iter_mut().enumerate().skip(from) {

@@ -1,9 +1,9 @@
-//! MPI jobs: ranks that compute and send messages to each other in turn, as MPI libraries do over TCP.
+//! MPI jobs: ranks that alternate between computing and exchanging messages, as MPI libraries do over TCP.
 //!
-//! Every two ranks share one connection. A message of at most `eager_max` bytes goes out at once behind its header. Of a longer
-//! one the header goes first, and the message when the receiver has asked for it, so that it need not be stored (rendezvous).
-//! A rank reads its connections only within MPI calls, unless its library has a thread for that. Messages are matched by
-//! communicator, source and tag in the order in which they were sent (MPI 3.1, section 3.5).
+//! Every two ranks share one connection. A message of at most `eager_max` bytes is sent at once behind its header
+//! (eager). For a longer one the header is sent first, and the message once the receiver has requested it, so that
+//! it need not be stored (rendezvous). A rank reads its connections only within MPI calls, unless its library has a
+//! thread for that. Messages are matched by communicator, source and tag, in sending order (MPI 3.1, section 3.5).
 
 pub mod collective;
 mod envelope;
@@ -67,7 +67,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// A scale that is no number.
+    /// A scale that is not a number.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.computing_scale.1 == 0 {
             let (message, help) =
@@ -77,7 +77,7 @@ impl Library {
         Ok(())
     }
 
-    /// How long it takes to compute what takes that on the machine that was recorded.
+    /// Scales a computing time of the recorded machine to the simulated one.
     pub(crate) fn scaled(&self, time: Duration) -> Duration {
         let (over, under) = self.computing_scale;
         let scaled = u128::from(time.as_ps()) * u128::from(over) / u128::from(under.max(1));
@@ -97,15 +97,15 @@ choice! {
 }
 
 choice! {
-    /// What is a phase of its own beside messages of two ranks (M. Matsuda et al., "TCP Layer Adapted to MPI Library",
+    /// The kinds of phases besides point-to-point messages (M. Matsuda et al., "TCP Layer Adapted to MPI Library",
     /// section 3.1).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Phases {
-        /// Nothing.
+        /// No phases.
         Off = "off",
-        /// Collective operations, but barrier and bcast, which share no bandwidth.
+        /// Collective operations, except barrier and bcast, which share no bandwidth: one phase.
         Collective = "collective",
-        /// Each of these by its name.
+        /// One phase for each of these operations.
         Each = "each",
     }
 }
@@ -116,9 +116,9 @@ choice! {
     pub enum Alltoall {
         /// Everything is sent and received at once.
         Linear = "linear",
-        /// One partner after the other: in turn k rank r sends to r + k and receives from r - k.
+        /// One partner after the other: in round k rank r sends to r + k and receives from r - k.
         Pairwise = "pairwise",
-        /// In log2 of the ranks' number of turns, with blocks that are passed on (Bruck et al. 1997).
+        /// In log2(ranks) rounds, with blocks that are passed on (Bruck et al. 1997).
         Bruck = "bruck",
     }
 }
@@ -127,9 +127,9 @@ choice! {
     /// Algorithms of `MPI_Allreduce`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Allreduce {
-        /// Ranks exchange all they have with partners at distances 1, 2, 4, ...
+        /// Ranks exchange all their data with partners at distances 1, 2, 4, ...
         RecursiveDoubling = "recursive_doubling",
-        /// A part of it goes around the ring twice (Patarasuk and Yuan 2009).
+        /// Each part goes around the ring twice (Patarasuk and Yuan 2009).
         Ring = "ring",
         /// Down a binomial tree to the first rank, and up again.
         Binomial = "binomial",
@@ -142,7 +142,7 @@ choice! {
     pub enum Allgather {
         /// Each block goes around the ring.
         Ring = "ring",
-        /// In log2 of the ranks' number of turns (Bruck et al. 1997).
+        /// In log2(ranks) rounds (Bruck et al. 1997).
         Bruck = "bruck",
     }
 }

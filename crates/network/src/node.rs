@@ -1,7 +1,7 @@
-//! A node of any kind, moved by a driver through four verbs, and what the driver gives it to act with.
+//! A node of any kind, which a driver runs through four methods, and the context that the driver passes to it.
 //!
-//! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings
-//! (a [`Kind`]) and what acts by them (a [`Node`]).
+//! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings (a
+//! [`Kind`]) and its implementation (a [`Node`]).
 
 use traffic::setting::Settings;
 use traffic::{Bytes, Discipline, DropReason, Duration, Instant, PacketId, Packets};
@@ -19,10 +19,10 @@ use crate::port::Port;
 use crate::router::{self, Router};
 use crate::switch::{self, Switch};
 
-/// The far side of the output ports: where a node's packets go. In the simulator a wire and the event
-/// queue, on a machine an interface and a timer.
+/// The far side of the output ports, which takes a node's packets: a wire and the event queue in the simulator, an
+/// interface and a timer on a machine.
 pub trait Egress {
-    /// A packet is on the wire of `port`, and its last bit leaves at `leaves`.
+    /// Puts a packet onto the wire of `port`; its last bit leaves at `leaves`.
     fn launch(
         &mut self,
         port: PortId,
@@ -31,42 +31,41 @@ pub trait Egress {
         packets: &mut Packets,
     ) -> Launched;
 
-    /// `port` goes on at `at`: [`Node::transmit`] is to be called then. A later call takes the place of
-    /// an earlier one.
+    /// Schedules [`Node::transmit`] for `port` at `at`. A later call replaces an earlier one.
     fn resume(&mut self, port: PortId, at: Instant);
 
-    /// A gap frame of `length` bytes takes the wire of `port`, to `leaves`. Where wires are emulated its
-    /// time is all that there is of it.
+    /// Occupies the wire of `port` with a gap frame of `length` bytes until `leaves`. On an emulated wire only its
+    /// time counts.
     fn gap(&mut self, port: PortId, length: Bytes, leaves: Instant, packets: &mut Packets) {
         let _ = (port, length, leaves, packets);
     }
 
-    /// A packet reached the host of that number, whose stack is not the node's but a machine's. False if
-    /// there is no such machine; then the packet is still the caller's.
+    /// Delivers a packet to host `node`, which has the stack of a machine. Returns false if there is no such
+    /// machine; then the packet is still the caller's.
     fn deliver(&mut self, node: u32, packet: PacketId, now: Instant) -> bool {
         let _ = (node, packet, now);
         false
     }
 
-    /// The node of that number wants [`Node::wake`] at `at`, if not before.
+    /// Schedules [`Node::wake`] of node `node` for `at` at the latest.
     fn wake(&mut self, node: u32, at: Instant);
 }
 
-/// What a node acts with.
+/// The context that a driver passes to a node.
 #[derive(Debug)]
 pub struct Context<'a, E, O> {
     /// The time.
     pub now: Instant,
-    /// Where packets live.
+    /// The packet memory.
     pub packets: &'a mut Packets,
-    /// Where they go.
+    /// The sink of sent packets.
     pub egress: &'a mut E,
-    /// Who watches.
+    /// The observer.
     pub observer: &'a mut O,
 }
 
 impl<E, O: Observer> Context<'_, E, O> {
-    /// A packet is dropped at `place`.
+    /// Drops a packet at `place`.
     pub fn drop(&mut self, place: Place, packet: PacketId, reason: DropReason) {
         let now = self.now;
         let (id, dropped) = (Some(packet), &self.packets[packet]);
@@ -75,10 +74,10 @@ impl<E, O: Observer> Context<'_, E, O> {
     }
 }
 
-/// The ingress of a packet that the machine behind a node sends: none of the node's ports.
+/// The ingress port of packets from the machine behind a node: none of the node's ports.
 pub const MACHINE: u16 = u16::MAX;
 
-/// What a node consists of before it is of any kind.
+/// The parts of a node that are common to all kinds.
 #[derive(Debug)]
 pub struct Parts {
     /// Its number in the plan.
@@ -87,16 +86,16 @@ pub struct Parts {
     pub ports: Vec<Port>,
     /// Their ingress sides.
     pub sides: Vec<Side>,
-    /// What leads where.
+    /// Its forwarding table.
     pub table: ForwardingTable,
-    /// What its random choices derive from.
+    /// The seed of its random choices.
     pub seed: u64,
 }
 
-/// What every node does. A driver calls it through [`Node`].
+/// The behaviour of every node. A driver calls it through [`Node`].
 pub trait Behaviour {
-    /// A packet's last bit arrived at the port `ingress`, counted within the node, or came from the
-    /// machine behind the node ([`MACHINE`]). The port's conditioner, if it has one, marks or drops it.
+    /// Takes a packet with its last bit arriving at the port `ingress` (numbered within the node), or a packet from
+    /// the machine behind the node ([`MACHINE`]). The port's conditioner, if any, marks or drops it.
     fn receive<E: Egress, O: Observer>(
         &mut self,
         ingress: u16,
@@ -104,8 +103,8 @@ pub trait Behaviour {
         cx: &mut Context<'_, E, O>,
     );
 
-    /// The time has come at which the port, counted within the node, goes on. Returns when it does so
-    /// again: `NEVER` if nothing is queued.
+    /// Continues sending at the port (numbered within the node) when its time has come. Returns the next such time:
+    /// `NEVER` if nothing is queued.
     fn transmit<E: Egress, O: Observer>(
         &mut self,
         port: u16,
@@ -114,8 +113,8 @@ pub trait Behaviour {
         self.ports_mut()[usize::from(port)].transmit(&mut (), cx)
     }
 
-    /// Does something to the queue of the port, counted within the node, which exists. The port's packets are
-    /// the node's, which is told what became of them.
+    /// Calls `act` on the queue of the port (numbered within the node), which exists. The port's packets belong to
+    /// the node, which learns what becomes of them.
     fn with_port<E: Egress, O: Observer, R>(
         &mut self,
         port: u16,
@@ -125,13 +124,13 @@ pub trait Behaviour {
         act(&mut self.ports_mut()[usize::from(port)], &mut (), cx)
     }
 
-    /// When [`Behaviour::wake`] wants to be called, at the latest. A driver asks at the start and after each
-    /// wake; in between the node tells it, see [`Egress::wake`].
+    /// When [`Behaviour::wake`] wants to be called, at the latest. A driver calls this at the start and after each
+    /// wake; in between the node calls [`Egress::wake`].
     fn next_wakeup(&self) -> Instant {
         Instant::NEVER
     }
 
-    /// Its time has come.
+    /// Runs the node when its wake-up time has come.
     fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let _ = cx;
     }
@@ -142,13 +141,13 @@ pub trait Behaviour {
     /// The ingress side of its ports.
     fn ingress(&self) -> &Ingress;
 
-    /// The ingress side, to have a port's discipline listen or no longer.
+    /// The ingress side, to start or stop the listening of a port's discipline.
     fn ingress_mut(&mut self) -> &mut Ingress;
 
     /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].
     fn ports_mut(&mut self) -> &mut [Port];
 
-    /// Packets it holds, outside its ports' disciplines.
+    /// The number of packets that it holds outside its ports' disciplines.
     fn held(&self) -> usize {
         0
     }
@@ -156,16 +155,16 @@ pub trait Behaviour {
 
 /// The settings of a kind of node.
 pub trait Config: Settings + Default {
-    /// Fills in what hangs on other settings.
+    /// Fills in defaults that depend on other settings.
     ///
     /// # Errors
     ///
-    /// Settings that make no sense together.
+    /// Conflicting settings.
     fn settle(&mut self) -> Result<(), Invalid> {
         Ok(())
     }
 
-    /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
+    /// The period of the timer for its ports' disciplines; zero for an ideal timer.
     fn timer(&self) -> Duration {
         Duration::ZERO
     }
@@ -175,7 +174,7 @@ pub trait Config: Settings + Default {
 macro_rules! registry {
     ($($(#[$doc:meta])* $kind:ident($config:ty) = $name:literal, $make:expr;)*
      => $($(#[$about:meta])* $node:ident($state:ty);)*) => {
-        /// What a node is, and what a user may set of it.
+        /// The kind of a node, with its settings.
         #[derive(Clone, Debug)]
         pub enum Kind {
             $($(#[$doc])* $kind($config),)*
@@ -185,17 +184,17 @@ macro_rules! registry {
             /// The names of all kinds, in the registry's order.
             pub const NAMES: &[&str] = &[$($name,)*];
 
-            /// Its name in a scenario: the table's.
+            /// The name in a scenario: that of its table.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $name,)* }
             }
 
-            /// What can be set of it.
+            /// Its settings.
             pub fn settings(&self) -> &dyn Settings {
                 match self { $(Self::$kind(config) => config,)* }
             }
 
-            /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
+            /// The period of the timer for its ports' disciplines; zero for an ideal timer.
             pub fn timer(&self) -> Duration {
                 match self { $(Self::$kind(config) => config.timer(),)* }
             }
@@ -306,7 +305,8 @@ registry! {
 }
 
 impl Node {
-    /// From now on the discipline of the port, counted within the node, is told what comes in there, if it listens.
+    /// From now on passes the packets that arrive at the port (numbered within the node) to its discipline, if it
+    /// listens.
     pub fn listen(&mut self, port: usize) {
         let ports = self.ports();
         let (count, listens) = (ports.len(), ports[port].qdisc().listens());
@@ -321,7 +321,7 @@ impl Node {
         }
     }
 
-    /// The same, to add flows to.
+    /// The host it is, if it is one; mutable, to add flows.
     pub fn as_host_mut(&mut self) -> Option<&mut Host> {
         match self {
             Self::Host(host) => Some(host),

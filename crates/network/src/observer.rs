@@ -1,4 +1,4 @@
-//! What nodes and drivers tell of a run: one type of event, given to an argument. They never log.
+//! The events that nodes and drivers report to an observer, which is passed as an argument. They never log.
 
 use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, PacketId, Statistics};
 use transport::Info;
@@ -20,14 +20,14 @@ pub enum Place {
     Node(u32),
 }
 
-/// Something that happened, or that a driver looked up, in the order of time.
+/// An event of the run, or a sample that a driver took, in the order of time.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A packet's first bit left `port` at `start`, its last bit leaves at `end`.
     Transmitted {
         /// The port.
         port: PortId,
-        /// The packet's handle; `None` for who observes from another thread.
+        /// The packet's handle; `None` if the observer is on another thread.
         id: Option<PacketId>,
         /// The packet.
         packet: &'a Packet,
@@ -42,34 +42,34 @@ pub enum Event<'a> {
         port: PortId,
         /// Its length.
         length: Bytes,
-        /// From then on.
+        /// The start.
         start: Instant,
-        /// Until then.
+        /// The end.
         end: Instant,
     },
     /// A control frame took the wire of `port`.
     Control {
         /// The port.
         port: PortId,
-        /// What it says.
+        /// The control frame.
         control: Control,
-        /// From then on.
+        /// The start.
         start: Instant,
-        /// Until then.
+        /// The end.
         end: Instant,
     },
-    /// A wire made a copy of a packet: whoever keeps something of packets by their handles copies it, too.
+    /// A wire made a copy of a packet. An observer that keeps data by packet handle copies it, too.
     Copied {
         /// The packet's handle.
         id: PacketId,
-        /// Its copy's.
+        /// The handle of the copy.
         copy: PacketId,
     },
     /// A packet was dropped.
     Dropped {
         /// Where.
         place: Place,
-        /// The packet's handle; `None` for who observes from another thread.
+        /// The packet's handle; `None` if the observer is on another thread.
         id: Option<PacketId>,
         /// The packet.
         packet: &'a Packet,
@@ -84,21 +84,21 @@ pub enum Event<'a> {
         port: PortId,
         /// The discipline's name.
         name: &'a str,
-        /// What it did.
+        /// The breach of contract.
         fault: &'a Fault,
-        /// Packets that it did not give back.
+        /// Packets that it did not return.
         lost: u64,
         /// When.
         now: Instant,
     },
-    /// Classes of a port's discipline are about to change: what packets bore this number before belongs to the class
-    /// of this name, what bears it from now on may belong to another.
+    /// Classes of a port's discipline are about to change: earlier packets with this number belong to the class of
+    /// this name; later ones may belong to another class.
     Renumbered {
         /// The port.
         port: PortId,
         /// The class's number until now.
         class: usize,
-        /// Its name.
+        /// The class's name.
         name: &'a str,
     },
     /// A packet's last bit arrived at the far end of `port`'s wire.
@@ -125,7 +125,7 @@ pub enum Event<'a> {
         port: PortId,
         /// When.
         now: Instant,
-        /// What its discipline has counted.
+        /// The counters of its discipline.
         statistics: &'a Statistics,
     },
     /// A sample of a class of a port's discipline.
@@ -136,16 +136,16 @@ pub enum Event<'a> {
         class: &'a str,
         /// When.
         now: Instant,
-        /// What it has counted.
+        /// Its counters.
         statistics: &'a Statistics,
     },
-    /// A sample of a port's flow control, where the far end of its wire may stop it, or it the far end.
+    /// A sample of a port's flow control, where one end of the wire may stop the other.
     PauseSample {
         /// The port.
         port: PortId,
         /// When.
         now: Instant,
-        /// What it has counted.
+        /// Its counters.
         counted: &'a Counters,
     },
     /// A sample of a port's congestion notifications, where a switch may send some.
@@ -154,12 +154,12 @@ pub enum Event<'a> {
         port: PortId,
         /// When.
         now: Instant,
-        /// Those that were sent of its queues.
+        /// The notifications sent for its queues.
         sent: u64,
-        /// Those that its host received.
+        /// The notifications that its host received.
         received: u64,
     },
-    /// A real frame at a port that is captured, from a driver that moves such.
+    /// A real frame at a captured port, from a driver with real frames.
     Frame {
         /// The port.
         port: PortId,
@@ -169,7 +169,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether a driver looked it up, at times of its own choice.
+    /// Whether it is a sample, which a driver takes at times of its own choice.
     #[inline]
     pub const fn is_sample(&self) -> bool {
         matches!(
@@ -186,7 +186,7 @@ impl Event<'_> {
 /// A real frame at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
-    /// When its first bit left, or it was dropped.
+    /// The time at which its first bit left, or at which it was dropped.
     pub at: Instant,
     /// Its first bytes.
     pub bytes: &'a [u8],
@@ -196,19 +196,19 @@ pub struct Captured<'a> {
     pub dropped: Option<DropReason>,
 }
 
-/// Takes note of what happens.
+/// A receiver of events.
 pub trait Observer {
-    /// This happened. One that is inlined pays only for the kinds that it matches.
+    /// Handles an event. An inlined observer pays only for the kinds that it matches.
     fn on(&mut self, event: Event<'_>);
 }
 
-/// Watches nothing.
+/// Ignores all events.
 impl Observer for () {
     #[inline]
     fn on(&mut self, _: Event<'_>) {}
 }
 
-/// Whoever watches may be lent.
+/// A mutable reference to an observer is an observer.
 impl<O: Observer> Observer for &mut O {
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {

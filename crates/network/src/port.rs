@@ -1,4 +1,4 @@
-//! An output port: a discipline, and the device behind it, which the far end may stop.
+//! An output port: a discipline and the device behind it, which the far end may pause.
 
 mod limited;
 mod switching;
@@ -20,44 +20,45 @@ use crate::reaction_point::ReactionPoints;
 use crate::timer::Timer;
 use crate::trace::Trace;
 
-/// What became of a packet offered to a port.
+/// The result of offering a packet to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// It has left.
     Sent,
-    /// The discipline has it, and the port goes on when its wire is free.
+    /// It is in the discipline, and the port continues when its wire is free.
     Queued,
-    /// The discipline has it, and the wire is idle: [`Port::transmit`] may have something to send.
+    /// It is in the discipline, and the wire is idle: [`Port::transmit`] may have something to send.
     Ready,
-    /// It is dropped, or with its owner again: see [`Owner::takes_back`].
+    /// It is dropped, or returned to its owner: see [`Owner::takes_back`].
     Refused,
 }
 
-/// An output port; what every packet touches comes first, here and in the plain queue.
+/// An output port. The fields that every packet touches come first, here and in the plain queue.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Port {
     device: Device,
     frame_max: u32,
     id: PortId,
-    /// Something is `left`, flow control is not idle or a flow is limited: the discipline is not asked straight away.
+    /// Whether the discipline cannot be called directly: something is `left`, flow control is not idle, or a flow
+    /// is limited.
     diverted: bool,
     qdisc: Guard<Qdisc>,
-    /// What an earlier discipline left queued: it goes out first.
+    /// Packets that an earlier discipline left queued: they go out first.
     left: Ring<PacketId>,
-    /// By which a discipline waits.
+    /// The timer that a waiting discipline uses.
     timer: Timer,
-    /// The parameters that were asked for, also while the discipline is disabled.
+    /// The requested parameters, also while the discipline is disabled.
     asked: qdisc::Parameters,
     /// The port as disciplines see it.
     link: traffic::Port,
-    /// What earlier disciplines counted; their backlog is what is `left`.
+    /// The counters of earlier disciplines; their backlog is `left`.
     retired: Statistics,
     /// Bytes that were `left` at the last switch.
     left_bytes: u64,
-    /// Where the far end may stop it.
+    /// The flow control, if the far end may pause the port.
     flow_control: Option<Box<FlowControl>>,
-    /// Where flows are limited as congestion notifications ask.
+    /// The reaction points, if congestion notifications limit flows.
     reaction_points: Option<Box<ReactionPoints>>,
 }
 
@@ -86,45 +87,46 @@ impl Port {
         })
     }
 
-    /// The same, on a machine whose timer has that period: a discipline that waits goes on with a tick,
-    /// and not with the next one (paper 1, figure 7: 10 ms). Zero is a timer as fine as is needed.
+    /// The same port on a machine with the timer period `tick`: a discipline that waits continues with a tick, but
+    /// not with the very next one (paper 1, figure 7: 10 ms). Zero is an ideal timer.
     #[must_use]
     pub fn with_timer(self, tick: Duration) -> Self {
         Self { timer: Timer::new(tick), ..self }
     }
 
-    /// The same, with a device that takes frames ahead of the wire as long as less than `buffer` bytes
-    /// (with their overhead) lie before it. A deep one undoes the discipline behind it: 16 KB at 128
-    /// kbit/s is a second (paper 1, section on device buffers). Zero takes a frame when the wire is free.
+    /// The same port with a device that takes frames ahead of the wire as long as less than `buffer` bytes (with
+    /// their overhead) wait for it. A deep buffer defeats the discipline behind it: 16 KB at 128 kbit/s is a second
+    /// (paper 1, section on device buffers). With zero the device takes a frame when the wire is free.
     #[must_use]
     pub fn with_device_buffer(self, buffer: Bytes) -> Self {
         Self { device: self.device.with_buffer(buffer), ..self }
     }
 
-    /// The same, on a wire whose rate follows `trace`. The discipline has its mean.
+    /// The same port on a wire with a rate that follows `trace`. The discipline uses the mean rate.
     #[must_use]
     pub fn with_trace(self, trace: Trace) -> Self {
         Self { device: self.device.with_trace(trace), ..self }
     }
 
-    /// The same, for packets that are several frames on the wire, of any length together.
+    /// Accepts super-frames: packets of any length that are several frames on the wire.
     pub fn take_super_frames(&mut self) {
         self.frame_max = u32::MAX;
     }
 
-    /// This port, which the far end may stop by control frames, and which sends such. What it is told takes effect
-    /// after `response` ([`traffic::Pause::response`]), and is no longer obeyed when it has lasted for `patience`.
+    /// The same port with flow control: it sends control frames, and the far end may stop it by them. A received
+    /// pause takes effect after `response` ([`traffic::Pause::response`]), and is no longer obeyed once it has
+    /// lasted for `patience`.
     #[must_use]
     pub fn with_flow_control(self, response: Duration, patience: Duration) -> Self {
         Self { flow_control: Some(Box::new(FlowControl::new(response, patience))), ..self }
     }
 
-    /// What its flow control counted until `now`; `None` if it has none.
+    /// The counters of its flow control until `now`; `None` if it has none.
     pub fn flow_control(&self, now: Instant) -> Option<Counters> {
         self.flow_control.as_ref().map(|control| control.counted(now))
     }
 
-    /// Control frames that wait to be sent.
+    /// The number of control frames waiting to be sent.
     pub fn waiting_control_frames(&self) -> usize {
         self.flow_control.as_ref().map_or(0, |control| control.waiting())
     }
@@ -134,14 +136,15 @@ impl Port {
         self.id
     }
 
-    /// Its wire has this rate from the next frame on, and follows no trace. The discipline is not told; one that takes its place is.
+    /// Sets the rate of its wire from the next frame on, in place of any trace. The present discipline does not see
+    /// the change; one that replaces it does.
     pub fn set_rate(&mut self, rate: Rate) {
         self.device.set_rate(rate);
         self.link.rate = rate;
         self.reaction_points.iter_mut().for_each(|points| points.set_line(rate));
     }
 
-    /// Its line rate; the mean of one that varies.
+    /// The line rate; the mean if it varies.
     pub fn rate(&self) -> Rate {
         self.device.rate()
     }
@@ -151,13 +154,13 @@ impl Port {
         self.qdisc.get()
     }
 
-    /// What the disciplines on it have counted.
+    /// The counters of all disciplines on it so far.
     pub fn statistics(&self) -> Statistics {
         let (mut sum, own) = (self.retired, self.qdisc().statistics());
         sum += own;
         sum.backlog_bytes_max = self.longest_with(&own);
         if let Some((packets, bytes)) = self.flow_control.as_ref().and_then(|own| own.held()) {
-            // The discipline has sent it, the port has not.
+            // The discipline has sent it, but not the port.
             sum.sent_packets -= packets;
             sum.sent_bytes -= bytes;
             sum.backlog_packets += packets;
@@ -165,7 +168,7 @@ impl Port {
         }
         if let Some(points) = &self.reaction_points {
             let (packets, bytes) = points.waiting();
-            // The port has them, the discipline has not yet.
+            // The port has them, but the discipline does not yet.
             sum.enqueued_packets += packets;
             sum.enqueued_bytes += bytes;
             sum.backlog_packets += packets;
@@ -174,8 +177,8 @@ impl Port {
         sum
     }
 
-    /// The longest the port's queue ever was, at most: disciplines have the port one after another, and
-    /// what earlier ones left lies before the present one's queue.
+    /// An upper bound on the longest that the port's queue ever was. Disciplines have the port one after another,
+    /// and packets left by earlier ones precede the present one's queue.
     fn longest_with(&self, own: &Statistics) -> u64 {
         self.retired.backlog_bytes_max.max(self.left_bytes + own.backlog_bytes_max)
     }
@@ -186,7 +189,7 @@ impl Port {
         self.qdisc().is_empty() && !(self.diverted && self.has_other())
     }
 
-    /// Whether anything waits before what the discipline has.
+    /// Whether any packet waits ahead of the discipline's.
     #[cold]
     fn has_other(&self) -> bool {
         !self.left.is_empty()
@@ -194,7 +197,7 @@ impl Port {
             || self.reaction_points.as_ref().is_some_and(|points| points.waiting().0 > 0)
     }
 
-    /// Looks again whether the discipline may be asked straight away.
+    /// Updates whether the discipline may be called directly.
     #[cold]
     fn divert(&mut self, now: Instant) {
         let mut busy = false;
@@ -208,7 +211,8 @@ impl Port {
         self.diverted = busy || limits || !self.left.is_empty();
     }
 
-    /// The port at the other end of its wire speaks to it, or a switch to the sender behind it.
+    /// Handles a control frame from the port at the other end of its wire, or from a switch to the sender behind
+    /// it.
     pub(crate) fn take_control<E: Egress, O: Observer>(
         &mut self,
         said: &Control,
@@ -223,19 +227,19 @@ impl Port {
             Control::Notification(notification) => return self.notify(notification, cx),
         }
         self.divert(cx.now);
-        // A turn that is to come stays where nothing waits any more: some disciplines keep accounts of an empty one.
+        // A scheduled turn stays even if nothing is queued any more: some disciplines keep accounts while empty.
         if !self.is_empty() {
             self.go_on(cx);
         }
     }
 
-    /// A packet came in by the port whose discipline listens.
+    /// Passes a packet that arrived at this port to its discipline, which listens.
     pub(crate) fn acknowledged(&mut self, packet: &Packet, now: Instant) {
         self.qdisc.get_mut().acknowledged(packet, now);
     }
 
-    /// Sends a control frame to the port at the other end of its wire, before all that is queued here; the frame
-    /// that is on the wire goes first. Nothing is sent by a port without flow control.
+    /// Sends a control frame to the port at the other end of its wire, ahead of all queued packets but behind the
+    /// frame on the wire. A port without flow control sends nothing.
     pub fn send_control<E: Egress, O: Observer>(
         &mut self,
         frame: Control,
@@ -247,13 +251,13 @@ impl Port {
         self.go_on(cx);
     }
 
-    /// What its packets have as their holder.
+    /// The holder number of its packets.
     #[inline]
     pub(crate) fn holder(&self) -> u32 {
         self.id.0 + 1
     }
 
-    /// The law of custody: what it holds is what its discipline, and what is `left`, count.
+    /// Asserts the rule of custody: the packets held equal the counts of its discipline and of `left`.
     #[cfg(debug_assertions)]
     pub(crate) fn assert_custody(&self, packets: &traffic::Packets) {
         let held = packets.held_by(self.holder()).map(|(_, packet)| u64::from(packet.length));
@@ -263,7 +267,7 @@ impl Port {
         assert_eq!((packets, bytes), backlog, "what {:?} holds", self.id);
     }
 
-    /// A packet leaves its custody by being dropped.
+    /// Drops a packet from its custody.
     #[inline]
     fn drop<E, O: Observer, W: Owner + ?Sized>(
         &self,
@@ -277,7 +281,7 @@ impl Port {
         cx.drop(Place::Port(self.id), id, reason);
     }
 
-    /// Refuses a packet that is offered.
+    /// Refuses an offered packet.
     #[inline(never)]
     fn refuse<E, O: Observer, W: Owner>(
         &self,
@@ -294,8 +298,8 @@ impl Port {
         Offered::Refused
     }
 
-    /// Asks for the next turn after something else than a packet came or went: the one that was asked for may be
-    /// that of a packet which is no more, and the device busy again by then.
+    /// Schedules the next turn after a change other than a packet arriving or leaving. The turn scheduled before
+    /// may belong to a packet that no longer exists, with the device busy again by then.
     fn go_on<E: Egress, O>(&self, cx: &mut Context<'_, E, O>) {
         let idle = self.is_empty();
         let at = if idle { Instant::NEVER } else { self.device.ready_at().max(cx.now) };
@@ -314,8 +318,8 @@ impl Port {
         Dequeued::Send(packet)
     }
 
-    /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
-    // By force, as all of a packet's way: see `engine/src/engine.rs`.
+    /// Offers a packet. It may leave at once if the wire is idle and nothing is queued.
+    // Forced, like all of a packet's path: see `engine/src/engine.rs`.
     #[inline(always)]
     pub fn offer<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -338,7 +342,7 @@ impl Port {
         self.enqueue(packet, length, owner, cx)
     }
 
-    /// Gives a packet to the discipline.
+    /// Passes a packet to the discipline.
     #[inline(always)]
     fn give<E, O>(&mut self, packet: PacketId, cx: &mut Context<'_, E, O>) -> Enqueued {
         match self.qdisc.get_mut() {
@@ -347,7 +351,7 @@ impl Port {
         }
     }
 
-    /// Takes a packet that does not leave at once: its limiter or the discipline has it, or it is refused.
+    /// Takes a packet that does not leave at once: its limiter or the discipline queues it, or it is refused.
     #[inline(never)]
     fn enqueue<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -382,15 +386,15 @@ impl Port {
         Offered::Queued
     }
 
-    /// Sends what the discipline has for an idle wire: a packet, or a gap frame. Returns when the port
-    /// goes on; `NEVER` if nothing is queued.
+    /// Sends the discipline's next packet or gap frame on an idle wire. Returns when the port continues; `NEVER` if
+    /// nothing is queued.
     #[inline(always)]
     pub fn transmit<E: Egress, O: Observer, W: Owner>(
         &mut self,
         owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        // It was to go on for a control frame that is gone, and a packet has passed meanwhile.
+        // The turn was for a control frame that is gone, and a packet has passed meanwhile.
         if cx.now < self.device.ready_at() {
             return self.device.ready_at();
         }
@@ -425,8 +429,8 @@ impl Port {
         }
     }
 
-    /// What goes out where not the discipline alone says so; else when the port goes on. A control frame is sent at
-    /// once.
+    /// The next item to send where the discipline does not decide alone; else when the port continues. A control
+    /// frame is sent at once.
     #[inline(never)]
     fn dequeue_diverted<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -454,7 +458,7 @@ impl Port {
                     Some(until) => Err(until),
                     None => Ok(next),
                 },
-                // What is queued may not go yet.
+                // The queued packets may not go yet.
                 Dequeued::Empty if !self.is_empty() => Err(control.next_change(cx.now)),
                 _ => Ok(next),
             }
@@ -464,7 +468,7 @@ impl Port {
         self.unless_limited(answer, cx)
     }
 
-    /// What an earlier discipline left, then what the present one has.
+    /// The next item from an earlier discipline's packets, then from the present discipline.
     fn dequeue_left<E: Egress, O: Observer, W: Owner>(
         &mut self,
         owner: &mut W,
@@ -492,7 +496,7 @@ impl Port {
         }
     }
 
-    /// What the discipline has; should it fail, what a FIFO has in its place.
+    /// The next item from the discipline; if it fails, from the FIFO that replaces it.
     #[inline(always)]
     fn dequeue<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -511,7 +515,7 @@ impl Port {
         }
     }
 
-    /// The same, and asks to go on when there is more.
+    /// Transmits, and schedules the next turn if there is more.
     #[inline(never)]
     pub(crate) fn transmit_and_resume<E: Egress, O: Observer>(
         &mut self,
@@ -521,7 +525,7 @@ impl Port {
         cx.egress.resume(self.id, next);
     }
 
-    /// When it goes on after a packet that leaves now: `NEVER` if nothing is queued.
+    /// The time at which it continues after a packet that leaves now: `NEVER` if nothing is queued.
     #[inline]
     pub(crate) fn after_sending(&self, now: Instant) -> Instant {
         if self.is_empty() { Instant::NEVER } else { self.device.ready_at().max(now) }
@@ -550,7 +554,7 @@ impl Port {
         }
     }
 
-    /// Discards everything queued; what the device has already, it sends.
+    /// Discards everything queued; the device still sends the frames that it has.
     pub fn flush<E: Egress, O: Observer>(
         &mut self,
         owner: &mut dyn Owner,
@@ -571,7 +575,7 @@ impl Port {
         self.go_on(cx);
     }
 
-    /// Tells of the packets that the discipline discarded after it had taken them.
+    /// Reports the packets that the discipline discarded after accepting them.
     #[inline]
     fn report_discarded<E, O: Observer, W: Owner + ?Sized>(
         &mut self,

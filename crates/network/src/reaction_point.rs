@@ -1,10 +1,10 @@
-//! Reaction points: the rate limiters by which an interface does as congestion notifications ask (IEEE 802.1Qau, QCN;
+//! Reaction points: the rate limiters of an interface that reacts to congestion notifications (IEEE 802.1Qau, QCN;
 //! 802.1Q, clause 32.11 and following).
 //!
-//! A flow that was notified of has a limiter of its own: its packets wait for it before the interface's queue, and other
-//! flows pass. The rate falls by a notification, and comes back in cycles of bytes sent and of time: first half of the way
-//! to where it was (fast recovery), then beyond in small steps (active increase) and, once bytes and time both are that
-//! far, in large ones (hyper-active increase). At the line rate the limiter is gone.
+//! A flow with a notification gets a limiter of its own: its packets wait there, ahead of the interface's queue,
+//! and other flows pass. The rate falls with a notification and recovers in cycles of bytes sent and of time: first
+//! halfway to the previous rate (fast recovery), then beyond it in small steps (active increase) and, once both
+//! bytes and time are that far, in large ones (hyper-active increase). At the line rate the limiter is removed.
 //!
 //! The equations and their order are those of the baseline that the standard describes (Pan, QCN pseudocode 2.3, and
 //! Alizadeh et al., Allerton 2008, section III), the defaults IEEE8021-CN-MIB's.
@@ -22,10 +22,10 @@ use crate::invalid::Invalid;
 use crate::schedule::Schedule;
 pub use rates::Rates;
 
-/// Packets of a flow that wait for its limiter at most: as many as an interface's queue has room for.
+/// The maximum number of a flow's packets that wait for its limiter: the size of an interface's queue.
 const QUEUE_MAX: usize = 1_000;
 
-/// No rate is so high that a step of it does not fit.
+/// The maximum rate: a step of it does not overflow.
 const RATE_MAX: Rate = Rate::from_bits_per_second(1 << 50).expect("above zero");
 
 settings! {
@@ -80,11 +80,11 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Whether its parts make sense together.
+    /// Checks whether its parts make sense together.
     ///
     /// # Errors
     ///
-    /// A setting that makes none.
+    /// The conflicting setting.
     pub fn check(&self) -> Result<(), Invalid> {
         for (setting, (over, under)) in [("gain", self.gain), ("min_decrease", self.min_decrease)] {
             if under == 0 {
@@ -100,12 +100,12 @@ impl Config {
     }
 }
 
-/// It has a table of the file to itself.
+/// It is a table of its own in the file.
 impl Field for Config {
     type Measure = ();
 }
 
-/// What the reaction points of a port counted.
+/// The counters of a port's reaction points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Congestion notifications received.
@@ -115,7 +115,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self { received: self.received - earlier.received, created: self.created - earlier.created }
@@ -125,15 +125,15 @@ impl Counters {
 /// The limiter of one flow, and the packets that wait for it.
 #[derive(Debug)]
 struct Point {
-    /// It limits; a flow that was limited once keeps its place.
+    /// Whether it limits; a flow that was limited once keeps its entry.
     active: bool,
     rates: Rates,
-    /// Bytes until the next cycle by bytes.
+    /// Bytes until the next byte cycle.
     bytes_left: u64,
-    /// When the next cycle by time begins.
+    /// The start of the next time cycle.
     timer: Instant,
     waiting: Ring<PacketId>,
-    /// When the latest packet went, and how many bytes it takes on the wire.
+    /// The time of the latest sent packet, and its bytes on the wire.
     sent: (Instant, u64),
 }
 
@@ -146,17 +146,18 @@ pub(crate) struct ReactionPoints {
     overhead: u64,
     by_flow: FlowTable,
     points: Vec<Point>,
-    /// When each has something to do for packets that wait.
+    /// The next action of each limiter for waiting packets.
     schedule: Schedule,
     active: usize,
-    /// Packets that wait, and their bytes.
+    /// The number of waiting packets, and their bytes.
     waiting: (u64, u64),
     random: Random,
     counted: Counters,
 }
 
 impl ReactionPoints {
-    /// Of a port at `line`, with `overhead` bytes on the wire per frame; no flow is limited yet.
+    /// The reaction points of a port at rate `line`, with `overhead` bytes on the wire per frame; no flow is
+    /// limited yet.
     pub(crate) fn new(config: Config, line: Rate, overhead: Bytes, seed: u64) -> Self {
         Self {
             config,
@@ -172,7 +173,7 @@ impl ReactionPoints {
         }
     }
 
-    /// The port is at this rate from now on, up to which flows are limited that are not yet.
+    /// Sets the port's rate from now on, the initial rate of new limiters.
     pub(crate) const fn set_line(&mut self, rate: Rate) {
         self.line = rate;
     }
@@ -182,12 +183,12 @@ impl ReactionPoints {
         self.active == 0
     }
 
-    /// Packets and bytes that wait.
+    /// The number of waiting packets and bytes.
     pub(crate) const fn waiting(&self) -> (u64, u64) {
         self.waiting
     }
 
-    /// What they counted.
+    /// The counters.
     pub(crate) const fn counted(&self) -> Counters {
         self.counted
     }
@@ -197,7 +198,7 @@ impl ReactionPoints {
         self.points.iter().any(|point| point.waiting.iter().any(|waiting| waiting == packet))
     }
 
-    /// A switch tells of congestion.
+    /// Handles a congestion notification from a switch.
     pub(crate) fn notify(&mut self, said: &Notification, packets: &Packets, now: Instant) {
         self.counted.received += 1;
         if !self.config.enable {
@@ -250,11 +251,11 @@ impl ReactionPoints {
         self.points[index as usize].active.then_some(index)
     }
 
-    /// A packet waits for the limiter of that number.
+    /// Queues a packet at the limiter of that number.
     ///
     /// # Errors
     ///
-    /// Too many wait already.
+    /// If too many packets wait already.
     pub(crate) fn push(
         &mut self,
         index: u32,
@@ -274,7 +275,7 @@ impl ReactionPoints {
         Ok(())
     }
 
-    /// A packet that its limiter lets go at `now`.
+    /// Takes a packet that its limiter releases at `now`.
     pub(crate) fn pop(&mut self, packets: &Packets, now: Instant) -> Option<PacketId> {
         while let Some((_, index)) = self.schedule.due(now) {
             self.advance(index, now);
@@ -297,7 +298,7 @@ impl ReactionPoints {
         None
     }
 
-    /// A packet that waits, whatever its limiter says.
+    /// Takes any waiting packet, regardless of its limiter.
     pub(crate) fn take_any(&mut self, packets: &Packets) -> Option<PacketId> {
         let index = self.points.iter().position(|point| !point.waiting.is_empty())?;
         let packet = self.points[index].waiting.pop()?;
@@ -307,12 +308,12 @@ impl ReactionPoints {
         Some(packet)
     }
 
-    /// When [`Self::pop`] may have another one.
+    /// The next time at which [`Self::pop`] may return a packet.
     pub(crate) fn next(&self) -> Instant {
         self.schedule.earliest()
     }
 
-    /// When the first of those that wait for a limiter may go, at the rate of now.
+    /// The time at which the first packet waiting for a limiter may go, at the present rate.
     fn due(&self, index: u32, packets: &Packets) -> Instant {
         let point = &self.points[index as usize];
         let Some(first) = point.waiting.first() else { return Instant::NEVER };
@@ -320,7 +321,7 @@ impl ReactionPoints {
         (at + point.rates.current().time_for(Bytes(bytes))).max(packets[first].queued)
     }
 
-    /// Sets when there is something to do for those that wait: one of them may go, or the rate grows.
+    /// Schedules the next action for waiting packets: one of them may go, or the rate grows.
     fn arm(&mut self, index: u32, packets: &Packets) {
         let due = self.due(index, packets);
         let at =
@@ -328,7 +329,7 @@ impl ReactionPoints {
         self.schedule.set(index, at);
     }
 
-    /// Makes up for the cycles of time that are over.
+    /// Applies the time cycles that are over.
     fn advance(&mut self, index: u32, now: Instant) {
         while self.points[index as usize].active && self.points[index as usize].timer <= now {
             let stage = self.points[index as usize].rates.time_cycle(&self.config);
@@ -338,7 +339,7 @@ impl ReactionPoints {
         }
     }
 
-    /// So many bytes went.
+    /// Counts `bytes` sent bytes towards the byte cycle.
     fn count_bytes(&mut self, index: u32, bytes: u64) {
         let point = &mut self.points[index as usize];
         if bytes < point.bytes_left {
@@ -351,7 +352,7 @@ impl ReactionPoints {
         self.points[index as usize].bytes_left = self.jittered(cycle.max(1));
     }
 
-    /// A limiter that limits no longer is gone.
+    /// Removes a limiter that no longer limits.
     fn retire(&mut self, index: u32) {
         let point = &mut self.points[index as usize];
         if point.active && point.waiting.is_empty() && point.rates.is_full() {
@@ -360,22 +361,22 @@ impl ReactionPoints {
         }
     }
 
-    /// How long a cycle of time takes after so many of them.
+    /// The length of the next time cycle after `stage` of them.
     fn period(&mut self, stage: u32) -> Duration {
         let whole = self.config.time_reset.as_ps();
         let cycle = if stage < self.config.threshold { whole } else { whole / 2 };
         Duration::from_ps(self.jittered(cycle.max(1)))
     }
 
-    /// A cycle of `mean`, 15 % longer or shorter at most, so that flows do not go in step.
+    /// A cycle of `mean`, at most 15 % longer or shorter, so that flows do not synchronise.
     fn jittered(&mut self, mean: u64) -> u64 {
         jittered(mean, &mut self.random)
     }
 }
 
-/// `mean`, 15 % more or less at most, each in between as likely; at least 1.
+/// `mean`, at most 15 % more or less, uniformly distributed; at least 1.
 pub(crate) fn jittered(mean: u64, random: &mut Random) -> u64 {
-    // In 2^-32 of it: 0.85, and up to 0.30 more.
+    // In units of 2^-32: 0.85, and up to 0.30 more.
     const LEAST: u128 = 85 * (1 << 32) / 100;
     const SPREAD: u128 = 30;
     let more = u128::from(random.next_u32()) * SPREAD / 100;

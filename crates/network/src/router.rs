@@ -1,7 +1,7 @@
 //! A router: forwards by destination to one of its output ports.
 //!
-//! So does a host whose stack is a machine's: what that sends is forwarded, what is for itself goes out
-//! to the machine.
+//! A host with the stack of a machine works the same way: it forwards what the machine sends, and delivers to the
+//! machine what is addressed to it.
 
 use traffic::setting::Frequency;
 use traffic::{DropReason, Duration, PacketId, settings};
@@ -29,7 +29,7 @@ impl node::Config for Config {
     }
 }
 
-/// A router, a load balancer or a WAN emulator: they differ in their tables and ports only. Or the interfaces of a
+/// A router, a load balancer or a WAN emulator, which differ only in their tables and ports; or the interfaces of a
 /// machine.
 #[derive(Debug)]
 pub struct Router {
@@ -46,7 +46,7 @@ impl Router {
         Self { number, ingress: Ingress::new(number, sides), ports, table }
     }
 
-    /// What no port leads to is for the machine behind the node, or for nobody.
+    /// Handles a packet that no port leads to: delivers it to the machine behind the node, or drops it.
     #[inline(never)]
     fn leave<E: Egress, O: Observer>(
         &self,

@@ -1,8 +1,8 @@
-//! The schedule: who wants to be woken, and when. One entry per source, not per packet.
+//! The schedule: the wake-up times of sources. One entry per source, not per packet.
 //!
-//! A tournament tree over the sources: every inner node holds the earlier of its two children, the root
-//! the earliest of all. Moving a source's time plays its matches again up to the first whose outcome
-//! stays. Ties go to the lower source, so that there is one order in every run.
+//! A tournament tree over the sources: every inner node holds the earlier of its two children, the root the
+//! earliest of all. Changing a source's time replays its matches up to the first one with an unchanged winner. Ties
+//! go to the lower source, so that there is one order in every run.
 
 use traffic::Instant;
 
@@ -18,7 +18,7 @@ pub struct Schedule {
 /// The entry of a source that is not armed: later than any other.
 const NEVER: u128 = u128::MAX;
 
-/// Time above, source below, so that entries compare as one number.
+/// The time in the upper bits, the source in the lower bits, so that entries compare as one number.
 #[inline]
 fn entry(source: u32, at: Instant) -> u128 {
     if at == Instant::NEVER { NEVER } else { u128::from(at.as_ps()) << 32 | u128::from(source) }
@@ -56,8 +56,8 @@ impl Schedule {
         self.replay(source as usize, entry(source, at));
     }
 
-    /// Wakes `source` at `at` or before: a source that is armed for an earlier time stays so.
-    /// Re-arming a retransmission timer on every ACK therefore costs a comparison.
+    /// Wakes `source` at `at` at the latest: an earlier time stays. Re-arming a retransmission timer on every ACK
+    /// therefore costs a comparison.
     #[inline]
     pub fn arm(&mut self, source: u32, at: Instant) {
         let entry = entry(source, at);
@@ -72,8 +72,8 @@ impl Schedule {
         time(self.tree[1])
     }
 
-    /// The earliest source, if its time is at or before `until`. It stays armed until it is
-    /// [`set`](Self::set) anew.
+    /// The earliest source, if its time is at or before `until`. It stays armed until it is [`set`](Self::set)
+    /// again.
     #[inline]
     pub fn due(&self, until: Instant) -> Option<(Instant, u32)> {
         let root = self.tree[1];
@@ -81,7 +81,7 @@ impl Schedule {
         (root != NEVER && at <= until).then_some((at, root as u32))
     }
 
-    /// Gives a leaf its entry and plays its matches up to the first whose outcome stays.
+    /// Sets the entry of a leaf and replays its matches up to the first one with an unchanged winner.
     #[inline]
     fn replay(&mut self, source: usize, entry: u128) {
         let mut node = self.leaves + source;

@@ -1,4 +1,4 @@
-//! The program that reads and drops what comes: at once, or at a rate.
+//! The program that reads and drops received data: at once, or at a rate.
 
 use traffic::units::Serializer;
 use traffic::{Bytes, Instant, Rate, settings};
@@ -15,28 +15,28 @@ settings! {
     }
 }
 
-/// What a slow reader takes at a time, in bytes: a page.
+/// The bytes that a slow reader takes at a time: a page.
 const READ_MAX: u64 = 4096;
 
 /// The program that reads.
 #[derive(Debug)]
 pub struct Sink {
-    /// `None` reads at once whatever comes.
+    /// The rate; `None` reads data as it arrives.
     rate: Option<Serializer>,
-    /// There may be something to read.
+    /// Whether there may be something to read.
     ready: bool,
-    /// Before this it is busy with what it read.
+    /// The time until which it processes what it has read.
     busy_until: Instant,
 }
 
 impl Sink {
-    /// A program that nobody has connected to yet.
+    /// A program without a connection so far.
     pub fn new(reader: Reader) -> Self {
         let rate = reader.rate.map(Serializer::new);
         Self { rate, ready: false, busy_until: Instant::ZERO }
     }
 
-    /// Reads what its rate allows until now.
+    /// Reads as much as its rate allows until now.
     fn read(&mut self, sockets: &mut dyn Sockets) {
         let (socket, now) = (SocketId::ONLY, sockets.now());
         let Some(rate) = &mut self.rate else { return };

@@ -1,5 +1,5 @@
-//! A switch of lossless Ethernet (data center bridging): ports that share a packet memory, and stop the far end of a link
-//! before what comes from there finds no room, by priorities (priority-based flow control, IEEE 802.1Qbb; 802.1Q, clause
+//! A switch of lossless Ethernet (data center bridging): ports that share a packet memory, and pause the far end of
+//! a link before its packets find no space, by priority (priority-based flow control, IEEE 802.1Qbb; 802.1Q, clause
 //! 36) or as a whole (PAUSE, IEEE 802.3, annex 31B).
 //!
 //! Where nothing is lossless it is a switch with a shared buffer and dynamic thresholds.
@@ -34,13 +34,13 @@ use congestion::Congestion;
 use pauses::Pauses;
 
 choice! {
-    /// What stops the far end of a link.
+    /// The method of pausing the far end of a link.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum PauseBy {
         /// Priority-based pause frames: a lossless priority by itself.
         #[default]
         Priority = "priority",
-        /// PAUSE frames: all that comes in by the port, which is all lossless.
+        /// PAUSE frames: all traffic that arrives at the port, which is all lossless.
         Port = "port",
     }
 }
@@ -163,26 +163,26 @@ impl node::Config for Config {
 }
 
 impl Config {
-    /// Whether it stops the far ends of its links.
+    /// Whether it pauses the far ends of its links.
     pub const fn pauses(&self) -> bool {
         !self.lossless.is_empty()
     }
 
-    /// Where packets that come in have their priority from.
+    /// The source of the priority of arriving packets.
     pub const fn trust(&self) -> Trust {
         Trust { dscp: self.dscp, pcp: self.pcp }
     }
 
-    /// Whether it tells senders of congestion.
+    /// Whether it sends congestion notifications.
     pub const fn notifies(&self) -> bool {
         !self.qcn.is_empty()
     }
 
-    /// How the packet memory is divided among ports that need this headroom: the part that all share.
+    /// The shared part of the packet memory, with ports that need this headroom.
     ///
     /// # Errors
     ///
-    /// What the ports have to themselves, if that is all or more.
+    /// The memory reserved for the ports, if that is all or more.
     pub fn shared(&self, headrooms: impl Iterator<Item = Bytes>) -> Result<Bytes, Bytes> {
         let all = traffic::control::PRIORITIES as u64;
         let groups = if self.pause == PauseBy::Port { 1 } else { all };
@@ -200,7 +200,7 @@ impl Config {
         }
     }
 
-    /// The discipline of its ports: queues that the packet memory alone limits.
+    /// The discipline of its ports: queues limited only by the packet memory.
     pub fn queue(&self) -> qdisc::Parameters {
         self.queues_of(match &self.ecn {
             Some(thresholds) => qdisc::Parameters::Mark(thresholds.queue(self.buffer)),
@@ -208,13 +208,13 @@ impl Config {
         })
     }
 
-    /// The discipline of a port that it stops, if nothing else is said: an interface's.
+    /// The default discipline of a port that it may pause: an interface's.
     pub fn far_queue(&self) -> qdisc::Parameters {
         self.queues_of(qdisc::Parameters::Fifo(fifo::Parameters::default()))
     }
 
-    /// A queue for each priority, the highest first (802.1Q's strict priority), where these are stopped one by one or tell
-    /// of congestion; one for all where they are not.
+    /// One queue per priority, highest first (802.1Q strict priority), if priorities are paused individually or
+    /// send congestion notifications; otherwise one queue for all.
     fn queues_of(&self, queue: qdisc::Parameters) -> qdisc::Parameters {
         let stopped = self.pauses() && self.pause == PauseBy::Priority;
         if !stopped && !self.notifies() {
@@ -241,7 +241,7 @@ impl Config {
     }
 
     fn buffer(&self, sides: &[Side]) -> Buffer {
-        // A plan was checked: the ports have less to themselves than there is.
+        // The plan was checked: the ports reserve less than the whole memory.
         let shared = self.shared(sides.iter().map(|side| side.headroom)).unwrap_or(Bytes(0));
         let (over, under) = self.alpha;
         let rules = Rules {
@@ -270,7 +270,7 @@ pub struct Switch {
     table: ForwardingTable,
     buffer: Buffer,
     pauses: Pauses,
-    /// None where no queue tells of congestion.
+    /// The congestion points; `None` if no queue sends congestion notifications.
     congestion: Option<Box<Congestion>>,
 }
 
@@ -297,22 +297,22 @@ impl Switch {
         Self { number, ingress, ports, table, buffer, pauses, congestion }
     }
 
-    /// What its packet memory counted.
+    /// The occupancy of its packet memory.
     pub fn occupancy(&self) -> Occupancy {
         self.buffer.occupancy()
     }
 
-    /// The congestion notifications of the queues of the port of that number; `None` if its queues send none.
+    /// The number of congestion notifications from the queues of port `port`; `None` if its queues send none.
     pub fn notifications(&self, port: u16) -> Option<u64> {
         self.congestion.as_ref().map(|congestion| congestion.sent(port.into()))
     }
 
-    /// The most bytes that came in at the port of that number after a priority was stopped, and the room for them.
+    /// The maximum bytes that arrived at port `ingress` after a priority was paused, and the space for them.
     pub fn headroom(&self, ingress: u16) -> [Bytes; 2] {
         self.buffer.headroom(ingress)
     }
 
-    /// Tells the far ends whose groups may go on.
+    /// Ends the pauses of all groups that may go on.
     #[inline]
     fn let_go_on<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(group) = self.buffer.take_going_on() {
@@ -322,7 +322,8 @@ impl Switch {
         self.assert_accounts(cx.packets);
     }
 
-    /// The law of custody: what the memory counts is what the ports hold, by groups where there are few packets.
+    /// Asserts the rule of custody: the memory's counts equal what the ports hold; by group if there are few
+    /// packets.
     #[cfg(debug_assertions)]
     fn assert_accounts(&self, packets: &Packets) {
         const FEW: usize = 256;
@@ -341,7 +342,7 @@ impl Switch {
         self.buffer.assert_accounts((0..).zip(&self.ports).flat_map(of_port));
     }
 
-    /// Queues a packet at the port by which it leaves, and stops whoever sent it where there is too much.
+    /// Queues a packet at its egress port, and pauses the far end of its ingress port if its group holds too much.
     #[inline]
     fn forward<E: Egress, O: Observer>(
         &mut self,
@@ -361,7 +362,7 @@ impl Switch {
         self.let_go_on(cx);
     }
 
-    /// Gives a packet that the memory has taken to the port by which it leaves.
+    /// Offers a packet, already accounted in the packet memory, to its egress port.
     #[inline(always)]
     fn offer<E: Egress, O: Observer>(
         &mut self,
@@ -377,7 +378,7 @@ impl Switch {
         }
     }
 
-    /// Looks at the queue that a packet comes into, where that may be congested.
+    /// Samples the queue that a packet enters, if it may be congested.
     #[inline(never)]
     fn sample<E: Egress, O: Observer>(
         &mut self,
@@ -394,8 +395,8 @@ impl Switch {
         }
     }
 
-    /// Sends a congestion notification to a sender, as a frame like any: it takes memory of the port by which the sender's
-    /// frame came.
+    /// Sends a congestion notification to a sender, as an ordinary frame: it takes memory of the port through which
+    /// the sender's frame arrived.
     #[cold]
     fn notify<E: Egress, O: Observer>(
         &mut self,
@@ -424,7 +425,7 @@ impl Switch {
 }
 
 impl Behaviour for Switch {
-    // Apart: within the engine's loop its code would cost a router's packet 7 % more instructions.
+    // Not inlined: within the engine's loop its code would cost a router 7 % more instructions per packet.
     #[inline(never)]
     fn receive<E: Egress, O: Observer>(
         &mut self,
@@ -459,7 +460,7 @@ impl Behaviour for Switch {
         let port = &mut self.ports[usize::from(egress)];
         let next = port.transmit(&mut Custody { buffer: &mut self.buffer, egress }, cx);
         self.let_go_on(cx);
-        // Its own link's far end may have been told to go on.
+        // The far end of its own link may have been allowed to go on.
         let port = &self.ports[usize::from(egress)];
         if port.waiting_control_frames() > 0 { port.after_sending(cx.now).min(next) } else { next }
     }

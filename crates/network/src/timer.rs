@@ -1,14 +1,13 @@
-//! The timer by which a discipline waits: with the period of a machine's clock interrupt, or as fine as is
-//! needed.
+//! The timer that disciplines wait for: with the period of a machine's clock interrupt, or an ideal one.
 
 use traffic::{Duration, Instant};
 
-/// A timer that goes off with a tick only.
+/// A timer that expires only at ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timer {
-    /// Its period; zero for a timer as fine as is needed.
+    /// The period; zero for an ideal timer.
     tick: Duration,
-    /// When it goes off, as it was set last.
+    /// The expiry time as last set.
     alarm: Instant,
 }
 
@@ -18,9 +17,9 @@ impl Timer {
         Self { tick, alarm: Instant::ZERO }
     }
 
-    /// When the timer goes off that is set at `now` for `at`. As ALTQ sets it, a wait of up to two ticks
-    /// is two, the 0.02 s of paper 1, for the next tick may be arbitrarily near; a longer one is rounded
-    /// up, and the tick that runs does not count. One that runs already is not set anew.
+    /// Sets the timer at `now` for `at`, and returns its expiry time. As in ALTQ, a wait of up to two ticks is two,
+    /// the 0.02 s of paper 1, because the next tick may be arbitrarily near. A longer wait is rounded up, and the
+    /// present tick does not count. A timer that is already running is not restarted.
     pub(crate) fn goes_off(&mut self, now: Instant, at: Instant) -> Instant {
         if self.tick == Duration::ZERO || at == Instant::NEVER {
             return at;

@@ -1,35 +1,36 @@
 //! A rate that follows a trace, in mahimahi's format (Netravali et al., "Mahimahi: Accurate Record-and-Replay for
-//! HTTP", USENIX ATC 2015): when a link was ready to deliver a full packet, millisecond by millisecond.
+//! HTTP", USENIX ATC 2015): the milliseconds at which a link could deliver a full packet.
 //!
-//! As in `mm-link`: the trace begins anew when its last millisecond has passed; a packet that is larger than what
-//! an opportunity has left goes on with the next one; small packets share one; and what nothing waits for is lost.
-//! One opportunity carries 1504 bytes, of which a packet takes its own, without header, FCS and the overhead of its
-//! link, and 4 (`link_queue.cc`, and the header of Linux' TUN device, which `mm-link` counts). A trace may be of rates
-//! instead, as measurements of mobile networks are.
+//! As in `mm-link`: the trace repeats after its last millisecond; a packet larger than the rest of an opportunity
+//! continues in the next one; small packets share one; and an opportunity without a waiting packet is lost. One
+//! opportunity carries 1504 bytes. A packet takes its own bytes, without header, FCS and the overhead of its link,
+//! plus 4 (`link_queue.cc`, and the header of Linux' TUN device, which `mm-link` counts). A trace may also consist
+//! of rates, like measurements of mobile networks.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use traffic::{Bytes, Duration, Instant, Rate};
 
-/// What one opportunity carries: a packet of 1500 bytes, and the 4 that `mm-link`'s device puts before each packet.
+/// The bytes that one opportunity carries: a packet of 1500 bytes, and the 4 that `mm-link`'s device puts before
+/// each packet.
 const OPPORTUNITY: u64 = 1_504;
-/// These.
+/// These 4 bytes.
 const DEVICE_HEADER: u64 = 4;
-/// The packet that one opportunity delivers.
+/// The bytes of the packet that one opportunity delivers.
 const PACKET: u64 = 1_500;
-/// Thousandths of bits that one opportunity is of a rate: a bit per second carries one in a millisecond.
+/// The size of an opportunity of a rate in thousandths of a bit: 1 bit/s carries one of these in a millisecond.
 const MILLIBITS: u128 = PACKET as u128 * 8_000;
 
-/// When packets may be delivered; it begins anew at its end.
+/// The times at which packets may be delivered; repeats at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace(Form);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
-    /// Milliseconds from the start in which there are opportunities, rising, and how many; and how many in all.
+    /// The milliseconds from the start with opportunities, ascending, each with its count; and the total count.
     Slots(Arc<[(u32, u32)]>, u64),
-    /// Stretches with a rate each, and the millisecond at which the last one ends.
+    /// Pieces with one rate each, and the millisecond at which the last one ends.
     Pieces(Arc<[Piece]>, u32),
 }
 
@@ -39,17 +40,17 @@ struct Piece {
     /// The millisecond.
     from: u32,
     bits_per_second: u64,
-    /// What those before it carry, in thousandths of bits.
+    /// The data carried by earlier pieces, in thousandths of a bit.
     before: u128,
 }
 
-/// Milliseconds, or rates, that are no trace.
+/// Milliseconds, or rates, that do not form a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// There are none, or rates carry no packet.
+    /// There are none, or the rates carry no packet.
     #[error("a trace without opportunities")]
     Empty,
-    /// The one of that number, from zero, is before the one before it.
+    /// The entry of that number, from zero, is before its predecessor.
     #[error("the millisecond {0} of a trace comes after a later one")]
     Falling(u64),
     /// The last one is zero: the trace would take no time.
@@ -90,9 +91,9 @@ impl Trace {
         }
     }
 
-    /// The trace of these rates, each with the millisecond from which it holds, up to the next one's; the last holds as
-    /// long as the one before it, or a second. The first one's millisecond is when the trace begins. A packet is
-    /// delivered each time that the rate has carried 1500 bytes more, in the millisecond after that.
+    /// The trace of these rates, each given with the millisecond from which it holds until the next one starts. The
+    /// last one holds as long as the one before it, or a second. The first millisecond is when the trace begins. A
+    /// packet is delivered each time the rate has carried 1500 bytes more, in the millisecond after that.
     ///
     /// # Errors
     ///
@@ -123,7 +124,7 @@ impl Trace {
         Ok(Self(Form::Pieces(pieces.into(), end)))
     }
 
-    /// The milliseconds that it was made of, if it was made of such.
+    /// The milliseconds that it was made of; `None` if it was made of rates.
     pub fn milliseconds(&self) -> Option<impl Iterator<Item = u64> + '_> {
         let Form::Slots(slots, _) = &self.0 else { return None };
         let each = |&(ms, count): &(u32, u32)| (0..count).map(move |_| u64::from(ms));
@@ -139,7 +140,7 @@ impl Trace {
         pieces.iter().map(|piece| (piece.from.into(), piece.bits_per_second))
     }
 
-    /// How long it takes until it begins anew.
+    /// The time until it repeats.
     pub fn period(&self) -> Duration {
         Duration::from_ms(match &self.0 {
             Form::Slots(slots, _) => slots.last().map_or(0, |&(ms, _)| ms.into()),
@@ -147,7 +148,7 @@ impl Trace {
         })
     }
 
-    /// What it carries in the mean of full packets, on a wire with that overhead.
+    /// The mean rate of full packets on a wire with that overhead.
     pub fn mean(&self, overhead: Bytes) -> Rate {
         let opportunities = match &self.0 {
             Form::Slots(_, opportunities) => (*opportunities).into(),
@@ -160,7 +161,7 @@ impl Trace {
         Rate::from_bits_per_second(rate.try_into().unwrap_or(u64::MAX)).unwrap_or(Rate::MIN)
     }
 
-    /// What it carries in the mean, of packets of 1500 bytes without what is around them.
+    /// The mean rate of packets of 1500 bytes, without their overhead.
     pub fn mean_of_packets(&self) -> Rate {
         let millibits = match &self.0 {
             Form::Slots(_, opportunities) => u128::from(*opportunities) * MILLIBITS,
@@ -180,7 +181,7 @@ impl Trace {
         }
     }
 
-    /// The next one in this round.
+    /// The next slot in this round.
     fn after(&self, slot: Slot) -> Option<Slot> {
         match &self.0 {
             Form::Slots(slots, _) => {
@@ -192,13 +193,13 @@ impl Trace {
 }
 
 impl Piece {
-    /// What was carried until that millisecond of it, in thousandths of bits.
+    /// The data carried until `millisecond`, in thousandths of a bit.
     const fn carried(&self, millisecond: u32) -> u128 {
         self.before + (millisecond - self.from) as u128 * self.bits_per_second as u128
     }
 }
 
-/// What a frame on a wire with that overhead has around its packet.
+/// The bytes of a frame around its packet, on a wire with that overhead.
 fn around(overhead: Bytes) -> u64 {
     u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS) + overhead.0
 }
@@ -210,7 +211,7 @@ struct Slot {
     count: u64,
     /// Its index, or that of the piece that it is in.
     place: usize,
-    /// Opportunities of a trace of rates up to its end.
+    /// For a trace of rates: the opportunities up to its end.
     passed: u128,
 }
 
@@ -219,13 +220,13 @@ impl Slot {
         Self { millisecond, count: count.into(), place, passed: 0 }
     }
 
-    /// The next one of pieces, from the one of that index on, when so many opportunities have passed.
+    /// The next slot, searched from the piece `place` on, when `passed` opportunities have passed.
     fn in_pieces(pieces: &[Piece], end: u32, place: usize, passed: u128) -> Option<Self> {
         let goal = (passed + 1) * MILLIBITS;
         let end_of = |index: usize| pieces.get(index + 1).map_or(end, |next| next.from);
         let place = (place..pieces.len()).find(|&i| pieces[i].carried(end_of(i)) >= goal)?;
         let piece = &pieces[place];
-        // The rate is not zero, for the goal is within the piece.
+        // The rate is not zero, because the goal is within the piece.
         let after = (goal - piece.before).div_ceil(piece.bits_per_second.into());
         let millisecond = piece.from + after as u32;
         let so_far = piece.carried(millisecond) / MILLIBITS;
@@ -233,17 +234,17 @@ impl Slot {
     }
 }
 
-/// A wire whose rate follows a trace.
+/// A wire with a rate that follows a trace.
 #[derive(Debug)]
 pub(crate) struct Player {
     trace: Trace,
-    /// What a frame has on the wire beside its packet.
+    /// The bytes of a frame on the wire beside its packet.
     around: u64,
-    /// When this round of the trace began.
+    /// The start of this round of the trace.
     round: Instant,
     /// The millisecond of the trace that is next.
     slot: Slot,
-    /// Bytes that it still carries.
+    /// The remaining bytes of that slot.
     left: u64,
 }
 
@@ -262,7 +263,7 @@ impl Player {
         self.left = OPPORTUNITY.saturating_mul(slot.count);
     }
 
-    /// When the present millisecond is.
+    /// The time of the present slot.
     fn at(&self) -> Instant {
         self.round + Duration::from_ms(self.slot.millisecond.into())
     }
@@ -275,7 +276,7 @@ impl Player {
         self.enter(next);
     }
 
-    /// When the last of a frame of `bytes` on the wire is delivered that is ready at `start`.
+    /// The time at which the last of a frame of `bytes` on the wire is delivered, for a frame ready at `start`.
     pub(crate) fn deliver(&mut self, bytes: u64, start: Instant) -> Instant {
         let period = self.trace.period();
         let rounds = (start - self.round).as_ps() / period.as_ps();

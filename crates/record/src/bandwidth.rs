@@ -1,18 +1,18 @@
-//! Bandwidth in bins: exact bytes, whatever the bins' edges cut.
+//! Bandwidth in bins: exact bytes, also where the bins' edges cut frames.
 
 use scenario::plan::{Bandwidth, Window};
 use traffic::{Duration, FlowId, Instant};
 
 use crate::rows::{BandwidthRow, Name};
 
-/// What takes the wire.
+/// What is transmitted on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
     Packet,
     Gap,
 }
 
-/// The bins of one probe. Frames come in the order in which they take the wire.
+/// The bins of one probe. Frames come in the order of their transmission.
 #[derive(Debug)]
 pub(crate) struct Bins {
     width: Duration,
@@ -37,15 +37,15 @@ impl Bins {
         Self { width, window: probe.window, flows, edge: from + width, open }
     }
 
-    /// Whether a packet of `flow` counts, or, with none, a gap frame.
+    /// Returns whether a packet of `flow` counts, or, with none, a gap frame.
     #[inline]
     pub(crate) fn includes(&self, flow: Option<FlowId>) -> bool {
         let listed = |flow: FlowId| self.flows.get(flow.0 as usize).copied().unwrap_or(false);
         self.flows.is_empty() || flow.is_some_and(listed)
     }
 
-    /// A frame of `length` bytes takes the wire from `start` to `end`. A frame that a bin's or the
-    /// window's edge cuts counts on each side in proportion to time; the parts sum to `length`.
+    /// Adds a frame of `length` bytes that is on the wire from `start` to `end`. A frame that crosses the edge of a
+    /// bin or of the window counts on each side in proportion to time; the parts sum to `length`.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -93,7 +93,7 @@ impl Bins {
         }
     }
 
-    /// Closes bins until the one that `now` lies in is open.
+    /// Closes bins until the open one contains `now`.
     #[inline]
     fn advance(&mut self, now: Instant, close: &mut impl FnMut(BandwidthRow)) {
         while now >= self.edge && self.edge < Instant::NEVER {
@@ -127,7 +127,7 @@ fn part(length: u64, start: Instant, end: Instant, now: Instant) -> u64 {
         return length;
     }
     let share = u128::from(length) * u128::from(now.since(start).as_ps());
-    // Below `length`, as `now` lies before `end`.
+    // Below `length`, as `now` is before `end`.
     (share / u128::from(end.since(start).as_ps())) as u64
 }
 
@@ -187,7 +187,7 @@ mod tests {
             prop_assert_eq!(rows.len() as u64, (now + 1).div_ceil(width), "no bin is left out");
         }
 
-        /// A wire that is never silent: a window holds what its time carries, to a byte an edge.
+        /// A wire that is never idle: a window holds what its time carries, to a byte an edge.
         #[test]
         fn a_window_cuts_frames_in_proportion(
             from in 0_u64..500_000,

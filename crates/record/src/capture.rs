@@ -1,4 +1,4 @@
-//! Packet captures: what watched ports transmit and drop, in one pcapng file.
+//! Packet captures: the frames that watched ports transmit and drop, in one pcapng file.
 
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use crate::wire::{self, Hop, SNAP};
 
 /// The capture's name in a run folder.
 pub const FILE: &str = "capture.pcapng";
-/// What is kept of a frame, in bytes: its headers.
+/// The bytes that are kept of a frame: its headers.
 pub const KEPT: usize = SNAP as usize;
 
 /// All captures of a run; each is an interface of the file.
 #[derive(Debug)]
 pub(crate) struct Captures {
     taps: Vec<Tap>,
-    /// Each flow's sending host, and what the headers of its packets say.
+    /// Each flow's sending host, and the contents of its packets' headers.
     flows: Vec<(HostId, Header)>,
     file: Option<Sink>,
-    /// The frame last seen, as long as it may turn out that its wire loses it.
+    /// The last frame seen, kept while its wire may still lose it.
     held: Option<Held>,
     /// Its bytes.
     bytes: Vec<u8>,
@@ -71,7 +71,7 @@ impl Captures {
         })
     }
 
-    /// A packet left `port`, or was dropped there.
+    /// Captures a packet that left `port`, or was dropped there.
     pub(crate) fn packet(
         &mut self,
         port: PortId,
@@ -89,7 +89,7 @@ impl Captures {
         self.hold(port, now, dropped, |bytes, hop| wire::packet(bytes, packet, hop, &header));
     }
 
-    /// A real frame left `port`, or was dropped there.
+    /// Captures a real frame that left `port`, or was dropped there.
     pub(crate) fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
         self.hold(port, frame.at, frame.dropped, |bytes, _| {
             bytes.clear();
@@ -98,24 +98,24 @@ impl Captures {
         });
     }
 
-    /// A gap frame left `port`.
+    /// Captures a gap frame that left `port`.
     pub(crate) fn gap(&mut self, port: PortId, length: Bytes, now: Instant) {
         self.hold(port, now, None, |bytes, hop| wire::gap(bytes, length.0, hop));
     }
 
-    /// A control frame left `port`.
+    /// Captures a control frame that left `port`.
     pub(crate) fn control(&mut self, port: PortId, control: &Control, now: Instant) {
         match control {
             Control::Pause(pause) => {
                 self.hold(port, now, None, |bytes, hop| wire::pause(bytes, pause, hop));
             }
-            // It goes from port to port as a packet does.
+            // It passes from port to port like a packet.
             Control::Notification(_) => {}
         }
     }
 
-    /// Holds a frame that left `port`, until it is known whether its wire loses it; one that was dropped is written at
-    /// once. A frame that its wire loses is the one that has just left: it is in the file once, or readers would take
+    /// Holds a frame that left `port`, until it is known whether its wire loses it; a dropped frame is written at
+    /// once. A frame that its wire loses is the one that has just left. It is in the file once, or readers would take
     /// the second for a retransmission.
     fn hold(
         &mut self,
@@ -136,11 +136,11 @@ impl Captures {
         }
     }
 
-    /// Writes the frame that is held, if one is, to the interface of each capture at its port.
+    /// Writes the held frame, if there is one, to the interface of each capture at its port.
     fn write_held(&mut self, dropped: Option<DropReason>) {
         let Some(Held { port, at, length }) = self.held.take() else { return };
         let Some(file) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
-        // What room is left on a full disk is for the ends of tables.
+        // The remaining space on a full disk is for the ends of tables.
         if file.files.is_full() {
             return;
         }
@@ -163,7 +163,7 @@ impl Captures {
         }
     }
 
-    /// Closes the file. One that a full disk left no room for goes.
+    /// Closes the file. If a full disk left no room for it, the file is removed.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         self.write_held(None);
         let Some(mut file) = self.file else { return Ok(()) };
@@ -225,7 +225,7 @@ impl Sink {
     }
 }
 
-/// What wrote the file.
+/// The application that wrote the file.
 const APPLICATION: &str = concat!("suimon ", env!("CARGO_PKG_VERSION"));
 
 fn interface(plan: &Plan, capture: &Capture) -> Interface {

@@ -1,4 +1,4 @@
-//! How long packets waited at a port, in all and by class, and how far apart they left it.
+//! How long packets waited at a port, in total and by class, and how far apart they left it.
 
 use network::observer::PortId;
 use scenario::Plan;
@@ -7,14 +7,14 @@ use traffic::{Instant, Packet};
 use crate::rows::{DelayRow, Name};
 use network::histogram::Histogram;
 
-/// What a port's packets had of delay.
+/// The delays of a port's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// From the moment that the port took a packet to that when its first bit left.
+    /// From the time that the port took a packet until its first bit left.
     pub sojourn: Histogram,
-    /// From one packet's first bit to the next one's.
+    /// The time from one packet's first bit to the next one's.
     pub spacing: Histogram,
-    /// When the last one's left.
+    /// When the first bit of the last packet left.
     last: Option<Instant>,
     /// Sojourns by class; none where the port never has classes.
     classes: Option<Box<ByClass>>,
@@ -23,14 +23,14 @@ pub struct Delays {
 /// Sojourns by class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ByClass {
-    /// By the number that packets bear now.
+    /// By the class number that packets carry now.
     numbered: Vec<Histogram>,
-    /// By name, of packets that bore a number before classes changed.
+    /// By name, of packets with a class number from before classes changed.
     named: Vec<(String, Histogram)>,
 }
 
 impl ByClass {
-    /// What bore the number so far is of the class of that name.
+    /// Assigns the packets with this class number so far to the class of that name.
     fn renumber(&mut self, class: usize, name: &str) {
         let Some(counted) = self.numbered.get_mut(class) else { return };
         let counted = std::mem::take(counted);
@@ -49,7 +49,7 @@ impl ByClass {
 }
 
 impl Delays {
-    /// A packet's first bit left at `start`.
+    /// Counts a packet that began to leave at `start`.
     #[inline]
     pub fn note(&mut self, packet: &Packet, start: Instant) {
         self.sojourn.note(start.since(packet.queued));
@@ -61,7 +61,7 @@ impl Delays {
         }
     }
 
-    /// Those since `earlier`, of all classes together.
+    /// Returns the delays since `earlier`, of all classes together.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let (sojourn, spacing) =
             (self.sojourn.since(&earlier.sojourn), self.spacing.since(&earlier.spacing));
@@ -73,14 +73,14 @@ impl Delays {
         self.classes.as_ref().map(|classes| classes.of(class, name)).unwrap_or_default()
     }
 
-    /// As rows of the table of `port`.
+    /// Returns the rows for the table of `port`.
     pub(crate) fn rows(&self, port: Name, [sojourn, spacing]: [Name; 2]) -> Vec<DelayRow> {
         let sojourns = rows(&self.sojourn, port, sojourn);
         sojourns.chain(rows(&self.spacing, port, spacing)).collect()
     }
 }
 
-/// A histogram as rows of the table of `port`.
+/// Returns a histogram as rows for the table of `port`.
 pub(crate) fn rows(
     counted: &Histogram,
     port: Name,
@@ -99,12 +99,12 @@ fn note_class(classes: &mut ByClass, packet: &Packet, start: Instant) {
     classes.numbered[class].note(start.since(packet.queued));
 }
 
-/// Those of every port, by its number.
+/// The delays of every port, by its number.
 #[derive(Clone, Debug, Default)]
 pub struct AllDelays(Vec<Delays>);
 
 impl AllDelays {
-    /// Of each port of `plan`, if that wants them.
+    /// Creates one for each port of `plan`, if the plan wants delays.
     pub fn new(plan: &Plan) -> Self {
         let ports = if plan.probes.delays { 2 * plan.links.len() } else { 0 };
         let classes = |port| !plan.classes(port / 2, port % 2).is_empty();
@@ -112,7 +112,7 @@ impl AllDelays {
         Self((0..ports).map(of).collect())
     }
 
-    /// A packet's first bit left `port` at `start`.
+    /// Counts a packet that began to leave `port` at `start`.
     #[inline]
     pub fn note(&mut self, port: PortId, packet: &Packet, start: Instant) {
         if let Some(delays) = self.0.get_mut(port.0 as usize) {
@@ -120,7 +120,7 @@ impl AllDelays {
         }
     }
 
-    /// Packets of `port` that bore the number of a class so far are of the class of that name.
+    /// Assigns the packets of `port` with this class number so far to the class of that name.
     pub fn renumbered(&mut self, port: PortId, class: usize, name: &str) {
         let delays = self.0.get_mut(port.0 as usize);
         if let Some(classes) = delays.and_then(|delays| delays.classes.as_mut()) {
@@ -128,7 +128,7 @@ impl AllDelays {
         }
     }
 
-    /// Those of `port`, if they are counted.
+    /// Returns the delays of `port`, if they are counted.
     pub fn of(&self, port: PortId) -> Option<&Delays> {
         self.0.get(port.0 as usize)
     }

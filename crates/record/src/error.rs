@@ -1,4 +1,4 @@
-//! What can go wrong with results.
+//! Errors of results.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use parquet::errors::ParquetError;
 
 use crate::folder::{Holder, files};
 
-/// Why results could not be written, read or judged.
+/// Why results cannot be written, read or judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,23 +15,23 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A table is not what its name says.
+    /// A table is not what its name promises.
     #[error("{}: {source}; the file is damaged or not from Suimon: run the scenario again", path.display())]
     Table {
         /// The file.
         path: PathBuf,
-        /// What the Parquet library said.
+        /// The Parquet library's error.
         source: ParquetError,
     },
-    /// A JSON file is not what its name says.
+    /// A JSON file is not what its name promises.
     #[error("{}: {source}; the file is damaged or not from Suimon: run the scenario again", path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// What the JSON library said.
+        /// The JSON library's error.
         source: serde_json::Error,
     },
     /// The folder is not that of a finished run.
@@ -39,7 +39,7 @@ pub enum Error {
     NoRun {
         /// The folder.
         folder: PathBuf,
-        /// The file that such a folder has.
+        /// The file that is missing.
         lacks: &'static str,
     },
     /// A file is there but cannot be read.
@@ -47,7 +47,7 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Somebody else writes into the folder.
@@ -56,34 +56,34 @@ pub enum Error {
     Busy {
         /// The folder.
         folder: PathBuf,
-        /// Who, if that can be told.
+        /// The process that holds the lock, if known.
         holder: Option<Box<Holder>>,
     },
-    /// The folder holds something else.
+    /// The folder holds other files.
     #[error("{} holds files but no manifest.json of a run: give --out an empty folder or one of an earlier run", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
     },
-    /// The scenario of a run that was stored is wrong, as it may be for another version.
+    /// The scenario of a stored run is invalid, which is possible if it is of another version.
     #[error(transparent)]
     Scenario(#[from] scenario::Errors),
-    /// An expectation names what no summary has.
+    /// An expectation names a quantity that no summary has.
     #[error("no result is called `{path}`; did you mean `{nearest}`?")]
     UnknownPath {
-        /// As written.
+        /// The path as written.
         path: String,
         /// The most similar path there is.
         nearest: String,
     },
 }
 
-/// What a person can do about a file that cannot be written.
+/// Returns what a person can do about a file that cannot be written.
 pub fn remedy(error: &std::io::Error) -> &'static str {
     if files::is_full(error) {
         return "the disk is full: make room there, or choose a folder on another disk with --out";
     }
-    // As Linux says it of the last name of a path that must not be one.
+    // Linux's error if the last part of a path is a symlink and must not be one.
     if error.raw_os_error() == Some(nix::libc::ELOOP) {
         return "it is a symbolic link, which is not followed: remove it, or choose another folder with --out";
     }
@@ -104,7 +104,7 @@ impl Error {
         |source| Self::Table { path: path.to_owned(), source }
     }
 
-    /// Of a table that is written: what the file system refuses is no fault of the table.
+    /// Makes the error of writing a table: an error of the file system is not one of the table.
     pub(crate) fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Self + '_ {
         |source| match source {
             ParquetError::External(source) => match source.downcast() {

@@ -1,4 +1,4 @@
-//! What a scenario expects, held against what came out.
+//! A scenario's expectations, compared with the results.
 
 use scenario::measured::Quantity;
 use scenario::plan::Expectation;
@@ -7,18 +7,18 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::summary::Summary;
 
-/// An expectation with what was measured.
+/// An expectation with the measured value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The quantity's path in the summary.
     pub path: String,
-    /// What was measured; no number, and null in JSON, where nothing was.
+    /// The measured value; NaN, and null in JSON, if nothing was measured.
     pub value: f64,
-    /// At least this was expected.
+    /// The least expected.
     pub low: Option<f64>,
-    /// At most this.
+    /// The most expected.
     pub high: Option<f64>,
-    /// Whether it was so; both limits belong to the range.
+    /// Whether it is met; both limits belong to the range.
     pub ok: bool,
 }
 
@@ -53,8 +53,8 @@ fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Ve
     Ok(Verdict { path, value, low, high, ok })
 }
 
-/// Whether it is a delay of datagrams none of which arrived, or of requests none of which was answered: that
-/// lies in no range.
+/// Returns whether the path names the delay of datagrams when none arrived, or of requests when none was answered:
+/// such a delay is within no range.
 fn is_of_nothing(path: &str, quantities: &[(String, f64)]) -> bool {
     let Some((flow, _)) = path.rsplit_once('.') else { return false };
     let Some(counted) = Quantity::of(path).and_then(|quantity| quantity.samples) else {
@@ -65,7 +65,7 @@ fn is_of_nothing(path: &str, quantities: &[(String, f64)]) -> bool {
     counted.or_else(|| find(quantities, &group?)) == Some(0.0)
 }
 
-/// Whether it is a quantity of what there is, though nothing was counted that it could be of: a mean of no packets.
+/// Returns whether the quantity exists, although nothing was counted for it: a mean of no packets.
 pub fn may_come(path: &str, quantities: &[(String, f64)]) -> bool {
     let (Some(quantity), Some((entity, _))) = (Quantity::of(path), path.rsplit_once('.')) else {
         return false;
@@ -74,7 +74,7 @@ pub fn may_come(path: &str, quantities: &[(String, f64)]) -> bool {
     let group = entity.strip_prefix("flow.").map(|name| format!("group.{name}"));
     let entities = [Some(entity.to_owned()), group].into_iter().flatten();
     let places = entities.flat_map(|entity| {
-        // A class is one of a direction.
+        // A class belongs to one direction.
         let (link, class) = match entity.split_once(".class.") {
             Some((link, class)) => (link, format!(".class.{class}")),
             None => (entity.as_str(), String::new()),
@@ -85,16 +85,16 @@ pub fn may_come(path: &str, quantities: &[(String, f64)]) -> bool {
     places.any(|place| quantities.iter().any(|(known, _)| known.starts_with(&place)))
 }
 
-/// That no quantity has that path; names the nearest one.
+/// Makes the error that no quantity has that path; it names the nearest one.
 pub fn unknown(path: &str, quantities: &[(String, f64)]) -> Error {
     let nearest = nearest(path, quantities.iter().map(|(known, _)| known.as_str()));
     Error::UnknownPath { nearest: nearest.to_owned(), path: path.to_owned() }
 }
 
-/// What the summary's `quantities`, in alphabetical order, have for the path of an expectation or of a
-/// tolerance: that quantity, or what the path is short for.
+/// Returns the value in the summary's `quantities`, in alphabetical order, for the path of an expectation or of a
+/// tolerance: that quantity, or the one that the path abbreviates.
 pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    // A flow with a count stands for all its connections together, a link or node with one for all that it made.
+    // A flow with a count is all its connections together, a link or node with a count all that were made of it.
     let members = || members(path, quantities);
     let group = || measured(&format!("group.{}", path.strip_prefix("flow.")?), quantities);
     let short = || {
@@ -109,7 +109,7 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
         .or_else(members)
 }
 
-/// A link or a node with a count: what all of them have together.
+/// Returns the total of all members of a link or a node with a count.
 fn members(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let (kind, path_within) = path.split_once('.')?;
     let (name, quantity) = path_within.split_once('.')?;
@@ -121,7 +121,7 @@ fn members(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     Quantity::of(path)?.together(all)
 }
 
-/// A class of a link: what both directions have together.
+/// Returns the total of both directions for a class of a link.
 fn class(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let (link, quantity) = path.split_once(".class.")?;
     let known = Quantity::of(path)?;
@@ -139,12 +139,12 @@ fn find(quantities: &[(String, f64)], path: &str) -> Option<f64> {
     Some(quantities[place].1)
 }
 
-/// The candidate that fewest edits lead to; the first of several.
+/// Returns the candidate with the fewest edits; the first of several.
 fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> &'a str {
     candidates.min_by_key(|candidate| edits(wanted, candidate)).unwrap_or("")
 }
 
-/// Levenshtein's distance: insertions, deletions and replacements of bytes.
+/// Returns Levenshtein's distance: insertions, deletions and replacements of bytes.
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -1,9 +1,9 @@
 //! The run folder: `manifest.json`, `scenario.lock.toml`, `summary.json`, six tables (seven where a switch
 //! pauses), the capture and the report.
 //!
-//! While a run goes on its files are in a directory of its own within the folder, and what an earlier run left
-//! stays as it was. At the end they take its place by rename, `manifest.json` last, so a run that is refused or
-//! killed loses nothing and leaves nothing that lies. The folder is locked meanwhile.
+//! While a run goes on, its files are in a directory of its own within the folder, and the files of an earlier run
+//! stay as they were. At the end the new files replace them by rename, `manifest.json` last. A run that is refused or
+//! killed therefore loses nothing and leaves no misleading files. The folder is locked meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,7 +43,7 @@ pub const SUMMARY: &str = "summary.json";
 pub const REPORT: &str = "report.html";
 /// The control socket of a run under way.
 pub const SOCKET: &str = "live.sock";
-/// The folder of what programs print.
+/// The folder of the programs' output.
 pub const PROGRAMS: &str = "programs";
 /// The folder of traces that MPI jobs replay, which the scenario names.
 pub const TRACES: &str = scenario::TRACES;
@@ -67,22 +67,22 @@ const FILES: [&str; 13] = [
     RankRow::FILE,
 ];
 
-/// The name that the manifest of the finished run waits under, beside that which says "incomplete".
+/// The name of the finished run's manifest until it replaces the one that says "incomplete".
 const FINISHED: &str = "manifest.finished.json";
 
-/// A folder in the making. Dropped before its end, it is as it was before.
+/// A run folder while it is written. If it is dropped before its end, the folder is as it was before.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     manifest: Manifest,
     files: Files,
-    // Dropped in this order: a folder that was made for nothing must be empty to go.
+    // Dropped in this order: a folder that was made for nothing must be empty to be removed.
     _unfinished: Unfinished,
     _lock: FolderLock,
     _made: Made,
 }
 
-/// The directory of the run's files; goes with what is left in it.
+/// The directory of the run's files; it is removed with what is left in it.
 #[derive(Debug)]
 struct Unfinished(PathBuf);
 
@@ -92,24 +92,24 @@ impl Drop for Unfinished {
     }
 }
 
-/// The run's folder if it was not there before; goes if nothing came into it.
+/// The run's folder if it did not exist before; it is removed if it is empty.
 #[derive(Debug)]
 struct Made(Option<PathBuf>);
 
 impl Drop for Made {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // Refused by the system unless it is empty.
+            // The system refuses that unless it is empty.
             let _ = fs::remove_dir(path);
         }
     }
 }
 
 impl RunFolder {
-    /// Makes the folder, or locks that of an earlier run, whose files stay until [`RunFolder::finish`].
+    /// Makes the folder, or locks that of an earlier run. The earlier run's files stay until [`RunFolder::finish`].
     ///
     /// # Errors
-    /// If it cannot be written, holds what is not of a run, or another run writes into it.
+    /// If it cannot be written, holds files that are not of a run, or another run writes into it.
     pub fn create(path: &Path, manifest: Manifest, scenario: &str) -> Result<Self, Error> {
         let is_new = fs::symlink_metadata(path).is_err();
         fs::create_dir_all(path).map_err(Error::io(path))?;
@@ -117,7 +117,7 @@ impl RunFolder {
         check(path)?;
         let lock = FolderLock::take(path)?;
         let unfinished = path.join(UNFINISHED);
-        // Of a run that was killed.
+        // From a run that was killed.
         publish::remove_all(&unfinished)?;
         fs::create_dir(&unfinished).map_err(Error::io(&unfinished))?;
         let unfinished = Unfinished(unfinished);
@@ -130,7 +130,7 @@ impl RunFolder {
         Ok(Self { path, manifest, files, _unfinished: unfinished, _lock: lock, _made: made })
     }
 
-    /// Keeps a trace that the scenario names, so that it runs again from here.
+    /// Keeps a trace that the scenario names, so that the folder's scenario can run again.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -145,31 +145,31 @@ impl RunFolder {
         &self.path
     }
 
-    /// Where they are written until then: what [`crate::Recorder::in_folder`] wants.
+    /// Returns the files that are written until then, for [`crate::Recorder::in_folder`].
     pub const fn files(&self) -> &Files {
         &self.files
     }
 
-    /// What it was started with.
+    /// Returns the manifest with which the run was started.
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Notes what a run on real packets tells of the machine.
+    /// Notes the state of the machine during a run on real packets.
     pub fn set_lab(&mut self, lab: LabReport) {
         self.manifest.lab = Some(lab);
     }
 
-    /// Notes what else is to be known of guests.
+    /// Notes further information about guests.
     pub fn set_guest_notes(&mut self, notes: Vec<String>) {
         self.manifest.guest_notes = notes;
     }
 
-    /// Adds summary and report and puts all in place of what was there: complete, or as far as a run came that
-    /// was interrupted or filled the disk. Returns whether the disk was full.
+    /// Adds summary and report and puts all files in place of the existing ones: those of a complete run, or those of
+    /// a run that was interrupted or filled the disk. Returns whether the disk was full.
     ///
     /// # Errors
-    /// If a file cannot be written. What was there before is still there then.
+    /// If a file cannot be written. The earlier files are still there then.
     pub fn finish(
         mut self,
         summary: &Summary,
@@ -195,7 +195,7 @@ impl RunFolder {
         Ok(full)
     }
 
-    /// Puts the files in their place; should this break off, the manifest there says "incomplete".
+    /// Puts the files in their place. If that is interrupted, the manifest there says "incomplete".
     fn publish(&self, lengths: &BTreeMap<String, u64>) -> Result<(), Error> {
         let (from, to) = (self.files.path(), self.path.as_path());
         let moved = |name: &str, place: &str| {
@@ -213,8 +213,8 @@ impl RunFolder {
     }
 }
 
-/// What an earlier run may have left: its files, those of a run of an older version that was killed, and what its
-/// programs printed.
+/// Returns the files that an earlier run may have left: its own, those of a killed run of an older version, and its
+/// programs' output.
 fn stale(folder: &Path) -> impl Iterator<Item = String> + use<> {
     let partial = |name: &&str| format!("{name}.partial");
     let own = FILES.iter().map(|name| (*name).to_owned());
@@ -228,7 +228,7 @@ fn stale(folder: &Path) -> impl Iterator<Item = String> + use<> {
     own.chain(killed).chain(logs)
 }
 
-/// Refuses a folder that holds what no run of ours left, and one whose files cannot be replaced.
+/// Refuses a folder with files that are not from a Suimon run, and one with files that cannot be replaced.
 fn check(folder: &Path) -> Result<(), Error> {
     let foreign = || Error::Foreign { path: folder.to_owned() };
     let entries = fs::read_dir(folder).map_err(Error::io(folder))?;
@@ -245,14 +245,14 @@ fn check(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether there is a manifest that a run of ours wrote.
+/// Returns whether there is a manifest of a Suimon run.
 fn holds_run(folder: &Path) -> bool {
     let path = folder.join(manifest::FILE);
     fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
         && Stored::read(folder).is_ok_and(|stored| !stored.suimon.is_empty())
 }
 
-/// Writes a file whole, or not at all, in place of one of that name.
+/// Writes a whole file, or nothing, in place of one of that name.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -260,8 +260,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     write_with(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path)))
 }
 
-/// Removes partial files of `path` whose writers were killed. A writer holds a lock on its partial file, which is seen on other
-/// machines too.
+/// Removes partial files of `path` that killed writers left. A writer holds a lock on its partial file, which other
+/// machines see too.
 fn remove_abandoned(path: &Path, name: &str) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
@@ -279,13 +279,13 @@ fn remove_abandoned(path: &Path, name: &str) {
         }
         let is_locked_by_none = |file: fs::File| file.try_lock().is_ok();
         if regular::open(&entry.path()).is_ok_and(is_locked_by_none) {
-            // If that fails the next writer tries again.
+            // If that fails, the next writer tries again.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// The same, as `fill` writes it. What is there is replaced, not followed, if it is a symlink.
+/// Writes a file with `fill`. An existing file is replaced; if it is a symlink, it is not followed.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -298,7 +298,8 @@ pub(crate) fn write_with(
     publish::remove(&partial)?;
     remove_abandoned(path, &name);
     let mut file = files::create_new(&partial).map_err(Error::io(path))?;
-    // The lock, until the file is closed, says that its writer lives. Where the file system has no locks nothing is removed.
+    // The lock, until the file is closed, shows that its writer lives. On a file system without locks nothing is
+    // removed.
     let _ = file.try_lock();
     let written =
         fill(&mut file).and_then(|()| fs::rename(&partial, path).map_err(Error::io(path)));

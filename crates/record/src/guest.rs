@@ -1,4 +1,4 @@
-//! What the simulator and the programs in a guest kernel tell each other: files in a folder that both have.
+//! The messages between the simulator and the programs in a guest kernel: files in a folder that both share.
 //!
 //! The simulator writes the scenario and an [`Assignment`]; the guest's first program writes [`Message`]s.
 
@@ -18,23 +18,23 @@ pub const ASSIGNMENT: &str = "assignment.json";
 /// The [`Message`]s, a line of JSON each.
 pub const MESSAGES: &str = "messages.json";
 
-/// What a [`Command`] reads, where it has no terminal.
+/// The standard input of a [`Command`] without a terminal.
 pub const INPUT: &str = "input";
-/// What a [`Command`] writes to its standard output, or to its terminal.
+/// The standard output of a [`Command`], or the output of its terminal.
 pub const OUTPUT: &str = "output";
-/// What a [`Command`] writes to its standard error, where it has no terminal.
+/// The standard error of a [`Command`] without a terminal.
 pub const ERRORS: &str = "errors";
 
-/// When the run starts: what the guest's wall clock shows then, nanoseconds since 1970, in decimal. It is written once all
-/// guests are ready.
+/// The file with the start of the run, as the guest's wall clock then shows: nanoseconds since 1970, in decimal. It
+/// is written once all guests are ready.
 pub const START: &str = "start";
 
-/// What a guest is to do.
+/// The task of a guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Whose each network card is, `eth0` first.
+    /// The owner of each network card, `eth0` first.
     pub cards: Vec<Card>,
-    /// What runs in a host, perhaps another guest's, until it ends. There are no flows then.
+    /// The command that runs in a host, perhaps another guest's, until it ends. There are no flows then.
     pub command: Option<Command>,
 }
 
@@ -47,27 +47,27 @@ pub struct Command {
     pub words: Vec<String>,
     /// Variables of its environment, beside those that every program has.
     pub environment: Vec<(String, String)>,
-    /// Where it runs, if there is such a folder in the guest.
+    /// The working directory, if it exists in the guest.
     pub folder: PathBuf,
     /// The size of its terminal; if it has none, its streams are files.
     pub terminal: Option<TerminalSize>,
 }
 
-/// Rows and columns of letters.
+/// Rows and columns of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalSize {
-    /// From top to bottom.
+    /// Rows, from top to bottom.
     pub rows: u16,
-    /// From left to right.
+    /// Columns, from left to right.
     pub columns: u16,
 }
 
-/// What a person does at the terminal of a [`Command`]: the simulator writes a file for each, in JSON.
+/// A person's input at the terminal of a [`Command`]: the simulator writes a file for each, in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Typed {
     /// Keys, as a terminal sends them.
     Keys(Vec<u8>),
-    /// The terminal's size is another.
+    /// The terminal has a new size.
     Resized(TerminalSize),
 }
 
@@ -87,10 +87,10 @@ pub struct Card {
     pub link: usize,
 }
 
-/// What a guest tells.
+/// A message from a guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Message {
-    /// Hosts are made and what serves there can be talked to: the run may start.
+    /// Hosts are made and their servers can be reached: the run may start.
     Ready,
     /// Both ends of a flow at some time.
     Sample {
@@ -98,49 +98,49 @@ pub enum Message {
         now: Instant,
         /// The flow, by its number in the plan.
         flow: u32,
-        /// The one that writes what counts, and the one that reads it.
+        /// The end that writes the data that counts, and the end that reads it.
         ends: Box<[Info; 2]>,
     },
-    /// The command has ended, with a status as of wait(2).
+    /// The command has ended, with a status as from wait(2).
     Exited {
         /// The status.
         status: i32,
         /// The programs of hosts here that failed, each with its status and what it said last.
         failed_programs: Vec<String>,
     },
-    /// It is over.
+    /// The run is over.
     Ended(Box<Ended>),
     /// Something went wrong, and it is over.
     Failed(String),
 }
 
-/// What came of a guest's part of a run.
+/// The results of a guest's part of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ended {
-    /// What became of each flow, in the order of the plan; of those at other hosts nothing is known.
+    /// The totals of each flow, in the order of the plan; nothing is known of flows at other hosts.
     pub flows: Vec<FlowTotals>,
-    /// What became of each flow until the measured part of the run began, and until it ended.
+    /// The totals of each flow at the start of the measured part of the run, and at its end.
     pub looks: Vec<Vec<FlowTotals>>,
-    /// For each change of connections, by its number in the plan: what was refused of it.
+    /// For each change of connections, by its number in the plan: the reason if it was refused.
     pub changes: Vec<(usize, Option<String>)>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// The scenario's programs that failed, each with its status and what it said last.
     pub failed_programs: Vec<String>,
 }
 
 impl Message {
-    /// Writes it.
+    /// Writes it as a line of JSON.
     ///
     /// # Errors
-    /// A full disk.
+    /// If the disk is full.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         serde_json::to_writer(&mut to, self)?;
         to.write_all(b"\n")
     }
 }
 
-/// The messages that were written whole.
+/// Returns the messages that are complete.
 pub fn messages(from: impl BufRead) -> impl Iterator<Item = Message> {
     from.lines().map_while(|line| serde_json::from_str(&line.ok()?).ok())
 }

@@ -1,4 +1,4 @@
-//! What a run on real packets tells of the machine that moved them, and whether to believe it.
+//! The state of the machine during a run on real packets, and whether its results can be trusted.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::{count, time};
 
-/// What a run on real packets tells of the machine.
+/// The state of the machine during a run on real packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabReport {
-    /// Whether the machine kept up; what a run says that did not is not to be trusted.
+    /// Whether the machine kept up. If not, do not trust the results.
     pub kept_up: bool,
     /// How late packets left.
     pub lateness: Lateness,
-    /// For how long hosts were stalled; none where there are no hosts, or in runs of before this was seen.
+    /// For how long hosts were stalled; none if there are no hosts, or for runs from before this was measured.
     #[serde(default)]
     pub host_stalls: Option<HostStalls>,
     /// The results that stalls spoiled on the paths of this run.
     #[serde(default)]
     pub spoiled: Vec<Spoiled>,
-    /// Frames that were lost for want of room on the way into or out of the fabric, which no queue of the
-    /// scenario dropped.
+    /// Frames that were lost for want of buffer space on the way into or out of the fabric. No queue of the scenario
+    /// dropped them.
     pub missed_frames: u64,
-    /// How the fabric met each interface.
+    /// How the fabric is attached to each interface.
     pub ports: Vec<LabPort>,
     /// The kernel's own congestion controls that were in use.
     pub kernel_congestion: Vec<String>,
-    /// What programs had to use in place of what they were to use, and what mends it.
+    /// The substitutes that programs had to use, and how to avoid that.
     #[serde(default)]
     pub substitutions: Vec<String>,
-    /// What else a reader should know.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
     /// Each program of the scenario that failed, with its status and what it said last on standard error.
     #[serde(default)]
     pub failed_programs: Vec<String>,
 }
 
-/// From the moment a packet was to leave to the moment that it did, nanoseconds.
+/// The time from when a packet was to leave until it did, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
     /// The median.
@@ -47,8 +47,8 @@ pub struct Lateness {
     pub max_ns: u64,
 }
 
-/// For how long the hosts' processors were away from kernel and programs alike (CPU steal), 1 ms or more at a
-/// time, nanoseconds. What a host would have sent meanwhile no queue can let go.
+/// For how long the hosts' processors were taken away from kernel and programs alike (CPU steal), 1 ms or more at a
+/// time, nanoseconds. In that time no queue sends the packets that the host would have sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostStalls {
     /// The longest.
@@ -57,7 +57,7 @@ pub struct HostStalls {
     pub sum_ns: u64,
 }
 
-/// Results that stalls of hosts, or of the thread that forwards, make those of the machine.
+/// Results that are affected by stalls of hosts, or of the forwarding thread, and so depend on the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spoiled {
@@ -67,10 +67,10 @@ pub enum Spoiled {
     RoundTrip(RoundTrip),
 }
 
-/// What a stall sets free at once, where it meets a drop-tail buffer.
+/// The burst that a stall releases at once, where it meets a drop-tail buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
-    /// The flow; the first of like ones.
+    /// The flow; the first one of several alike.
     pub flow: String,
     /// The buffer's port, `NODE:LINK`.
     pub port: String,
@@ -78,7 +78,7 @@ pub struct Burst {
     pub stall_ns: u64,
     /// The burst after it, at most, in full frames.
     pub burst_packets: u64,
-    /// What the buffer holds, in full frames.
+    /// The buffer's size, in full frames.
     pub buffer_packets: u64,
     /// The drops that bursts after stalls may have caused, at most.
     pub extra: u64,
@@ -86,10 +86,10 @@ pub struct Burst {
     pub drops: u64,
 }
 
-/// What stalls add to round trips.
+/// The time that stalls add to round trips.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrip {
-    /// The flow; the first of like ones.
+    /// The flow; the first one of several alike.
     pub flow: String,
     /// On average.
     pub added_ns: u64,
@@ -131,17 +131,17 @@ impl fmt::Display for Spoiled {
     }
 }
 
-/// How the fabric met an interface.
+/// How the fabric is attached to an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabPort {
     /// The host's port, `NODE:LINK` as in a scenario.
     pub port: String,
-    /// By what: `AF_XDP`, `AF_PACKET`.
+    /// The socket type: `AF_XDP`, `AF_PACKET`.
     pub kind: String,
 }
 
 impl LabReport {
-    /// What must be shown first of a run that did not keep up.
+    /// Returns the warning that comes first for a run that did not keep up.
     pub fn warning(&self) -> Option<String> {
         if self.kept_up {
             return None;
@@ -154,7 +154,7 @@ impl LabReport {
         Some(format!("The machine did not keep up ({facts}): do not trust these results{spoiled}."))
     }
 
-    /// Lateness, stalls and what was missed, in one line.
+    /// Returns lateness, stalls and missed frames, in one line.
     pub fn facts(&self) -> String {
         let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
         let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(nanoseconds);
@@ -178,12 +178,12 @@ impl LabReport {
     }
 }
 
-/// What stalls spoiled, separated by semicolons.
+/// Lists the spoiled results, separated by semicolons.
 pub fn listed(spoiled: &[Spoiled]) -> String {
     spoiled.iter().map(Spoiled::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A time of `ns` nanoseconds, as text in the unit that suits it.
+/// Formats a time of `ns` nanoseconds in a suitable unit.
 pub fn nanoseconds(ns: u64) -> String {
     time(ns as f64 * 1e-9)
 }

@@ -1,11 +1,10 @@
-//! Results: what a run measured, as files that everybody's tools open.
+//! Results: what a run measured, as files in formats that common tools open.
 //!
-//! Pages and charts of it are made by `report`, which drivers do not depend on.
-//! A driver counts [`totals`], shows events to a [`Recorder`], and sums up in a [`Summary`]; a
-//! [`RunFolder`] holds it all. Every driver fills the same folder, so runs can be laid side by side.
+//! Pages and charts of it are made by `report`, which drivers do not depend on. A driver counts [`totals`], shows
+//! events to a [`Recorder`], and sums up in a [`Summary`]; a [`RunFolder`] holds it all. Every driver fills the same
+//! folder, so runs can be compared.
 //!
-//! Same seed, same bytes: of a simulated run no clock, processor or machine shows in any file but
-//! `manifest.json`.
+//! Same seed, same bytes: in a simulated run no clock, processor or machine shows in any file except `manifest.json`.
 
 pub mod capture;
 pub mod delays;

@@ -1,4 +1,4 @@
-//! `manifest.json`: what made a run folder, on what machine, and whether the run is complete.
+//! `manifest.json`: which command made a run folder, on what machine, and whether the run is complete.
 //!
 //! The only file of a simulated run that may differ between two runs of the same seed.
 
@@ -16,33 +16,33 @@ pub const FILE: &str = "manifest.json";
 /// The version of the folder's layout and of its tables.
 pub const SCHEMA: u32 = 1;
 
-/// What a run was started with.
+/// The parameters with which a run was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Manifest {
-    /// The run's id, which its tables bear, too: see [`crate::Provenance`]. Its folder gives it.
+    /// The run's id, which is also in its tables: see [`crate::Provenance`]. The run folder sets it.
     pub run: String,
-    /// Which build of this version makes it: one of other sources may have another text of an algorithm.
+    /// The build of this version: builds from other sources may have another version of an algorithm.
     #[serde(skip)]
     pub build: String,
     /// The driver: `simulate`, `lab`.
     pub driver: String,
     /// The seed.
     pub seed: u64,
-    /// The command line that makes the same results again, without what cannot change them (number
-    /// of workers, folder), so that the report that shows it stays the same.
+    /// The command line that reproduces the results, without options that cannot change them (number of workers,
+    /// folder), so that the report that shows it stays the same.
     pub command: Vec<String>,
     /// The command line as it was given.
     pub arguments: Vec<String>,
-    /// What of the scenario the driver left out, in words: what takes a real kernel, in the simulator.
+    /// The parts of the scenario that the driver left out, in words: those that need a real kernel, in the simulator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// The guest kernel of hosts that have one: Linux' version, and a hash of our configuration and patches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest_kernel: Option<String>,
-    /// What else is to be known of guests, in words; known at the run's end.
+    /// Further information about guests, in words; known at the run's end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guest_notes: Vec<String>,
-    /// What a run on real packets tells of the machine; known at its end.
+    /// The state of the machine during a run on real packets; known at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabReport>,
     /// Whether the disk was full before its end; known then.
@@ -55,7 +55,7 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// The file: the manifest with what is known about its making and its end.
+/// The file: the manifest with the version, the machine and the end of the run.
 #[derive(Serialize)]
 struct File<'a> {
     suimon: &'a str,
@@ -72,7 +72,7 @@ struct File<'a> {
     files: &'a BTreeMap<String, u64>,
 }
 
-/// What is read of a manifest.
+/// The part of a manifest that is read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Stored {
     pub(crate) suimon: String,
@@ -101,7 +101,7 @@ impl Stored {
     }
 }
 
-/// The machine. What it does not tell is left empty.
+/// The machine. Fields that it does not report are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Operating system.
@@ -117,7 +117,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// This machine's, as Linux tells it in `/proc`.
+    /// Reads this machine's from `/proc`.
     pub fn read() -> Self {
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -134,7 +134,7 @@ impl Environment {
 }
 
 impl Manifest {
-    /// The file's text; without an ending it says that the run is not complete.
+    /// Returns the file's text; without an ending it says that the run is not complete.
     pub(crate) fn to_json(
         &self,
         ending: Option<Ending>,
@@ -157,7 +157,7 @@ impl Manifest {
     }
 }
 
-/// Notes that a file of `folder` has another length now.
+/// Notes a new length of a file of `folder`.
 ///
 /// # Errors
 /// If the manifest cannot be read or written.

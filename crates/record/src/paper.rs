@@ -1,8 +1,8 @@
-//! A paper's published figures beside the measured ones.
+//! A paper's published figures next to the measured ones.
 
 use serde::{Deserialize, Serialize};
 
-/// What `suimon paper` found.
+/// The results of `suimon paper`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// The paper: `p0`.
@@ -20,24 +20,24 @@ pub struct Item {
     pub item: String,
     /// The cell: `512 KiB`.
     pub case: String,
-    /// What is measured: `bandwidth`.
+    /// The measured quantity: `bandwidth`.
     pub quantity: String,
-    /// In what unit: `MB/s`.
+    /// Its unit: `MB/s`.
     pub unit: String,
-    /// What the paper says; none where it shows a shape.
+    /// The published value; none if the paper shows only a shape.
     pub published: Option<f64>,
-    /// What came out here.
+    /// The measured value.
     pub measured: f64,
-    /// At least this is needed.
+    /// The least that is accepted.
     pub low: Option<f64>,
-    /// At most this.
+    /// The most that is accepted.
     pub high: Option<f64>,
-    /// Whether it is so.
+    /// Whether it is within the limits.
     pub ok: bool,
-    /// Whether it hangs on what is fitted to the paper's own figures.
+    /// Whether it depends on values that are fitted to the paper's own figures.
     #[serde(default)]
     pub calibrated: bool,
-    /// What the difference consists of, if there is more to say than the numbers do.
+    /// An explanation of the difference, if the numbers need one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -48,7 +48,7 @@ impl Item {
         self.low.is_some() || self.high.is_some()
     }
 
-    /// The item with its verdict: whether `measured` lies within the limits, which belong to the range.
+    /// The item with its verdict: whether `measured` is within the limits, which belong to the range.
     #[must_use]
     pub fn judged(mut self) -> Self {
         self.ok = self.low.is_none_or(|low| self.measured >= low)

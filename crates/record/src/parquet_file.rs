@@ -1,5 +1,5 @@
-//! What every table that is written as a Parquet file has in common, whether its columns are known beforehand
-//! or not: how columns are declared, what the file says of itself, and how nulls are written.
+//! The common parts of all tables in Parquet files, whether their columns are known beforehand or not: the
+//! declaration of columns, the file's metadata, and the writing of nulls.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn column(name: &str, physical: Physical, optional: bool) -> ParquetR
     Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
 }
 
-/// Who wrote the file, and `metadata` if there is some.
+/// Returns the file's properties: the writer's name, and `metadata` if there is some.
 pub(crate) fn properties(metadata: Vec<KeyValue>) -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_key_value_metadata(Some(metadata).filter(|metadata| !metadata.is_empty()))

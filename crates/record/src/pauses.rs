@@ -7,11 +7,11 @@ use traffic::Instant;
 use crate::rows::{Name, PauseRow};
 use crate::table::Series;
 
-/// The table in the making. A port has no row before there is something to tell of it.
+/// The table while it is built. A port has no row before its first pause.
 #[derive(Debug)]
 pub(crate) struct Pauses {
     pub(crate) series: Series<PauseRow>,
-    /// By port, whether it has rows.
+    /// Whether a port has rows, by port.
     begun: Vec<bool>,
     /// When the latest samples were taken, and those before.
     moment: Option<Instant>,
@@ -19,12 +19,12 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// With no sample yet.
+    /// Creates the table without a sample.
     pub(crate) const fn new(series: Series<PauseRow>) -> Self {
         Self { series, begun: Vec::new(), moment: None, before: None }
     }
 
-    /// What the port of that name has counted. Its first row is of the sample before, so that a curve of what changed
+    /// Adds the counters of the port of that name. Its first row is of the sample before, so that a curve of changes
     /// from sample to sample begins where the pauses do.
     pub(crate) fn sample(&mut self, port: PortId, name: Name, now: Instant, counted: &Counters) {
         if self.moment != Some(now) {

@@ -36,17 +36,17 @@ pub(crate) struct Interface {
 /// A packet on an interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
-    /// The interface's number, in the order in which they were written.
+    /// The interface's number, by the order of the interface blocks in the file.
     pub(crate) interface: u32,
     pub(crate) time_ns: u64,
-    /// What is kept of it.
+    /// The bytes that are kept of it.
     pub(crate) bytes: &'a [u8],
     /// Its length on the wire, FCS not counted.
     pub(crate) length: u32,
     pub(crate) comment: Option<&'a str>,
 }
 
-/// Writes blocks. The block in the making is kept in a buffer that every block reuses.
+/// Writes blocks. The current block is built in a buffer that every block reuses.
 #[derive(Debug)]
 pub(crate) struct Writer<W> {
     out: W,
@@ -125,7 +125,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn option(&mut self, code: u16, value: &[u8]) {
-        // An option's length has 16 bits; no name or comment of ours is as long.
+        // An option's length has 16 bits; our names and comments are shorter.
         let value = &value[..value.len().min(usize::from(u16::MAX))];
         self.u16(code);
         self.u16(value.len() as u16);

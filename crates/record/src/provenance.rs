@@ -1,14 +1,14 @@
-//! Where a table comes from, written into it: a Parquet file that was copied somewhere else still tells which run
-//! it is of, and what its columns are.
+//! The origin of a table, written into it: a Parquet file that was copied somewhere else still names its run and
+//! describes its columns.
 
 use parquet::file::metadata::KeyValue;
 
 use crate::rows::{Column, Row};
 
-/// Which run a file is of.
+/// The run that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// The run's id: the same for runs of the same driver and plan, seed included.
+    /// The run's id: equal for runs of the same driver and plan, seed included.
     pub run: String,
     /// The driver: `simulate`, `lab`.
     pub driver: String,
@@ -17,9 +17,9 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// That of a run of `scenario`, with every default written out.
+    /// Creates the provenance of a run of `scenario`, with every default written out.
     pub fn new(driver: &str, seed: u64, scenario: &str) -> Self {
-        // FNV-1a: it tells runs apart, and keeps no secret.
+        // FNV-1a: it distinguishes runs and keeps no secret.
         let bytes = driver.bytes().chain([b'\n']).chain(scenario.bytes());
         let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -27,7 +27,7 @@ impl Provenance {
         Self { run: format!("{hash:016x}"), driver: driver.to_owned(), seed }
     }
 
-    /// As Parquet's metadata.
+    /// Returns it as Parquet's metadata.
     fn metadata(&self) -> Vec<KeyValue> {
         let Self { run, driver, seed } = self;
         vec![
@@ -38,7 +38,7 @@ impl Provenance {
     }
 }
 
-/// The metadata of a table of rows: where it comes from, if that is known, and each column's unit and meaning.
+/// Returns the metadata of a table of rows: its origin, if that is known, and each column's unit and meaning.
 pub(crate) fn of_table<R: Row>(provenance: Option<&Provenance>) -> Vec<KeyValue> {
     let mut all = provenance.map_or_else(Vec::new, Provenance::metadata);
     for Column { name, about, .. } in R::COLUMNS {
@@ -48,7 +48,7 @@ pub(crate) fn of_table<R: Row>(provenance: Option<&Provenance>) -> Vec<KeyValue>
     all
 }
 
-/// That a column has this unit.
+/// Returns the entry for a column's unit.
 pub(crate) fn of_unit(column: &str, unit: &str) -> KeyValue {
     entry(format!("suimon.unit.{column}"), unit.to_owned())
 }
@@ -57,7 +57,7 @@ fn entry(key: String, value: String) -> KeyValue {
     KeyValue { key, value: Some(value) }
 }
 
-/// The unit that a column's name tells, if it has one.
+/// Returns the unit in a column's name, if it has one.
 fn unit_of(column: &str) -> Option<&'static str> {
     let units = [
         ("bytes_per_s", "B/s"),

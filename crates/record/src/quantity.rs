@@ -1,12 +1,12 @@
-//! Quantities for people: in the units of the scenario, one for a whole column or axis.
+//! Quantities for people: in the units of the scenario, one unit for a whole column or axis.
 
 use scenario::{Unit, Units};
 
 pub use scenario::digits;
 pub use scenario::measured::Kind;
 
-/// The units of a column that holds these quantities: those of the scenario, or of the same family where the greatest
-/// is not readable in them.
+/// Returns the units of a column that holds these quantities: those of the scenario, or others of the same family
+/// where the largest is not readable in them.
 pub fn of_column(units: Units, values: impl IntoIterator<Item = (Kind, f64)>) -> Units {
     let values: Vec<_> = values.into_iter().collect();
     let fit = |kind: Kind| {
@@ -21,12 +21,12 @@ pub fn of_column(units: Units, values: impl IntoIterator<Item = (Kind, f64)>) ->
     }
 }
 
-/// A quantity of the summary that stands alone.
+/// Formats a single quantity of the summary.
 pub fn by_path(units: Units, path: &str, value: f64) -> String {
     Kind::of(path).unit(units).text(value)
 }
 
-/// Seconds of a machine, of which no scenario tells the unit: `200.1 ms`.
+/// Formats seconds of a machine, for which the scenario has no unit: `200.1 ms`.
 pub fn time(value: f64) -> String {
     if value == 0.0 { "0 s".to_owned() } else { Unit::SECOND.best(value).show(value) }
 }
@@ -41,7 +41,7 @@ pub fn share(value: f64) -> String {
     Unit::PERCENT.show(value)
 }
 
-/// A count with its thousands apart by thin spaces: `12 000 000`.
+/// Formats a count with thin spaces between its thousands: `12 000 000`.
 pub fn count(value: u64) -> String {
     let plain = value.to_string();
     let mut out = String::with_capacity(plain.len() + plain.len() / 3 * 3);

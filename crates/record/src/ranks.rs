@@ -1,4 +1,4 @@
-//! What the ranks of MPI jobs did when, as rows of their table.
+//! The activities of the ranks of MPI jobs over time, as rows of their table.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::totals::FlowTotals;
 pub(crate) struct Jobs(Vec<(Name, Range<usize>)>);
 
 impl Jobs {
-    /// Those of `plan`.
+    /// Creates the jobs of `plan`.
     pub(crate) fn new(plan: &Plan, names: &mut PlanNames) -> Self {
         Self(plan.jobs().map(|(name, flows)| (names.other(name), flows)).collect())
     }
@@ -33,7 +33,7 @@ impl Jobs {
     }
 }
 
-/// The ranks whose connections these flows are, each once and in their order.
+/// Returns the ranks at the ends of these flows, each once and in their order.
 pub(crate) fn all<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Vec<&'t RankTotals> {
     let mut ranks: Vec<&RankTotals> =
         flows.flat_map(|flow| flow.ranks.iter().flatten().map(AsRef::as_ref)).collect();
@@ -42,7 +42,7 @@ pub(crate) fn all<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Vec<&'t Ra
     ranks
 }
 
-/// Those of one job: intervals of one length, and none before a rank begins.
+/// Returns the rows of one job: intervals of equal length, and none before a rank begins.
 fn rows(job: Name, ranks: &[&RankTotals]) -> Vec<RankRow> {
     let lengths = ranks.iter().map(|rank| rank.timeline.length());
     let length = lengths.max().unwrap_or_default();

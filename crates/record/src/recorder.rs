@@ -27,7 +27,7 @@ use crate::totals::Totals;
 
 /// Records what the probes of a plan ask for.
 ///
-/// A run without probes needs none: [`Recorder::is_needed`] tells, and the driver observes with `()`.
+/// A run without probes needs none: see [`Recorder::is_needed`]; the driver then observes with `()`.
 #[derive(Debug)]
 pub struct Recorder {
     names: Arc<Names>,
@@ -38,7 +38,7 @@ pub struct Recorder {
     bins: Vec<Bins>,
     traces: Vec<Trace>,
     captures: Captures,
-    /// Whether the driver gives the frames that are captured; else they are made up from metadata.
+    /// Whether the driver gives the captured frames; else they are built from metadata.
     real_frames: bool,
     bandwidth: Series<BandwidthRow>,
     sequences: Series<SequenceRow>,
@@ -48,7 +48,7 @@ pub struct Recorder {
     delays: Series<DelayRow>,
     /// None where no switch pauses.
     pauses: Option<Pauses>,
-    /// None where no switch tells of congestion.
+    /// None where no switch sends congestion notifications.
     notifications: Option<Series<NotificationRow>>,
     /// None where there is no MPI job.
     ranks: Option<Series<RankRow>>,
@@ -57,7 +57,7 @@ pub struct Recorder {
     kinds: [Name; 2],
 }
 
-/// What watches one port, as indices; all empty for most ports.
+/// The probes of one port, as indices; all empty for most ports.
 #[derive(Debug, Default)]
 struct Port {
     name: Name,
@@ -81,7 +81,7 @@ struct Trace {
 }
 
 impl Trace {
-    /// The row of a packet of the traced flow within the window. Packets before it are followed too,
+    /// Returns the row of a packet of the traced flow within the window. Packets before the window are followed too,
     /// so that numbers count from the connection's start.
     fn row(&mut self, packet: &Packet, now: Instant, flows: &[Name]) -> Option<SequenceRow> {
         if packet.flow != self.flow {
@@ -101,7 +101,7 @@ impl Trace {
     }
 }
 
-/// What a recorder kept.
+/// The tables of a recorder.
 #[derive(Debug)]
 pub struct Recording {
     /// Bandwidth in bins.
@@ -120,12 +120,12 @@ pub struct Recording {
     pub pauses: Table<PauseRow>,
     /// Samples of congestion notifications; empty where no switch sends any.
     pub notifications: Table<NotificationRow>,
-    /// What the ranks of MPI jobs did when; empty where there are none.
+    /// The activities of the ranks of MPI jobs over time; empty where there are none.
     pub ranks: Table<RankRow>,
 }
 
 impl Recording {
-    /// What an earlier run left in `folder`; a table that it has not is empty.
+    /// Reads the tables that an earlier run left in `folder`; missing ones are empty.
     pub(crate) fn read(folder: &Path) -> Self {
         Self {
             bandwidth: Table::stored(folder),
@@ -140,7 +140,7 @@ impl Recording {
         }
     }
 
-    /// What a run leaves that no recorder looked at: what its MPI jobs did, if it has any.
+    /// Writes the tables of a run without a recorder: that of its MPI jobs, if it has any.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -170,7 +170,7 @@ impl Recording {
         }
     }
 
-    /// The same after its files came to `folder`.
+    /// Updates the paths after the files moved to `folder`.
     pub fn in_folder(&mut self, folder: &Path) {
         self.bandwidth.in_folder(folder);
         self.sequences.in_folder(folder);
@@ -198,12 +198,12 @@ impl Recorder {
     /// tables in memory if there is none (and captures nothing).
     ///
     /// # Errors
-    /// If a file cannot be created, or is there already.
+    /// If a file cannot be created, or exists already.
     pub fn new(plan: &Plan, folder: Option<&Path>) -> Result<Self, Error> {
         Self::with(plan, folder.map(Files::into_folder).as_ref())
     }
 
-    /// A recorder for `plan` whose tables and capture are among the `files` of a run folder.
+    /// Creates a recorder for `plan` with its tables and capture among the `files` of a run folder.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -255,27 +255,27 @@ impl Recorder {
         })
     }
 
-    /// The same for a driver that moves real frames, and gives those to be captured to [`Event::Frame`].
+    /// Sets the recorder up for a driver that moves real frames and passes those to be captured to [`Event::Frame`].
     #[must_use]
     pub fn of_real_frames(self) -> Self {
         Self { real_frames: true, ..self }
     }
 
-    /// Notes where a flow's sender and receiver stand.
+    /// Records the state of a flow's sender and receiver.
     pub fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&transport::Info; 2]) {
         if let Some(&name) = self.flow_names.get(flow.0 as usize) {
             self.flows.push(FlowRow::new(name, now, ends));
         }
     }
 
-    /// Notes where a port's queue stands.
+    /// Records the state of a port's queue.
     pub fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
         if let Some(port) = self.ports.get(port.0 as usize) {
             self.queues.push(QueueRow::new(port.name, now, statistics));
         }
     }
 
-    /// Notes where a class of a port's discipline stands.
+    /// Records the state of a class of a port's discipline.
     pub fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counted: &Statistics) {
         if let (Some(port), Some(class)) = (self.ports.get(port.0 as usize), self.names.find(class))
         {
@@ -283,14 +283,14 @@ impl Recorder {
         }
     }
 
-    /// Notes what a port's flow control has counted.
+    /// Records the counters of a port's flow control.
     pub fn pause_sample(&mut self, now: Instant, port: PortId, counted: &Counters) {
         if let (Some(pauses), Some(sampled)) = (&mut self.pauses, self.ports.get(port.0 as usize)) {
             pauses.sample(port, sampled.name, now, counted);
         }
     }
 
-    /// Notes how many congestion notifications a port has.
+    /// Records the counters of a port's congestion notifications.
     pub fn notification_sample(
         &mut self,
         now: Instant,
@@ -305,8 +305,8 @@ impl Recorder {
         }
     }
 
-    /// Closes everything where the run ended, with the delays that it counted. Of a disk that is full, what there
-    /// is no room for is left out; see [`Files::is_full`].
+    /// Closes everything where the run ended, with the delays that it counted. On a full disk, tables without room
+    /// are left out; see [`Files::is_full`].
     ///
     /// # Errors
     /// The first failure to write since the run began.
@@ -358,7 +358,7 @@ fn series<R: Row>(files: Option<&Files>, names: &Arc<Names>) -> Result<Series<R>
     files.map_or_else(|| Ok(Series::in_memory()), |files| Series::in_file(files, Arc::clone(names)))
 }
 
-/// A table that not every run has.
+/// Finishes a table that not every run has.
 fn finish<R: Row>(series: Option<Series<R>>, names: &Arc<Names>) -> Result<Table<R>, Error> {
     series.map_or_else(|| Ok(Table::empty(names)), |series| series.finish(names))
 }
@@ -390,7 +390,7 @@ fn ports(plan: &Plan, names: &PlanNames, capturing: bool) -> Vec<Port> {
 }
 
 impl Observer for Recorder {
-    // By force, as all of a packet's way: see `engine/src/engine.rs`.
+    // Forced, like all code on a packet's path: see `engine/src/engine.rs`.
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {
@@ -424,7 +424,7 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    /// Notes a packet whose first bit left `port` at `start`, and whose last bit leaves at `end`.
+    /// Records a packet: its first bit left `port` at `start`, its last bit leaves at `end`.
     #[inline]
     pub fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
         if self.recorded.get(port.0 as usize) == Some(&true) {
@@ -440,14 +440,14 @@ impl Recorder {
                 self.sequences.push(row);
             }
         }
-        // A driver of real frames has none of a congestion notification.
+        // A driver of real frames has no real frame of a congestion notification.
         if watched.captured && (!self.real_frames || packet.flow == FlowId::NOTIFICATION) {
             self.captures.packet(port, packet, start, None);
         }
         self.load(port, Some(packet.flow), u64::from(packet.length), (start, end));
     }
 
-    /// Notes a gap frame on the wire of `port`.
+    /// Records a gap frame on the wire of `port`.
     #[inline]
     pub fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
         if self.recorded.get(port.0 as usize) != Some(&true) {
@@ -459,7 +459,7 @@ impl Recorder {
         self.load(port, None, length.0, (start, end));
     }
 
-    /// Notes a control frame on the wire of `port`.
+    /// Records a control frame on the wire of `port`.
     #[inline(never)]
     pub fn control(&mut self, port: PortId, control: &Control, start: Instant) {
         if self.ports.get(port.0 as usize).is_some_and(|port| port.captured) {
@@ -467,7 +467,7 @@ impl Recorder {
         }
     }
 
-    /// Notes a packet dropped at `port`.
+    /// Records a packet dropped at `port`.
     pub fn dropped(&mut self, port: PortId, packet: &Packet, reason: DropReason, now: Instant) {
         let captured = self.ports.get(port.0 as usize).is_some_and(|port| port.captured);
         if captured && (!self.real_frames || packet.flow == FlowId::NOTIFICATION) {

@@ -1,4 +1,4 @@
-//! Reads files of a run, and refuses pipes and devices of such a name: they may block or never end.
+//! Reads files of a run, and refuses pipes and devices with the names of such files: they may block or never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -10,7 +10,7 @@ use nix::libc::O_NONBLOCK;
 /// Opens a regular file.
 ///
 /// # Errors
-/// What the system said; [`ErrorKind::InvalidInput`] if it is no regular file.
+/// The system's error; [`ErrorKind::InvalidInput`] if it is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
     let found = file.metadata()?;

@@ -12,7 +12,7 @@ use traffic::{FlowId, Instant, Statistics};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(pub u32);
 
-/// The names that rows speak of.
+/// The names that rows refer to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     texts: Vec<String>,
@@ -30,7 +30,7 @@ impl Names {
         Self { texts, places }
     }
 
-    /// The text; empty for a name from elsewhere.
+    /// Returns the text; empty for an unknown name.
     pub fn text(&self, name: Name) -> &str {
         self.texts.get(name.0 as usize).map_or("", String::as_str)
     }
@@ -104,7 +104,7 @@ pub trait Row: Copy + 'static {
     fn from_cells(cells: impl Iterator<Item = u64>) -> Self;
 }
 
-/// What may stand in a row.
+/// The type of a cell of a row.
 trait Cell: Copy {
     const KIND: Kind;
     fn to_cell(self) -> u64;
@@ -409,7 +409,7 @@ row! {
     }
 }
 
-/// `value` unless it is the zero that stands for "not known yet".
+/// Returns `value`, or none if it is zero, which means "not known yet".
 fn known(value: u64) -> Option<u64> {
     (value != 0).then_some(value)
 }

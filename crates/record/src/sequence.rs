@@ -10,12 +10,12 @@ pub(crate) struct Unwrapped {
 }
 
 impl Unwrapped {
-    /// Zero stands for `wire` from now on.
+    /// Makes `wire` the base: it is zero from now on.
     fn begin(&mut self, wire: u32) {
         self.last = Some((wire, 0));
     }
 
-    /// Unwraps `wire`, which lies within 2^31 of the one before; below the base it is zero.
+    /// Unwraps `wire`, which is within 2^31 of the one before; below the base it is zero.
     pub(crate) fn follow(&mut self, wire: u32) -> u64 {
         let Some((before, unwrapped)) = self.last else {
             self.begin(wire);
@@ -31,7 +31,7 @@ impl Unwrapped {
     }
 }
 
-/// What a trace knows of its flow.
+/// The state of a trace for its flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tracker {
     seq: Unwrapped,

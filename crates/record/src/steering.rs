@@ -1,4 +1,4 @@
-//! How those who started a run steer it while it goes on.
+//! Control of a run from outside while it goes on.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,6 +9,6 @@ use traffic::Instant;
 pub struct Steering<'a> {
     /// Set to end the run early; what was measured so far is kept.
     pub interrupted: &'a AtomicBool,
-    /// Told the time reached, every hundredth of the run or more often.
+    /// Called with the time reached, every hundredth of the run or more often.
     pub progress: &'a (dyn Fn(Instant) + Sync),
 }

@@ -1,4 +1,4 @@
-//! A run folder that was filled earlier, by whatever driver, read back.
+//! A run folder of any driver that was filled earlier, read back.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,32 +17,32 @@ use crate::summary::{self, Summary};
 use crate::table;
 use crate::totals::Cost;
 
-/// What an earlier run left.
+/// An earlier run.
 #[derive(Clone, Debug)]
 pub struct StoredRun {
     /// Its folder.
     pub folder: PathBuf,
     /// The version of Suimon that made it.
     pub version: String,
-    /// Which build of that version; empty where it did not tell.
+    /// The build of that version; empty if the manifest does not record it.
     pub build: String,
     /// The version of the folder's layout.
     pub schema: u32,
     /// The driver that made it: `simulate`, `lab`.
     pub driver: String,
-    /// The words that make it again.
+    /// The command that reproduces it.
     pub command: Vec<String>,
     /// Whether it came to its end.
     pub complete: bool,
-    /// What it tells of the machine, if it moved real packets.
+    /// The state of the machine, if the run moved real packets.
     pub lab: Option<LabReport>,
-    /// The length of each of its files, in bytes; empty where its manifest does not tell.
+    /// The length of each of its files, in bytes; empty if the manifest does not record it.
     pub files: BTreeMap<String, u64>,
-    /// What of the scenario its driver left out.
+    /// The parts of the scenario that its driver left out.
     pub left_out: Vec<String>,
-    /// What else is to be known of its guests.
+    /// Further information about its guests.
     pub guest_notes: Vec<String>,
-    /// What it cost.
+    /// The cost of the run.
     pub cost: Cost,
     /// The machine that it ran on.
     pub environment: Environment,
@@ -56,7 +56,7 @@ impl StoredRun {
     /// Reads manifest, scenario and summary.
     ///
     /// # Errors
-    /// [`Error::NoRun`] for a folder that no finished run left, and files that cannot be read.
+    /// [`Error::NoRun`] if the folder is not that of a finished run; files that cannot be read.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let made = Stored::read(folder)?;
         Ok(Self {
@@ -78,8 +78,8 @@ impl StoredRun {
         })
     }
 
-    /// Whether it is what `build` of this version would make of `scenario` by `driver`: complete, and of the same
-    /// text to the letter.
+    /// Returns whether the run is what `build` of this version would make of `scenario` with `driver`: complete, and
+    /// with exactly the same text of the scenario.
     pub fn stands_for(&self, scenario: &str, driver: &str, build: &str) -> bool {
         self.complete
             && self.version == env!("CARGO_PKG_VERSION")
@@ -126,17 +126,17 @@ impl StoredRun {
         Ok(document.plan()?)
     }
 
-    /// The time series, if a run of `plan`, which is that of its scenario, leaves any.
+    /// Returns the time series, if a run of `plan`, the plan of its scenario, leaves any.
     pub fn recording(&self, plan: &Plan) -> Option<Recording> {
         let has_jobs = plan.jobs().next().is_some();
         let is_recorded = Recorder::is_needed(plan) || has_jobs || self.lab.is_some();
         is_recorded.then(|| Recording::read(&self.folder))
     }
 
-    /// Puts another report in place of its own.
+    /// Replaces its report by another one.
     ///
     /// # Errors
-    /// If it cannot be written, or somebody else writes into the folder.
+    /// If it cannot be written, or another process writes into the folder.
     pub fn replace_report(&self, html: &str) -> Result<PathBuf, Error> {
         let _lock = FolderLock::take(&self.folder)?;
         let path = self.folder.join(REPORT);

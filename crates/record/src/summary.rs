@@ -1,7 +1,7 @@
 //! The summary: every total of a run under a path such as `flow.bulk.goodput`.
 //!
-//! A function of plan and totals alone, so the same seed gives the same bytes of `summary.json`.
-//! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
+//! A pure function of plan and totals, so the same seed gives the same bytes of `summary.json`. Units are bytes,
+//! seconds, bytes per second and counts unless a name says otherwise.
 
 use scenario::plan::{Change, Link, NodeKind, Plan};
 use schemars::JsonSchema;
@@ -291,7 +291,7 @@ impl Summary {
     /// Sums up a run of `plan`.
     pub fn new(plan: &Plan, totals: &Totals) -> Self {
         let seconds = totals.seconds();
-        // Of what was left out, or ran when nothing was measured, there is nothing to tell.
+        // Flows that were left out, or ran only outside the measured window, have no results.
         let known = plan.flows.iter().zip(&totals.flows).enumerate();
         let known = known.filter(|(_, (_, t))| t.is_known());
         let (numbers, known): (Vec<usize>, Vec<_>) = known.unzip();
@@ -344,7 +344,7 @@ impl Summary {
     }
 }
 
-/// Every number in a summary that is given as JSON, but for those that its scenario gave (`input`).
+/// Returns every number in a summary in JSON, except those that its scenario gave (`input`).
 pub(crate) fn quantities(summary: &serde_json::Value) -> Vec<(String, f64)> {
     let mut found = Vec::new();
     let all = summary.as_object().into_iter().flatten();
@@ -506,7 +506,7 @@ fn sum_element((name, [green, yellow, red]): &(String, [Count; 3])) -> (String, 
     (name.clone(), element)
 }
 
-/// The share of what `rate` carries in that time.
+/// Returns `bytes` as a share of what `rate` carries in that time.
 fn share(bytes: u64, rate: Rate, seconds: f64) -> f64 {
     per(bytes as f64 * 8.0 / rate.bits_per_second() as f64, seconds)
 }

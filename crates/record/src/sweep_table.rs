@@ -1,4 +1,4 @@
-//! A Parquet table whose columns are known only when it is written: one row for each run of a sweep.
+//! A Parquet table with columns that are known only when it is written: one row for each run of a sweep.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,13 +23,13 @@ use crate::quantity::Kind;
 pub enum Values {
     /// Whole numbers.
     Whole(Vec<i64>),
-    /// Numbers; where there is none, null.
+    /// Numbers; null where there is none.
     Number(Vec<Option<f64>>),
-    /// Words; where there are none, null.
+    /// Words; null where there are none.
     Text(Vec<Option<String>>),
 }
 
-/// A table in the making.
+/// A table while it is built.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepTable {
     columns: Vec<(String, Values)>,
@@ -37,7 +37,7 @@ pub struct SweepTable {
 }
 
 impl SweepTable {
-    /// Adds a column. One whose name is taken, as a setting and a result may share a path, is called
+    /// Adds a column. If its name is taken, as a setting and a result may share a path, the column is called
     /// `measured.NAME`.
     pub fn column(&mut self, name: &str, values: Values) {
         let taken = self.columns.iter().any(|(known, _)| known == name);
@@ -45,7 +45,7 @@ impl SweepTable {
         self.columns.push((name, values));
     }
 
-    /// Adds a column of what was measured under a path of the summary, with its unit.
+    /// Adds a column of measured values for a path of the summary, with its unit.
     pub fn measured(&mut self, path: &str, values: Vec<Option<f64>>) {
         self.column(path, Values::Number(values));
         let unit = Kind::of(path).base_unit();
@@ -54,7 +54,7 @@ impl SweepTable {
         }
     }
 
-    /// Writes the file whole, or not at all. The same values give the same bytes.
+    /// Writes the whole file, or nothing. Equal values give equal bytes.
     ///
     /// # Errors
     /// If it cannot be written, or columns differ in length.

@@ -1,4 +1,4 @@
-//! Tables as Parquet files: written a row group at a time as a run goes on, read back the same way.
+//! Tables as Parquet files: written one row group at a time as a run goes on, and read back likewise.
 //!
 //! Integers are delta-packed (Parquet's `DELTA_BINARY_PACKED`), which makes a time column cost next to
 //! nothing, and names are dictionary-encoded, so no compressor is needed and memory stays bounded.
@@ -30,12 +30,12 @@ const GROUP_BYTES: usize = 1 << 20;
 /// Rows turned into Parquet's own types at a time.
 const BATCH_ROWS: usize = 1024;
 
-/// A table in the making: in memory, or a file that takes a row group whenever enough rows came.
+/// A table while it is written: in memory, or a file that gets a row group whenever enough rows have come.
 #[derive(Debug)]
 pub(crate) struct Series<R: Row> {
     rows: Vec<R>,
     sink: Option<Sink<R>>,
-    /// The first failure; the rows after it are let go, and `finish` tells.
+    /// The first failure; the rows after it are dropped, and `finish` reports it.
     failed: Option<Error>,
 }
 
@@ -85,7 +85,7 @@ impl<R: Row> Series<R> {
         self.rows.clear();
     }
 
-    /// Closes the table. One that a full disk left no room for is empty, and has no file.
+    /// Closes the table. If a full disk left no room for it, the table is empty, and has no file.
     pub(crate) fn finish(mut self, names: &Arc<Names>) -> Result<Table<R>, Error> {
         self.flush();
         let Some(sink) = self.sink else {
@@ -129,7 +129,7 @@ impl<R: Row> Sink<R> {
     }
 }
 
-/// Whether a file ends as a table does: with what it holds, and where.
+/// Returns whether a file ends like a table: with a footer.
 pub(crate) fn has_footer(path: &Path) -> bool {
     regular::open(path).is_ok_and(|file| guarded(path, || SerializedFileReader::new(file)).is_ok())
 }
@@ -228,17 +228,17 @@ impl<R: Row> Table<R> {
         }
     }
 
-    /// The same table after its file came to `folder`.
+    /// Updates the path after the table's file moved to `folder`.
     pub(crate) fn in_folder(&mut self, folder: &Path) {
         if let Self::File(path) = self {
             *path = folder.join(R::FILE);
         }
     }
 
-    /// Shows every row, in order, to `look`, with the names it speaks of.
+    /// Calls `look` for every row, in order, with the names that the row refers to.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not such a table.
+    /// If the file cannot be read, or is not a table of these rows.
     pub fn each(&self, mut look: impl FnMut(&R, &Names)) -> Result<(), Error> {
         match self {
             Self::Memory(rows, names) => {
@@ -252,10 +252,10 @@ impl<R: Row> Table<R> {
         }
     }
 
-    /// Every row, and the names they speak of.
+    /// Returns every row, and the names that the rows refer to.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not such a table.
+    /// If the file cannot be read, or is not a table of these rows.
     pub fn rows(&self) -> Result<(Vec<R>, Names), Error> {
         let (mut rows, mut all) = (Vec::new(), Names::default());
         self.each(|row, names| {
@@ -268,7 +268,7 @@ impl<R: Row> Table<R> {
     }
 }
 
-/// What `read`, which calls the Parquet library, makes of a file; a panic of the library is an error.
+/// Runs `read`, which calls the Parquet library, on a file; a panic of the library becomes an error.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
     let damaged = |why| ParquetError::General(format!("damaged: its decoder says: {why}"));
     mpi_trace::guarded(&path.to_string_lossy(), read).unwrap_or_else(|why| Err(damaged(why)))
@@ -309,7 +309,7 @@ fn read_column<R: Row>(
         return Err(mismatch(column.name));
     }
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-    // A damaged file may promise any number.
+    // A damaged file may claim any number.
     let capacity = rows.min(GROUP_BYTES);
     let mut levels = Vec::new();
     match (group.get_column_reader(place)?, column.kind) {

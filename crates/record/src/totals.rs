@@ -1,4 +1,4 @@
-//! What a driver counts in any run, probes or not. It fills these; the summary is made from them.
+//! The totals that a driver counts in any run, with or without probes. The summary is made from them.
 
 use network::datagram::Delay;
 use network::event_builder::Events;
@@ -52,20 +52,20 @@ impl Drops {
     }
 }
 
-/// What became of one flow.
+/// The totals of one flow.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct FlowTotals {
     /// When its program connected, or began to send datagrams.
     pub start: Instant,
-    /// When the receiver's program read the last byte of a flow that was to end, otherwise the
-    /// moment its writer was told to stop, or the end of the run, whichever came first.
+    /// When the receiver's program read the last byte of a flow that was to end, otherwise the moment its writer had
+    /// to stop, or the end of the run, whichever came first.
     pub end: Instant,
     /// Whether all that was to be sent was read by the receiver's program.
     pub completed: bool,
     /// Bytes that the receiver's program had read at `end`; the sender's, of responses, if it asks; of a program
     /// the payload that the network carried, both ways.
     pub received: Bytes,
-    /// Bytes that it had read halfway between `start` and `end`; `None` if nobody looked.
+    /// Bytes that it had read halfway between `start` and `end`; `None` if that was not sampled.
     pub received_by_half: Option<Bytes>,
     /// Packets of it, of either direction, dropped anywhere on the way.
     pub drops: u64,
@@ -77,20 +77,20 @@ pub struct FlowTotals {
     pub receiver: transport::Info,
     /// How long datagrams were on their way; `None` for a connection.
     pub delay: Option<Delay>,
-    /// Datagrams sent after the last one that arrived, where they bear numbers: only these may still be under
-    /// way. `None` where every drop is counted, which tells as much.
+    /// Datagrams sent after the last one that arrived, where they have sequence numbers: only these may still be
+    /// under way. `None` where every drop is counted, which gives the same information.
     pub unseen: Option<u64>,
-    /// What became of its requests, if it asks.
+    /// The totals of its requests, if it asks.
     pub exchanges: Option<Exchanges>,
-    /// What became of the events of the builder that it sends fragments to, and of its fragments.
+    /// The totals of the builder's events that it sends fragments to, and of its fragments.
     pub events: Option<Events>,
-    /// What became of the ranks of an MPI job at both ends.
+    /// The totals of the ranks of an MPI job at both ends.
     pub ranks: [Option<Box<RankTotals>>; 2],
-    /// What the network carried of a program's packets, from the flow's first host to its second and back.
+    /// The packets of a program that the network carried, from the flow's first host to its second and back.
     pub program: Option<[Carried; 2]>,
-    /// The driver could not run it, and nothing is known of it.
+    /// Whether the driver could not run it, so that nothing is known of it.
     pub left_out: bool,
-    /// From when until when it was measured, where that is not from its start to its end.
+    /// The start and the end of its measurement, if these differ from its start and its end.
     pub measured: Option<[Instant; 2]>,
     /// Datagrams that were lost while it was measured, if that is not what follows from the counts above.
     pub lost: Option<u64>,
@@ -106,13 +106,13 @@ impl FlowTotals {
         self.lost.unwrap_or(missing - under_way.min(self.unseen.unwrap_or(u64::MAX)))
     }
 
-    /// The part of its time in which what is counted was counted: its own, unless the run is measured in part. Of a
-    /// flow that did not run then, the end comes first.
+    /// Returns the time over which the flow's counters count: its own time, unless only a part of the run is
+    /// measured. For a flow that did not run in that part, the end comes first.
     pub fn measured(&self) -> [Instant; 2] {
         self.measured.unwrap_or([self.start, self.end])
     }
 
-    /// Whether there is anything to tell of it: it ran, and not only when nothing was measured.
+    /// Returns whether the flow has results: it ran, and not only outside the measured time.
     pub fn is_known(&self) -> bool {
         !self.left_out && self.measured.is_none_or(|[from, until]| from < until)
     }
@@ -123,7 +123,7 @@ impl FlowTotals {
     }
 }
 
-/// What a network carried in one direction.
+/// The packets that a network carried in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Carried {
     /// Packets that entered it.
@@ -134,16 +134,16 @@ pub struct Carried {
     pub bytes: u64,
 }
 
-/// What went through one port: one direction of a link with the queue that feeds it.
+/// The totals of one port: one direction of a link with the queue that feeds it.
 #[derive(Clone, Debug, Default)]
 pub struct PortTotals {
     /// The counters of its discipline, or of an emulator's buffer.
     pub statistics: Statistics,
     /// The counters of each of the discipline's classes, by name.
     pub classes: Vec<(String, Statistics)>,
-    /// How long the packets of each class waited, in the same order; empty where that was not counted.
+    /// How long the packets of each class waited, in the order of `classes`; empty where that was not counted.
     pub sojourns: Vec<Histogram>,
-    /// How often each class's guarantees were relaxed, in the same order; empty where none ever are.
+    /// How often each class's guarantees were relaxed, in the order of `classes`; empty where none ever are.
     pub relaxed: Vec<Relaxed>,
     /// The rates that classes have measured, by name.
     pub measured: Vec<(String, Measured)>,
@@ -153,51 +153,51 @@ pub struct PortTotals {
     pub faults: Vec<String>,
     /// How long its packets waited and how far apart they left, if that was counted.
     pub delays: Option<Delays>,
-    /// What each element of the conditioner of the other direction counted, by name: green, yellow, red.
+    /// The counts of each element of the conditioner of the other direction, by name: green, yellow, red.
     pub elements: Vec<(String, [Count; 3])>,
-    /// What the impairments of the wire behind it did; `None` where it has none.
+    /// The counters of the impairments of the wire behind it; `None` where it has none.
     pub impairments: Option<Counters>,
-    /// What pauses it was told and told; `None` where the far end stops nothing, nor is stopped.
+    /// The pauses that it received and sent; `None` where neither end pauses the other.
     pub flow_control: Option<flow_control::Counters>,
-    /// Congestion notifications; `None` where no queue of its sends any, nor does a host's interface take them.
+    /// Congestion notifications; `None` where none of its queues sends any and no host's interface receives any.
     pub notifications: Option<Notifications>,
-    /// The most bytes that came in there after one of a switch's priorities was stopped, and the room for them; `None`
-    /// at what is no such switch.
+    /// The most bytes that arrived after one of a switch's priorities was paused, and the headroom for them; `None`
+    /// where the port is not one of such a switch.
     pub headroom: Option<[Bytes; 2]>,
 }
 
 /// Congestion notifications of a port (IEEE 802.1Qau).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notifications {
-    /// Those of its queues to senders.
+    /// Notifications that its queues sent to senders.
     pub sent: u64,
-    /// Those that its interface took.
+    /// Notifications that its interface received.
     pub received: u64,
-    /// Flows that these limited, each time that they were not limited before.
+    /// Flows that these limited, counted each time a flow was not limited before.
     pub limited: u64,
 }
 
-/// What a node itself did, rather than its ports.
+/// The totals of a node itself, without its ports.
 #[derive(Clone, Debug, Default)]
 pub struct NodeTotals {
     /// Packets that it dropped (no route, receive ring, shared buffer).
     pub drops: Drops,
     /// How full its packet memory was; `None` where its ports share none.
     pub memory: Option<Occupancy>,
-    /// What its processor did; `None` where none is modelled.
+    /// The totals of its processor; `None` where none is modelled.
     pub processor: Option<ProcessorTotals>,
 }
 
-/// What the processor of a host did.
+/// The totals of a host's processor.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessorTotals {
     /// The time that it spent on each operation.
     pub times: Times,
-    /// The rate at which a program copies memory that has the processor for itself, where that is known.
+    /// The rate at which a program copies memory if it has the processor for itself, where that is known.
     pub memory_copy: Option<Rate>,
 }
 
-/// What the engine did. Deterministic: a function of plan and seed alone.
+/// The engine's totals. Deterministic: a pure function of plan and seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineTotals {
     /// Events taken from the queue.
@@ -206,12 +206,12 @@ pub struct EngineTotals {
     pub packet_hops: u64,
 }
 
-/// What a run cost. Not deterministic: kept out of everything but the manifest and `--json`.
+/// The cost of a run. Not deterministic: it appears only in the manifest and `--json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Cost {
     /// Processor time, user and system.
     pub cpu_seconds: f64,
-    /// Time on the wall.
+    /// Wall-clock time.
     pub wall_seconds: f64,
     /// The most memory the process ever had.
     pub peak_rss_bytes: u64,
@@ -233,13 +233,13 @@ pub struct Totals {
     pub flows: Vec<FlowTotals>,
     /// One for each port: `2 * link + end`.
     pub ports: Vec<PortTotals>,
-    /// The part of the run that these are of, if not all.
+    /// The part of the run that these cover, if not all.
     pub measured: Option<Window>,
     /// One for each of `Plan::nodes`.
     pub nodes: Vec<NodeTotals>,
-    /// For each of `Plan::changes` whose time came: why it was refused, if it was.
+    /// The result of each of `Plan::changes` that was due: why it was refused, if it was.
     pub changes: Vec<Option<String>>,
-    /// What the engine did.
+    /// The engine's totals.
     pub engine: EngineTotals,
     /// How it ended.
     pub ending: Ending,

@@ -1,5 +1,5 @@
-//! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, the 802.3x
-//! PAUSE frames that gaps are, and the pause frames and congestion notifications that switches send.
+//! The bytes on a wire for a packet's metadata: Ethernet, IP, TCP and UDP headers, the 802.3x PAUSE frames that gaps
+//! are, and the pause frames and congestion notifications that switches send.
 //!
 //! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 
@@ -16,13 +16,13 @@ const IPV6_HEADER: usize = 40;
 const UDP_HEADER: usize = 8;
 const TCP_HEADER: usize = 20;
 const TCP_HEADER_MAX: usize = 60;
-/// Everything of a packet that is kept.
+/// The bytes that are kept of a packet.
 pub(crate) const SNAP: u32 = (ETHERNET_HEADER + IPV6_HEADER + TCP_HEADER_MAX) as u32;
 
 const DONT_FRAGMENT: u16 = 0x4000;
 const TTL: u8 = 64;
 
-/// Where on its way a packet is seen.
+/// The hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The node that transmits it.
@@ -31,8 +31,8 @@ pub struct Hop {
     pub to: u16,
 }
 
-/// Writes the headers of `packet` into `out` and returns the frame's length without FCS. What does not
-/// stand in the packet's metadata is its flow's, in this direction.
+/// Writes the headers of `packet` into `out` and returns the frame's length without FCS. Fields that are not in the
+/// packet's metadata come from the flow's headers, in this direction.
 pub fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u32 {
     out.clear();
     let six = flow.family == Family::V6;
@@ -69,8 +69,8 @@ pub fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u3
     length
 }
 
-/// Writes the start of the PAUSE frame that a gap of `length` bytes (FCS included) is, and returns its
-/// length without FCS. A pause time of zero stops nobody: the frame only takes the wire.
+/// Writes the start of the PAUSE frame that a gap of `length` bytes (FCS included) is, and returns its length without
+/// FCS. A pause time of zero stops no sender: the frame only takes time on the wire.
 pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
     out.clear();
     out.extend(pause_head(Node::ethernet_address(hop.from.into())));
@@ -80,7 +80,7 @@ pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
 }
 
 /// Writes a pause frame and returns its length without FCS: PAUSE of the whole port (802.3, annex 31B), or
-/// priority-based (annex 31D) with a zero as the time of each priority that it does not speak of.
+/// priority-based (annex 31D) with a time of zero for each priority that it does not include.
 pub(crate) fn pause(out: &mut Vec<u8>, pause: &Pause, hop: Hop) -> u32 {
     out.clear();
     let from = Node::ethernet_address(hop.from.into());
@@ -100,7 +100,7 @@ pub(crate) fn pause(out: &mut Vec<u8>, pause: &Pause, hop: Hop) -> u32 {
 }
 
 /// Writes a congestion notification message (IEEE 802.1Q, clause 33.3) and returns its length without FCS. It has the
-/// CN-TAG that the sampled frame would have had, if frames had such, and nothing of that frame but its priority.
+/// CN-TAG that the sampled frame would have had, if frames had one, and only the priority of that frame.
 pub(crate) fn notification(
     out: &mut Vec<u8>,
     said: &Notification,
@@ -120,7 +120,7 @@ pub(crate) fn notification(
     out.extend(said.delta.to_be_bytes());
     // The priority of the sampled frame in the high bits, as in a VLAN tag.
     out.extend((u16::from(said.priority) << 13).to_be_bytes());
-    // Where that went, and how much of it follows: unknown, and none (cpMinHeaderOctets).
+    // The sampled frame's destination, and the length of what follows of it: unknown, and none (cpMinHeaderOctets).
     out.extend([0; 8]);
     out.resize((FRAME_MIN - FCS) as usize, 0);
     FRAME_MIN - FCS
@@ -179,7 +179,7 @@ fn tcp(out: &mut Vec<u8>, packet: &Packet, flow: &Header, header: usize, segment
     out.extend(t.window.to_be_bytes());
     out.extend([0, 0, 0, 0]);
     options(out, t);
-    // What the frame has more is padding in front of the payload.
+    // The rest of the frame's options is padding in front of the payload.
     out.resize(start + header, NOP);
     let sum = transport_checksum(Protocol::Tcp, flow, segment, &out[start..]);
     out[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
@@ -191,7 +191,7 @@ fn udp(out: &mut Vec<u8>, flow: &Header, datagram: u32) {
     out.extend(ports(flow));
     out.extend(u16::try_from(datagram).unwrap_or(u16::MAX).to_be_bytes());
     out.extend([0, 0]);
-    // Zero would say that there is none; all ones is its other form.
+    // Zero means no checksum; all ones is the other form of zero.
     let sum = match transport_checksum(Protocol::Udp, flow, datagram, &out[start..]) {
         0 => u16::MAX,
         sum => sum,
@@ -201,7 +201,7 @@ fn udp(out: &mut Vec<u8>, flow: &Header, datagram: u32) {
 
 /// The checksum of TCP and UDP over pseudo header and segment. The payload is zeros, which add nothing.
 fn transport_checksum(protocol: Protocol, flow: &Header, segment: u32, header: &[u8]) -> u16 {
-    // Leading zeros add nothing, so an IPv4 address may count as one of IPv6.
+    // Leading zeros add nothing, so an IPv4 address can be summed like an IPv6 one.
     let (source, destination) = (flow.source.to_be_bytes(), flow.destination.to_be_bytes());
     let (protocol, length) = ([0, protocol as u8], segment.to_be_bytes());
     checksum(&[&source, &destination, &protocol, &length, header])
@@ -223,7 +223,7 @@ fn options(out: &mut Vec<u8>, t: &Tcp) {
         out.extend(t.mss.to_be_bytes());
     }
     match (syn && t.sack_permitted, t.has_timestamps) {
-        // SACK-permitted takes the place of the two bytes of padding.
+        // SACK-permitted replaces the two bytes of padding.
         (true, _) if t.has_timestamps => out.extend([SACK_PERMITTED, 2]),
         (true, _) => out.extend([NOP, NOP, SACK_PERMITTED, 2]),
         (false, true) => out.extend([NOP, NOP]),
@@ -260,7 +260,7 @@ fn options_length(t: &Tcp) -> usize {
     length
 }
 
-/// The options that the frame's length has room for; zero if that cannot be told from it.
+/// Returns the length of the options that the frame's length has room for; zero if that cannot be derived from it.
 fn options_on_wire(packet: &Packet, ip_header: usize) -> usize {
     let others = ETHERNET_HEADER_AND_FCS + (ip_header + TCP_HEADER) as u32 + packet.tcp.payload;
     let room = packet.length.saturating_sub(others) as usize;

@@ -1,7 +1,7 @@
 //! Charts: lines, steps and points over linear or logarithmic axes, as SVG and as data for a script.
 //!
-//! A chart takes its colours from the page (`--ink`, `--rule`, `--c0` …) and has its own where there is
-//! none, so the same picture stands in a report, dark or light, and in a file of its own.
+//! A chart takes its colours from the page (`--ink`, `--rule`, `--c0` …) and has its own where the page has none. One
+//! SVG therefore works in a report, dark or light, and as a separate file.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,8 +15,8 @@ pub use decimate::Decimator;
 
 use crate::escape;
 
-/// Columns of a chart's data, for a [`Decimator`]: three a pixel of the SVG, so that a wide screen has
-/// its own pixels' extremes, and thinning them again for the SVG keeps what thinning once would.
+/// Columns of a chart's data, for a [`Decimator`]: three per pixel of the SVG. So a wide screen has the extremes of
+/// its own pixels, and thinning the data again for the SVG gives the result of thinning once.
 pub const COLUMNS: u32 = 3 * PIXELS;
 
 /// Pixels across the plot.
@@ -28,17 +28,17 @@ const RIGHT: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 const PLOT_HEIGHT: f64 = 230.0;
 const LEGEND_LINE: f64 = 20.0;
-/// About how wide a letter of the legend is.
+/// The approximate width of a letter of the legend.
 const LETTER: f64 = 7.2;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito, "Color universal design",
-/// 2008), darkest first.
+/// Colours that are distinguishable with any colour vision (Okabe and Ito, "Color universal design", 2008), darkest
+/// first.
 pub const PALETTE: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// What tells lines apart where colours do not, on paper or to the eye, by the colour's place: lengths of
-/// line and gap in pixels, as SVG has them.
+/// Dash patterns that distinguish lines where colours do not, on paper or to the eye, by the colour's place: lengths
+/// of line and gap in pixels, as SVG has them.
 const DASHES: [&str; PALETTE.len()] = ["", "9 4", "3 3", "9 3 3 3", "16 4", "9 3 2 3 2 3"];
-/// Those of [`Shape::Dashed`].
+/// The dash pattern of [`Shape::Dashed`].
 const LIMIT: &str = "5 4";
 
 /// How a series is drawn.
@@ -46,7 +46,7 @@ const LIMIT: &str = "5 4";
 pub enum Shape {
     /// A line from point to point.
     Line,
-    /// A dashed line, for what limits or is expected.
+    /// A dashed line, for limits or expected values.
     Dashed,
     /// A value holds until the next: bins.
     Step,
@@ -61,9 +61,9 @@ pub struct Series {
     pub name: String,
     /// How it is drawn.
     pub shape: Shape,
-    /// The place of its colour in [`PALETTE`], counted around.
+    /// The index of its colour in [`PALETTE`], modulo its length.
     pub colour: usize,
-    /// Its points with `x` rising; a `y` that is no number breaks the line.
+    /// Its points with `x` rising; a `y` that is NaN breaks the line.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -79,22 +79,22 @@ pub struct Mark {
 /// A chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What it shows, for those who do not see it.
+    /// A title, for readers who do not see it.
     pub title: String,
-    /// The same in a sentence or two.
+    /// A description in a sentence or two.
     pub description: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, the last on top.
+    /// The series, the last on top.
     pub series: Vec<Series>,
     /// Limits.
     pub marks: Vec<Mark>,
 }
 
 impl Chart {
-    /// The picture.
+    /// Returns the chart as SVG.
     pub fn to_svg(&self) -> String {
         let legend = self.legend();
         let top = 14.0 + LEGEND_LINE * f64::from(legend.lines);
@@ -104,7 +104,7 @@ impl Chart {
         svg += &legend.svg;
         let _ = write!(svg, "<g transform=\"translate({LEFT} {top})\">");
         plot.grid(&mut svg);
-        // An inner picture clips what lies beyond the axes.
+        // An inner picture clips everything beyond the axes.
         let (width, height) = (plot.width, plot.height);
         let _ = write!(svg, "<svg width=\"{width}\" height=\"{height}\">");
         self.marks.iter().for_each(|mark| plot.mark_line(&mut svg, mark));
@@ -116,7 +116,7 @@ impl Chart {
         svg
     }
 
-    /// Both axes laid out for the data.
+    /// Returns the layouts of both axes for the data.
     fn layouts(&self) -> [axis::Layout; 2] {
         let points = || self.series.iter().flat_map(|s| &s.points).filter(|p| !p.1.is_nan());
         let marks = self.marks.iter().map(|mark| mark.y);
@@ -173,7 +173,7 @@ struct Legend {
     lines: u32,
 }
 
-/// The sample of a series in the legend.
+/// Draws the sample of a series in the legend.
 fn key(svg: &mut String, series: &Series, x: f64, y: f64) {
     let colour = colour(series.colour);
     let _ = match series.shape {
@@ -198,17 +198,17 @@ fn dashes(dash: &str) -> String {
 }
 
 impl Series {
-    /// Its lengths of line and gap; empty for a line without gaps.
+    /// Returns its dash pattern; empty for a solid line.
     const fn dash(&self) -> &'static str {
         match self.shape {
             Shape::Dashed => LIMIT,
             Shape::Points => "",
-            // A colour that comes again comes with another pattern.
+            // A colour that is used again gets another pattern.
             _ => DASHES[(self.colour + self.colour / PALETTE.len()) % DASHES.len()],
         }
     }
 
-    /// Its points as far as the SVG's pixels show them.
+    /// Returns its points as far as the SVG's pixels show them.
     fn shown(&self, x: &axis::Layout) -> Cow<'_, [(f64, f64)]> {
         if x.scale == Scale::Log || self.points.len() <= 4 * PIXELS as usize {
             return Cow::Borrowed(&self.points);

@@ -1,10 +1,10 @@
-//! The line that makes a report's results again.
+//! The command line that reproduces a report's results.
 
 use super::Section;
 use record::folder::SCENARIO;
 
 impl Section {
-    /// Adds the line to type; one that names a run folder's own scenario is typed in that folder.
+    /// Adds the line to type. If it names a run folder's own scenario, it is typed in that folder.
     pub fn command(&mut self, command: &[String]) {
         if command.iter().any(|word| word == SCENARIO) {
             self.paragraph("In the folder of this page:");

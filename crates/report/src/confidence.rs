@@ -1,36 +1,36 @@
-//! Means with confidence intervals, over runs that differ in their seed alone.
+//! Means with confidence intervals, over runs that differ only in their seed.
 //!
 //! Student's t for one sample's mean, Welch's test for the difference of two (B. L. Welch, "The
 //! generalization of Student's problem when several different population variances are involved",
 //! Biometrika 34, 1947). The quantile of t is found by bisection of its distribution, which is a
 //! regularized incomplete beta function (NIST Digital Library of Mathematical Functions, 8.17).
 
-/// How sure an interval is that it holds the truth.
+/// The confidence level of an interval.
 const LEVEL: f64 = 0.95;
 
-/// An estimate and where the truth lies with a confidence of [`LEVEL`].
+/// An estimate with its confidence interval at [`LEVEL`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The estimate: the sample's mean, or the difference of two means.
     pub mean: f64,
-    /// The low and the high end; none where nothing is known of the spread: of a single value, and of several
-    /// that are all the same, for then chance had no part in them.
+    /// The low and the high end; none where the spread is unknown: for a single value, and for several equal values,
+    /// where chance had no part.
     pub ends: Option<(f64, f64)>,
 }
 
-/// What is known of a sample: how many values, their mean and their variance.
+/// A sample: the number of values, their mean and their variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// How many values there are.
     pub count: usize,
-    /// Their mean; 0 of none.
+    /// Their mean; 0 for an empty sample.
     pub mean: f64,
-    /// Their variance, over one less than there are; 0 of fewer than two.
+    /// Their variance, with one less than the number of values as divisor; 0 for fewer than two.
     pub variance: f64,
 }
 
 impl Sample {
-    /// The sample that `values` are.
+    /// Creates the sample of `values`.
     pub fn of(values: &[f64]) -> Self {
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count.max(1) as f64;
@@ -51,11 +51,11 @@ impl Sample {
         Interval { mean: self.mean, ends }
     }
 
-    /// From this sample's mean to `other`'s.
+    /// Returns the difference from this sample's mean to `other`'s.
     ///
-    /// Where one of them is a single value, its spread is taken to be the other's: the interval then
-    /// tells whether one more run could have come out so far off. No interval between two single values, nor
-    /// where nothing varied.
+    /// If one of them is a single value, the spread of the other one is used for it: the interval then shows whether
+    /// one more run could have come out so far off. There is no interval between two single values, nor where nothing
+    /// varied.
     pub fn difference(&self, other: &Self) -> Interval {
         let mean = other.mean - self.mean;
         let ends = match (self.count, other.count) {
@@ -78,14 +78,15 @@ impl Sample {
         self.variance / self.count as f64
     }
 
-    /// Around the difference `mean` to a single value.
+    /// Returns the interval around the difference `mean` to a single value.
     fn distance_to_one(&self, mean: f64) -> (f64, f64) {
         around(mean, self.variance + self.squared_error(), (self.count - 1) as f64)
     }
 }
 
 impl Interval {
-    /// Whether zero lies within: a difference that need not be one. Without an interval, whether it is zero.
+    /// Returns whether the interval includes zero, so that there may be no difference. Without an interval, whether
+    /// the mean is zero.
     pub fn includes_zero(&self) -> bool {
         self.ends.map_or(self.mean == 0.0, |(low, high)| low <= 0.0 && high >= 0.0)
     }
@@ -100,12 +101,11 @@ fn around(mean: f64, squared_error: f64, freedom: f64) -> (f64, f64) {
 fn welch((a, count_a): (f64, usize), (b, count_b): (f64, usize)) -> f64 {
     let [n, m] = [count_a - 1, count_b - 1].map(|freedom| freedom as f64);
     let below = a * a / n + b * b / m;
-    // Without any spread the interval has no width, whatever the freedom.
+    // Without any spread the interval has no width, whatever the degrees of freedom.
     if below > 0.0 { (a + b).powi(2) / below } else { n + m }
 }
 
-/// The value that Student's t with `freedom` degrees of freedom stays below with probability `p`, which
-/// is at least a half and below 1.
+/// Returns the quantile `p` of Student's t with `freedom` degrees of freedom; `p` is at least a half and below 1.
 fn t_quantile(p: f64, freedom: f64) -> f64 {
     let below = |t: f64| 1.0 - 0.5 * beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
     let (mut low, mut high) = (0.0, 1.0);
@@ -125,7 +125,7 @@ fn beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }
-    // The continued fraction is fast on the near side of the mean only (DLMF 8.17.4 turns it around).
+    // The continued fraction converges fast only on the near side of the mean (DLMF 8.17.4 mirrors it).
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta(1.0 - x, b, a);
     }
@@ -158,8 +158,8 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     value
 }
 
-/// The logarithm of the gamma function of `x` above zero: Stirling's series (DLMF 5.11.1), carried to a
-/// greater argument where it is exact to the last digits.
+/// Returns the logarithm of the gamma function of `x` above zero: Stirling's series (DLMF 5.11.1), evaluated at a
+/// larger argument where it is exact to the last digits.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut carried) = (x, 0.0);
     while x < 15.0 {
@@ -202,7 +202,7 @@ mod tests {
         assert!((t_quantile(0.975, 1.0) - tangent).abs() < 1e-9);
         let two = 1.9 / (2.0 * (1.0_f64 - 0.95 * 0.95)).sqrt();
         assert!((t_quantile(0.975, 2.0) - two).abs() < 1e-9);
-        // Without end it is the normal distribution.
+        // For infinitely many degrees it is the normal distribution.
         near(t_quantile(0.975, 1e6), 1.959_96);
     }
 

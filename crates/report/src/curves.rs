@@ -34,7 +34,7 @@ pub(crate) use completion::completions;
 pub(crate) use distributions::figures as distributions;
 pub(crate) use flows::goodputs;
 
-/// Flows or queues in one chart: more cannot be told apart.
+/// Flows or queues in one chart: more are hard to distinguish.
 const TOGETHER: usize = 6;
 
 /// A chart with its caption.
@@ -46,10 +46,10 @@ pub(crate) struct Figure {
 
 type Points = Vec<(f64, f64)>;
 
-/// What is drawn, by its name, over what part of the run, in seconds.
+/// The name of what is drawn, and the part of the run to draw, in seconds.
 type Wanted = (String, (f64, f64));
 
-/// Whose row it is: `SECOND of FIRST` is wanted as `FIRST SECOND`.
+/// The owner of a row: `SECOND of FIRST` is wanted as `FIRST SECOND`.
 type Key = (Name, Option<Name>);
 
 /// Every curve over time, not yet painted; none where nothing was recorded.
@@ -67,8 +67,8 @@ pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, 
     Ok(figures)
 }
 
-/// Curves by name: of what is wanted, one curve for each of a row's `N` points. `points` is told whose row
-/// it is by its place in `wanted`.
+/// Reads the curves of what is wanted, one for each of a row's `N` points. `points` gets the index in `wanted` of the
+/// row's owner.
 fn read<R: Row, const N: usize>(
     table: &Table<R>,
     wanted: &[Wanted],
@@ -127,7 +127,7 @@ fn time_axis(units: Units, (from, to): (f64, f64)) -> (Axis, Unit) {
     (axis.time(factor), unit)
 }
 
-/// How many of all are drawn, and where the others are.
+/// Says how many of all are drawn, and where the others are.
 fn some_of(drawn: usize, all: usize, file: &str) -> String {
     if drawn < all {
         format!("{drawn} of {all} drawn; {file} has every sample of all.")

@@ -1,4 +1,4 @@
-//! The report of a comparison: a table that draws each difference as a small bar.
+//! The report of a comparison: a table that draws each difference as a dot with its interval.
 
 use std::fmt::Write;
 
@@ -12,28 +12,28 @@ use crate::interval::Span;
 use crate::{Cell, Mood, Page, Section, escape};
 use record::error::Error;
 
-/// So far the scale of differences is linear, percent, and logarithmic beyond: a quantity that is many
-/// times another neither is cut off nor presses the rest together.
+/// The difference up to which the scale is linear, percent; beyond, it is logarithmic. A quantity that is many times
+/// another is thus neither cut off, nor does it compress the rest.
 const LINEAR: f64 = 10.0;
 
-/// What a report of a comparison tells.
+/// The contents of a report of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
-    /// What is compared.
+    /// The subject of the comparison.
     pub title: String,
-    /// The same in a sentence.
+    /// A sentence on what is compared.
     pub lead: String,
-    /// Whether all that is judged is as it should be; none where nothing is judged.
+    /// Whether everything that is judged is as expected; none if nothing is judged.
     pub ok: Option<bool>,
-    /// The command line that compares them again; empty for none.
+    /// The command line that reproduces the comparison; empty for none.
     pub command: Vec<String>,
-    /// The columns' heads, that of the dots aside.
+    /// The heads of the columns, except that of the dots.
     pub head: Vec<String>,
     /// One for each quantity.
     pub rows: Vec<Row>,
-    /// The runs' curves in the same charts, each with its caption: see [`overlay`].
+    /// The curves of all runs in shared charts, each with its caption: see [`overlay`].
     pub charts: Vec<(Chart, String)>,
-    /// What a reader should know of the dots and of what is left out, a paragraph each.
+    /// Notes on the dots and on what is left out, a paragraph each.
     pub notes: Vec<String>,
 }
 
@@ -42,12 +42,12 @@ pub struct Differences {
 pub struct Row {
     /// A cell for each head.
     pub cells: Vec<Cell>,
-    /// A dot for each of the others, in percent of what they are held against, with its interval.
+    /// A dot for each of the other runs, in percent of the reference, with its interval.
     pub dots: Vec<Interval>,
 }
 
 impl Differences {
-    /// Draws the curves of the runs in the same charts.
+    /// Draws the curves of the runs in shared charts.
     ///
     /// # Errors
     /// If a table of one of them cannot be read.
@@ -87,14 +87,14 @@ impl Differences {
         page.to_html()
     }
 
-    /// The dots stand behind the name of the quantity, where no wide table hides them.
+    /// Writes the table. The dots follow the name of the quantity, where no wide table hides them.
     fn table(&self) -> String {
         let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
         let (span, far) = self.span();
         for (column, head) in self.head.iter().enumerate() {
             let cell = self.rows.first().and_then(|row| row.cells.get(column));
             let class = cell.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
-            // What names a run may be long: its words wrap.
+            // The name of a run may be long: its words wrap.
             let _ = write!(html, "<th{class} style=\"white-space:normal\">{}</th>", escape(head));
             if column == 0 {
                 let _ = write!(html, "<th>{}</th>", escape(&scale(far)));
@@ -114,7 +114,7 @@ impl Differences {
         html + "</tbody></table></div>\n"
     }
 
-    /// The scale of all dots, which has zero in the middle, and how far it reaches.
+    /// Returns the scale of all dots, with zero in the middle, and how far it reaches.
     fn span(&self) -> (Span, f64) {
         let dots = self.rows.iter().flat_map(|row| &row.dots);
         let ends = dots.flat_map(|dot| {
@@ -127,7 +127,7 @@ impl Differences {
     }
 }
 
-/// One below the other; what is no number has none.
+/// Draws the dots one below the other; NaN has none.
 fn dots(row: &Row, span: Span) -> String {
     let dots = row.dots.iter().filter(|dot| dot.mean.is_finite());
     dots.map(|dot| span.dot(*dot, Some(0.0))).collect::<Vec<_>>().join("<br>")

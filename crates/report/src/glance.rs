@@ -1,4 +1,4 @@
-//! Numbers to be seen at a glance, each with its name above and what it rests on below.
+//! Key numbers, each with its name above and its basis below.
 
 use std::fmt::Write;
 
@@ -18,19 +18,19 @@ impl Card {
         Self { name: escape(name), value: measure.html(), notes: Vec::new() }
     }
 
-    /// A card with words, or a number that the summary has not.
+    /// A card with words, or a number that is not in the summary.
     pub fn text(name: &str, text: &str) -> Self {
         Self { name: escape(name), value: escape(text), notes: Vec::new() }
     }
 
-    /// The same with a line of words below.
+    /// Adds a line of words below.
     #[must_use]
     pub fn note(mut self, text: &str) -> Self {
         self.notes.push(escape(text));
         self
     }
 
-    /// The same with a number of the summary below, and words behind it.
+    /// Adds a number of the summary below, followed by words.
     #[must_use]
     pub fn note_measure(mut self, measure: &Measure, words: &str) -> Self {
         self.notes.push(format!("{} {}", measure.html(), escape(words)));

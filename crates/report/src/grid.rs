@@ -1,4 +1,4 @@
-//! Tables for people, whose numbers programs can read too.
+//! Tables for people, with numbers that programs can read too.
 
 use std::fmt::Write;
 
@@ -26,12 +26,12 @@ pub enum Cell {
     Measure(Measure),
     /// A quantity in the unit of its column, set flush right; with its path if it is one of the summary.
     Quantity(Kind, f64, Option<String>),
-    /// Whether something held.
+    /// Whether a condition held.
     Held(bool),
 }
 
-/// A number of `summary.json` as people read it, with its path there and its exact value, so that a program
-/// can hold the page against the file.
+/// A number of `summary.json` in readable form, with its path there and its exact value, so that a program can
+/// compare the page with the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
     text: String,
@@ -58,7 +58,7 @@ impl Grid {
         Self { head, rows: Vec::new(), units: Units::default() }
     }
 
-    /// The same with its quantities in these units.
+    /// Sets the units of the quantities.
     #[must_use]
     pub const fn in_units(mut self, units: Units) -> Self {
         self.units = units;
@@ -120,7 +120,7 @@ impl Cell {
         Self::Measure(Measure::new(path, value, text))
     }
 
-    /// A quantity that the summary has not.
+    /// A quantity that is not in the summary.
     pub const fn quantity(kind: Kind, value: f64) -> Self {
         Self::Quantity(kind, value, None)
     }

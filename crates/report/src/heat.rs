@@ -8,16 +8,16 @@ use record::quantity::digits;
 const WIDTH: f64 = 760.0;
 /// Room for the scale of colours and its numbers.
 const RIGHT: f64 = 84.0;
-/// About how wide a letter of 12 pixels is.
+/// The approximate width of a letter of 12 pixels.
 const LETTER: f64 = 7.0;
 /// The longest name of a row that is given room.
 const ROW_NAME: f64 = 200.0;
 /// Numbers smaller than this are left to the table.
 const FONT_MIN: f64 = 6.5;
 
-/// Corners of the colour scale, low to high: cividis, whose lightness rises evenly, in grey and for
-/// readers of any colour vision (Nuñez, Anderton, Renslow, "Optimizing colormaps with consideration for
-/// color vision deficiency", PLOS ONE 13(7), 2018).
+/// Corners of the colour scale, low to high: cividis. Its lightness rises evenly, in grey and for readers of any
+/// colour vision (Nuñez, Anderton, Renslow, "Optimizing colormaps with consideration for color vision deficiency",
+/// PLOS ONE 13(7), 2018).
 const SCALE: [[f64; 3]; 5] = [
     [0.0, 32.0, 77.0],
     [65.0, 77.0, 107.0],
@@ -29,19 +29,19 @@ const SCALE: [[f64; 3]; 5] = [
 /// A heat map.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heat {
-    /// What it shows, for those who do not see it.
+    /// A title, for readers who do not see it.
     pub(crate) title: String,
-    /// What the columns are.
+    /// The meaning of the columns.
     pub(crate) x: String,
     /// The columns' values.
     pub(crate) columns: Vec<String>,
-    /// What the rows are.
+    /// The meaning of the rows.
     pub(crate) y: String,
     /// The rows' values, the first at the bottom.
     pub(crate) rows: Vec<String>,
     /// Each row's cells; none where nothing was measured.
     pub(crate) cells: Vec<Vec<Option<f64>>>,
-    /// The values that the ends of the colour scale stand for.
+    /// The values at the ends of the colour scale.
     pub(crate) range: (f64, f64),
 }
 
@@ -97,13 +97,13 @@ impl Heat {
         }
     }
 
-    /// Where on the scale a value lies; in the middle if there is one value only.
+    /// Returns the position of a value on the scale; the middle if there is one value only.
     fn place(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// The values of rows and columns, and what they are of.
+    /// Writes the values of rows and columns, and what they mean.
     fn names(&self, svg: &mut String, frame: &Frame) {
         let below = frame.top + frame.height(self.rows.len());
         for (column, name) in self.columns.iter().enumerate() {
@@ -162,13 +162,13 @@ impl Heat {
     }
 }
 
-/// Where everything lies.
+/// The positions in the picture.
 struct Frame {
     left: f64,
     top: f64,
     bottom: f64,
     cell: (f64, f64),
-    /// Whether the columns' names are too long to lie side by side.
+    /// Whether the columns' names are too long to be side by side.
     turned: bool,
 }
 
@@ -181,7 +181,7 @@ impl Frame {
         let left = longest(&heat.rows).clamp(24.0, ROW_NAME) + 14.0;
         let width = (WIDTH - left - RIGHT) / heat.columns.len().max(1) as f64;
         let turned = longest(&heat.columns) + 6.0 > width;
-        // Turned by 40 degrees a name is as high as the sine of its length.
+        // A name turned by 40 degrees is as high as the sine times its length.
         let names = if turned { 0.65 * longest(&heat.columns).min(ROW_NAME) + 12.0 } else { 18.0 };
         Self {
             left,

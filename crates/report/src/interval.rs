@@ -6,7 +6,7 @@ use crate::confidence::Interval;
 
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 16.0;
-/// A dot at either end is whole.
+/// The margin that keeps a dot at either end whole.
 const MARGIN: f64 = 4.0;
 
 /// The scale that the dots of a table share.
@@ -14,12 +14,12 @@ const MARGIN: f64 = 4.0;
 pub(crate) struct Span {
     low: f64,
     high: f64,
-    /// Values beyond that lie on a logarithmic scale.
+    /// Values beyond that are on a logarithmic scale.
     linear: f64,
 }
 
 impl Span {
-    /// One that holds all of `values`, with some room at either end.
+    /// Creates one that holds all of `values`, with some room at either end.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let all = values.into_iter().filter(|value| value.is_finite());
         let ends = all.fold(None, |ends: Option<(f64, f64)>, value| {
@@ -30,7 +30,7 @@ impl Span {
         Self { low: low - room, high: high + room, linear: f64::INFINITY }
     }
 
-    /// The same, logarithmic on either side beyond `linear`, where the two meet at the same slope.
+    /// Makes the scale logarithmic on either side beyond `linear`, where the two parts have equal slopes.
     pub(crate) const fn logarithmic_beyond(self, linear: f64) -> Self {
         Self { linear, ..self }
     }

@@ -1,11 +1,10 @@
-//! Reports: one HTML page with everything in it, that works offline, in the dark and on paper.
+//! Reports: one self-contained HTML page that works offline, in dark mode and on paper.
 //!
-//! A chart stands in the page twice: as SVG, which is what paper and browsers without scripts show, and
-//! as data, from which the page's script draws charts with a cursor. A page loads nothing, and forbids
-//! the browser to.
+//! A chart is in the page twice: as SVG, which paper and browsers without scripts show, and as data, from which the
+//! page's script draws charts with a cursor. A page loads nothing, and forbids the browser to.
 //!
-//! Building blocks first ([`Page`], [`Section`], [`Grid`]); [`run`], [`sweep`] and [`differences`] put pages
-//! together from them, and the command line that of a paper.
+//! The building blocks are [`Page`], [`Section`] and [`Grid`]. [`run`], [`sweep`] and [`differences`] make pages from
+//! them, and the command line makes that of a paper.
 
 use std::fmt::Write;
 
@@ -35,10 +34,10 @@ pub use run::{Run as RunReport, stored_to_html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser may load for a page: nothing but what stands in it, and of scripts ours alone.
+/// The policy for browsers: a page may load only what it contains, and run only our scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src";
 
-/// A page in the making.
+/// A page while it is built.
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
@@ -53,7 +52,7 @@ pub struct Section {
     charts: Vec<Chart>,
 }
 
-/// How good news are.
+/// The mood of a banner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// All is well.
@@ -64,7 +63,7 @@ pub enum Mood {
     Neutral,
 }
 
-/// Text that HTML takes for text.
+/// Escapes text for HTML.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -86,7 +85,7 @@ impl Page {
         Self { title: title.to_owned(), body, charts: Data::default() }
     }
 
-    /// Adds what a reader must know first.
+    /// Adds what a reader must know first, as a banner.
     pub fn banner(&mut self, mood: Mood, text: &str) {
         let class = match mood {
             Mood::Good => "good",
@@ -134,12 +133,12 @@ impl Section {
         let _ = writeln!(self.body, "<p>{}</p>", escape(text));
     }
 
-    /// Adds a line that tells how to use what follows, where scripts run.
+    /// Adds a line on how to use what follows, where scripts run.
     pub fn hint(&mut self, text: &str) {
         let _ = writeln!(self.body, "<p class=\"hint\">{}</p>", escape(text));
     }
 
-    /// Adds lines to be typed as they stand.
+    /// Adds lines to be typed literally.
     pub fn code(&mut self, text: &str) {
         let _ = writeln!(self.body, "<pre>{}</pre>", escape(text));
     }
@@ -149,7 +148,7 @@ impl Section {
         grid.write(&mut self.body);
     }
 
-    /// Adds numbers to be seen at a glance.
+    /// Adds key numbers.
     pub fn cards(&mut self, cards: &[Card]) {
         glance::write(cards, &mut self.body);
     }
@@ -171,7 +170,7 @@ impl Section {
     /// Adds a chart with words under it.
     pub fn figure(&mut self, chart: &Chart, caption: &str) {
         let (svg, title, caption) = (chart.to_svg(), escape(&chart.title), escape(caption));
-        // Charts and their data come in the same order.
+        // Charts and their data have one order.
         let _ = writeln!(
             self.body,
             "<figure class=\"chart\"><h3>{title}</h3>{svg}<figcaption>{caption}</figcaption></figure>"

@@ -4,7 +4,7 @@ use network::PortId;
 use scenario::plan::Plan;
 use traffic::HostId;
 
-/// Each node that a packet of the flow of that number leaves on it, with the port it takes.
+/// Returns each node that a packet of flow number `flow` leaves, with the port that it takes.
 pub(super) fn path_of(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Vec<(usize, PortId)> {
     let mut path = Vec::new();
     let [mut node, to] = ends.map(|end| plan.node_of(end));

@@ -1,4 +1,5 @@
-//! What the ranks of an MPI job did when, as SVG: a row for each rank, time to the right, coloured by what it did.
+//! The activities of the ranks of an MPI job over time, as SVG: a row for each rank, time to the right, coloured by
+//! activity.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,14 +16,14 @@ const WIDTH: f64 = 760.0;
 const RIGHT: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 const LEGEND_LINE: f64 = 20.0;
-/// About how wide a letter of 12 pixels is.
+/// The approximate width of a letter of 12 pixels.
 const LETTER: f64 = 7.0;
-/// The height that all rows have together at most, and a row at least and at most.
+/// The maximum height of all rows together, and the minimum and maximum of one row.
 const HEIGHT_MAX: f64 = 640.0;
 const ROW: (f64, f64) = (2.5, 18.0);
-/// Between two names of rows at least.
+/// The minimum distance between two names of rows.
 const NAME_LINE: f64 = 14.0;
-/// Columns at most: one a pixel, and fewer where there are many ranks, so that the page stays small.
+/// The most columns: one per pixel, and fewer for many ranks, so that the page stays small.
 const COLUMNS_MAX: u64 = 680;
 const CELLS_MAX: u64 = 90_000;
 
@@ -31,17 +32,17 @@ const STEPS: i64 = 20;
 /// A lower row has no room for parts of a column.
 const LOW: f64 = 6.0;
 
-/// What a rank does, from the bottom of its row to the top.
+/// An activity of a rank, from the bottom of its row to the top.
 struct Activity {
     name: &'static str,
-    /// What it is, if that needs words.
+    /// An explanation, if it needs one.
     about: &'static str,
     /// Its colour's name in the page, and the colour where there is no page.
     colour: (&'static str, &'static str),
     time: fn(&RankRow) -> u64,
 }
 
-/// Colours that tell causes apart: grey where the rank works, cool ones for the path, warm ones for TCP.
+/// Colours that distinguish causes: grey where the rank works, cool ones for the path, warm ones for TCP.
 const ACTIVITIES: [Activity; 11] = [
     Activity {
         name: "computing",
@@ -111,7 +112,7 @@ const ACTIVITIES: [Activity; 11] = [
     },
 ];
 
-/// Times of what a rank did, in the order of [`ACTIVITIES`], nanoseconds.
+/// The times of a rank's activities, in the order of [`ACTIVITIES`], nanoseconds.
 type Times = [u64; ACTIVITIES.len()];
 
 /// A job's timeline.
@@ -123,12 +124,12 @@ pub(crate) struct Timeline {
     /// How long a column is, nanoseconds, and how many there are.
     column_ns: u64,
     columns: usize,
-    /// By rank, a column after the other.
+    /// The times by rank, one column after the other.
     times: Vec<Times>,
 }
 
 impl Timeline {
-    /// That of the rows of one job; none if there are no rows.
+    /// Creates the timeline of the rows of one job; none if there are no rows.
     pub(crate) fn new(job: &str, rows: &[RankRow]) -> Option<Self> {
         let last = rows.iter().map(|row| row.rank).max()?;
         let end = rows.iter().map(|row| row.time_ns + row.length_ns).max()?;
@@ -193,7 +194,7 @@ impl Timeline {
         self.columns as f64 * self.column_ns as f64 / 1e9
     }
 
-    /// What is to be known of the picture.
+    /// Returns the caption of the picture.
     fn caption(&self, units: Units) -> String {
         let column = self.column_ns as f64 / 1e9;
         let column = units.time.fit([column]).show(column);
@@ -211,7 +212,7 @@ impl Timeline {
         )
     }
 
-    /// The names of what was done at all, with its share of all time.
+    /// Writes the names of the activities that occur, each with its share of all time.
     fn legend(&self, svg: &mut String, sum: &Times, left: f64) -> u32 {
         let all = sum.iter().sum::<u64>().max(1) as f64;
         let (mut x, mut lines) = (left, 1);
@@ -235,8 +236,9 @@ impl Timeline {
         lines
     }
 
-    /// A rank's row: of each column what was done, one upon the other. The whole of a column's shares is drawn first, then what
-    /// is without the uppermost share over it, and so on. In a low row a column has the colour of what was done longest.
+    /// Draws a rank's row: the activities of each column on top of each other. First the whole of a column's shares
+    /// is drawn, then over it the shares without the uppermost one, and so on. In a low row, a column has the colour
+    /// of its longest activity.
     fn draw(&self, svg: &mut String, plot: &Plot, rank: usize) {
         let own: Vec<Times> = match plot.height >= LOW {
             true => self.row(rank).to_vec(),
@@ -263,7 +265,7 @@ impl Timeline {
         (time as f64 / self.column_ns as f64 * STEPS as f64).round() as i64
     }
 
-    /// What a reader sees who points at a rank: what it did in all, and how long.
+    /// Adds the tooltip of a rank: its activities in total, and their durations.
     fn hovered(&self, svg: &mut String, plot: &Plot, unit: Unit) {
         for rank in 0..self.ranks() {
             let mut sum = Times::default();
@@ -294,7 +296,7 @@ impl Activity {
     }
 }
 
-/// Only what was done longest.
+/// Keeps only the longest activity.
 fn longest(times: &Times) -> Times {
     let all = times.iter().sum();
     let most =
@@ -304,7 +306,7 @@ fn longest(times: &Times) -> Times {
     only
 }
 
-/// The area below stairs of these heights, each one wide.
+/// Returns the path of the area below stairs of these heights, each one wide.
 fn stairs(heights: impl Iterator<Item = i64>) -> String {
     let (mut path, mut height, mut along) = (format!("M0 {STEPS}"), 0, 0);
     for next in heights {
@@ -330,7 +332,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// A section with the timeline of each job that the table tells of.
+/// Adds a section with the timeline of each job in the table.
 pub(crate) fn sections(page: &mut Page, table: &Table<RankRow>, units: Units) -> Result<(), Error> {
     let mut jobs: BTreeMap<_, (String, Vec<RankRow>)> = BTreeMap::new();
     table.each(|row, names| {
@@ -355,10 +357,10 @@ pub(crate) fn sections(page: &mut Page, table: &Table<RankRow>, units: Units) ->
     Ok(())
 }
 
-/// Where rows lie.
+/// The positions of the rows.
 struct Plot {
     width: f64,
-    /// Of a row, and of all.
+    /// The height of a row, and of all.
     height: f64,
     all: f64,
 }

@@ -1,5 +1,4 @@
-//! The report of one run: the verdict, the command, numbers at a glance, curves, tables, the network and what
-//! it was made on.
+//! The report of one run: the verdict, the command, key numbers, curves, tables, the network and what it was made on.
 
 use scenario::Plan;
 
@@ -22,40 +21,40 @@ mod tables;
 
 pub use stored::stored_to_html;
 
-/// What a report tells of.
+/// The contents of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What was run.
+    /// The plan that was run.
     pub plan: &'a Plan,
-    /// What came out.
+    /// The results.
     pub summary: &'a Summary,
-    /// What was expected.
+    /// The judged expectations.
     pub verdicts: &'a [Verdict],
     /// The time series, if probes asked for any.
     pub recording: Option<&'a Recording>,
-    /// The command line that makes the same results again (`Manifest::command`).
+    /// The command line that reproduces the results (`Manifest::command`).
     pub command: &'a [String],
-    /// What of the scenario the driver left out ([`record::Manifest::left_out`]).
+    /// The parts of the scenario that the driver left out ([`record::Manifest::left_out`]).
     pub left_out: &'a [String],
-    /// What else is to be known of guests ([`record::Manifest::guest_notes`]).
+    /// Further information about guests ([`record::Manifest::guest_notes`]).
     pub guest_notes: &'a [String],
-    /// What it tells of the machine, if it moved real packets.
+    /// The state of the machine, if the run moved real packets.
     pub lab: Option<Lab<'a>>,
 }
 
-/// What a report tells of the machine that moved real packets. A simulation's report tells nothing of its
-/// machine, so that it has the same bytes on all.
+/// The state of the machine during a run on real packets. A simulation's report contains nothing about its machine,
+/// so that it has the same bytes on all.
 #[derive(Clone, Copy, Debug)]
 pub struct Lab<'a> {
     /// Whether it kept up.
     pub report: &'a LabReport,
-    /// What it is.
+    /// The machine.
     pub environment: &'a Environment,
-    /// What the run cost it.
+    /// The cost of the run.
     pub cost: Cost,
 }
 
-/// What a simulated kernel's figures leave out.
+/// The times that the results of a simulated kernel do not include.
 const IN_NO_TIME: &str = "At hosts with a kernel each system call takes 1 us, and what programs and the stack compute takes no \
                           time: how fast a machine is does not show.";
 
@@ -150,7 +149,7 @@ impl Run<'_> {
             let values = [Some(*value), *low, *high].into_iter().flatten();
             let unit = Kind::of(path).unit(self.plan.units).fit(values);
             let text = unit.show(*value);
-            // A path may be short for another one, which the summary has not by that name.
+            // A path may be an abbreviation of another one, and then the summary does not have it by that name.
             let named = known.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();
             let measured =
                 if named { Cell::measure(path, *value, text) } else { Cell::number(text) };

@@ -1,24 +1,24 @@
-//! The script of a page that has charts, with the charts' data: all in the page itself.
+//! The script of a page with charts, and the charts' data, all inside the page.
 
 use crate::chart::data::Data;
 
-/// uPlot draws, `report.js` tells it what (see `uplot/README.md`).
+/// uPlot draws; `report.js` controls it (see `uplot/README.md`).
 const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("uplot/uPlot.min.css");
 const REPORT: &str = include_str!("report.js");
 
-/// By which a browser knows both scripts, and runs no other (Content Security Policy Level 3, section 2.3.1).
+/// The hashes by which a browser accepts both scripts, and no other (Content Security Policy Level 3, section 2.3.1).
 pub(super) const HASHES: [&str; 2] = [
     "sha256-GcjUxq2Ikpp59K5J1vcWFWbf0Lo9FcxJXpdPeH63jx8=",
     "sha256-yzl5FG0Ya3CFRt+8TEUfwSlfgaJQjxOPuBjgflpo/Js=",
 ];
 
-/// What stands before the page's own style.
+/// Returns the style that comes before the page's own.
 pub(super) fn style() -> String {
     format!("{}\n", UPLOT_STYLE.trim_end())
 }
 
-/// What stands at the page's end.
+/// Returns the scripts at the page's end.
 pub(super) fn scripts(charts: &Data) -> String {
     format!(
         "<script type=\"application/json\" id=\"charts\">{}</script>\n<script>{UPLOT}</script>\n\

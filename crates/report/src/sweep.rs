@@ -1,4 +1,4 @@
-//! The report of a sweep: what was measured over what was varied, and every run.
+//! The report of a sweep: the results over the varied settings, and every run.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use record::quantity::Kind;
 mod figures;
 mod tables;
 
-/// What a report of a sweep tells of.
+/// The contents of a report of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The scenario's units.
     pub units: Units,
-    /// What the scenario calls itself.
+    /// The scenario's title.
     pub title: String,
-    /// The command line that makes the same results again.
+    /// The command line that reproduces the results.
     pub command: Vec<String>,
-    /// What was varied, the seed aside.
+    /// The varied settings, except the seed.
     pub axes: Vec<Axis>,
-    /// What is shown: paths of the summary, such as `run.goodput`.
+    /// The shown results: paths of the summary, such as `run.goodput`.
     pub measures: Vec<String>,
     /// Every run, in the grid's order.
     pub points: Vec<Point>,
@@ -40,7 +40,7 @@ pub struct Axis {
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The place of its value on each axis.
+    /// The index of its value on each axis.
     pub places: Vec<usize>,
     /// Its seed.
     pub seed: u64,
@@ -48,18 +48,18 @@ pub struct Point {
     pub folder: String,
     /// Whether it came to its end.
     pub complete: bool,
-    /// Whether its expectations hold; none where nothing was expected.
+    /// Whether its expectations hold; none if there are none.
     pub held: Option<bool>,
-    /// What it has for each measure; empty for a run that is not complete.
+    /// Its value of each measure; empty for a run that is not complete.
     pub values: Vec<Option<f64>>,
 }
 
-/// A sweep with what all its tables and pictures ask for, worked out once.
+/// A sweep with the data that all its tables and pictures need, computed once.
 struct Digest<'a> {
     axes: &'a [Axis],
     measures: &'a [String],
     points: &'a [Point],
-    /// What all seeds of a combination of settings measured, for each measure.
+    /// The samples over all seeds for a combination of settings, one for each measure.
     samples: BTreeMap<&'a [usize], Vec<Sample>>,
     /// Each measure's unit.
     units: Vec<Unit>,
@@ -164,7 +164,7 @@ impl<'a> Digest<'a> {
         }
     }
 
-    /// What was measured by all seeds of a combination of settings.
+    /// Returns the sample over all seeds of a combination of settings.
     fn sample(&self, places: &[usize], measure: usize) -> Sample {
         let samples = self.samples.get(places).and_then(|samples| samples.get(measure));
         samples.copied().unwrap_or_else(|| Sample::of(&[]))
@@ -190,7 +190,7 @@ impl<'a> Digest<'a> {
 }
 
 impl Section {
-    /// Adds HTML as it stands.
+    /// Adds HTML without escaping it.
     fn raw(&mut self, html: &str) {
         self.body.push_str(html);
         self.body.push('\n');
@@ -198,8 +198,8 @@ impl Section {
 }
 
 impl Axis {
-    /// Its values as numbers of one unit, if all are quantities of one kind: that in which most of them are typed, the
-    /// first of such.
+    /// Returns its values as numbers of one unit, if all are quantities of one kind: the unit that most of them are
+    /// written in, the first one in a tie.
     fn numbers(&self) -> Option<(Vec<f64>, Unit)> {
         let all: Vec<Measure> = self.values.iter().map(|v| measure(v)).collect::<Option<_>>()?;
         let dimension = all.first()?.dimension;

@@ -1,4 +1,4 @@
-//! The network of a plan as a picture: senders on the left, receivers on the right, and what lies between.
+//! The network of a plan as a picture: senders on the left, receivers on the right, and the nodes between them.
 
 use scenario::plan::Plan;
 
@@ -10,7 +10,7 @@ mod picture;
 
 use graph::Graph;
 
-/// More cannot be told apart: hosts that are alike stand together, and then the rest is left out.
+/// More boxes are hard to distinguish: identical hosts share a box, and the rest is left out.
 const BOXES_MAX: usize = 40;
 
 /// The picture with its legend.

@@ -1,4 +1,4 @@
-//! What the runs of a grid take of memory: by their number, whatever their values are.
+//! The memory of a grid's runs: it depends on their number, not on their values.
 
 #[path = "../../traffic/tests/counting/mod.rs"]
 mod counting;
@@ -17,7 +17,7 @@ from = "a"
 to = "b"
 "#;
 
-/// Bytes that are allocated for the runs of a grid of so many, given back or not.
+/// Bytes allocated for the runs of a grid of `count` runs, freed or not.
 fn allocated(vary: impl Fn(&mut Document, usize), count: usize) -> u64 {
     let mut document = Document::parse("grid.toml", FILE).expect("a scenario");
     vary(&mut document, count);

@@ -1,5 +1,5 @@
-//! A run with hosts that are real kernels: what lies between their network cards is the engine's, on the clock that
-//! guests and engine share.
+//! A run with real kernels as hosts. The engine is the network between their network cards, on a clock that guests
+//! and engine share.
 
 use std::env;
 use std::fs;
@@ -36,77 +36,78 @@ mod inbox;
 mod parameters;
 mod samples;
 
-/// What guests are made of.
+/// The kernel and program of guests.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// The program of which a guest runs `guest FOLDER` first: this one.
+    /// The program (this one) that a guest runs first, as `guest FOLDER`.
     pub program: &'a Path,
 }
 
 /// The results of a run with kernels.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything counted, or in the part of the run that is measured.
+    /// All counts of the run, or of its measured part.
     pub totals: Totals,
-    /// What is known of the scenario's programs.
+    /// The findings on the scenario's programs.
     pub findings: Findings,
-    /// Why it ended before its time, if not by an interruption.
+    /// Why it ended early, if not by an interruption.
     pub failure: Option<Error>,
 }
 
-/// What is known of the scenario's programs at guests.
+/// The findings on the scenario's programs at guests.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Those that failed, each with its status and what it said last.
+    /// The programs that failed, each with its status and its last output.
     pub failed_programs: Vec<String>,
 }
 
-/// A guest's clock may stand still for so long on the wall while it runs.
+/// The maximum wall-clock time for which the clock of a running guest may stop.
 const PATIENCE: time::Duration = time::Duration::from_secs(60);
-/// From one look whether guests are ready to the next, and from then to the start; nanoseconds of their clock.
+/// The interval between checks whether guests are ready, and from then to the start; nanoseconds of their clock.
 const GLANCE: u64 = 10_000_000;
-/// Guests that are not ready after so long never will be: a minute for their programs to listen.
+/// The time after which a guest counts as failed if it is not ready: a minute for its programs to listen;
+/// nanoseconds of its clock.
 const READY: u64 = 60_000_000_000;
-/// How long guests have been up when the run, or a command by hand, starts: nanoseconds. Where they are ready later, so many
-/// slots of the timer wheel more, which modelled hosts have as a kernel has that was started `UP` before: whether two ticks or
-/// three pass before a timer goes off decides which packets meet in a queue.
+/// The uptime of guests when the run, or a command by hand, starts; nanoseconds. Where they become ready later, it
+/// grows by whole slots of the timer wheel. Modelled hosts have the slots of a kernel that was started `UP` before:
+/// whether two or three ticks pass before a timer expires decides which packets meet in a queue.
 const UP: u64 = 1_020_000_000;
-/// A slot of the timer wheel's second level, for timers of up to 2 s: 8 ticks of 4 ms. Those of a coarser level would keep programs,
-/// which have started, waiting.
+/// A slot of the timer wheel's second level, for timers of up to 2 s: 8 ticks of 4 ms. Slots of a coarser level
+/// would delay programs that have already started.
 const SLOT: u64 = 32_000_000;
-/// What a guest may take to send its results, and to end.
+/// The time that a guest has to send its results and to end.
 const FAREWELL: u64 = 60_000_000_000;
-/// The time that passes between two looks at an interruption.
+/// The interval between checks for an interruption.
 const STEP: Duration = Duration::from_ms(20);
-/// A guest's memory without what flows may hold in their buffers, what each program has beside unless its host says, and the
-/// most that it has without what hosts say; MiB. What it does not use it does not take.
+/// A guest's base memory without the buffers of its flows; the extra memory of each program unless its host sets
+/// it; and the maximum without what hosts set; MiB. Unused memory is not allocated.
 const MEMORY: (u64, u64, u64) = (256, 128, 2048);
-/// What it has beside for a command, and all that it starts; MiB.
+/// The extra memory for a command and its child processes; MiB.
 const MEMORY_OF_COMMAND: u32 = 512;
 
-/// How the name of a run's folder begins, among temporary files.
+/// The prefix of the name of a run's temporary folder.
 const FOLDER: &str = "suimon-guests-";
 
-/// A frame that is handed to the card has left the host as far as its socket is concerned, and no interrupt says so.
+/// For a guest's socket, a frame handed to the card has left the host, without an interrupt.
 const FRAMES_LEAVE: &str = "virtio_net.napi_tx=0";
 
-/// Mounts the folder of the guest's process, whose name is not on the command line, for the kernel's randomness depends on
-/// that; and gives the word to our own program there.
+/// Mounts the folder of the guest's process and runs our own program there. The folder's name is not on the command
+/// line, because the kernel's randomness depends on that.
 const WORDS: &str = "root=/dev/root rootfstype=hostfs rootflags=/ ro init=/bin/sh -- -c \
                      \"export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; \
                      mount -t hostfs none /mnt -o /proc/self/cwd/work; exec /mnt/suimon guest /mnt\"";
 
-/// When a run of guests starts that are ready at `ready`, nanoseconds of their clock.
+/// The start of a run with guests that are ready at `ready`; nanoseconds of their clock.
 fn start(ready: u64) -> u64 {
     UP + ready.saturating_sub(UP).next_multiple_of(SLOT)
 }
 
-/// Runs `plan`, in which hosts have kernels, to its end, to an interruption or until a guest fails. What guests and their
-/// programs say is kept in `folder`, the run's.
+/// Runs `plan`, with kernels in its hosts, to its end, to an interruption or until a guest fails. The output of
+/// guests and their programs is kept in `folder`, the folder of the run.
 ///
 /// # Errors
 /// See [`Refusal`]; guests that do not start.
@@ -124,20 +125,20 @@ pub fn run(
     Ok(guests.finish(plan, folder, driven, steering.interrupted))
 }
 
-/// Guests at work, and the network between them.
+/// Running guests, and the network between them.
 struct Guests<O> {
     calendar: Calendar,
     network: Network<O>,
-    /// What each has sent.
+    /// The messages of each guest.
     inboxes: Vec<Inbox>,
     samples: Samples,
-    /// When the guests are at rest, on their clock.
+    /// The time on the guests' clock at which they are paused.
     now: u64,
     folder: TemporaryFolder,
 }
 
-/// Whether a port may keep frames of guests while its line is free: a switch stops it, or it has a discipline. Then TCP's
-/// small queues have to know of them, for which an interrupt tells the guest of each that left, a fifth of all its work.
+/// Whether a port may hold back guests' frames while its line is free: a switch pauses it, or it has a discipline.
+/// TCP's small queues then need an interrupt for each frame that left, which is a fifth of a guest's work.
 fn may_hold_back(plan: &Plan) -> bool {
     let mut ends = plan.links.iter().flat_map(|link| &link.ends);
     plan.nodes.iter().any(|node| node.kind.name() == "switch")
@@ -188,12 +189,12 @@ impl<O: Observer> Guests<O> {
         Ok(Self { calendar, network, inboxes, samples, now: 0, folder })
     }
 
-    /// The number of a guest of which that does not hold.
+    /// The number of a guest that does not satisfy `holds`.
     fn without(&self, holds: impl Fn(&Inbox) -> bool) -> Option<usize> {
         self.inboxes.iter().position(|inbox| !holds(inbox))
     }
 
-    /// Lets guests run until what serves in them can be talked to, and sets the run's start.
+    /// Runs the guests until their servers listen, and sets the start of the run.
     fn wait_until_ready(&mut self, interrupted: &AtomicBool) -> Result<(), Error> {
         while let Some(late) = self.without(|inbox| inbox.ready) {
             if interrupted.load(Ordering::Relaxed) {
@@ -217,7 +218,7 @@ impl<O: Observer> Guests<O> {
         Ok(())
     }
 
-    /// Lets guests run to that time of their clock, and reads what they sent.
+    /// Runs the guests to that time of their clock, and reads what they sent.
     fn run_to(&mut self, until: u64) -> Result<(), Error> {
         let end = self.calendar.run(&mut self.network, until)?;
         self.now = until;
@@ -233,14 +234,14 @@ impl<O: Observer> Guests<O> {
         }
     }
 
-    /// Whether a guest's kernel says on its console that it could not map a program's page: each is a mapping of a process
-    /// of this machine.
+    /// Whether a guest's kernel reports on its console that it could not map a program's page: each page is a
+    /// mapping of a process of this machine.
     fn lacked_mappings(&self, guest: usize) -> bool {
         let console = fs::read(self.calendar.console(guest)).unwrap_or_default();
         String::from_utf8_lossy(&console).contains("vm.max_map_count has been reached")
     }
 
-    /// Why that guest ended: what one of them says itself, or how its process did.
+    /// Why that guest ended: as a guest itself reports it, or how its process ended.
     fn failed(&mut self, guest: usize) -> Error {
         let mut each = (0..).zip(&mut self.inboxes);
         let own = each
@@ -248,7 +249,7 @@ impl<O: Observer> Guests<O> {
         own.unwrap_or_else(|| self.calendar.ended(guest))
     }
 
-    /// Lets guests send their results and end, which they do by themselves; whether all have.
+    /// Runs the guests until they have sent their results and ended by themselves; returns whether all have.
     fn wait_until_ended(&mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
         let until = self.now.saturating_add(FAREWELL);
         while let Some(silent) = self.without(|inbox| inbox.ended.is_some()) {
@@ -266,7 +267,7 @@ impl<O: Observer> Guests<O> {
         Ok(true)
     }
 
-    /// Waits for the guests' results, and puts them together.
+    /// Waits for the guests' results, and combines them.
     fn finish(
         mut self,
         plan: &Plan,
@@ -310,7 +311,7 @@ impl<O: Observer> Guests<O> {
         }));
         findings.notes.sort_unstable();
         findings.notes.dedup();
-        // What an interrupted run has is kept; who interrupts the copy does not want the rest.
+        // The results of an interrupted run are kept; an interruption of the copy discards the rest.
         let was_interrupted = interrupted.load(Ordering::Relaxed);
         let is_interrupted = || !was_interrupted && interrupted.load(Ordering::Relaxed);
         match keep(plan, (self.folder.path(), self.inboxes.len()), folder, &is_interrupted) {
@@ -333,8 +334,8 @@ fn write_traces(plan: &Plan, folder: &Path) -> io::Result<()> {
     traces.into_iter().try_for_each(|(name, file)| fs::write(folder.join(name), file))
 }
 
-/// What each of so many guests needs, MiB: the kernel counts what packets take, which is up to twice their payload, and TCP may
-/// have one half of the memory.
+/// The memory that each of `guests` guests needs, MiB. The kernel counts the memory that packets occupy, up to
+/// twice their payload, and TCP may use half of the memory.
 fn memory(plan: &Plan, guests: usize) -> u32 {
     let real = plan.flows.iter().filter(|flow| plan.is_simulated(flow) && !plan.is_modelled(flow));
     let buffers = real.filter_map(Flow::tcp).map(|tcp| {
@@ -350,7 +351,7 @@ fn memory(plan: &Plan, guests: usize) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The memory that the scenario gives the programs of a host with a kernel.
+/// The memory that the scenario allots to the programs of a host with a kernel.
 fn given(plan: &Plan, node: usize) -> Option<Bytes> {
     match &plan.nodes[node].kind {
         NodeKind::Host(host) if host.kernel.is_some() => host.memory,
@@ -358,7 +359,7 @@ fn given(plan: &Plan, node: usize) -> Option<Bytes> {
     }
 }
 
-/// The folder that the guest of that number has, too.
+/// The folder shared with guest `guest`.
 fn work(folder: &Path, guest: usize) -> PathBuf {
     folder.join(format!("guest{guest}/work"))
 }
@@ -368,7 +369,7 @@ impl<O: Observer> Simulation<ProgramTap<O>> for Guests<O> {
 
     fn advance(&mut self, now: Instant) -> Result<bool, Error> {
         let step = self.network.parts().0.now() + STEP;
-        // Guests have no finer clock than nanoseconds.
+        // The clock of guests has a resolution of nanoseconds.
         self.run_to(self.network.on_clock(now.min(step)))?;
         self.network.run_until(now.min(step));
         Ok(now <= step)
@@ -407,8 +408,8 @@ impl<O: Observer> Simulation<ProgramTap<O>> for Guests<O> {
     }
 }
 
-/// Keeps in the run's folder what guests and their programs said. Those programs' files were in the guest's memory, so they
-/// take no more.
+/// Keeps the output of guests and their programs in the run's folder. The programs' files were in the guest's
+/// memory, so they need no more space than that.
 fn keep(
     plan: &Plan,
     (from, guests): (&Path, usize),

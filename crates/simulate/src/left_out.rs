@@ -1,10 +1,10 @@
-//! What of a plan a simulation leaves out, because only a real kernel runs it.
+//! The parts of a plan that a simulation leaves out because they need a real kernel.
 
 use scenario::Plan;
 use scenario::plan::{Flow, Transport};
 
-/// Takes the expectations off `plan` that are about flows which a simulation leaves out. Returns all that it
-/// leaves out, in words: programs at hosts, flows (those of a `count` once), expectations.
+/// Removes the expectations of `plan` on flows that a simulation leaves out. Returns a description of everything
+/// left out: programs at hosts, flows (those of a `count` once), expectations.
 pub fn leave_out(plan: &mut Plan) -> Vec<String> {
     let mut found = left_out(plan);
     let mut expectations = std::mem::take(&mut plan.expectations);
@@ -20,7 +20,7 @@ pub fn leave_out(plan: &mut Plan) -> Vec<String> {
     found
 }
 
-/// What a simulation of `plan` leaves out, in words; the flows of a `count` once.
+/// A description of what a simulation of `plan` leaves out; the flows of a `count` once.
 pub fn left_out(plan: &Plan) -> Vec<String> {
     let hosts = plan.nodes.iter().enumerate().filter(|(number, _)| !plan.has_kernel(*number));
     let hosts = hosts.filter(|(_, node)| !node.programs.is_empty());
@@ -51,7 +51,7 @@ pub fn left_out(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
+/// The common name of the flows of a `count`: `bulk` of `bulk.7`.
 fn group_of(name: &str) -> Option<&str> {
     let (group, number) = name.rsplit_once('.')?;
     number.bytes().all(|b| b.is_ascii_digit()).then_some(group)

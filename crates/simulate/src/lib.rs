@@ -1,6 +1,6 @@
 //! The deterministic simulator: virtual time, packets as metadata, TCP modelled by `transport`.
 //!
-//! Same seed, same bytes of output, whatever the number of workers.
+//! The same seed gives the same output bytes with any number of workers.
 
 pub mod guests;
 mod left_out;

@@ -18,27 +18,27 @@ pub enum Refusal {
     /// Flows of guest kernels set an algorithm differently.
     #[error("{message}\n  help: {help}")]
     Parameters {
-        /// Which, and how.
+        /// The conflict.
         message: String,
-        /// What to do.
+        /// The advice.
         help: String,
     },
-    /// It takes a real kernel, and nothing is left to simulate.
+    /// The plan needs a real kernel, and nothing is left to simulate.
     #[error("{message}\n  help: {help}")]
     Real {
-        /// What takes one.
+        /// The part that needs one.
         message: String,
-        /// What to do.
+        /// The advice.
         help: String,
     },
 }
 
-/// Refuses a plan of which only a real kernel runs anything; see [`crate::left_out`] for what a simulation
-/// leaves out otherwise.
+/// Refuses a plan with parts that only a real kernel runs; see [`crate::left_out`] for the parts that a simulation
+/// leaves out.
 ///
 /// # Errors
-/// [`Refusal::Real`] for the first of it, and for ranks of an MPI job that are not all modelled or all in one guest: another
-/// process does not see what their headers say.
+/// [`Refusal::Real`] for the first such part, and for ranks of an MPI job that are not all modelled or all in one
+/// guest: another process cannot read their message headers.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
     let mut guests = vec![None; plan.nodes.len()];
     for (guest, cards) in sockets(plan, CARDS_MAX).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A run from start to end: the engine between samples, the samples between its stretches.
+//! A run from start to end: the engine runs between samples.
 
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -13,8 +13,8 @@ use traffic::{Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 
-/// Runs `plan` to its end, or to an interruption, with modelled hosts alone: hosts with kernels take
-/// [`crate::guests::run`]. What takes a real kernel is left out; see [`crate::left_out`].
+/// Runs `plan` to its end, or to an interruption, with modelled hosts alone: hosts with kernels need
+/// [`crate::guests::run`]. Parts that need a real kernel are left out; see [`crate::left_out`].
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -30,25 +30,25 @@ pub fn run(
     Ok(totals.measured(plan, looks))
 }
 
-/// An engine, and who lets time pass in it.
+/// An engine, and the driver that advances its time.
 pub(crate) trait Simulation<O> {
-    /// Why time could not pass.
+    /// Why time could not advance.
     type Failure;
 
-    /// Lets everything up to `now` happen, or some of it; whether all has.
+    /// Runs all events up to `now`, or some of them; returns whether all have run.
     fn advance(&mut self, now: Instant) -> Result<bool, Self::Failure>;
 
     /// Samples flows, now.
     fn sample(&mut self, plan: &Plan, now: Instant);
 
-    /// Adds what is known of flows so far beside what the engine knows.
+    /// Adds the counts of flows so far that the engine does not have.
     fn add_counts(&self, flows: &mut [FlowTotals]);
 
-    /// The engine, and what is counted.
+    /// The engine and the tally.
     fn parts(&mut self) -> (&mut Engine, &mut Tally<O>);
 }
 
-/// Modelled hosts alone: the engine's own events are all there is.
+/// A run with modelled hosts alone: the engine's own events are all events.
 struct Modelled<O> {
     engine: Engine,
     tally: Tally<O>,
@@ -72,17 +72,17 @@ impl<O: Observer> Simulation<O> for Modelled<O> {
     }
 }
 
-/// What came of a run.
+/// The results of a run.
 pub(crate) struct Finished<F> {
-    /// All of it.
+    /// The totals of the whole run.
     pub(crate) totals: Totals,
-    /// Everything until the measured part began, and until it ended.
+    /// The totals at the start of the measured part, and at its end.
     pub(crate) looks: Vec<Totals>,
-    /// Why it ended before its time, if not by an interruption.
+    /// Why it ended early, if not by an interruption.
     pub(crate) failure: Option<F>,
 }
 
-/// Lets time pass from each task of the run to the next.
+/// Advances time from each task of the run to the next.
 pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     plan: &Plan,
     simulation: &mut M,
@@ -140,7 +140,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     Finished { totals, looks, failure }
 }
 
-/// Makes a change; what was refused of it.
+/// Applies a change; returns what was refused of it.
 fn change_now(
     plan: &Plan,
     engine: &mut Engine,
@@ -155,15 +155,15 @@ fn change_now(
     }
 }
 
-/// Events from one look at the interruption to the next: less than a tenth of a second's work.
+/// The number of events between checks for an interruption: less than a tenth of a second's work.
 const EVENTS: u64 = 1 << 17;
 
-/// From one sign of progress to the next: a hundredth of a short run, and a tenth of a second of a long one.
+/// The interval between progress reports: a hundredth of a short run, and a tenth of a second of a long one.
 fn stride(duration: Duration) -> Duration {
     Duration::from_ps(duration.as_ps() / 128).min(Duration::from_ms(100)).max(Duration::from_ns(1))
 }
 
-/// A modelled connection that can never go on, though it has something to send, is a fault of the model.
+/// Asserts that no modelled connection is stuck with pending data, which is a fault of the model.
 #[cfg(debug_assertions)]
 fn assert_no_stall(plan: &Plan, totals: &Totals) {
     for (flow, totals) in plan.flows.iter().zip(&totals.flows) {

@@ -1,6 +1,6 @@
-//! Many runs on many cores: one queue, and results in the order of the inputs.
+//! Many runs on many cores: one queue, with results in the order of the inputs.
 //!
-//! A run's results depend on its plan alone, so which worker took it, and when, shows nowhere.
+//! A run's results depend on its plan alone, not on the worker or the time of the run.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -9,20 +9,20 @@ use std::thread;
 
 use scenario::Plan;
 
-/// How many workers there are, and what makes them stop.
+/// The number of workers, and their stop flag.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerPool<'a> {
-    /// Threads; never more than there are inputs.
+    /// The number of threads; never more than there are inputs.
     pub workers: NonZeroUsize,
-    /// Once set, no further input is begun.
+    /// Once set, no further input is started.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Does `work` for every input and returns what came of each, in the order of `inputs`; `None` for one
-/// that was not begun before the interruption.
+/// Runs `work` for every input and returns the results in the order of `inputs`; `None` for an input that was not
+/// started before the interruption.
 ///
-/// Begins with the greatest `weight`, so that no long run is left for one worker at the end; equal
-/// weights are begun in order.
+/// Starts with the greatest `weight`, so that no long run is left for one worker at the end; equal weights start in
+/// order.
 pub fn sweep<T: Sync, R: Send + Sync>(
     inputs: &[T],
     crew: WorkerPool<'_>,
@@ -38,7 +38,7 @@ pub fn sweep<T: Sync, R: Send + Sync>(
         if crew.interrupted.load(Ordering::Relaxed) {
             return;
         }
-        // The counter gives every index once, so the slot is empty.
+        // The counter returns every index once, so the slot is empty.
         let _ = results[index].set(work(&inputs[index]));
     };
     thread::scope(|scope| {
@@ -50,8 +50,8 @@ pub fn sweep<T: Sync, R: Send + Sync>(
     results.into_iter().map(OnceLock::into_inner).collect()
 }
 
-/// How much work a plan is, for ordering only: bits that its links could carry in its time, at most
-/// what its flows' first links could send.
+/// An estimate of a plan's work, for ordering only: the bits that its links could carry in its time, at most what
+/// its flows' first links could send.
 pub fn weight(plan: &Plan) -> u128 {
     let rate = |link: &scenario::plan::Link| u128::from(link.config.rate.bits_per_second());
     let carried: u128 = plan.links.iter().map(rate).sum();

@@ -1,4 +1,4 @@
-//! What a scenario takes before it runs, as more and more hosts stand in it.
+//! The memory that a scenario takes before it runs, for a growing number of hosts.
 
 #[path = "../../traffic/tests/counting/mod.rs"]
 mod counting;
@@ -9,7 +9,7 @@ mod driver;
 use counting::allocated;
 use simulate::World;
 
-/// Bytes asked for to make the plan and the world of so many pairs of hosts with a flow each, at one router.
+/// Bytes allocated for the plan and the world of `pairs` pairs of hosts with one flow each, at one router.
 fn bytes(pairs: usize) -> u64 {
     let text = format!(
         r#"
@@ -43,7 +43,7 @@ fn twice_as_many_hosts_and_flows_take_twice_the_memory() {
     assert!(10 * many < 22 * few, "{few} bytes for 500 pairs, {many} for 1000");
 }
 
-/// Bytes asked for to run so many short flows, one after another.
+/// Bytes allocated to run `flows` short flows, one after another.
 fn bytes_of_a_run(flows: usize) -> u64 {
     let mut text = String::from(
         "duration = \"60 s\"\nprobe.automatic = false\n[host.a]\n[host.b]\n\

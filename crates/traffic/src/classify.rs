@@ -1,8 +1,8 @@
-//! Which class a packet belongs to.
+//! Classification of packets into classes.
 //!
-//! Rules over a packet's headers and, for the simulator's, its nodes and flow. Many are searched in time
-//! that hardly grows with their number ([`Rules`]); where they look at simulated fields only, as most
-//! scenarios' do, those are one word and the search is over that.
+//! Rules match the headers of a packet and, in the simulator, its nodes and flow. The search time hardly
+//! grows with the number of rules ([`Rules`]). If all rules look at simulated fields only, as in most
+//! scenarios, the search uses those fields as one word.
 
 mod filter;
 mod fragments;
@@ -23,15 +23,15 @@ use words::Words;
 /// A filter and the name of the class it leads to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
-    /// What the packet must look like.
+    /// The filter that packets must match.
     pub filter: Filter,
-    /// Of the rules that match, the greatest decides; of equals, the first.
+    /// The priority. Among matching rules the greatest decides, then the first.
     pub priority: u16,
-    /// The class for such packets.
+    /// The class of matching packets.
     pub class: String,
 }
 
-/// A rule whose class is an index.
+/// A rule that names its class by index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resolved {
     pub(crate) filter: Filter,
@@ -44,8 +44,8 @@ const FLOW: u64 = u32::MAX as u64;
 const DESTINATION_AT: u32 = 48;
 const SOURCE_AT: u32 = 32;
 
-/// A packet's simulated fields as one word, in the order in which they lie in a [`Packet`], so that a
-/// machine of the usual byte order reads them at once.
+/// The simulated fields of a packet as one word, in the memory order of [`Packet`], so that a little-endian
+/// machine reads them in one load.
 #[inline]
 fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
     u64::from(source.0) << SOURCE_AT
@@ -54,7 +54,8 @@ fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
 }
 
 impl Filter {
-    /// The bits of [`word`] that it looks at, and what they must be; `None` if it looks at headers.
+    /// The bits of [`word`] that the filter looks at, and their required values; `None` if it looks at
+    /// headers.
     fn simulated(&self) -> Option<(u64, u64)> {
         let &Self { source_host, destination_host, flow, .. } = self;
         if *self != (Self { source_host, destination_host, flow, ..Self::default() }) {
@@ -70,12 +71,12 @@ impl Filter {
     }
 }
 
-/// A discipline's rules, in the form that finds a packet's class soonest.
+/// A discipline's rules, in the form with the fastest search.
 #[derive(Clone, Debug)]
 pub(crate) enum Classifier {
-    /// All look at simulated fields only.
+    /// All rules look at simulated fields only.
     Simulated(Words),
-    /// Some look at headers.
+    /// Some rules look at headers.
     Headers(Rules),
 }
 
@@ -86,7 +87,7 @@ impl Default for Classifier {
 }
 
 impl Classifier {
-    /// A classifier by these rules; an error names the rule, counted from 0, and why it is refused.
+    /// A classifier with these rules. An error names the refused rule, counted from 0, and the reason.
     pub(crate) fn new(mut rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
         if rules.iter().any(|rule| rule.filter.simulated().is_none()) {
             let mut searched = Rules::new(0);
@@ -109,8 +110,8 @@ impl Classifier {
     }
 
     /// The class of the rule that decides; `None` if none matches.
-    // By force, with what a class's queue offers and takes: left to the compiler, a packet costs 2 %
-    // more instructions in `benches/cost wfq`, and of cbq what `Cbq::depart` says.
+    // Forced inline, with the operations of a class's queue: if left to the compiler, a packet costs 2 % more
+    // instructions in `benches/cost wfq`; for cbq see `Cbq::depart`.
     #[inline(always)]
     pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
         match self {
@@ -123,7 +124,7 @@ impl Classifier {
     }
 }
 
-/// Apart from the plain search, which is done in a few instructions where it is asked for.
+/// Kept apart from the plain search, which takes a few instructions and is inlined.
 #[inline(never)]
 fn class_by_headers(rules: &Rules, packets: &Packets, id: PacketId) -> Option<usize> {
     rules.class_of_fields(&packets.fields(id))

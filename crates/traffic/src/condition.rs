@@ -1,6 +1,6 @@
-//! The traffic conditioner on input, as ALTQ's CDNR (`altq_cdnr.c`): rules lead a packet to an
-//! element, whose meter gives it a colour, for which there is an action; an action may lead on to
-//! the next element.
+//! The ingress traffic conditioner, as ALTQ's CDNR (`altq_cdnr.c`). Rules assign a packet to an element. The
+//! element's meter gives the packet a colour, and each colour has an action. An action may continue with the
+//! next element.
 
 mod chain;
 
@@ -53,40 +53,40 @@ settings! {
 }
 
 impl Element {
-    /// Whether a packet may get the colour of that name here: all are green without a meter.
+    /// Whether a packet may get the colour of that name here; without a meter all packets are green.
     pub fn gives(&self, colour: &str) -> bool {
         let gives = self.actions().into_iter().zip(chain::colours(self));
         gives.into_iter().any(|((name, _), gives)| gives && name == colour)
     }
 
-    /// What is done by colour, and the names of the colours, green first.
+    /// The names of the colours and their actions, green first.
     pub const fn actions(&self) -> [(&'static str, &Action); 3] {
         [("green", &self.green), ("yellow", &self.yellow), ("red", &self.red)]
     }
 }
 
-/// What is done to a packet.
+/// The action on a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// It passes as it is.
+    /// The packet passes unchanged.
     #[default]
     Pass,
-    /// It is dropped, with [`DropReason::Policed`].
+    /// The packet is dropped, with [`DropReason::Policed`].
     Drop,
-    /// It passes with this code point, 0 to 63; its ECN field stays.
+    /// The packet passes with this code point, 0 to 63; its ECN field stays.
     Mark(u8),
-    /// It goes on to the element of this name.
+    /// The packet continues with the element of this name.
     Next(String),
-    /// It leaves the chain of elements, and [`Parameters::default`] decides.
+    /// The packet leaves the chain of elements, and [`Parameters::default`] decides.
     Return,
 }
 
-/// Where a chain begins.
+/// A rule for the first element of a packet's chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// The packets it is for.
     pub filter: Filter,
-    /// Of the rules that match, the greatest decides; of equals, the first.
+    /// The priority. Among matching rules the greatest decides, then the first.
     pub priority: u16,
     /// The name of the element for them.
     pub element: String,
@@ -95,15 +95,15 @@ pub struct Rule {
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Two elements of one name.
+    /// Two elements have the same name.
     #[error("two elements are named `{0}`: give each its own name")]
     DuplicateName(String),
-    /// `next` leads nowhere.
+    /// `next` names an element that does not exist.
     #[error("{from} leads to the element `{name}`, which does not exist: {known}")]
     UnknownElement {
-        /// What leads there.
+        /// The origin of the reference.
         from: Source,
-        /// The name it gives.
+        /// The unknown name.
         name: String,
         /// The names to choose from, in words.
         known: String,
@@ -115,13 +115,13 @@ pub enum Error {
         tree::list(.0.iter().map(String::as_str))
     )]
     Cycle(Vec<String>),
-    /// Nothing to return to.
+    /// The default action has nothing to return to.
     #[error("the default action is `return`, but there is nowhere to return to: let it pass")]
     DefaultReturns,
     /// Past 6 bits.
     #[error("{from} marks with the code point {dscp}: it has 6 bits, at most 63")]
     Dscp {
-        /// What marks.
+        /// The origin of the mark.
         from: Source,
         /// The value given.
         dscp: u8,
@@ -147,7 +147,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about: `class` is the element.
+    /// The subject of the error; its `class` is the element.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::DuplicateName(element) | Self::Rule { element, .. } => Subject::class(element),
@@ -161,14 +161,14 @@ impl Error {
     }
 }
 
-/// Where a packet's way goes on.
+/// What refers to an element, or marks with a code point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// At the element of that name.
+    /// The element of that name.
     Element(String),
-    /// At the default action.
+    /// The default action.
     Default,
-    /// At the rule of that place in the list, from 1.
+    /// The rule at that place in the list, from 1.
     Rule(usize),
 }
 
@@ -202,37 +202,37 @@ pub struct Count {
 }
 
 impl AddAssign<u64> for Count {
-    /// One more packet, of so many bytes.
+    /// Adds one packet of `bytes` bytes.
     fn add_assign(&mut self, bytes: u64) {
         self.packets += 1;
         self.bytes += bytes;
     }
 }
 
-/// How often each action was taken. A packet counts once in `pass`, `drop` or `mark`, and besides
-/// each time it went on or returned.
+/// How often each action was taken. A packet counts once in `pass`, `drop` or `mark`, and once more each time
+/// that it continued or returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Passed as they were.
+    /// Packets that passed unchanged.
     pub pass: Count,
-    /// Dropped.
+    /// Packets that were dropped.
     pub drop: Count,
-    /// Passed with another code point.
+    /// Packets that passed with another code point.
     pub mark: Count,
-    /// Went on to an element from another.
+    /// Packets that went on from one element to another.
     pub next: Count,
-    /// Returned.
+    /// Packets that returned.
     pub returned: Count,
 }
 
-/// What is to become of a packet.
+/// The decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It passes.
+    /// The packet passes.
     Pass,
-    /// It passes with this code point.
+    /// The packet passes with this code point.
     Mark(u8),
-    /// It is dropped.
+    /// The packet is dropped.
     Drop(DropReason),
 }
 
@@ -240,7 +240,7 @@ pub enum Verdict {
 struct Node {
     name: String,
     meter: Option<Meter>,
-    /// By colour, green first.
+    /// The action for each colour, green first.
     steps: [Step; 3],
     counts: [Count; 3],
 }
@@ -256,8 +256,8 @@ pub struct Conditioner {
 }
 
 impl Conditioner {
-    /// A conditioner with its buckets full at `now`; meters that draw at random do so from streams
-    /// derived from `seed` and their elements' names.
+    /// A conditioner with full buckets at `now`. Meters that draw at random use streams derived from `seed`
+    /// and the names of their elements.
     pub fn attach(parameters: &Parameters, seed: u64, now: Instant) -> Result<Self, Error> {
         let chains = chain::resolve(parameters)?;
         let mut nodes = Vec::with_capacity(parameters.elements.len());
@@ -295,7 +295,7 @@ impl Conditioner {
         Ok(())
     }
 
-    /// Conditions a simulated packet: marks it, or says why it is to be dropped.
+    /// Conditions a simulated packet: marks it, or returns the reason to drop it.
     pub fn condition(
         &mut self,
         packets: &mut Packets,
@@ -315,12 +315,12 @@ impl Conditioner {
         }
     }
 
-    /// Decides on an IP packet of so many bytes with this code point; it is for the caller to mark
-    /// or drop it.
+    /// Decides on an IP packet of `bytes` bytes with the code point `dscp`. The caller marks or drops the
+    /// packet.
     pub fn decide(&mut self, fields: &Fields, dscp: u8, bytes: u64, now: Instant) -> Verdict {
         let mut colour = Colour::from_dscp(dscp);
         let mut step = self.rules.class_of_fields(fields).map_or(self.default, Step::Next);
-        // Chains have been checked to end.
+        // All chains are checked to end.
         while let Some(node) = step.target().and_then(|index| self.nodes.get_mut(index)) {
             let (result, kept) = match &mut node.meter {
                 Some(meter) => meter.meter(bytes, colour, now),
@@ -359,7 +359,7 @@ impl Conditioner {
         self.statistics
     }
 
-    /// Calls `each` with every element's name and what took its green, yellow and red action.
+    /// Calls `each` with every element's name and the counts of its green, yellow and red action.
     pub fn elements(&self, each: &mut dyn FnMut(&str, [Count; 3])) {
         for node in &self.nodes {
             each(&node.name, node.counts);

@@ -1,15 +1,16 @@
-//! Frames that carry no data: what a port tells the port at the other end of its wire, or a switch a sender.
+//! Frames without data: from a port to the port at the other end of its wire, or from a switch to a sender.
 //!
-//! In the arena such a frame is a packet of [`FlowId::CONTROL`]; what it says lies beside
-//! ([`Packets::control`]), for there are few of them. A congestion notification, of [`FlowId::NOTIFICATION`], has it in
-//! itself: it goes a long way, and may be copied on it.
+//! In the arena such a frame is a packet of [`FlowId::CONTROL`]. Its contents are stored separately
+//! ([`Packets::control`]), because there are few such frames. A congestion notification, of
+//! [`FlowId::NOTIFICATION`], carries its contents in the packet: it crosses several hops and may be copied on
+//! the way.
 //!
 //! [`Packets::control`]: crate::Packets::control
 
 use crate::packet::{FlowId, Packet, Tcp};
 use crate::units::{Bytes, Duration, Rate};
 
-/// Priorities that Ethernet tells apart (IEEE 802.1Q, 6.6: three bits).
+/// The number of priorities in Ethernet (IEEE 802.1Q, 6.6: three bits).
 pub const PRIORITIES: usize = 8;
 
 /// A set of priorities.
@@ -17,12 +18,12 @@ pub const PRIORITIES: usize = 8;
 pub struct Priorities(u8);
 
 impl Priorities {
-    /// None of them.
+    /// No priority.
     pub const NONE: Self = Self(0);
-    /// All of them.
+    /// All priorities.
     pub const ALL: Self = Self(u8::MAX);
 
-    /// Those whose bit is set: the lowest bit is priority 0's.
+    /// The priorities with a set bit in `bits`. The lowest bit is priority 0.
     pub const fn of(bits: u8) -> Self {
         Self(bits)
     }
@@ -32,7 +33,7 @@ impl Priorities {
         self.0
     }
 
-    /// One, 0 to 7; none otherwise.
+    /// The set of one priority, 0 to 7; empty for other values.
     pub const fn one(priority: u8) -> Self {
         if priority < PRIORITIES as u8 { Self(1 << priority) } else { Self::NONE }
     }
@@ -43,28 +44,28 @@ impl Priorities {
         priority < PRIORITIES as u8 && self.0 >> priority & 1 == 1
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// These and others.
+    /// The union with another set.
     #[must_use]
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 
-    /// Each of them, the lowest first.
+    /// Iterates over the priorities, the lowest first.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = u8> {
         (0..PRIORITIES as u8).filter(move |&priority| self.contains(priority))
     }
 }
 
-/// What a control frame says.
+/// The contents of a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Stop sending, or go on.
+    /// Pauses or resumes sending.
     Pause(Pause),
     /// A switch found its queue congested by a flow.
     Notification(Notification),
@@ -73,32 +74,33 @@ pub enum Control {
 /// A PAUSE frame (IEEE 802.3, annex 31B), or a priority-based one (IEEE 802.1Qbb; 802.3, annex 31D).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// The priorities that it speaks of; the others go on as they are.
+    /// The priorities that the frame applies to; others do not change.
     pub enabled: Priorities,
-    /// For how long each of them stops, in quanta of 512 bit times; zero lets it go on.
+    /// The pause time of each priority, in quanta of 512 bit times; zero resumes it.
     pub quanta: [u16; PRIORITIES],
 }
 
 impl Pause {
-    /// Of all that a port sends (802.3 annex 31B).
+    /// A pause of the whole port (802.3 annex 31B).
     pub const fn port(quanta: u16) -> Self {
         Self { enabled: Priorities::ALL, quanta: [quanta; PRIORITIES] }
     }
 
-    /// Of one priority, 0 to 7; of none otherwise.
+    /// A pause of one priority, 0 to 7; of none otherwise.
     pub const fn priority(priority: u8, quanta: u16) -> Self {
         Self { enabled: Priorities::one(priority), quanta: [quanta; PRIORITIES] }
     }
 
-    /// The pause time of an 802.3 PAUSE frame, which is all priorities'; `None` of a priority-based one.
+    /// The pause time of an 802.3 PAUSE frame, which applies to all priorities; `None` for a priority-based
+    /// one.
     pub fn of_port(&self) -> Option<u16> {
         let [first, ..] = self.quanta;
         (self.enabled == Priorities::ALL && self.quanta == [first; PRIORITIES]).then_some(first)
     }
 
-    /// How long after its arrival a port of `rate` does as it says, at the latest and therefore here: 2 quanta up to
-    /// 1 Gbit/s (802.3, 31B.3.7), and of faster ones what the headroom of switches allows for the far end (SONiC's
-    /// table by speed, of 64 bytes each).
+    /// The response time of a port of `rate` after the frame's arrival. The maximum is used: 2 quanta up to 1
+    /// Gbit/s (802.3, 31B.3.7); for faster ports the allowance in the headroom of switches for the far end
+    /// (SONiC's table by speed, of 64 bytes each).
     pub fn response(rate: Rate) -> Duration {
         const GIGABIT: u64 = 1_000_000_000;
         let quanta = match rate.bits_per_second().div_ceil(GIGABIT) {
@@ -114,18 +116,18 @@ impl Pause {
         rate.time_for(Bytes(64 * quanta))
     }
 
-    /// For how long a priority stops at a port of `rate`; `None` if the frame does not speak of it.
+    /// The pause time of a priority at a port of `rate`; `None` if the frame does not name the priority.
     pub fn time(&self, priority: u8, rate: Rate) -> Option<Duration> {
         let quanta = *self.quanta.get(usize::from(priority))?;
         self.enabled.contains(priority).then(|| rate.time_for(Bytes(64 * u64::from(quanta))))
     }
 }
 
-/// A congestion notification message (CNM; IEEE 802.1Q, clause 33.3): what a congestion point tells the sender of the
-/// frame that it sampled.
+/// A congestion notification message (CNM; IEEE 802.1Q, clause 33.3), from a congestion point to the sender
+/// of the sampled frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// The flow whose frame was sampled: the flow identifier of its CN-TAG.
+    /// The flow of the sampled frame: the flow identifier of its CN-TAG.
     pub flow: FlowId,
     /// The frame's priority.
     pub priority: u8,
@@ -135,18 +137,19 @@ pub struct Notification {
     pub feedback: u8,
     /// The set point less the length of the queue, in units of 64 bytes (cnmQOffset).
     pub offset: i16,
-    /// By how much the queue has grown since the sample before, in units of 64 bytes (cnmQDelta).
+    /// The growth of the queue since the previous sample, in units of 64 bytes (cnmQDelta).
     pub delta: i16,
 }
 
 impl Notification {
-    /// Bytes in units of 64, as it has them: rounded to zero, and the greatest where they do not fit.
+    /// Bytes in the units of the message, 64 bytes: rounded towards zero, and saturated.
     pub fn units(bytes: i64) -> i16 {
         let units = bytes / 64;
         i16::try_from(units).unwrap_or(if units < 0 { i16::MIN } else { i16::MAX })
     }
 
-    /// A packet that says so: in the fields of a TCP header, which it has none of.
+    /// The packet of the notification: it uses the fields of the TCP header, which such a packet does not
+    /// have.
     pub(crate) fn packet(&self) -> Packet {
         let Self { flow: FlowId(flow), priority, point, feedback, offset, delta } = *self;
         let tcp = Tcp {
@@ -162,7 +165,7 @@ impl Notification {
         Packet { flow: FlowId::NOTIFICATION, tcp, ..Packet::default() }
     }
 
-    /// What a packet says; `None` if it is no notification.
+    /// The notification in a packet; `None` if the packet is not one.
     pub fn of(packet: &Packet) -> Option<Self> {
         let tcp = &packet.tcp;
         (packet.flow == FlowId::NOTIFICATION).then_some(Self {
@@ -176,5 +179,5 @@ impl Notification {
     }
 }
 
-/// The priority of congestion notifications unless said otherwise (IEEE 802.1Q, 12.21.1: cngCnmTransmitPriority).
+/// The default priority of congestion notifications (IEEE 802.1Q, 12.21.1: cngCnmTransmitPriority).
 pub const NOTIFICATION_PRIORITY: u8 = 6;

@@ -26,17 +26,17 @@ pub enum DropReason {
     Backlog,
     /// A link that loses packets at random lost it.
     LinkLoss,
-    /// Dropped before the queue was full, to tell its sender of congestion (RED, CoDel, PIE, BLUE).
+    /// Dropped before the queue is full, as a congestion signal to the sender (RED, CoDel, PIE, BLUE).
     Early,
-    /// Its flow does not respond to congestion (flow-valve).
+    /// The packet's flow does not respond to congestion (flow-valve).
     Unresponsive,
-    /// A conditioner on input found it beyond its profile.
+    /// An ingress conditioner found the packet out of profile.
     Policed,
-    /// The discipline that had it broke its contract and did not give it back.
+    /// A discipline broke its contract and did not return the packet.
     Fault,
-    /// A link damaged it, and the host that it reached found its checksum wrong.
+    /// A link damaged the packet, and the receiving host detected a wrong checksum.
     Checksum,
-    /// The memory that a switch's ports share had no room for it.
+    /// The memory shared by a switch's ports had no room for the packet.
     SharedBuffer,
 }
 
@@ -78,25 +78,25 @@ impl DropReason {
     }
 }
 
-/// What became of a packet offered to a discipline.
+/// The result of offering a packet to a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
     /// The discipline has it.
     Queued,
-    /// It was not taken. The caller still owns it, and discards it or (a host's own interface)
-    /// tells the transport.
+    /// The discipline did not take the packet. The caller still owns it, and discards it or (a host's own
+    /// interface) reports the drop to the transport.
     Dropped(DropReason),
 }
 
-/// What goes onto the wire next.
+/// The next frame for the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dequeued {
-    /// This packet.
+    /// Send this packet.
     Send(PacketId),
-    /// A gap frame of this length (header and FCS included; preamble and inter-packet gap come on
-    /// top, as for any frame). It is for the wire alone: the next input port swallows it.
+    /// Send a gap frame of this length (header and FCS included; preamble and inter-packet gap are added, as
+    /// for any frame). It is for the wire only: the next input port discards it.
     Gap(Bytes),
-    /// Nothing before this instant, though packets are queued.
+    /// Nothing before this instant, although packets are queued.
     NotBefore(Instant),
     /// Nothing is queued.
     Empty,
@@ -109,40 +109,40 @@ pub struct Port {
     pub rate: Rate,
     /// The longest IP datagram in bytes; a frame is 18 bytes longer.
     pub mtu: Bytes,
-    /// What a frame costs on the wire beyond its own bytes: 20 on Ethernet.
+    /// The overhead of a frame on the wire: 20 bytes on Ethernet.
     pub overhead: Bytes,
-    /// Whence a discipline's random stream starts.
+    /// The seed of the discipline's random stream.
     pub seed: u64,
 }
 
-/// The time of a call, and the clock of the wire, which the port alone keeps.
+/// The time of a call, and the clock of the wire, which only the port keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireClock {
-    /// When the discipline is asked.
+    /// The time of the call.
     pub now: Instant,
-    /// When the wire is through with all that it was given, control frames too: in the past where it idles.
+    /// When the wire has sent all that it was given, control frames included; in the past if the wire idles.
     pub free: Instant,
 }
 
 impl From<Instant> for WireClock {
-    /// A wire that is free just now: that of a queue within another, which is asked when its turn has come.
+    /// A wire that is free now: for an inner queue, which is called when its turn has come.
     #[inline]
     fn from(now: Instant) -> Self {
         Self { now, free: now }
     }
 }
 
-/// What is queued.
+/// The packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// In packets.
+    /// The number of packets.
     pub packets: u64,
-    /// In bytes, by frame lengths.
+    /// Their bytes, by frame lengths.
     pub bytes: u64,
 }
 
 impl Backlog {
-    /// What must be added to this, wrapping, to come to `then`.
+    /// The difference from this to `then`, wrapping.
     #[inline]
     pub(crate) const fn until(self, then: Self) -> Self {
         Self {
@@ -151,14 +151,14 @@ impl Backlog {
         }
     }
 
-    /// A queue within went from `before` to `after`; it may have dropped packets on the way, so its
-    /// own count decides.
+    /// Counts the change of an inner queue from `before` to `after`. The inner queue may have dropped packets
+    /// meanwhile, so its own counts decide.
     #[inline]
     pub fn account(&mut self, before: Self, after: Self) {
         self.follow(before.until(after));
     }
 
-    /// Adds, wrapping, what a queue within now has beyond what it had.
+    /// Adds the change of an inner queue's backlog, wrapping.
     #[inline]
     pub(crate) fn follow(&mut self, more: Self) {
         self.packets = self.packets.wrapping_add(more.packets);
@@ -166,7 +166,7 @@ impl Backlog {
     }
 }
 
-/// What every discipline counts.
+/// The counters of every discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Packets queued now.
@@ -196,7 +196,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// What was counted since `earlier`. What is queued is that of now, and the greatest backlog that of all time.
+    /// The counts since `earlier`. The backlog is the current one, and the greatest backlog is that of all
+    /// time.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -217,8 +218,8 @@ impl Statistics {
 }
 
 impl AddAssign for Statistics {
-    /// Sums two queues' counters. Their greatest backlogs need not have coincided, so the sum's is
-    /// an upper bound.
+    /// Sums the counters of two queues. Their greatest backlogs may differ in time, so the sum of those is an
+    /// upper bound.
     fn add_assign(&mut self, other: Self) {
         self.enqueued_packets += other.enqueued_packets;
         self.enqueued_bytes += other.enqueued_bytes;
@@ -235,26 +236,26 @@ impl AddAssign for Statistics {
     }
 }
 
-/// How often a class's guarantees were relaxed, by a discipline that takes more of them than can hold.
+/// How often a class's guarantees were relaxed, by a discipline that accepts more of them than it can keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relaxed {
-    /// Packets sent later than the delay bound and one frame's time.
+    /// Packets sent later than the delay bound plus one frame's time.
     pub delay: u64,
-    /// The longest that a packet was kept beyond the delay bound and one frame's time.
+    /// The longest time by which a packet exceeded the delay bound plus one frame's time.
     pub delay_longest: Duration,
-    /// Packets sent later than the guaranteed rate would have sent them, and one frame's time.
+    /// Packets sent later than at the guaranteed rate, plus one frame's time.
     pub rate: u64,
     /// Packets dropped beyond the guaranteed loss.
     pub loss: u64,
-    /// Packets sent for the sake of the class's delay bound or rate, out of the proportion of delays.
+    /// Packets sent to keep the class's delay bound or rate, against the proportion of delays.
     pub relative_delay: u64,
-    /// Packets whose drop or whose keeping was out of the proportion of losses: dropped for the sake of the
-    /// delay bound, or kept for the sake of the loss guarantee.
+    /// Packets dropped or kept against the proportion of losses: dropped to keep the delay bound, or kept to
+    /// keep the loss guarantee.
     pub relative_loss: u64,
 }
 
 impl Relaxed {
-    /// What was counted since `earlier`; the longest is that of all time.
+    /// The counts since `earlier`; the longest is that of all time.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -267,7 +268,7 @@ impl Relaxed {
         }
     }
 
-    /// The counts by the names of what was guaranteed.
+    /// The counts, by the names of the guarantees.
     pub const fn counts(&self) -> [(&'static str, u64); 5] {
         [
             ("delay", self.delay),
@@ -282,40 +283,40 @@ impl Relaxed {
 /// The rate that a class has measured, and sends by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// By frame bits, as its own rate would be given.
+    /// The rate in frame bits, as a configured rate.
     pub rate: Rate,
-    /// When it first had one.
+    /// When the class first had a measured rate.
     pub since: Instant,
 }
 
 /// A queueing discipline on an output port.
 ///
-/// Laws, tested on every implementation: packets out are packets in less those dropped or queued;
-/// the dequeue after a peek returns what the peek did; a flush empties it.
+/// Laws, tested on every implementation: the packets out are the packets in, less those dropped or queued; a
+/// dequeue after a peek returns the same as the peek; a flush empties the discipline.
 pub trait Discipline: Sized {
-    /// What a user may set, also while it runs.
+    /// The parameters, which may also change at run time.
     type Parameters;
-    /// Why parameters are refused; its text says what to change.
+    /// The reason why parameters are refused; its text explains what to change.
     type Error;
 
     /// A discipline for `port`; an error if the parameters make no sense there.
     fn attach(parameters: &Self::Parameters, port: Port) -> Result<Self, Self::Error>;
 
-    /// Takes new parameters; what is queued stays queued. On an error the old ones stay in force.
+    /// Takes new parameters; queued packets stay queued. On an error the old parameters stay in force.
     fn change(
         &mut self,
         parameters: &Self::Parameters,
         clock: WireClock,
     ) -> Result<(), Self::Error>;
 
-    /// Admits a class from now on, or refuses it with the arithmetic; then nothing has changed. A
-    /// reservation stays through a change of parameters, which is refused if it leaves no room for it.
+    /// Admits a class from now on, or refuses it with the arithmetic and changes nothing. A reservation stays
+    /// through a change of parameters; a change that leaves no room for it is refused.
     fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
         let _ = (request, clock);
         Err(Refusal::none_taken())
     }
 
-    /// Gives the promise of a reservation back; what its class has queued is still sent.
+    /// Releases a reservation; queued packets of its class are still sent.
     fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
         let _ = (name, clock);
         Err(Refusal::none_taken())
@@ -329,34 +330,34 @@ pub trait Discipline: Sized {
     /// Offers a packet.
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, clock: WireClock) -> Enqueued;
 
-    /// Passes a packet straight on to an idle wire: true, and counted as enqueued and sent, if a dequeue
-    /// right after its enqueue would send it. False leaves everything as it was; a discipline need not
-    /// know the short cut.
+    /// Passes a packet straight to an idle wire. Returns true, and counts the packet as enqueued and sent, if
+    /// a dequeue right after its enqueue would send it. False changes nothing; a discipline need not support
+    /// the short cut.
     fn pass(&mut self, packets: &mut Packets, packet: PacketId) -> bool {
         let _ = (packets, packet);
         false
     }
 
-    /// Takes what goes onto the wire. The caller keeps the wire busy for as long as it takes.
+    /// Takes the next frame for the wire. The caller keeps the wire busy while it is sent.
     fn dequeue(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued;
 
-    /// What the next [`Discipline::dequeue`] at the same time will return.
+    /// Returns the answer of the next [`Discipline::dequeue`] at the same time.
     fn peek(&mut self, packets: &Packets, clock: WireClock) -> Dequeued;
 
-    /// From now on no packet of the priorities `stopped` may be sent (IEEE 802.1Qbb), and any other may. A
-    /// discipline whose classes have queues of their own passes over those whose first packet may not go, so that
-    /// its answer may be [`Dequeued::Empty`] while packets are queued; one that knows nothing of it has
-    /// what is stopped hold up what is queued behind, at the port.
+    /// Sets the paused priorities (IEEE 802.1Qbb): from now on no packet of the priorities `stopped` may be
+    /// sent, and any other may. A discipline with a queue for each class skips the classes with a paused
+    /// first packet, so it may answer [`Dequeued::Empty`] while packets are queued. A discipline that ignores
+    /// this call has paused packets block the ones behind them, at the port.
     fn hold(&mut self, stopped: Priorities) {
         let _ = stopped;
     }
 
-    /// Whether it wants to be told what comes in by its port.
+    /// Whether the discipline inspects the packets that arrive at its port.
     fn listens(&self) -> bool {
         false
     }
 
-    /// A packet came in by the port, which may acknowledge what it sent.
+    /// Handles a packet that arrived at the port, which may acknowledge packets of this discipline.
     fn acknowledged(&mut self, packet: &Packet, now: Instant) {
         let _ = (packet, now);
     }
@@ -364,22 +365,22 @@ pub trait Discipline: Sized {
     /// Discards everything queued, with [`DropReason::Flushed`].
     fn flush(&mut self, packets: &mut Packets, now: Instant);
 
-    /// Whether nothing is queued, so that a dequeue would answer [`Dequeued::Empty`], whatever is stopped.
+    /// Whether nothing is queued: a dequeue returns [`Dequeued::Empty`], independently of paused priorities.
     fn is_empty(&self) -> bool;
 
     /// The counters.
     fn statistics(&self) -> Statistics;
 
-    /// What is queued; a queue without classes tells it without a copy of all its counters, so that a
-    /// discipline can ask the queues within it at each packet.
+    /// The backlog. A queue without classes returns it without a copy of all its counters, so a discipline
+    /// can ask its inner queues for every packet.
     #[inline]
     fn backlog(&self) -> Backlog {
         let Statistics { backlog_packets: packets, backlog_bytes: bytes, .. } = self.statistics();
         Backlog { packets, bytes }
     }
 
-    /// Calls `each` with every class's number, name and counters; a discipline without classes has none. A packet
-    /// that it takes bears the number as its class, until parameters or reservations change.
+    /// Calls `each` with every class's number, name and counters; a discipline without classes has none. A
+    /// packet carries the number of its class until parameters or reservations change.
     fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
         let _ = each;
     }
@@ -390,7 +391,7 @@ pub trait Discipline: Sized {
     }
 
     /// Calls `each` with every class's name and how often its guarantees were relaxed, in the order of
-    /// [`Discipline::classes`]; a discipline that keeps all that it accepts has none.
+    /// [`Discipline::classes`]; a discipline that keeps all accepted guarantees has none.
     fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {
         let _ = each;
     }

@@ -1,4 +1,4 @@
-//! Distributions that times and sizes are drawn from, in integers: the same draws on every machine.
+//! Distributions of times and sizes, in integers: the same draws on every machine.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use core::fmt::Debug;
 use crate::random::Random;
 use crate::units::{Bytes, Duration};
 
-/// What is drawn: a whole number of a unit.
+/// A drawn value: a whole number of a unit.
 pub trait Scalar: Copy + Debug + Ord {
-    /// So many of the unit.
+    /// A value of `count` units.
     fn of(count: u64) -> Self;
-    /// How many of the unit it is.
+    /// The number of units in the value.
     fn count(self) -> u64;
 }
 
@@ -35,10 +35,10 @@ impl Scalar for Bytes {
     }
 }
 
-/// A value, or a distribution that it is drawn from. Draws saturate.
+/// A value, or a distribution to draw it from. Draws saturate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distribution<T> {
-    /// Always the same.
+    /// The same value in every draw.
     Fixed(T),
     /// Uniformly distributed from the least to the greatest, both included.
     Uniform {
@@ -47,20 +47,20 @@ pub enum Distribution<T> {
         /// The greatest; above the least.
         max: T,
     },
-    /// Exponentially distributed: as the time from one to the next, Poisson arrivals.
+    /// Exponentially distributed, like the time between Poisson arrivals.
     Exponential {
         /// The mean.
         mean: T,
     },
-    /// Pareto distributed: heavy-tailed, as the sizes of files are.
+    /// Pareto distributed: heavy-tailed, like file sizes.
     Pareto {
         /// The mean.
         mean: T,
-        /// The tail's exponent in thousandths: above 1000, or there is no mean. The variance is infinite up to
-        /// 2000.
+        /// The tail's exponent in thousandths. It must be above 1000 for a mean to exist. The variance is
+        /// infinite up to 2000.
         shape: u32,
     },
-    /// By a cumulative distribution function.
+    /// Given by a cumulative distribution function.
     Empirical(Arc<Cdf<T>>),
 }
 
@@ -138,7 +138,7 @@ const ROOTS: [u64; 32] = {
     roots
 };
 
-/// `value` times two to the power of `doublings`, a multiple of 2^-32, to within 2^-56 of it.
+/// `value` times two to the power of `doublings`, a multiple of 2^-32, exact to within 2^-56 of the result.
 fn doubled(value: u64, doublings: u64) -> u64 {
     let mut factor = 1_u128 << 62;
     for (k, root) in ROOTS.iter().enumerate() {
@@ -156,22 +156,22 @@ fn doubled(value: u64, doublings: u64) -> u64 {
     }
 }
 
-/// A cumulative distribution function: straight from point to point. What is drawn is the first point's value
-/// with that one's probability.
+/// A cumulative distribution function, linear between points. The first point's value is drawn with its
+/// probability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cdf<T> {
-    /// Values, and the probability, in multiples of 10^-9, that no greater one is drawn.
+    /// Values, each with the probability, in multiples of 10^-9, of a draw not greater.
     points: Vec<(T, u32)>,
 }
 
 /// Why points are no cumulative distribution function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CdfError {
-    /// There are none.
+    /// There are no points.
     Empty,
-    /// The point of that number, from 0, has a lower value or probability than the one before.
+    /// The point of that number, from 0, has a lower value or probability than the previous one.
     Falling(usize),
-    /// The last one's probability is not 1.
+    /// The last point's probability is not 1.
     Unfinished,
 }
 
@@ -179,8 +179,8 @@ impl<T: Scalar> Cdf<T> {
     /// The probability of certainty.
     pub const ONE: u32 = 1_000_000_000;
 
-    /// A function of those points: values that rise or stay, with the probability, in multiples of 10^-9, that
-    /// no greater one is drawn, up to [`Self::ONE`].
+    /// A function with these points: values that rise or stay, each with the probability, in multiples of
+    /// 10^-9, of a value not greater, up to [`Self::ONE`].
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl<T: Scalar> Cdf<T> {
         }
     }
 
-    /// Its points.
+    /// The points of the function.
     pub fn points(&self) -> &[(T, u32)] {
         &self.points
     }
@@ -218,7 +218,7 @@ impl<T: Scalar> Cdf<T> {
         let drawn = u64::from(random.next_u32()) * u64::from(Self::ONE);
         let above = |&(_, probability): &(T, u32)| u64::from(probability) << 32 <= drawn;
         let after = self.points.partition_point(above);
-        // The last point's probability is above whatever is drawn.
+        // The probability of the last point is above any draw.
         let (high, up_to) = self.points[after];
         let Some(&(low, below)) = after.checked_sub(1).and_then(|before| self.points.get(before))
         else {
@@ -243,7 +243,7 @@ mod tests {
         (0..DRAWS).map(|_| distribution.draw(&mut random).0 as f64).collect()
     }
 
-    /// The share of draws above each value is what the distribution says, within four standard deviations.
+    /// Checks the share of draws above each value against the distribution, within four standard deviations.
     fn check(distribution: &Distribution<Bytes>, shares: &[(f64, f64)]) {
         let (drawn, n) = (draws(distribution), f64::from(DRAWS));
         assert!(drawn.iter().all(|&x| x >= distribution.min().0 as f64));
@@ -261,7 +261,7 @@ mod tests {
         check(&Distribution::Uniform { min, max }, &[(2_000.0, 0.75), (4_000.0, 0.25)]);
         let above = |x: f64| (x, (-x / 3_000.0).exp());
         check(&Distribution::Exponential { mean }, &[1_000.0, 3_000.0, 9_000.0].map(above));
-        // Of mean 3000 and shape 1.5 the least is 1000.
+        // With mean 3000 and shape 1.5 the minimum is 1000.
         // Draws are rounded down.
         let above = |x: f64| (x, (1_000.0 / (x + 1.0)).powf(1.5));
         let values = [1_001.0, 1_500.0, 4_000.0, 20_000.0, 400_000.0].map(above);

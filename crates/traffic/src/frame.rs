@@ -1,5 +1,5 @@
-//! The bytes of frames: what all have in common that read or write headers, be it of real packets or of those
-//! that a capture shows.
+//! Operations on the bytes of frames, common to all code that reads or writes headers, of real packets or of
+//! captures.
 
 /// EtherTypes (IEEE's registry).
 pub mod ether_type {
@@ -19,25 +19,26 @@ pub mod ether_type {
     pub const PROVIDER_VLAN: u16 = 0x88a8;
 }
 
-/// More VLAN tags than these are nobody's honest packet: a frame costs a bounded time.
+/// The maximum number of VLAN tags to parse. A legitimate frame has no more; the limit bounds the work for
+/// each frame.
 const TAGS_MAX: usize = 4;
 
-/// 16 bits in network byte order; `None` where the bytes end too early.
+/// 16 bits in network byte order; `None` if the bytes end too early.
 pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// 32 bits in network byte order; `None` where the bytes end too early.
+/// 32 bits in network byte order; `None` if the bytes end too early.
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// What lies behind a frame's addresses and VLAN tags.
+/// The payload of a frame, after its addresses and VLAN tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// Where it begins, in bytes from the frame's beginning.
+    /// Where the payload begins, in bytes from the start of the frame.
     pub at: usize,
-    /// Its EtherType.
+    /// The EtherType.
     pub ether_type: u16,
 }
 
@@ -51,7 +52,7 @@ pub fn tag(frame: &[u8]) -> Option<u16> {
     u16_at(frame, 14)
 }
 
-/// What an Ethernet frame carries; `None` if it ends too early, or has too many tags.
+/// The payload of an Ethernet frame; `None` if the frame ends too early, or has too many tags.
 pub fn payload(frame: &[u8]) -> Option<Payload> {
     let mut at = 12;
     for _ in 0..=TAGS_MAX {
@@ -65,8 +66,8 @@ pub fn payload(frame: &[u8]) -> Option<Payload> {
     None
 }
 
-/// The ones' complement sum of bytes as words of 16 bits, an odd last one padded with zero; not folded, and
-/// in the machine's own byte order, which RFC 1071, section 2 (B), permits.
+/// The ones' complement sum of bytes as 16-bit words, with an odd last byte padded with zero. It is not
+/// folded, and is in the machine's byte order, which RFC 1071, section 2 (B), permits.
 pub fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
@@ -83,26 +84,26 @@ pub fn fold(mut sum: u64) -> u16 {
     u16::from_be(sum as u16)
 }
 
-/// The Internet checksum (RFC 1071) of parts one after the other, each of an even length but the last.
+/// The Internet checksum (RFC 1071) of consecutive parts. All parts except the last have an even length.
 pub fn checksum(parts: &[&[u8]]) -> u16 {
     !fold(parts.iter().map(|part| sum(part)).sum())
 }
 
 /// Opcodes of MAC control frames (IEEE 802.3, annex 31A).
 pub mod opcode {
-    /// PAUSE: one pause time for all that a port sends (annex 31B).
+    /// PAUSE: one pause time for the whole port (annex 31B).
     pub const PAUSE: u16 = 0x0001;
     /// Priority-based flow control: a vector of enabled priorities and a pause time for each (annex 31D; 802.1Qbb).
     pub const PRIORITY_PAUSE: u16 = 0x0101;
 }
 
-/// How a PAUSE frame (IEEE 802.3, annex 31B) from that address begins, up to its pause time.
+/// The head of a PAUSE frame (IEEE 802.3, annex 31B) from that address, up to its pause time.
 pub fn pause_head(from: [u8; 6]) -> [u8; 16] {
     mac_control_head(from, opcode::PAUSE)
 }
 
-/// How a MAC control frame (IEEE 802.3, clause 31) from that address begins, up to and including its opcode; it goes
-/// to the address that no bridge forwards.
+/// The head of a MAC control frame (IEEE 802.3, clause 31) from that address, up to and including its opcode.
+/// It is sent to the address that no bridge forwards.
 pub fn mac_control_head(from: [u8; 6], opcode: u16) -> [u8; 16] {
     const TO: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
     let what = ether_type::MAC_CONTROL.to_be_bytes().into_iter().chain(opcode.to_be_bytes());

@@ -1,16 +1,16 @@
-//! What a classifier reads of a real frame: Ethernet with VLAN tags, IPv4, IPv6, and the ports.
+//! The fields of a real frame for the classifier: Ethernet with VLAN tags, IPv4, IPv6, and the ports.
 //!
-//! Anything at all may arrive from a wire, so parsing never fails: what cannot be read is absent,
-//! and rules that look at it do not match.
+//! A wire may deliver any bytes, so parsing never fails: fields that cannot be read are absent, and rules
+//! that look at them do not match.
 
 use core::net::IpAddr;
 
 use crate::frame::{self, Payload, ether_type, u16_at, u32_at};
 
-/// Which version of IP a packet is.
+/// The IP version of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
-    /// No IP, or a header too short or broken to be read.
+    /// Not IP, or a header too short or too broken to read.
     #[default]
     None,
     /// IPv4 (RFC 791).
@@ -47,12 +47,12 @@ pub struct Ports {
     pub destination: u16,
 }
 
-/// What part of a datagram a fragment is (RFC 791, section 3.2; RFC 8200, section 4.5).
+/// The position of a fragment in its datagram (RFC 791, section 3.2; RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fragment {
     /// The datagram's identification; 16 bits of it in IPv4.
     pub id: u32,
-    /// Where in the datagram the fragment begins, in bytes, a multiple of 8.
+    /// The fragment's offset in the datagram, in bytes, a multiple of 8.
     pub offset: u16,
     /// Whether more of the datagram follows.
     pub more: bool,
@@ -61,32 +61,31 @@ pub struct Fragment {
 /// A packet's fields that rules look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Which version of IP; the fields below are zero or `None` without.
+    /// The IP version; without one, the fields below are zero or `None`.
     pub family: Family,
     /// Source address; an IPv4 address is in the low 32 bits.
     pub source: u128,
     /// Destination address; an IPv4 address is in the low 32 bits.
     pub destination: u128,
-    /// The transport protocol: IANA's number. In IPv6 that of the first header that is no
-    /// extension.
+    /// The transport protocol: IANA's number. In IPv6 that of the first header that is not an extension.
     pub protocol: u8,
     /// IPv4's type of service or IPv6's traffic class: DSCP in the high six bits, ECN in the low
     /// two.
     pub tos: u8,
     /// IPv6's flow label, 20 bits.
     pub flow_label: u32,
-    /// `None` if the protocol has none, or in a fragment that is not the first.
+    /// The ports; `None` if the protocol has none, or in a fragment that is not the first.
     pub ports: Option<Ports>,
     /// Priority of the outermost 802.1Q tag, 0 to 7; `None` without a tag.
     pub vlan_priority: Option<u8>,
-    /// `None` if the packet is a whole datagram.
+    /// The fragment; `None` if the packet is a whole datagram.
     pub fragment: Option<Fragment>,
 }
 
-/// IANA's numbers for the protocols that have ports in their first four bytes.
+/// IANA's numbers of the protocols with ports in their first four bytes.
 const PROTOCOLS_WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
-/// IPv6 extension headers (IANA's registry); ESP is none that one could read past.
+/// IPv6 extension headers (IANA's registry), without ESP, which cannot be parsed through.
 mod extension {
     pub(super) const HOP_BY_HOP: u8 = 0;
     pub(super) const ROUTING: u8 = 43;
@@ -98,12 +97,12 @@ mod extension {
     pub(super) const SHIM6: u8 = 140;
 }
 
-/// More extension headers than these are nobody's honest packet: the chain is left there, so that a frame
-/// costs a bounded time.
+/// The maximum number of extension headers to parse. A legitimate packet has no more; the limit bounds the
+/// work for each frame.
 const EXTENSIONS_MAX: usize = 16;
 
 impl Header {
-    /// What a packet between these addresses, of one version of IP, says; all else is zero.
+    /// The header of a packet between these addresses of one IP version; all other fields are zero.
     pub const fn between(source: IpAddr, destination: IpAddr, protocol: u8, ports: Ports) -> Self {
         let (family, source) = bits(source);
         let (_, destination) = bits(destination);
@@ -120,7 +119,7 @@ impl Header {
         }
     }
 
-    /// Such bits as an address of the packet's version of IP; `None` without IP.
+    /// The address with these bits, in the packet's version of IP; `None` without IP.
     pub fn address(&self, bits: u128) -> Option<IpAddr> {
         match self.family {
             Family::None => None,
@@ -129,7 +128,7 @@ impl Header {
         }
     }
 
-    /// What a packet back says: addresses and ports the other way round.
+    /// The header of a packet in the other direction: addresses and ports swapped.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let back = |ports: Ports| Ports { source: ports.destination, destination: ports.source };
@@ -141,14 +140,14 @@ impl Header {
         }
     }
 
-    /// Reads an Ethernet frame, from its destination address on; its FCS may be there or not.
+    /// Parses an Ethernet frame, starting at its destination address, with or without its FCS.
     pub fn parse(frame: &[u8]) -> Self {
         let mut header = Self::default();
         let _ = header.read_frame(frame);
         header
     }
 
-    /// Reads an IP datagram, as after the Ethernet header or from a device without one.
+    /// Parses an IP datagram, as after the Ethernet header or from a device without one.
     pub fn parse_ip(datagram: &[u8]) -> Self {
         let mut header = Self::default();
         let _ = match datagram.first().map(|byte| byte >> 4) {
@@ -159,7 +158,7 @@ impl Header {
         header
     }
 
-    /// `None` where the frame ends too early; what was read until then stands.
+    /// Reads a frame. Returns `None` if the frame ends too early; the fields read so far are kept.
     fn read_frame(&mut self, frame: &[u8]) -> Option<()> {
         self.vlan_priority = frame::tag(frame).map(|tag| (tag >> 13) as u8);
         let Payload { at, ether_type } = frame::payload(frame)?;
@@ -188,8 +187,8 @@ impl Header {
         if more || offset != 0 {
             self.fragment = Some(Fragment { id: u16_at(fixed, 4)?.into(), offset, more });
         }
-        // Short frames are padded: the ports must lie within the datagram, not just the frame. A
-        // length of zero is that of a segment which the interface is yet to cut.
+        // Short frames are padded: the ports must be within the datagram, not just within the frame. A length
+        // of zero is that of a segment that the interface still has to split (TSO).
         let total = usize::from(u16_at(fixed, 2)?);
         let end = if total == 0 { datagram.len() } else { total.min(datagram.len()) };
         self.read_ports(datagram.get(header_length..end)?)
@@ -208,7 +207,8 @@ impl Header {
         self.protocol = fixed[6];
         self.source = u128::from_be_bytes(*fixed[8..].first_chunk()?);
         self.destination = u128::from_be_bytes(*fixed[24..].first_chunk()?);
-        // A length of zero is a jumbogram's (RFC 2675, section 3) or one to be cut, as in IPv4.
+        // A length of zero is a jumbogram's (RFC 2675, section 3), or that of a segment to be split, as in
+        // IPv4.
         let length = usize::from(u16_at(fixed, 4)?);
         let rest = &datagram[fixed.len()..];
         let payload = if length == 0 { rest } else { &rest[..length.min(rest.len())] };
@@ -238,7 +238,7 @@ impl Header {
                 _ => return self.read_ports(payload),
             };
             self.protocol = payload[0];
-            // What follows the header of a later fragment is payload, whatever it looks like.
+            // After the header of a later fragment there is only payload.
             if self.is_later_fragment() {
                 return None;
             }
@@ -256,7 +256,7 @@ impl Header {
         Some(())
     }
 
-    /// Whether this is a fragment other than its datagram's first, so that it has no ports.
+    /// Whether this is a fragment other than its datagram's first: it has no ports.
     pub fn is_later_fragment(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.offset != 0)
     }

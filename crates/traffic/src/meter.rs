@@ -1,8 +1,8 @@
-//! Meters: whether a stream of packets keeps to its profile.
+//! Meters decide whether a stream of packets keeps to its profile.
 //!
-//! They count bytes of IP packets (RFC 2697, section 2), in whole numbers: a bucket's part of a
-//! byte is carried on, so a meter is exact to the byte over any time. Each is a file of its own and
-//! a line of the registry here.
+//! They count bytes of IP packets (RFC 2697, section 2), in integers. A bucket's fraction of a byte is
+//! carried, so a meter is exact to the byte over any time. Each meter has a file and a line of the registry
+//! here.
 
 pub mod bucket;
 pub mod single_rate;
@@ -12,15 +12,15 @@ pub mod window;
 use crate::setting::{OutOfRange, Settings};
 use crate::units::Instant;
 
-/// How well a packet keeps to its profile (RFC 2697, section 1).
+/// The conformance of a packet to its profile (RFC 2697, section 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Colour {
     /// Within the committed rate and burst.
     #[default]
     Green,
-    /// Beyond that, within the excess burst or the peak rate.
+    /// Above that, but within the excess burst or the peak rate.
     Yellow,
-    /// Beyond every limit.
+    /// Above every limit.
     Red,
 }
 
@@ -28,14 +28,14 @@ impl Colour {
     /// Every colour, the best first.
     pub const ALL: [Self; 3] = [Self::Green, Self::Yellow, Self::Red];
 
-    /// The best that a marker may make of a packet which came with the colour `earlier`.
+    /// The best colour that a marker may give a packet that arrived with the colour `earlier`.
     const fn at_best(colour_aware: bool, earlier: Self) -> Self {
         if colour_aware { earlier } else { Self::Green }
     }
 
-    /// What a code point says: the drop precedence of assured forwarding (RFC 2597, section 6:
-    /// class 1 to 4 in the upper three bits, precedence 1 to 3 in the next two). Any other code
-    /// point has none and counts as green.
+    /// The colour of a code point: the drop precedence of assured forwarding (RFC 2597, section 6: class 1 to
+    /// 4 in the upper three bits, precedence 1 to 3 in the next two). Any other code point has none and
+    /// counts as green.
     pub const fn from_dscp(dscp: u8) -> Self {
         match (dscp >> 3, dscp & 0b111) {
             (1..=4, 0b100) => Self::Yellow,
@@ -51,7 +51,7 @@ pub enum Error {
     /// A setting is out of its range.
     #[error(transparent)]
     Range(#[from] OutOfRange),
-    /// Nothing would ever conform.
+    /// No packet would ever conform.
     #[error("a burst of zero lets no packet pass: give it room for at least one, such as 1500 B")]
     NoBurst,
     /// The peak must hold the committed rate.
@@ -65,7 +65,7 @@ pub enum Error {
         /// The committed rate.
         committed: crate::Rate,
     },
-    /// Past the arithmetic's range.
+    /// Out of the arithmetic's range.
     #[error("{rate} for the whole window is more than 4 TiB: shorten the window")]
     WindowTooLong {
         /// The greater of the meter's rates.
@@ -85,41 +85,40 @@ impl Error {
     }
 }
 
-/// What the registry asks of a meter.
+/// The operations of a meter for the registry.
 trait Metering: Sized {
-    /// What a user may set of it.
+    /// The meter's parameters.
     type Parameters: Settings;
-    /// Which colours it gives, green first.
+    /// The colours that the meter gives, green first.
     const GIVES: [bool; 3] = [true; 3];
 
-    /// A meter with nothing spent at `now`; one that draws at random does so from the stream that
-    /// starts at `seed`.
+    /// A meter with nothing spent at `now`; a meter that draws at random uses the stream of `seed`.
     fn attach(parameters: &Self::Parameters, seed: u64, now: Instant) -> Result<Self, Error>;
 
-    /// Takes new parameters at `now`, and keeps its tokens or average as far as they fit.
+    /// Takes new parameters at `now`, and keeps the tokens or the average as far as they fit.
     fn renew(&mut self, parameters: &Self::Parameters, now: Instant) -> Result<(), Error>;
 
-    /// The colour that decides what is done to an IP packet of so many bytes, and the one that it
-    /// has for later meters; `earlier` is the one that it came with.
+    /// Meters an IP packet of `bytes` bytes that arrives with the colour `earlier`. Returns the colour that
+    /// selects the action, and the colour to pass on to later meters.
     fn meter(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour);
 }
 
-/// A meter that there is.
+/// A running meter.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its name, as in a scenario.
+    /// The meter's name in a scenario.
     pub name: &'static str,
-    /// What it does, without a full stop.
+    /// A summary, without a full stop.
     pub summary: &'static str,
 }
 
-/// The registry: variant, module and type, name in a scenario, what it does.
+/// The registry: variant, module and type, name in a scenario, summary.
 macro_rules! registry {
     ($($variant:ident = $module:ident :: $type:ident, $name:literal, $summary:literal;)*) => {
         /// Every meter.
         pub const REGISTRY: &[Entry] = &[$(Entry { name: $name, summary: $summary },)*];
 
-        /// What a user may set of a meter.
+        /// The parameters of a meter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Parameters {
             $(#[doc = concat!("See [`", stringify!($module), "`].")]
@@ -133,7 +132,7 @@ macro_rules! registry {
         }
 
         impl Parameters {
-            /// What the meter of that name has before anything is set.
+            /// The parameters of the meter of that name before any setting is given.
             pub fn blank(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant(Settings::blank())),)*
@@ -146,17 +145,17 @@ macro_rules! registry {
                 match self { $(Self::$variant(_) => $name,)* }
             }
 
-            /// Its settings.
+            /// The settings of the meter.
             pub fn settings(&self) -> &dyn Settings {
                 match self { $(Self::$variant(own) => own,)* }
             }
 
-            /// Its settings, to be changed.
+            /// The settings of the meter, to change them.
             pub fn settings_mut(&mut self) -> &mut dyn Settings {
                 match self { $(Self::$variant(own) => own,)* }
             }
 
-            /// Which colours the meter gives, green first.
+            /// The colours that the meter gives, green first.
             pub(crate) const fn gives(&self) -> [bool; 3] {
                 match self { $(Self::$variant(_) => <$module::$type as Metering>::GIVES,)* }
             }

@@ -1,8 +1,7 @@
-//! A packet's metadata, and the arena that every packet of a run lives in.
+//! Packet metadata, and the arena that holds every packet of a run.
 //!
-//! Plain old data within two cache lines: what a TCP segment or a UDP datagram over Ethernet says, and
-//! nothing of what it carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on
-//! its way.
+//! Plain data within two cache lines: the headers of a TCP segment or a UDP datagram over Ethernet, without
+//! its payload. A packet is written once, then travels as a 4-byte handle and is never copied on its way.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -15,10 +14,10 @@ use crate::discipline::DropReason;
 use crate::header::Header;
 use crate::units::Instant;
 
-/// Ethernet header and frame check sequence: what a frame adds to its IP datagram.
+/// Ethernet header and frame check sequence: the difference between a frame and its IP datagram.
 pub const ETHERNET_HEADER_AND_FCS: u32 = 18;
-/// Preamble with start delimiter (8) and the least inter-packet gap (12): what a frame costs on the
-/// wire beyond its own bytes.
+/// Preamble with start delimiter (8) and the least inter-packet gap (12): the overhead of a frame on the
+/// wire.
 pub const PREAMBLE_AND_GAP: u32 = 20;
 /// The shortest Ethernet frame, header and FCS included.
 pub const FRAME_MIN: u32 = 64;
@@ -28,20 +27,20 @@ pub const FRAME_MIN: u32 = 64;
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// That of the gap frames which a driver really sends: no flow of a run has this number.
+    /// The id of gap frames that a driver really sends: no flow of a run has it.
     pub const GAP: Self = Self(u32::MAX);
-    /// That of control frames: no flow of a run has this number either.
+    /// The id of control frames: no flow of a run has it.
     pub const CONTROL: Self = Self(u32::MAX - 1);
-    /// That of congestion notifications, which go from a switch to a sender as packets do.
+    /// The id of congestion notifications, which are forwarded from a switch to a sender like packets.
     pub const NOTIFICATION: Self = Self(u32::MAX - 2);
 }
 
-/// A host or other node that can be the source or destination of a packet, or one interface of a host with several,
-/// which has an address of its own.
+/// A host or other node that can be the source or destination of a packet, or one interface of a host with
+/// several, each with its own address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
 
-/// What an IP packet carries, by IANA's protocol numbers.
+/// The protocol of an IP packet, by IANA's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Protocol {
@@ -96,7 +95,7 @@ pub struct SackBlock {
 /// The most SACK blocks in a segment; three when timestamps are on (RFC 2018, section 3).
 pub const SACK_BLOCKS_MAX: usize = 4;
 
-/// The TCP header of a segment, with the options this product knows.
+/// The TCP header of a segment, with the supported options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tcp {
     /// Sequence number of the first payload byte.
@@ -115,7 +114,7 @@ pub struct Tcp {
     pub mss: u16,
     /// Flag bits, see [`flags`].
     pub flags: u8,
-    /// How many of `sack` count.
+    /// The number of valid entries in `sack`.
     pub sack_len: u8,
     /// Window scale option; on a SYN only, 255 if absent.
     pub window_scale: u8,
@@ -131,62 +130,65 @@ pub struct Tcp {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Packet {
-    /// When the transport gave it to the interface.
+    /// When the transport gave the packet to the interface.
     pub created: Instant,
-    /// When it entered the queue it is in, for its sojourn time.
+    /// When the packet entered its current queue, for its sojourn time.
     pub queued: Instant,
-    /// What its sender's TCP tells the receiver's of how long it was limited; for accounts, not on the wire.
+    /// The sender TCP's report of how long it was limited. For statistics, not on the wire.
     pub limited: u64,
-    /// Length of the Ethernet frame, header and FCS included, preamble and gap not.
+    /// Length of the Ethernet frame, with header and FCS, without preamble and gap.
     pub length: u32,
     /// The flow it belongs to.
     pub flow: FlowId,
-    /// Whence.
+    /// The source host.
     pub source: HostId,
-    /// Whither.
+    /// The destination host.
     pub destination: HostId,
     /// IP type of service: DSCP in the high six bits, ECN in the low two.
     pub tos: u8,
     /// Whether this transmission is a retransmission (known to the sender's probe, not on the
     /// wire).
     pub retransmission: bool,
-    /// What it carries.
+    /// The transport protocol.
     pub protocol: Protocol,
-    /// Frames that it is on the wire, more than one if a machine left a TCP segment to be cut; 0 says 1.
+    /// The number of frames on the wire, more than one for a TCP segment that is left to be split; 0 means
+    /// one.
     pub frames: u8,
-    /// Whether a link damaged it: its checksum is wrong, which who receives it finds out.
+    /// Whether a link damaged the packet: its checksum is wrong, and the receiver detects it.
     pub corrupted: bool,
-    /// Whether a link changed a bit of its payload and left the checksum right, which only a program can find out.
+    /// Whether a link changed a bit of the payload and left the checksum right, which only the application
+    /// can detect.
     pub altered: bool,
-    /// Its priority, 0 to 7: the class selector of its DSCP where it is made (RFC 2474, section 4.2.2), then what a
-    /// node that trusts another field reads from that on input.
+    /// The packet's priority, 0 to 7: initially the class selector of its DSCP (RFC 2474, section 4.2.2),
+    /// then the value of the field that a node trusts on input.
     pub priority: u8,
-    /// The class that the latest discipline with classes put it in: its number plus one; 0 is none.
+    /// The packet's class in the latest discipline with classes: its number plus one; 0 is none.
     pub class: u16,
-    /// The port by which it came into the node that it is in, counted within that, where a node's memory is accounted
-    /// by ports.
+    /// The port through which the packet entered its current node, numbered within that node; for nodes that
+    /// account memory by port.
     pub ingress: u16,
-    /// Whose queue it is in, for those who keep custody: a port's number plus one; 0 is nobody's.
+    /// The port of the queue that holds the packet: its number plus one; 0 if none. For port types that track
+    /// ownership.
     pub holder: u32,
-    /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
+    /// The TCP segment. For a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
     pub tcp: Tcp,
 }
 
 impl Packet {
-    /// The priority that a type of service asks for where nothing else is said: its DSCP's class selector.
+    /// The default priority of a type of service: its DSCP's class selector.
     pub const fn priority_of(tos: u8) -> u8 {
         tos >> 5
     }
 
-    /// A discipline puts it in its class of that number; one that 16 bits do not hold is none.
+    /// Sets the packet's class to `number`; a number that does not fit in 16 bits sets none.
     #[inline]
     pub(crate) const fn enter_class(&mut self, number: usize) {
         self.class = if number < u16::MAX as usize { number as u16 + 1 } else { 0 };
     }
 
-    /// Marks "congestion experienced" instead of dropping, if the transport speaks ECN (RFC 3168,
-    /// section 5). False if it does not; then nothing has changed.
+    /// Marks "congestion experienced" instead of dropping, if the transport supports ECN (RFC 3168, section
+    /// 5). Otherwise returns false and changes nothing.
     #[inline]
     pub fn mark(&mut self) -> bool {
         let capable = self.tos & ecn::MASK != ecn::NOT_ECT;
@@ -204,21 +206,22 @@ const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache
 pub struct PacketId(u32);
 
 impl PacketId {
-    /// The packet in the place of that number: what a driver that keeps packets' bytes by place needs.
+    /// The packet in the place of that number, for a driver that stores packet bytes by place.
     pub const fn at(place: u32) -> Self {
         Self(place)
     }
 
-    /// Its place's number.
+    /// The number of the packet's place.
     pub const fn place(self) -> u32 {
         self.0
     }
 }
 
-/// What the headers of a flow's packets say that no packet changes, as a classifier asks for it.
+/// The header fields of a flow that are the same in all its packets, for the classifier.
 #[derive(Clone, Copy, Debug)]
 struct FlowHeaders {
-    /// The host whose packets say what `forward` does; all others' say `back`.
+    /// The host that sends packets with the `forward` fields. Packets of all other hosts have the `back`
+    /// fields.
     from: HostId,
     forward: Fields,
     back: Fields,
@@ -231,19 +234,19 @@ impl FlowHeaders {
     }
 }
 
-/// Every packet of a run, and the list of those dropped since the driver last looked.
+/// All packets of a run, and the list of packets dropped since the driver last took them.
 ///
-/// It grows when a run first needs more packets at once, and never per packet.
+/// The arena grows when a run first needs more packets at once, and never per packet.
 #[derive(Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
     free: Vec<PacketId>,
     dropped: VecDeque<(PacketId, DropReason)>,
-    /// By flow.
+    /// The headers of each flow.
     headers: Vec<FlowHeaders>,
-    /// By place what the control frame says that is there, or was.
+    /// The latest control frame in each place.
     controls: Vec<Option<Control>>,
-    /// Whether it has no more places than it began with.
+    /// Whether the number of places is fixed.
     fixed: bool,
 }
 
@@ -260,15 +263,15 @@ impl Packets {
         }
     }
 
-    /// An arena of so many places, none of them in use, for a driver that keeps packets' bytes by place; it
-    /// never grows if [`Packets::try_alloc`] alone takes from it.
+    /// An arena with `places` free places, for a driver that stores packet bytes by place. It never grows if
+    /// only [`Packets::try_alloc`] allocates.
     pub fn with_places(places: u32) -> Self {
         let free = (0..places).rev().map(PacketId).collect();
         let slots = vec![Packet::default(); places as usize];
         Self { slots, free, fixed: true, ..Self::new() }
     }
 
-    /// A copy of a packet in a place of its own, in nobody's custody; `None` if the driver has no place for it.
+    /// Copies a packet into a new place, without an owner; `None` if the driver has no free place.
     pub fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
         let copy = if self.fixed { self.free.pop()? } else { self.alloc() };
         self[copy] = Packet { holder: 0, ..self[id] };
@@ -278,14 +281,14 @@ impl Packets {
         Some(copy)
     }
 
-    /// As [`Packets::alloc`], but `None` where the arena would have to grow.
+    /// Like [`Packets::alloc`], but `None` if the arena would have to grow.
     #[inline]
     pub fn try_alloc(&mut self) -> Option<PacketId> {
         self.free.pop()
     }
 
-    /// Says what the headers of `flow`'s packets from the host `from` hold. Those of the packets in the
-    /// other direction hold the same the other way round.
+    /// Sets the headers of `flow`'s packets from the host `from`. Packets in the other direction have them
+    /// reversed.
     pub fn describe(&mut self, flow: FlowId, from: HostId, forward: Header) {
         let place = flow.0 as usize;
         if self.headers.len() <= place {
@@ -294,7 +297,7 @@ impl Packets {
         self.headers[place] = FlowHeaders::new(from, Some(&forward));
     }
 
-    /// A packet as a classifier sees it: its metadata, and its flow's headers if they were described.
+    /// A packet's fields for a classifier: its metadata, and its flow's headers if they were described.
     #[inline]
     pub fn fields(&self, id: PacketId) -> Fields {
         let packet = &self[id];
@@ -308,7 +311,7 @@ impl Packets {
         fields
     }
 
-    /// A place for a new packet; what an earlier packet left there is still in it.
+    /// Allocates a place for a new packet; it still holds the contents of an earlier packet.
     #[inline]
     pub fn alloc(&mut self) -> PacketId {
         self.free.pop().unwrap_or_else(|| {
@@ -325,7 +328,7 @@ impl Packets {
         id
     }
 
-    /// Puts a control frame into the arena, as long as the shortest frame.
+    /// Puts a control frame into the arena, with the length of the shortest frame.
     pub fn insert_control(&mut self, control: Control) -> PacketId {
         let (flow, length) = (FlowId::CONTROL, FRAME_MIN);
         if let Control::Notification(notification) = control {
@@ -344,13 +347,14 @@ impl Packets {
         self.controls[place] = Some(control);
     }
 
-    /// As [`Packets::insert_control`], but `None` where a driver keeps packets' bytes by place and has no place left.
+    /// Like [`Packets::insert_control`], but `None` if a driver stores packet bytes by place and has no free
+    /// place.
     pub fn try_insert_control(&mut self, control: Control) -> Option<PacketId> {
         let full = self.fixed && self.free.is_empty();
         (!full).then(|| self.insert_control(control))
     }
 
-    /// What a control frame says; `None` if the packet is none.
+    /// The contents of a control frame; `None` if the packet is not one.
     pub fn control(&self, id: PacketId) -> Option<Control> {
         if let Some(notification) = Notification::of(&self[id]) {
             return Some(Control::Notification(notification));
@@ -359,7 +363,7 @@ impl Packets {
         self.controls.get(id.0 as usize).copied().flatten().filter(|_| is_control)
     }
 
-    /// Takes a packet that arrived, or whose drop was recorded, out of the arena.
+    /// Removes a packet from the arena, after it arrived or its drop was recorded.
     #[inline]
     pub fn release(&mut self, id: PacketId) {
         debug_assert!(self.free.len() > 1_000 || !self.free.contains(&id), "released twice");
@@ -371,25 +375,24 @@ impl Packets {
         self.dropped.push_back((id, reason));
     }
 
-    /// The packet that was dropped first of those not yet taken; the caller records and then
-    /// releases it.
+    /// Takes the oldest dropped packet; the caller records and then releases it.
     #[inline]
     pub fn take_dropped(&mut self) -> Option<(PacketId, DropReason)> {
         self.dropped.pop_front()
     }
 
-    /// How many were dropped and not yet taken.
+    /// The number of dropped packets that are not yet taken.
     #[inline]
     pub fn dropped(&self) -> usize {
         self.dropped.len()
     }
 
-    /// Whether it was dropped and not yet taken; a look through all such.
+    /// Whether the packet was dropped and not yet taken; searches all such packets.
     pub fn is_dropped(&self, id: PacketId) -> bool {
         self.dropped.iter().any(|&(dropped, _)| dropped == id)
     }
 
-    /// The packets in the queue of that [`Packet::holder`]: a look through all places.
+    /// The packets with that [`Packet::holder`]; searches all places.
     pub fn held_by(&self, holder: u32) -> impl Iterator<Item = (PacketId, &Packet)> {
         let all = (0..).map(PacketId).zip(&self.slots);
         all.filter(move |(_, packet)| packet.holder == holder)

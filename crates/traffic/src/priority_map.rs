@@ -1,4 +1,4 @@
-//! Which priority a code point has, and which one a priority becomes.
+//! Maps from code points to priorities, and from priorities to priorities.
 
 use crate::control::PRIORITIES;
 
@@ -12,11 +12,12 @@ pub struct PriorityMap<const N: usize>([u8; N]);
 /// The priority of each code point: 802.1Qcd's application priority by DSCP, `dcb app … dscp-prio`.
 pub type DscpMap = PriorityMap<CODE_POINTS>;
 
-/// What each received priority becomes: the priority regeneration table (IEEE 802.1Q, 6.9.4, table 6-4).
+/// The map of received priorities: the priority regeneration table (IEEE 802.1Q, 6.9.4, table 6-4).
 pub type PcpMap = PriorityMap<PRIORITIES>;
 
 impl<const N: usize> Default for PriorityMap<N> {
-    /// The field's high three bits: of a code point the class selector (RFC 2474, section 4.2.2), of a priority itself.
+    /// The default: the field's high three bits, which are the class selector of a code point (RFC 2474,
+    /// section 4.2.2), and a priority itself.
     fn default() -> Self {
         Self(core::array::from_fn(|key| (key * PRIORITIES / N) as u8))
     }
@@ -29,12 +30,12 @@ impl<const N: usize> PriorityMap<N> {
         self.0[key as usize % N]
     }
 
-    /// Gives a key, below `N`, a priority, 0 to 7; of others only the low bits count.
+    /// Sets the priority, 0 to 7, of a key below `N`; only the low bits of other values count.
     pub const fn set(&mut self, key: u8, priority: u8) {
         self.0[key as usize % N] = priority % PRIORITIES as u8;
     }
 
-    /// Each key that has another priority than unless given, and that priority.
+    /// The keys with a priority other than the default, and their priorities.
     pub fn given(&self) -> impl Iterator<Item = (u8, u8)> + '_ {
         let plain = Self::default();
         let each = (0..N as u8).map(|key| (key, self.priority(key)));

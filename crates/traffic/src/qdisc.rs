@@ -1,4 +1,4 @@
-//! Every queueing discipline, one file each, and the registry that names them.
+//! All queueing disciplines, one file each, and the registry of their names.
 
 use alloc::boxed::Box;
 
@@ -41,41 +41,41 @@ pub mod tbr;
 mod tournament;
 pub mod wfq;
 
-/// The disciplines that may be a class's queue: without classes of their own, and sending whenever they
-/// hold anything.
+/// The disciplines that may be a class's queue: they have no classes, and can send whenever they have
+/// packets.
 pub(crate) const LEAVES: &[&str] =
     &["fifo", "red", "mark", "rio", "blue", "codel", "pie", "fq_codel"];
 
-/// What a person reads about a discipline.
+/// The documentation of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name in a scenario and on the command line.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line summary.
     pub summary: &'static str,
-    /// The rest of what the catalogue says of it.
+    /// The discipline's page in the catalogue.
     pub page: Page,
     /// A scenario that shows it: `scenarios/disciplines/NAME.toml`.
     pub example: &'static str,
 }
 
-/// What the catalogue says of a discipline beside its settings; the discipline's own file has it.
+/// The catalogue text of a discipline, without its settings; the discipline's own file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// What it does, in a few sentences.
+    /// A description, in a few sentences.
     pub what: &'static str,
     /// When to use it, and when not.
     pub when: &'static str,
-    /// The papers, RFCs and programs that it is taken from, with the sections.
+    /// The papers, RFCs and programs that it is based on, with the sections.
     pub sources: &'static [&'static str],
 }
 
-/// One line a discipline: variant, module and name, type, how a port holds it, summary.
+/// One line for each discipline: variant, module and name, type, how a port holds it, summary.
 ///
-/// Every port is as large as the largest that it holds, so all but the plainest are boxed.
+/// Every port is as large as the largest variant that it holds, so all except the plainest are boxed.
 macro_rules! registry {
     ($($variant:ident, $module:ident, $type:ident, $held:ty, $summary:literal;)+) => {
-        /// Every discipline there is.
+        /// All disciplines.
         pub const REGISTRY: &[Entry] =
             &[$(Entry {
                 name: stringify!($module),
@@ -88,14 +88,14 @@ macro_rules! registry {
                 )),
             }),+];
 
-        /// What a user may set, for whichever discipline it is.
+        /// The parameters of any discipline.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Parameters {
             $(#[doc = $summary] $variant($module::Parameters)),+
         }
 
-        /// Any discipline; dispatched without a table, so a packet costs no indirect call. Which one it is
-        /// has a byte of its own: told from what a variant leaves unused it would take longer.
+        /// Any discipline, dispatched without a vtable, so a packet costs no indirect call. The variant's tag
+        /// has a byte of its own: decoding it from unused values of a variant would take longer.
         #[derive(Debug)]
         #[repr(u8)]
         pub enum Qdisc {
@@ -115,7 +115,7 @@ macro_rules! registry {
             OtherDiscipline {
                 /// The discipline that runs.
                 is: &'static str,
-                /// The one that the parameters are for.
+                /// The discipline that the parameters are for.
                 wanted: &'static str,
             },
         }
@@ -129,7 +129,7 @@ macro_rules! registry {
         )+
 
         impl Error {
-            /// What it is about.
+            /// The subject of the error.
             pub fn subject(&self) -> Subject<'_> {
                 match self {
                     $(Self::$variant(error) => error.subject(),)+
@@ -149,7 +149,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What to start from when some are given; see [`Settings::blank`].
+            /// The parameters before any setting is given; see [`Settings::blank`].
             pub fn blank(name: &str) -> Option<Self> {
                 match name {
                     $(stringify!($module) => {
@@ -159,7 +159,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What can be set.
+            /// The settings.
             pub fn settings(&self) -> &dyn Settings {
                 match self {
                     $(Self::$variant(p) => p),+
@@ -190,11 +190,11 @@ macro_rules! registry {
             }
         }
 
-        /// What every packet does, apart from the plain FIFO, which most ports have and which is told at
-        /// a glance.
+        /// The operations of each packet, except those of the plain FIFO, which most ports have and which has
+        /// a fast path.
         ///
-        /// Each arm is a call with the same arguments, which the compiler makes a jump: so a discipline that
-        /// is told from a table costs little more than one that is known.
+        /// Each arm is a call with the same arguments, which the compiler turns into a jump. A discipline
+        /// found through the jump table therefore costs little more than a statically known one.
         impl Qdisc {
             #[inline]
             fn enqueue_any(

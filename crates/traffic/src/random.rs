@@ -1,14 +1,15 @@
-//! Random numbers, for links that lose packets and disciplines that drop at random: each entity's stream
-//! derives from the run's seed and the entity's name, so that adding a node disturbs nobody.
+//! Random numbers, for links that lose packets and disciplines that drop at random. Each entity's stream
+//! derives from the run's seed and the entity's name, so adding a node does not change the streams of other
+//! nodes.
 
 use crate::units::Duration;
 
 /// ln 2 as a fraction of 2^64.
 const LN_2: u64 = 0xb172_17f7_d1cf_79ab;
 
-/// `sum_{i=1..k} (ln 2)^i / i!` for k from 1 on, as fractions of 2^64: what the least of several
-/// uniform numbers is drawn by in [`Random::exponential`]. The sum tends to 1; 2^64 is not reached
-/// by the last, and a number above it ends the search there.
+/// `sum_{i=1..k} (ln 2)^i / i!` for k from 1 on, as fractions of 2^64: [`Random::exponential`] uses it to
+/// draw the minimum of several uniform numbers. The sum tends to 1; the last entry does not reach 2^64, and a
+/// number above it ends the search there.
 const EXPONENTIAL: [u64; 18] = {
     let mut sums = [0; 18];
     let (mut term, mut sum, mut k) = (LN_2, LN_2, 1);
@@ -53,13 +54,13 @@ impl Random {
 
     /// An exponentially distributed time of that mean, saturating: the spacing of Poisson arrivals.
     ///
-    /// Ahrens and Dieter 1972, "Computer methods for sampling from the exponential and normal
-    /// distributions", algorithm SA, which needs no logarithm: the leading zeros of a uniform number
-    /// count whole multiples of ln 2, and the part below is itself or the least of several others.
+    /// Uses Ahrens and Dieter 1972, "Computer methods for sampling from the exponential and normal
+    /// distributions", algorithm SA, which needs no logarithm: the leading zeros of a uniform number count
+    /// whole multiples of ln 2, and the remainder is the number's low part or the minimum of several others.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let uniform = self.next_u64();
         let zeros = uniform.leading_zeros();
-        // The bits below the leading one; a fresh number, for those may be few.
+        // The bits below the leading one may be few, so draw a fresh number.
         let rest = self.next_u64();
         let fraction = if rest < LN_2 {
             rest
@@ -90,8 +91,8 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Mean and variance of an exponential distribution are 1 and 1, and it forgets: the share above
-    /// x is e^-x. Over n draws these lie within four standard deviations of the estimate.
+    /// An exponential distribution has mean 1, variance 1 and no memory: the share above x is e^-x. Over n
+    /// draws these are within four standard deviations of the estimate.
     #[test]
     fn exponential_times_are_distributed_as_they_say() {
         const DRAWS: u32 = 1_000_000;

@@ -1,7 +1,7 @@
-//! Reservations: a class asked for while a discipline runs, as RSVP does (RFC 2205), and released again.
+//! Reservations: classes requested while a discipline runs, as with RSVP (RFC 2205), and released again.
 //!
-//! A discipline admits a class if it can keep the promise whatever all others send, and otherwise refuses
-//! with the arithmetic; so never more is promised than the link has.
+//! A discipline admits a class if it can keep the promise for any traffic of all others. Otherwise it refuses
+//! with the arithmetic. So the promises never exceed the link.
 
 use alloc::format;
 use alloc::string::String;
@@ -17,28 +17,28 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 /// The disciplines that take reservations.
 pub const TAKERS: &[&str] = &["cbq", "hfsc"];
 
-/// A class to be admitted: a token bucket (RFC 2215, section 3.6) and a bound on its delay.
+/// A requested class: a token bucket (RFC 2215, section 3.6) and a bound on its delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The class's name, unlike any other's.
     pub name: String,
-    /// The class to be within, one that is divided already; `None`: at the top.
+    /// The parent, a class that has children already; `None` at the top.
     pub parent: Option<String>,
-    /// What is guaranteed in the long run, counted as the discipline counts its classes' rates.
+    /// The rate guaranteed in the long run, counted as the discipline counts its classes' rates.
     pub rate: Rate,
-    /// Bytes that may come at once beyond that and still keep the delay bound: the bucket's size, at
+    /// The bytes that may arrive at once in addition and still keep the delay bound: the bucket's size, at
     /// least 1, counted as the rate is.
     pub burst: Bytes,
-    /// The most time from a packet's arrival to its last bit's sending, while no more comes than rate and
-    /// burst allow.
+    /// The maximum time from a packet's arrival to the sending of its last bit, while arrivals keep to rate
+    /// and burst.
     pub delay: Duration,
-    /// Its packets, at least one filter; looked at before the parameters' own, and after those of earlier
-    /// reservations.
+    /// The filters of its packets, at least one. They are checked before the parameters' own filters, and
+    /// after those of earlier reservations.
     pub filters: Vec<Filter>,
 }
 
 impl Request {
-    /// A queue that never drops what keeps to the bucket: none of it waits longer than the bound.
+    /// A queue that never drops packets that keep to the bucket: none of them waits longer than the bound.
     pub(crate) fn queue(&self, port: Port) -> qdisc::Parameters {
         let meanwhile = u128::from(self.rate.bits_per_second()) * u128::from(self.delay.as_ps());
         let meanwhile = (meanwhile / 8).div_ceil(crate::units::PS_PER_SECOND.into());
@@ -60,10 +60,10 @@ pub enum Refusal {
     /// A reservation of nothing.
     #[error("a reservation `{0}` with a burst of 0 bytes: say how many may come at once")]
     NoBurst(String),
-    /// A reservation for nobody.
+    /// A reservation without a filter.
     #[error("a reservation `{0}` without a filter: say by at least one which packets are its own")]
     NoFilter(String),
-    /// A class below one that holds packets.
+    /// The parent holds packets itself.
     #[error(
         "the reservation `{name}` is to be within `{parent}`, which holds packets itself: name a \
          class that is divided, or none"
@@ -74,15 +74,15 @@ pub enum Refusal {
         /// The parent asked for.
         parent: String,
     },
-    /// Nothing to release.
+    /// No reservation has the name.
     #[error("no reservation is named `{name}`: {known}")]
     NotReserved {
         /// The name given.
         name: String,
-        /// Those there are.
+        /// The existing names.
         known: String,
     },
-    /// What the discipline refuses: the class's name, its place, its share of the link, its delay bound.
+    /// A refusal by the discipline: the class's name, its place, its share of the link, its delay bound.
     #[error(transparent)]
     Class(qdisc::Error),
 }
@@ -103,7 +103,7 @@ impl Reservations {
         &self.0
     }
 
-    /// With one more, if that makes sense by itself.
+    /// These reservations with one more, if it makes sense by itself.
     pub(crate) fn with(&self, request: &Request) -> Result<Self, Refusal> {
         if request.burst == Bytes(0) {
             return Err(Refusal::NoBurst(request.name.clone()));
@@ -116,7 +116,7 @@ impl Reservations {
         Ok(all)
     }
 
-    /// Without the one of this name.
+    /// These reservations without the one of this name.
     pub(crate) fn without(&self, name: &str) -> Result<Self, Refusal> {
         let mut all = self.clone();
         let Some(index) = all.0.iter().position(|request| request.name == name) else {
@@ -142,14 +142,14 @@ impl Reservations {
     }
 }
 
-/// What a class is promised.
+/// The promise to a class.
 pub(crate) trait Promise: Clone + PartialEq {
     /// The class's name.
     fn name_mut(&mut self) -> &mut String;
 }
 
-/// A promise that is no more, or was different, and counts until then: its class may have sent its burst just
-/// before, and one in its place would send its own.
+/// A removed or changed promise that still counts until an instant: its class may have sent its burst just
+/// before, and a class in its place would send its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Former<P> {
     pub(crate) promise: P,
@@ -157,8 +157,9 @@ pub(crate) struct Former<P> {
 }
 
 impl<P: Promise> Former<P> {
-    /// Those that count beside `new` promises: of the `earlier` ones those whose time is not over at `now`, and
-    /// of the `old` ones those that are not among the new, for as long as all these may keep the link busy.
+    /// Returns the former promises that still count in addition to `new`: the `earlier` ones that have not
+    /// expired at `now`, and the `old` ones that are not in `new`, for the longest time that all of these can
+    /// keep the link busy.
     pub(crate) fn beside(
         new: &[P],
         old: Vec<P>,
@@ -179,7 +180,8 @@ impl<P: Promise> Former<P> {
     }
 }
 
-/// Makes a [`Refusal`] an `Error` of the discipline in whose module this stands, and such an error a refusal.
+/// Adds conversions from [`Refusal`] to the `Error` of the surrounding discipline module, and from such an
+/// error to a refusal.
 macro_rules! refusals {
     () => {
         impl From<$crate::reservation::Refusal> for Error {
@@ -200,7 +202,7 @@ macro_rules! refusals {
 }
 pub(crate) use refusals;
 
-/// The class that a request is to be within; `None` at the top, or if there is none of that name.
+/// The parent class of a request; `None` at the top, or if no class has that name.
 pub(crate) fn parent<'a, C>(
     request: &Request,
     classes: &'a [C],

@@ -1,21 +1,21 @@
-//! A queue in a ring of slots whose number is a power of two, so that a place is found by masking.
+//! A queue in a ring buffer. The number of slots is a power of two, so a mask gives the slot index.
 //!
-//! Every wire and every drop-tail queue is one: two of the few things that are done for each packet.
+//! Every wire and every drop-tail queue is a ring: two of the few operations of each packet.
 
 use alloc::vec::Vec;
 
 /// A queue; first in, first out.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// As many as a power of two, or none yet.
+    /// The slots: a power of two of them, or none yet.
     slots: Vec<T>,
-    /// Items taken out and put in so far, wrapping; their places are these, masked. In 32 bits, to keep
-    /// queues small that there are ten thousands of.
+    /// The number of items taken out and put in so far, wrapping; masked, these are their places. They have
+    /// 32 bits because there may be ten thousands of queues.
     head: u32,
     tail: u32,
 }
 
-/// The first growth makes room for so many: many queues hold no more.
+/// The number of slots after the first growth. Many queues never hold more.
 const SLOTS_MIN: usize = 4;
 
 impl<T: Copy + Default> Ring<T> {
@@ -24,7 +24,7 @@ impl<T: Copy + Default> Ring<T> {
         Self { slots: Vec::new(), head: 0, tail: 0 }
     }
 
-    /// Items in it.
+    /// The number of items.
     #[inline]
     pub const fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head) as usize
@@ -95,7 +95,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Doubles the slots; each doubling is paid for by the items that filled them.
+    /// Doubles the slots, at an amortised constant cost per item.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the standard library's queue, through many turns of the ring.
+        /// Compares with the standard library's queue, through many turns of the ring.
         #[test]
         fn keeps_the_order_of_a_queue(steps in prop::collection::vec(0..6u32, 1..600)) {
             let (mut ring, mut queue) = (Ring::new(), VecDeque::new());

@@ -1,5 +1,5 @@
-//! What a user may set, told by the parameters themselves: the scenario's parser, its schema, the lock
-//! file and the catalogue all read these tables, so that a new discipline needs no word elsewhere.
+//! The settings of every module, described by its parameters. The scenario parser, its schema, the lock file
+//! and the catalogue all read these tables, so a new discipline needs no change elsewhere.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -19,7 +19,7 @@ use crate::qdisc::mark::Thresholds;
 use crate::qdisc::{self, fifo};
 use crate::units::{Bytes, Duration, Rate, Share};
 
-/// What kind of value a setting takes.
+/// The kind of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// True or false.
@@ -54,17 +54,17 @@ pub enum Kind {
     DscpMap,
     /// A priority for each received priority.
     PcpMap,
-    /// Thresholds that mark, one or two.
+    /// One or two marking thresholds.
     Thresholds,
     /// A rate, or none.
     RateLimit,
-    /// A size, or one that is tuned between two.
+    /// A fixed size, or a size tuned between two bounds.
     TunedBytes,
-    /// One of these words; `true` and `false` are the file's own.
+    /// One of these words; `true` and `false` are the file format's own.
     Choice(&'static [&'static str]),
     /// A queueing discipline.
     Queue,
-    /// What is done to a packet.
+    /// An action on a packet.
     Action,
     /// Plain text: a name.
     Text,
@@ -97,7 +97,7 @@ pub enum Value {
     Measured,
     /// See [`Kind::CodePoint`].
     CodePoint(u8),
-    /// See [`Kind::Priorities`]; never none of them.
+    /// See [`Kind::Priorities`]; never empty.
     Priorities(Priorities),
     /// See [`Kind::DscpMap`].
     DscpMap(DscpMap),
@@ -107,11 +107,11 @@ pub enum Value {
     Thresholds(Thresholds),
     /// See [`Kind::RateLimit`]: bytes per second, `u64::MAX` for none.
     RateLimit(u64),
-    /// See [`Kind::TunedBytes`]; one that is not tuned is [`Self::Bytes`].
+    /// See [`Kind::TunedBytes`]; a fixed size is [`Self::Bytes`].
     TunedBytes {
-        /// To start with.
+        /// The initial size.
         initial: Bytes,
-        /// At most.
+        /// The maximum size.
         max: Bytes,
     },
     /// See [`Kind::Choice`].
@@ -127,35 +127,35 @@ pub enum Value {
 /// A setting: a field of some parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name, as in a scenario.
+    /// The setting's name in a scenario.
     pub name: &'static str,
-    /// What it takes.
+    /// The kind of value.
     pub kind: Kind,
-    /// Whether it must be given, for it has no default.
+    /// Whether the setting is required, because it has no default.
     pub required: bool,
-    /// Its least and greatest value, if its kind is a number.
+    /// The least and the greatest value, for kinds that are numbers.
     pub range: Range,
-    /// What it is, with unit and source: the field's own documentation, line by line.
+    /// The documentation, with unit and source: that of the field, line by line.
     pub doc: &'static str,
 }
 
-/// Parameters that tell what can be set in them.
+/// Parameters that describe their settings.
 pub trait Settings {
     /// The settings, in the order of the fields.
     fn settings(&self) -> Vec<Setting>;
 
-    /// The value of the setting of that name; `None` if it has none, or does not apply.
+    /// The value of the setting of that name; `None` if the setting does not exist or does not apply.
     fn get(&self, name: &str) -> Option<Value>;
 
-    /// Gives the setting of that name a value. False if there is none, or it takes no such value.
+    /// Sets the setting of that name. False if there is none, or if the value does not fit.
     fn set(&mut self, name: &str, value: Value) -> bool;
 
-    /// What they are of: the documentation of the struct, line by line.
+    /// The documentation of the struct, line by line.
     fn doc(&self) -> &'static str {
         ""
     }
 
-    /// What to start from when some settings are given.
+    /// The start value when some settings are given.
     fn blank() -> Self
     where
         Self: Sized + Default,
@@ -163,7 +163,7 @@ pub trait Settings {
         Self::default()
     }
 
-    /// The classes, where there can be some.
+    /// The classes, if there can be any.
     fn classes(&self) -> Option<&dyn Classes> {
         None
     }
@@ -176,38 +176,39 @@ pub trait Settings {
 
 /// Parameters with classes in them.
 pub trait Classes {
-    /// What a class starts from.
+    /// The start value of a class.
     fn fresh(&self) -> Box<dyn Settings>;
 
-    /// Adds a class of that name within `parent`; its settings are returned.
+    /// Adds a class of that name within `parent`, and returns its settings.
     fn add(&mut self, name: &str, parent: Option<&str>) -> &mut dyn Settings;
 
-    /// How many there are.
+    /// The number of classes.
     fn count(&self) -> usize;
 
     /// The name, parent and settings of a class, numbered from 0.
     fn class(&self, index: usize) -> (&str, Option<&str>, &dyn Settings);
 
-    /// Which packets go to which class.
+    /// The rules that assign packets to classes.
     fn filters(&self) -> &[Rule];
 
     /// The same, to add to.
     fn filters_mut(&mut self) -> &mut Vec<Rule>;
 }
 
-/// A field's type: how it is told and read. What is no setting has no kind, and says no more than that.
+/// A field type: how to describe and read its value. A field that is not a setting has no kind and needs no
+/// other method.
 pub trait Field: Sized {
-    /// What it takes.
+    /// The kind of value.
     const KIND: Option<Kind> = None;
-    /// What the ends of its range are given in; nothing where it has none.
+    /// The type of the range's ends; `()` without a range.
     type Measure: Measure;
     /// The values that the type holds.
     const RANGE: Range = <Self::Measure as Measure>::WHOLE;
-    /// Its value; `None` if it does not apply.
+    /// The field's value; `None` if it does not apply.
     fn to_value(&self) -> Option<Value> {
         None
     }
-    /// Takes a value; `None` if it takes no such value.
+    /// Parses a value; `None` if the value does not fit.
     fn from_value(_: Value) -> Option<Self> {
         None
     }
@@ -260,7 +261,8 @@ macro_rules! short {
 short!(u8);
 short!(u32);
 
-/// What a number that a struct holds plainly is in a file: `#[like(Bytes32)]` before the field says it.
+/// The type in a file of a field that is a plain number in the struct: `#[like(Bytes32)]` before the field
+/// selects it.
 macro_rules! like {
     ($(#[$doc:meta])* $name:ident($type:ty)) => {
         $(#[$doc])*
@@ -292,7 +294,7 @@ like! {
 }
 
 like! {
-    /// The period of what goes on at a frequency; zero for what has none.
+    /// The period of an event with a frequency; zero without one.
     Frequency(Duration)
 }
 
@@ -340,7 +342,7 @@ impl Field for Frequency {
     }
 }
 
-/// None of them is what applies where nothing is given.
+/// Without a value there are no priorities.
 impl Field for Priorities {
     const KIND: Option<Kind> = Some(Kind::Priorities);
     type Measure = ();
@@ -379,7 +381,7 @@ impl Field for meter::Parameters {
     type Measure = ();
 }
 
-/// A queue that can only be a plain one.
+/// A queue that is always a plain FIFO.
 impl Field for fifo::Parameters {
     const KIND: Option<Kind> = Some(Kind::Queue);
     type Measure = ();
@@ -403,7 +405,7 @@ impl<T: Field> Field for Box<T> {
     }
 }
 
-/// What need not apply.
+/// A setting that may not apply.
 impl<T: Field> Field for Option<T> {
     const KIND: Option<Kind> = T::KIND;
     type Measure = T::Measure;
@@ -420,12 +422,13 @@ impl<T> Field for Vec<T> {
     type Measure = ();
 }
 
-/// Wraps the definition of a struct of parameters: its fields become its settings, each with its own
-/// documentation, its range where `#[range(1..=16)]` stands before it, in the field's own type, and what it is in a file
-/// where its type does not say, `#[like(Bytes32)]`. Lines before it may say more: `besides: a, b;` names those that are no
-/// settings, `required: a, b;` those that have no default, `classes: Class;` that it has the fields `classes` (of that
-/// struct, which has `name` and `parent`) and `filters`, and `blank: value;` what to start from when some settings are
-/// given, if not from the default. A crate that uses it has `extern crate alloc`.
+/// Wraps the definition of a parameter struct and turns its fields into settings. Each setting has the
+/// documentation of its field; its range from `#[range(1..=16)]` before the field, in the field's own type;
+/// and its type in a file from `#[like(Bytes32)]`, if the field's type does not define it. Optional lines
+/// before the struct: `besides: a, b;` lists fields that are not settings, `required: a, b;` lists settings
+/// without a default, `classes: Class;` declares the fields `classes` (of that struct, which has `name` and
+/// `parent`) and `filters`, and `blank: value;` gives the start value when only some settings are given, if
+/// it is not the default. A crate that uses the macro has `extern crate alloc`.
 #[macro_export]
 macro_rules! settings {
     (@field $kind:ty) => { $kind };
@@ -563,7 +566,7 @@ macro_rules! settings {
 }
 pub use settings;
 
-/// Wraps the definition of an enum without fields: a setting that is one of a few words.
+/// Wraps the definition of an enum without fields: a setting with a choice of words.
 #[macro_export]
 macro_rules! choice {
     (

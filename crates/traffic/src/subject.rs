@@ -1,11 +1,12 @@
-//! What an error is about, as data: who reads a scenario shows the place without reading the message.
+//! The subject of an error, as data: a scenario parser shows the place without parsing the message.
 
 /// A class, a setting, or a setting of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subject<'e> {
     /// The class, or a conditioner's element, by its name; `None` for the discipline or conditioner as a whole.
     pub class: Option<&'e str>,
-    /// Its settings, or the discipline's own: the first of them that is given is meant.
+    /// The settings of the class, or of the discipline itself. The error is at the first of them that is
+    /// given.
     pub settings: &'e [&'static str],
 }
 

@@ -1,5 +1,5 @@
-//! A tree of classes by their names: parents and filters resolved to indices, and what may be wrong with
-//! them. Disciplines with classes share it; what a class may have, a rate or a curve, is their own.
+//! A tree of classes by their names: parents and filters are resolved to indices, and checked. Disciplines
+//! with classes share it; what a class has besides, a rate or a curve, is specific to each discipline.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -14,19 +14,19 @@ use crate::units::Rate;
 /// A class as the tree sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch<'a> {
-    /// Its name.
+    /// The class's name.
     pub name: &'a str,
-    /// The name of the class that it is within; `None` at the top.
+    /// The parent's name; `None` at the top.
     pub parent: Option<&'a str>,
 }
 
 /// Why a tree is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Nothing to send packets to.
+    /// There are no classes.
     #[error("no classes: give at least one, or use a discipline without, such as fifo")]
     NoClass,
-    /// Two classes of one name.
+    /// Two classes have the same name.
     #[error("two classes are named `{0}`: give each its own name")]
     DuplicateName(String),
     /// The parent does not exist.
@@ -36,7 +36,7 @@ pub enum Error {
         class: String,
         /// The name it gives.
         parent: String,
-        /// What it may be.
+        /// The permitted names.
         help: String,
     },
     /// A class is its own ancestor.
@@ -51,7 +51,7 @@ pub enum Error {
         index: usize,
         /// The name it gives.
         class: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
     },
     /// A filter makes no sense.
@@ -77,7 +77,7 @@ pub enum Error {
     },
 }
 
-/// What bounds the classes within it.
+/// The parent of a class, which bounds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// A class of that name.
@@ -87,7 +87,7 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// The class of that name, or the link where there is none.
+    /// The class of that name, or the link without one.
     pub(crate) fn of(class: Option<&str>) -> Self {
         class.map_or(Self::Link, |class| Self::Class(class.into()))
     }
@@ -111,7 +111,7 @@ impl core::fmt::Display for Holder {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::NoClass | Self::Filter { .. } | Self::UnknownClass { .. } => Subject::WHOLE,
@@ -123,21 +123,21 @@ impl Error {
     }
 }
 
-/// A tree in which every name leads somewhere.
+/// A class tree with all names resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
-    /// For each class its parent.
+    /// The parent of each class.
     pub(crate) parents: Vec<Option<usize>>,
-    /// For each class the classes within it, in the order given; none in a leaf.
+    /// The children of each class, in the order given; none for a leaf.
     pub(crate) children: Vec<Vec<usize>>,
     /// The classes without a parent.
     pub(crate) tops: Vec<usize>,
-    /// Which leaf a packet goes to.
+    /// The classifier from packets to leaves.
     pub(crate) classifier: Classifier,
 }
 
 impl Tree {
-    /// Resolves the names of `classes`, and of the classes that `filters` lead to.
+    /// Resolves the names of `classes`, and the class names in `filters`.
     pub(crate) fn new(classes: &[Branch<'_>], filters: &[Rule]) -> Result<Self, Error> {
         if classes.is_empty() {
             return Err(Error::NoClass);
@@ -170,7 +170,7 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
-/// A sum of rates as a rate is written, if it is not above the highest.
+/// A sum of rates in the format of a rate, if it is not above the greatest rate.
 pub(crate) fn sum_text(bits: u128) -> String {
     let rate = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
     rate.map_or_else(|| format!("{bits} bit/s"), |rate| format!("{rate}"))
@@ -194,7 +194,7 @@ fn parents(
     classes.iter().map(resolve).collect()
 }
 
-/// Whatever is not below a class without a parent is below itself.
+/// Checks chains of parents: a class that is not below a class without a parent is below itself.
 fn check_chains(
     classes: &[Branch<'_>],
     children: &[Vec<usize>],

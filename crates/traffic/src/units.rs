@@ -1,4 +1,4 @@
-//! Time, rate and size, each in a type of its own.
+//! Time, rate and size, each with its own type.
 //!
 //! `Instant` and `Duration` count picoseconds in 64 bits (213 days): a byte at 400 Gbit/s lasts 20
 //! ps. `Rate` is 64-bit bits per second and never zero, `Bytes` is 64-bit.
@@ -37,7 +37,7 @@ pub struct Bytes(pub u64);
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything: "never".
+    /// Never: later than any other instant.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// `ps` picoseconds after the start.
@@ -65,7 +65,7 @@ impl Instant {
         self.0 as f64 / PS_PER_SECOND as f64
     }
 
-    /// The time since `earlier`, zero if that lies in the future.
+    /// The time since `earlier`; zero if `earlier` is in the future.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -98,19 +98,19 @@ impl Duration {
         Self(s.saturating_mul(PS_PER_SECOND))
     }
 
-    /// In picoseconds.
+    /// The time in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// In nanoseconds, rounded down.
+    /// The time in nanoseconds, rounded down.
     pub const fn as_ns(self) -> u64 {
         self.0 / 1_000
     }
-    /// In microseconds, rounded down.
+    /// The time in microseconds, rounded down.
     pub const fn as_us(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// In seconds, for people and reports only.
+    /// The time in seconds, for people and reports only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_SECOND as f64
     }
@@ -124,7 +124,7 @@ impl Rate {
     /// The slowest: a bit a second.
     pub const MIN: Self = Self(core::num::NonZeroU64::MIN);
 
-    /// `bits` per second; `None` for zero, which is no rate.
+    /// `bits` per second; `None` for zero, which is not a rate.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         match core::num::NonZeroU64::new(bits) {
             Some(bits) => Some(Self(bits)),
@@ -155,13 +155,13 @@ impl Rate {
     }
 }
 
-/// A rate made ready to be divided by, once for each packet: by a multiplication where it can be.
+/// A rate prepared for one division per packet: by a multiplication if possible.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     rate: Rate,
-    /// What one byte takes, if that is a whole number of picoseconds, as on most links; else zero.
+    /// The time of one byte, if that is a whole number of picoseconds, as on most links; otherwise zero.
     whole_byte: u64,
-    /// 2^64 over the rate, less than one below that.
+    /// 2^64 over the rate, too small by less than one.
     reciprocal: u64,
 }
 
@@ -183,7 +183,7 @@ impl Pace {
         Duration(self.split(bytes).0)
     }
 
-    /// Of more bytes than a frame has.
+    /// The division for more bytes than a frame has.
     #[cold]
     fn split_many(&self, bytes: Bytes) -> (u64, u64) {
         self.rate.split(bytes)
@@ -195,8 +195,8 @@ impl Pace {
         let Some(n) = bytes.0.checked_mul(PS_PER_BYTE_SECOND) else {
             return self.split_many(bytes);
         };
-        // The reciprocal lacks less than one, so the quotient less than n / 2^64 < 1: it is right, or one
-        // too small, and then the remainder tells.
+        // The reciprocal is too small by less than one, so the quotient is too small by less than n / 2^64 <
+        // 1: it is exact, or one too small. The remainder shows which.
         let (rate, product) = (self.rate.0.get(), u128::from(n) * u128::from(self.reciprocal));
         let quotient = (product >> 64) as u64;
         let remainder = n - quotient * rate;
@@ -204,12 +204,12 @@ impl Pace {
     }
 }
 
-/// Serialises bytes at a rate and carries the remainder below a picosecond, so that a million
-/// packets end exactly on time.
+/// Serialises bytes at a rate and carries the remainder below a picosecond, so that a million packets end
+/// exactly on time.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     pace: Pace,
-    /// In units of 1/rate ps, below `rate`.
+    /// The remainder, in units of 1/rate ps, below `rate`.
     remainder: u64,
 }
 
@@ -219,7 +219,7 @@ impl Serializer {
         Self { pace: Pace::new(rate), remainder: 0 }
     }
 
-    /// The same, which takes no byte for a whole number of picoseconds: [`Serializer::whole`] has none.
+    /// A serializer without a whole number of picoseconds per byte: [`Serializer::whole`] returns none.
     pub const fn uneven(rate: Rate) -> Self {
         let pace = Pace { whole_byte: 0, ..Pace::new(rate) };
         Self { pace, remainder: 0 }
@@ -230,14 +230,14 @@ impl Serializer {
         self.pace.rate
     }
 
-    /// The time the next `bytes` take where each takes a whole number of picoseconds; `None` elsewhere.
+    /// The time of the next `bytes` if a byte takes a whole number of picoseconds; `None` otherwise.
     #[inline]
     pub fn whole(&self, bytes: Bytes) -> Option<Duration> {
         let whole = self.pace.whole_byte;
         (whole != 0).then(|| Duration(bytes.0.saturating_mul(whole)))
     }
 
-    /// The time the next `bytes` take, the remainder of those before included.
+    /// The time of the next `bytes`, with the remainder of earlier ones.
     #[inline]
     pub fn advance(&mut self, bytes: Bytes) -> Duration {
         if let Some(time) = self.whole(bytes) {
@@ -245,7 +245,7 @@ impl Serializer {
         }
         let (ps, remainder) = self.pace.split(bytes);
         let rate = self.pace.rate.bits_per_second();
-        // remainder + self.remainder < 2 * rate may pass 64 bits for absurd rates; compare instead.
+        // remainder + self.remainder < 2 * rate may exceed 64 bits for absurd rates, so compare instead.
         if remainder >= rate - self.remainder {
             self.remainder = remainder - (rate - self.remainder);
             Duration(ps.saturating_add(1))
@@ -319,7 +319,7 @@ impl fmt::Display for Bytes {
     }
 }
 impl fmt::Display for Share {
-    /// As a percentage, with enough places to come back as the same share.
+    /// Formats a percentage, with enough places to parse as the same share.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const ONE: u128 = 1_000_000_000_000;
         let scaled = (u128::from(self.0) * 100 * ONE + (1 << 31)) >> 32;
@@ -334,7 +334,7 @@ impl fmt::Display for Share {
     }
 }
 impl fmt::Display for Rate {
-    /// In the largest unit that keeps the number whole: `500 Mbit/s`, `1 Gbit/s`, `123 bit/s`.
+    /// Formats in the largest unit that keeps the number whole: `500 Mbit/s`, `1 Gbit/s`, `123 bit/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.0.get();
         let (n, unit) = match bits {

@@ -15,10 +15,10 @@ use crate::ktls;
 use crate::socket;
 use crate::tls::{Tls, is_untrusted};
 
-/// How long a peer may take to say who it is.
+/// How long a peer may take for the handshake.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// TLS records that wait to be written are at most so many bytes.
+/// The most bytes of TLS records that wait to be written.
 const RECORDS: usize = 256 << 10;
 
 /// One connection.
@@ -26,22 +26,22 @@ const RECORDS: usize = 256 << 10;
 pub(crate) struct Channel {
     socket: TcpStream,
     layer: Layer,
-    /// Until when what is read must have come, whatever trickles in meanwhile.
+    /// The deadline for what is read next, however slowly data arrives.
     deadline: Option<Instant>,
     /// How long the peer may be silent.
     timeout: Duration,
-    /// How much the peer had acknowledged when it was looked last, where that counts as a sign of life.
+    /// Bytes that the peer had acknowledged at the last check, where acknowledgements count as a sign of life.
     acked: Option<u64>,
 }
 
-/// What is between the socket and the protocol.
+/// The layer between the socket and the protocol.
 #[derive(Debug)]
 enum Layer {
-    /// Nothing.
+    /// No encryption.
     Plain,
     /// TLS by this process.
     Program(Box<Connection>),
-    /// TLS by the kernel: the socket takes and gives what is not encrypted.
+    /// TLS by the kernel: the socket takes and gives plain text.
     Kernel,
 }
 
@@ -56,7 +56,7 @@ impl Channel {
     /// # Errors
     /// If the peer's key is not one that `config` takes, or no TLS comes within ten seconds.
     pub(crate) fn connect(socket: TcpStream, config: &Arc<ClientConfig>) -> Result<Self, Error> {
-        // There are no names in it: keys are what is trusted.
+        // It contains no names: the keys are trusted.
         let name = ServerName::try_from("suimon").map_err(|_| Error::Protocol("no name"))?;
         let tls = ClientConnection::new(Arc::clone(config), name).map_err(Error::Tls)?;
         Self::shake_hands(socket, Connection::Client(tls))
@@ -90,7 +90,7 @@ impl Channel {
                 return Err(Error::Lost(io::ErrorKind::UnexpectedEof.into()));
             }
             if let Err(error) = tls.process_new_packets() {
-                // The peer is told why; that it may not hear it changes nothing.
+                // The alert gives the peer the reason. If it does not arrive, nothing changes.
                 let _ = tls.write_tls(&mut socket);
                 return Err(if is_untrusted(&error) {
                     Error::Untrusted
@@ -103,11 +103,11 @@ impl Channel {
         Ok(Self { socket, layer, deadline: None, timeout: HANDSHAKE, acked: None })
     }
 
-    /// Has the kernel encrypt and decrypt from here on; nothing may be under way.
+    /// Lets the kernel encrypt and decrypt from here on; no data may be under way.
     ///
     /// # Errors
-    /// If the kernel has no TLS, with what it said: then this process goes on with it. The outer error is of a connection
-    /// that is lost by it.
+    /// The inner error, if the kernel has no TLS: then this process continues to encrypt. The outer error, if the
+    /// connection is lost by the attempt.
     pub(crate) fn leave_to_kernel(&mut self) -> Result<io::Result<()>, Error> {
         if let Err(error) = ktls::ask(&self.socket) {
             return Ok(Err(error));
@@ -123,13 +123,13 @@ impl Channel {
         Ok(Ok(()))
     }
 
-    /// Gives the peer so long for all that is read until [`Channel::set_timeout`].
+    /// Limits the time for everything that is read until [`Channel::set_timeout`] to `time`.
     #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
     pub(crate) fn set_deadline(&mut self, time: Duration) {
         self.deadline = Some(Instant::now() + time);
     }
 
-    /// Has what is read next wait no longer than the deadline.
+    /// Sets the socket's timeout so that the next read ends at the deadline.
     #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
     fn hurry(&self) -> io::Result<()> {
         let Some(deadline) = self.deadline else { return Ok(()) };
@@ -140,7 +140,7 @@ impl Channel {
         self.socket.set_read_timeout(Some(left))
     }
 
-    /// Lets a peer that says nothing for so long be lost.
+    /// Makes the connection count as lost when the peer is silent for `timeout`.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), Error> {
         self.deadline = None;
         self.timeout = timeout;
@@ -148,12 +148,12 @@ impl Channel {
         self.socket.set_write_timeout(Some(timeout)).map_err(Error::Lost)
     }
 
-    /// A peer that is waited for from here on may be silent while more of what was written to it arrives there.
+    /// Lets the peer be silent from here on while more of the data that was written to it arrives there.
     pub(crate) fn expect_progress(&mut self) {
         self.acked = Some(socket::acked(&self.socket));
     }
 
-    /// Whether more has arrived since it was looked last.
+    /// Returns whether the peer has acknowledged more since the last check.
     fn has_progressed(&mut self) -> bool {
         let Some(before) = self.acked else { return false };
         let now = socket::acked(&self.socket);
@@ -171,7 +171,7 @@ impl Channel {
         &self.socket
     }
 
-    /// The socket, if what is written to it goes as it is: without encryption in this process.
+    /// Returns the socket, if data is written to it unchanged: without encryption in this process.
     pub(crate) fn bare_socket(&self) -> Option<BorrowedFd<'_>> {
         (!matches!(self.layer, Layer::Program(_))).then(|| self.socket.as_fd())
     }
@@ -196,7 +196,7 @@ impl Channel {
             }
             let mut polled = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
             poll(&mut polled, PollTimeout::ZERO).map_err(|e| Error::Lost(e.into()))?;
-            // What else makes it ready are notices of the kernel, of what was sent without a copy.
+            // Other events are notices of the kernel, of data sent without a copy.
             let readable = PollFlags::POLLIN | PollFlags::POLLHUP;
             let is_ready = polled[0].revents().is_some_and(|events| events.intersects(readable));
             let Layer::Program(tls) = &mut self.layer else { return Ok(is_ready) };
@@ -209,7 +209,7 @@ impl Channel {
         }
     }
 
-    /// Says that nothing more will be written.
+    /// Announces that nothing more will be written.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         match &mut self.layer {
             Layer::Plain => {}
@@ -225,7 +225,7 @@ fn tls_error(error: rustls::Error) -> Error {
     if is_untrusted(&error) { Error::Untrusted } else { Error::Tls(error) }
 }
 
-/// A timeout is what the system calls "again".
+/// Converts a timeout, which the system reports as "again".
 fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock {
         return io::Error::new(io::ErrorKind::TimedOut, "the peer is silent");
@@ -297,7 +297,7 @@ impl Write for Channel {
     }
 }
 
-/// What reading and writing a channel failed of, as a transfer's error.
+/// Converts an error of reading or writing a channel into a transfer's error.
 pub(crate) fn lost(error: io::Error) -> Error {
     let is_ours = error.get_ref().is_some_and(|inner| inner.is::<Error>());
     if !is_ours {

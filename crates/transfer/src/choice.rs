@@ -1,4 +1,4 @@
-//! The choice among several ways of moving a chunk, by what each costs the processor.
+//! The choice between ways of moving a chunk, by the processor time that each costs.
 
 use std::sync::Mutex;
 
@@ -7,18 +7,19 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::store::lock;
 
-/// Chunks that each way moves before one is chosen; one that costs far more than another moves fewer.
+/// The number of chunks that each way moves before one is chosen; a way that costs far more than another moves fewer.
 const TRIALS: usize = 3;
 
-/// Which way chunks take. The first ones are moved by each in turn; then the one with the least processor time for a
-/// byte is taken. So it is measured where it matters: on these files, over this connection.
+/// The choice of the way that chunks take. The first chunks are moved by each way in turn; then the way with the
+/// least processor time per byte is chosen. So the measurement is made where it matters: on these files, over this
+/// connection.
 #[derive(Debug)]
 pub(crate) struct Choice<T>(Mutex<Trials<T>>);
 
 #[derive(Debug)]
 struct Trials<T> {
     candidates: Vec<Candidate<T>>,
-    /// What is taken where nothing else can be said.
+    /// The way to take if there is no other information.
     first: T,
     chosen: Option<T>,
 }
@@ -26,7 +27,7 @@ struct Trials<T> {
 #[derive(Clone, Copy, Debug)]
 struct Candidate<T> {
     way: T,
-    /// Chunks that it was given.
+    /// The number of chunks that it was given.
     given: usize,
     /// The least nanoseconds of a processor for 2^20 bytes.
     least: Option<u64>,
@@ -39,13 +40,13 @@ impl<T> Candidate<T> {
 }
 
 impl<T: Copy> Trials<T> {
-    /// What a way may cost to be tried again once all were tried: twice the least.
+    /// Returns the cost up to which a way is tried again once all were tried: twice the lowest cost.
     fn bound(&self) -> Option<u64> {
         let costs = self.candidates.iter().map(|candidate| candidate.least);
         costs.collect::<Option<Vec<_>>>()?.into_iter().min().map(|least| least.saturating_mul(2))
     }
 
-    /// Takes the cheapest one once all have been tried.
+    /// Chooses the cheapest way once all have been tried.
     fn choose(&mut self) {
         let Some(bound) = self.bound() else { return };
         let is_known =
@@ -58,7 +59,7 @@ impl<T: Copy> Trials<T> {
 }
 
 impl<T: Copy + PartialEq> Choice<T> {
-    /// Among `first` and `others`; a single one is chosen already.
+    /// Chooses between `first` and `others`; a single one is chosen at once.
     pub(crate) fn among(first: T, others: &[T]) -> Self {
         let chosen = others.is_empty().then_some(first);
         let ways = std::iter::once(&first).chain(others);
@@ -84,7 +85,8 @@ impl<T: Copy + PartialEq> Choice<T> {
         }
     }
 
-    /// This kernel lacks a way, or does not let this user have it, or more of it; false if no other is left.
+    /// Removes a way that this kernel lacks, does not permit to this user, or does not give more of. Returns false if
+    /// no other is left.
     pub(crate) fn leave_out(&self, way: T) -> bool {
         let mut trials = lock(&self.0);
         trials.candidates.retain(|candidate| candidate.way != way);
@@ -93,7 +95,7 @@ impl<T: Copy + PartialEq> Choice<T> {
         !trials.candidates.is_empty()
     }
 
-    /// A trial took `time` nanoseconds for so many bytes.
+    /// Notes that a trial took `time` nanoseconds for `bytes` bytes.
     pub(crate) fn tried(&self, way: T, time: u64, bytes: usize) {
         let cost = time.saturating_mul(1 << 20) / (bytes.max(1) as u64);
         let mut trials = lock(&self.0);
@@ -103,8 +105,8 @@ impl<T: Copy + PartialEq> Choice<T> {
         trials.choose();
     }
 
-    /// The one that was chosen, the first where too little came for that; and what each took in nanoseconds of a processor
-    /// for 2^20 bytes.
+    /// Returns the chosen way, or the first one if there were too few chunks for a choice; and the cost of each, in
+    /// nanoseconds of a processor for 2^20 bytes.
     pub(crate) fn outcome(&self) -> (T, Vec<(T, u64)>) {
         let trials = lock(&self.0);
         let costs = trials
@@ -138,7 +140,7 @@ mod tests {
         }
         assert_eq!(tried, "abcbcbc");
         assert_eq!(choice.outcome(), ('b', vec![('a', 501), ('b', 100), ('c', 110)]));
-        // One that was chosen and cannot be had by another stream makes room for the next.
+        // A chosen way that is not available to another stream is replaced by the next one.
         assert!(choice.leave_out('b'));
         assert_eq!(choice.next(), ('c', false));
         assert!(choice.leave_out('c') && !choice.leave_out('a'));

@@ -1,9 +1,9 @@
-//! The one-time code that `recv` prints: 120 random bits, from which both ends derive both ends' keys.
+//! The one-time code that `recv` prints: 120 random bits. Both ends derive the keys of both ends from it.
 //!
-//! Whoever knows the code is a peer, and nobody else is: each end proves in the TLS handshake that it has the
-//! private key of its side, and takes no other key than the one that the code gives the other side. A peer
-//! in the middle sees at most a public key, from which the code could be guessed by trial; 120 bits are
-//! too many for that, which is why the code is longer than one that a PAKE would do with.
+//! Only a peer that knows the code is accepted: each end proves in the TLS handshake that it has the private key of
+//! its side, and accepts no key except the one that the code gives the other side. A peer in the middle sees at most
+//! a public key and could try to guess the code from it. 120 bits are too many for that, which is why the code is
+//! longer than a PAKE would need.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ const SECRET: usize = 24;
 /// Digits in a group, as it is printed.
 const GROUP: usize = 5;
 
-/// The code: 24 random digits of 5 bits, and one by which a typing error is told from a wrong code.
+/// The code: 24 random digits of 5 bits. When printed, a check digit distinguishes a typing error from a wrong code.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code([u8; SECRET]);
 
@@ -65,7 +65,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// It is a secret.
+/// Prints nothing: the code is a secret.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code")
@@ -75,7 +75,7 @@ impl fmt::Debug for Code {
 impl FromStr for Code {
     type Err = Error;
 
-    /// Takes it in either case, with any hyphens and spaces, and with O for 0, I and L for 1.
+    /// Accepts either case, any hyphens and spaces, O for 0, and I and L for 1.
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut digits = Vec::with_capacity(SECRET + 1);
         for letter in text.chars().filter(|letter| !matches!(letter, '-' | ' ')) {

@@ -7,54 +7,54 @@ use std::path::{Path, PathBuf};
 use crate::message::MalformedMessage;
 use crate::name::{Name, NameError, shown};
 
-/// Why a transfer failed. What was verified is kept: the same command takes up there.
+/// Why a transfer failed. Verified data is kept, and the same command resumes there.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or folder of ours failed.
+    /// An operation on a local file or folder failed.
     #[error("{what} {}: {source}", shown(path))]
     Io {
-        /// What was to be done.
+        /// The operation that failed.
         what: &'static str,
-        /// With what.
+        /// Its file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// No peer there.
+    /// The peer cannot be reached.
     #[error("{address}: {source}")]
     Connect {
         /// Where.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The port cannot be had.
+    /// The port is not available.
     #[error("listen on {address}: {source}")]
     Listen {
         /// Where.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The connection broke.
     #[error("the connection was lost: {0}")]
     Lost(#[source] io::Error),
-    /// TLS failed otherwise than by the peer's key.
+    /// TLS failed for another reason than the peer's key.
     #[error("TLS: {0}")]
     Tls(rustls::Error),
-    /// The peer has not the key that was expected.
+    /// The peer does not have the expected key.
     #[error("the peer is not who was expected")]
     Untrusted,
-    /// The peer said something that is no message.
+    /// The peer sent something that is not a message.
     #[error("the peer sent what is no message of this protocol: {0}")]
     Malformed(#[from] MalformedMessage),
-    /// The peer said something at the wrong time.
+    /// The peer sent a message at the wrong time.
     #[error("the peer broke the protocol: {0}")]
     Protocol(&'static str),
-    /// The peer sent more than is taken.
+    /// The peer sent more than is accepted.
     #[error("the peer asks for more than is allowed: {0}")]
     Limit(&'static str),
-    /// What the peer said of itself.
+    /// The error that the peer reported.
     #[error("the peer ended it: {0}")]
     Peer(String),
     /// A path cannot be sent under its name.
@@ -65,25 +65,25 @@ pub enum Error {
         /// Why.
         source: NameError,
     },
-    /// Two paths have one name.
+    /// Two paths have the same name.
     #[error("two files would be `{0}` there")]
     Twice(Name),
     /// The file changed while it was sent.
     #[error("`{0}` changed while it was sent")]
     Changed(Name),
-    /// Chunks arrived wrong again and again.
+    /// Chunks arrived wrong repeatedly.
     #[error("`{0}` arrived wrong {1} times over")]
     Corrupted(Name, u32),
-    /// Another receiver is at work in that directory.
+    /// Another receiver uses that directory.
     #[error("{}: another `suimon recv` is at work there", shown(.0))]
     Locked(PathBuf),
-    /// Others could put files of theirs among those that are verified.
+    /// Other users could put their files among the verified ones.
     #[error("{}: this folder belongs to another user, or others may write in it", shown(.0))]
     Shared(PathBuf),
-    /// A one-time code of another form.
+    /// A text that does not have the form of a one-time code.
     #[error("that is no code")]
     NoCode,
-    /// A one-time code whose last digit does not fit the others.
+    /// A one-time code with a wrong check digit.
     #[error("the code is mistyped")]
     MistypedCode,
     /// A key file that others may read.
@@ -112,17 +112,17 @@ pub enum Error {
     /// The system has no random numbers.
     #[error("the system has no random numbers")]
     Random,
-    /// The caller wanted it to end.
+    /// The caller ended it.
     #[error("interrupted: what was verified is kept; run the same command again to go on there")]
     Interrupted,
-    /// A setting that the system does not take.
+    /// A setting that the system refuses.
     #[error("{what}: {source}")]
     Setting {
         /// What.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
-        /// What to do.
+        /// A way to avoid it.
         help: String,
     },
 }
@@ -135,12 +135,12 @@ impl Error {
         move |source| Self::Io { what, path: path.to_owned(), source }
     }
 
-    /// Why what belongs to a transfer ends that is broken off already.
+    /// Returns the error with which the parts of a transfer end that is broken off already.
     pub(crate) fn broken_off() -> Self {
         Self::Lost(io::ErrorKind::ConnectionAborted.into())
     }
 
-    /// What a person can do about it; empty where nothing is known. It is never a peer's word.
+    /// Returns what a person can do about it; empty where nothing is known. It is never the peer's text.
     pub fn help(&self) -> Cow<'_, str> {
         let help = match self {
             Self::Io { source, .. } => advice(source),
@@ -178,7 +178,7 @@ impl Error {
         help.into()
     }
 
-    /// What the peer is told, which takes one line of it.
+    /// Returns the error as the peer gets it, in one line.
     pub(crate) fn in_one_line(&self) -> String {
         let help = self.help();
         if help.is_empty() { self.to_string() } else { format!("{self} ({help})") }
@@ -189,7 +189,7 @@ impl Error {
         matches!(self, Self::Io { .. } | Self::Corrupted(..) | Self::Memory(_))
     }
 
-    /// Whether another try of the same command could do better.
+    /// Returns whether a retry of the same command could succeed.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Connect { .. } | Self::Interrupted)
     }
@@ -209,7 +209,7 @@ impl Error {
     }
 }
 
-/// What a person can do about it.
+/// Returns what a person can do about it.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -1,5 +1,5 @@
-//! Files that are whole, on their way to their names. What a power failure could leave with the right size and the wrong
-//! content is on the disk before; a thread sees to that, so that no connection waits for a disk.
+//! Moves whole files to their names. Data that a power failure could leave with the right size and the wrong content
+//! is first written to the disk. A thread does that, so that no connection waits for a disk.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::partial::{self, data_name, state_name, stem};
 use crate::root::{Inode, LastFolder, Root, is_of_one_file, system};
 use crate::store::lock;
 
-/// How often whoever waits is told that it goes on.
+/// The interval of the reports that work goes on.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Gives files their size, permissions, time and name.
@@ -28,7 +28,7 @@ pub(crate) struct Finisher {
     replace: bool,
     /// Files that are in their place.
     files: Arc<AtomicU64>,
-    /// Files and folders that cannot be had, and why, until the sender is told.
+    /// Files and folders that cannot be received, and why, until the sender is notified.
     refused: Arc<Mutex<Vec<(u32, String)>>>,
     given_up: Arc<AtomicBool>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Finisher {
 pub(crate) struct Whole {
     pub(crate) number: u32,
     pub(crate) entry: Entry,
-    /// Which file was verified, for it is opened anew by its name.
+    /// The file that was verified, as it is opened again by its name.
     pub(crate) inode: Inode,
 }
 
@@ -58,17 +58,17 @@ impl Finisher {
         self.files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A file or folder cannot be had here; the others are taken.
+    /// Notes that a file or folder cannot be received; the others are.
     pub(crate) fn refuse(&self, number: u32, why: impl Into<String>) {
         lock(&self.refused).push((number, why.into()));
     }
 
-    /// Those that cannot be had and of which the sender has not been told.
+    /// Returns the files and folders that cannot be received and that the sender does not know of yet.
     pub(crate) fn refusals(&self) -> Vec<(u32, String)> {
         std::mem::take(&mut *lock(&self.refused))
     }
 
-    /// The transfer is broken off: what waits stays as it is.
+    /// Breaks the transfer off: files that wait stay as they are.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
@@ -78,7 +78,7 @@ impl Finisher {
         if self.given_up.load(Ordering::Relaxed) { Err(Error::broken_off()) } else { Ok(()) }
     }
 
-    /// A whole file goes to its name. One that cannot have it is refused.
+    /// Moves a whole file to its name. If that is not possible, the file is refused.
     pub(crate) fn finish(
         &self,
         number: u32,
@@ -93,7 +93,7 @@ impl Finisher {
         match self.root.put(&data_name(&stem), data, &entry.name, self.replace, last) {
             Ok(()) => {}
             Err(errno) if is_of_one_file(errno) => {
-                // Without a record nothing takes it up.
+                // Without a record, no later run resumes it.
                 if !is_recorded {
                     partial::remove(self.root.work(), &data_name(&stem))
                         .map_err(failed("remove"))?;
@@ -110,12 +110,12 @@ impl Finisher {
         Ok(())
     }
 
-    /// As [`Finisher::finish`], each one once it is on the disk, until no more come.
+    /// Finishes files as [`Finisher::finish`], each one once it is on the disk, until no more come.
     fn finish_all(&self, whole: &Receiver<Whole>) -> Result<(), Error> {
         let mut last = LastFolder::default();
         for Whole { number, entry, inode } in whole {
             self.go_on()?;
-            // Opened anew: those that wait may be many.
+            // Opened again here, as many files may wait.
             let data = partial::open(self.root.work(), &data_name(&stem(&entry)), OFlag::O_RDWR);
             let failed = || self.root.failed("write", &entry.name);
             let data = data.map_err(failed())?;
@@ -138,11 +138,11 @@ fn why_not_put(errno: Errno) -> &'static str {
     }
 }
 
-/// Why a file is not taken that would replace another.
+/// Why a file that would replace another is refused.
 pub(crate) const ALREADY_THERE: &str =
     "it is there already, and differs; `suimon recv --overwrite` replaces files";
 
-/// The thread that finishes files. Dropped, it has ended.
+/// The thread that finishes files. Dropping it waits for its end.
 #[derive(Debug)]
 pub(crate) struct Finishing {
     to: Option<Sender<Whole>>,
@@ -156,12 +156,12 @@ impl Finishing {
         Self { to: Some(to), thread: Some(thread) }
     }
 
-    /// One more file is whole. It fails of what one before it failed of.
+    /// Adds a whole file. Fails with the error of an earlier file, if there was one.
     pub(crate) fn add(&mut self, whole: Whole) -> Result<(), Error> {
         match &self.to {
             Some(to) if to.send(whole).is_ok() => Ok(()),
             Some(_) => self.end(),
-            // What it failed of was told.
+            // Its error was already reported.
             None => Ok(()),
         }
     }
@@ -179,19 +179,19 @@ impl Finishing {
 
 impl Drop for Finishing {
     fn drop(&mut self) {
-        // What it failed of is told by what broke the transfer off.
+        // Its error is already reported by whatever broke the transfer off.
         let _ = self.end();
     }
 }
 
-/// Does what may take long, and calls `tick` each second meanwhile.
+/// Runs `work`, which may take long, and calls `tick` each second meanwhile.
 pub(crate) fn patiently<T: Send>(
     work: impl FnOnce() -> T + Send,
     tick: &mut impl FnMut() -> Result<(), Error>,
 ) -> Result<T, Error> {
     thread::scope(|scope| {
         let (done, outcome) = mpsc::channel();
-        // Nobody waits for it any more if `tick` has failed.
+        // The result is dropped if `tick` has failed.
         let worker = scope.spawn(move || drop(done.send(work())));
         loop {
             match outcome.recv_timeout(TICK) {

@@ -1,5 +1,5 @@
-//! Which folders are the transfer's own: those that it made, in this run or in an earlier one that was broken off. They get
-//! the sender's permissions and times; those that were there before keep theirs.
+//! The folders that a transfer made, in this run or in an earlier one that was broken off. They get the sender's
+//! permissions and times; folders that existed before keep theirs.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::root::{Inode, Made};
 /// Its file in the work folder.
 const NAME: &str = "folders";
 
-/// Bytes that tell of one: of the hash of its name, its device and its inode.
+/// Bytes of a folder's record: the hash of its name, its device and its inode.
 const RECORD: usize = 16 + 8 + 8;
 
 type Record = [u8; RECORD];
@@ -24,27 +24,27 @@ type Record = [u8; RECORD];
 /// The folders of a transfer.
 #[derive(Debug)]
 pub(crate) struct Folders {
-    /// Those that this run makes are added.
+    /// The file of records; folders that this run makes are added.
     file: File,
-    /// Those that earlier runs made.
+    /// The folders that earlier runs made.
     earlier: HashSet<Record>,
-    /// Those that are to be finished, by their entries' numbers.
+    /// The folders to be finished, by their entries' numbers.
     own: HashMap<u32, Inode>,
 }
 
 impl Folders {
-    /// Reads what earlier runs left on record.
+    /// Reads the records of earlier runs.
     pub(crate) fn open(work: impl AsFd) -> io::Result<Self> {
         let mut file = open(work, NAME, OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_APPEND)?;
         let (mut bytes, length_max) = (Vec::new(), (ENTRIES_MAX * RECORD) as u64);
         (&mut file).take(length_max).read_to_end(&mut bytes)?;
         let (records, _) = bytes.as_chunks::<RECORD>();
-        // One that was cut off would shift those behind it.
+        // A record that was cut off would shift those behind it.
         ftruncate(&file, (records.len() * RECORD) as i64)?;
         Ok(Self { file, earlier: records.iter().copied().collect(), own: HashMap::new() })
     }
 
-    /// A folder is there: whether it is to be finished is told by who made it, unless all are.
+    /// Notes that a folder exists. Only folders that this transfer made are finished, unless `all` is set.
     pub(crate) fn add(
         &mut self,
         number: u32,
@@ -62,13 +62,13 @@ impl Folders {
         Ok(())
     }
 
-    /// The folder to finish of an entry, if it is one.
+    /// Returns the folder of an entry, if it is to be finished.
     pub(crate) fn own(&self, number: u32) -> Option<Inode> {
         self.own.get(&number).copied()
     }
 }
 
-/// The transfer is over: no later one takes its folders up.
+/// Removes the records after the transfer: no later one takes its folders for its own.
 pub(crate) fn forget(work: impl AsFd) -> io::Result<()> {
     remove(work, NAME)
 }

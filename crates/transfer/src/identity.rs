@@ -1,4 +1,4 @@
-//! Who a peer is: an Ed25519 key, and whom it trusts: other such keys. There are no certificates.
+//! The identity of a peer, an Ed25519 key, and the keys that it trusts. There are no certificates.
 
 use std::fmt;
 use std::path::Path;
@@ -9,9 +9,9 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use crate::error::Error;
 
-/// What stands before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7).
+/// The bytes before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7).
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
-/// What stands before the 32 bytes of an Ed25519 public key in its SubjectPublicKeyInfo (RFC 8410, section 4).
+/// The bytes before the 32 bytes of an Ed25519 public key in its SubjectPublicKeyInfo (RFC 8410, section 4).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 
 /// A private key: the seed of an Ed25519 key pair (RFC 8032, section 5.1.5).
@@ -72,7 +72,7 @@ impl PrivateKey {
     /// Writes the key into a new file at `path` that only its owner may read.
     ///
     /// # Errors
-    /// If there is such a file already, or it cannot be written.
+    /// If the file exists already, or it cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         use std::io::Write;
         use std::os::unix::fs::OpenOptionsExt;
@@ -82,7 +82,7 @@ impl PrivateKey {
     }
 }
 
-/// Nothing of the key is told.
+/// Prints the public key only.
 impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PrivateKey of {}", self.public())

@@ -1,4 +1,4 @@
-//! What is kept of a file from an earlier run: each chunk on record is read and hashed again before it counts.
+//! The data kept of a file from an earlier run: each recorded chunk is read and hashed again before it counts.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -14,11 +14,11 @@ use crate::partial::{
 };
 use crate::ranges::Ranges;
 
-/// A partial file of an earlier run, while it is looked through.
+/// A partial file of an earlier run, while it is verified.
 #[derive(Debug)]
 pub(crate) struct Kept {
     data: File,
-    /// The records from here on, and where that is.
+    /// The remaining records, and the position of the next one.
     state: BufReader<File>,
     at: u64,
     verified: Ranges,
@@ -26,7 +26,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// What is kept, if it is of the same file and chunks.
+    /// Opens what is kept of a file, if the file and the chunk size match.
     pub(crate) fn open(work: impl AsFd, entry: &Entry, chunk: u32) -> io::Result<Option<Self>> {
         let stem = stem(entry);
         let state = open(&work, &state_name(&stem), OFlag::O_RDWR | OFlag::O_APPEND);
@@ -34,7 +34,7 @@ impl Kept {
         let (Ok(state), Ok(data)) = (state, data) else { return Ok(None) };
         let (mut state, metadata) = (BufReader::new(state), data.metadata()?);
         let mut is_of = [0; HEAD];
-        // One with two names is in its place already, and is not to be written.
+        // A file with two names is in its place already, and must not be written.
         if state.read_exact(&mut is_of).is_err()
             || is_of != head(entry, chunk)
             || metadata.len() != entry.size()
@@ -46,7 +46,7 @@ impl Kept {
         Ok(Some(Self { data, state, at: HEAD as u64, verified, buffer }))
     }
 
-    /// Hashes the next chunk on record; false if there is none.
+    /// Hashes the next recorded chunk; returns false if there is none.
     pub(crate) fn verify_next(&mut self, entry: &Entry) -> io::Result<bool> {
         let mut record = [0; RECORD];
         if self.state.read_exact(&mut record).is_err() {
@@ -61,7 +61,7 @@ impl Kept {
             return Ok(true);
         }
         let (bytes, at) = (&mut self.buffer[..length as usize], index * u64::from(chunk));
-        // What cannot be read is not right.
+        // A chunk that cannot be read is wrong.
         let is_read = self.data.read_exact_at(bytes, at).is_ok();
         if is_read && blake3::hash(bytes).as_bytes() == hash {
             self.verified.insert(Range { start: index, end: index + 1 });
@@ -76,7 +76,7 @@ impl Kept {
         self.verified.len()
     }
 
-    /// The file with the chunks that are right; the others come again.
+    /// Returns the file with its right chunks; the others are sent again.
     pub(crate) fn resume(
         self,
         work: impl AsFd,
@@ -91,7 +91,8 @@ impl Kept {
     }
 }
 
-/// Zeros of a sparse file are not written: nothing else may be where they belong.
+/// Clears the place of a wrong chunk in a sparse file: its zeros are not written later, so no other data may be
+/// there.
 fn clear(data: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
     let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
     let (start, length) = (i64::try_from(at).unwrap_or(i64::MAX), bytes.len() as i64);
@@ -111,8 +112,8 @@ mod tests {
 
     const CHUNK: u32 = 8192;
 
-    /// Ten chunks of a sparse file, each half zeros, six of them on record; two of those were damaged since, one where its
-    /// zeros are.
+    /// A sparse file of ten chunks, each half zeros, with six of them on record. Two of those were damaged since, one
+    /// of them in its zeros.
     #[test]
     fn a_chunk_that_is_damaged_comes_again_and_leaves_nothing_behind() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -142,7 +143,7 @@ mod tests {
         let partial = kept.resume(&work, &entry, false).expect("resumed");
         let right: Vec<_> = (0..10).filter(|index| partial.verified.contains(*index)).collect();
         assert_eq!(right, [0, 2, 5, 9]);
-        // They come again, and their zeros are not written.
+        // They are sent again, and their zeros are not written.
         for index in [1, 6] {
             write_at(&partial.file(), &bytes, index * u64::from(CHUNK), true).expect("written");
         }

@@ -1,5 +1,5 @@
-//! TLS by the kernel, once this process has shaken hands: what is written to the socket is encrypted there, so that
-//! files go out by `sendfile` (Documentation/networking/tls.rst; Linux 5.11 for all three ciphers).
+//! TLS by the kernel, once this process has completed the handshake: the kernel encrypts what is written to the
+//! socket, so that files go out by `sendfile` (Documentation/networking/tls.rst; Linux 5.11 for all three ciphers).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
@@ -12,10 +12,10 @@ use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};
 
 /// An alert (RFC 8446, section 6).
 const ALERT: u8 = 21;
-/// The alert that says that nothing more comes: a warning, and its number.
+/// The alert `close_notify`: a warning, and its number.
 const CLOSE_NOTIFY: [u8; 2] = [1, 0];
 
-/// Asks the kernel for it on this connection; without keys, what is written goes out as before.
+/// Asks the kernel for TLS on this connection; without keys, data still goes out as before.
 ///
 /// # Errors
 /// If the kernel has no TLS.
@@ -70,7 +70,7 @@ fn keys((number, secrets): &(u64, ConnectionTrafficSecrets)) -> io::Result<TlsCr
     })
 }
 
-/// Reads what the kernel has decrypted; 0 once the peer has said that nothing more comes.
+/// Reads data that the kernel has decrypted; returns 0 once the peer has closed its direction.
 pub(crate) fn read(socket: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         let mut room = nix::cmsg_space!(u8);
@@ -90,27 +90,27 @@ pub(crate) fn read(socket: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
             None | Some(TlsGetRecordType::ApplicationData) => Ok(bytes),
             Some(TlsGetRecordType::Alert) if buffer.get(1) == Some(&CLOSE_NOTIFY[1]) => Ok(0),
             Some(TlsGetRecordType::Alert) => Err(io::ErrorKind::ConnectionAborted.into()),
-            // Neither new keys nor tickets are asked for.
+            // New keys and tickets are never asked for.
             Some(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "a message of TLS itself")),
         };
     }
 }
 
-/// Says that nothing more comes.
+/// Sends `close_notify`.
 pub(crate) fn close(socket: &TcpStream) -> io::Result<()> {
     const ROOM: usize = size_of::<libc::cmsghdr>() + size_of::<u64>();
     // A header of a control message has the alignment of a `u64`.
     let mut control = [0_u64; ROOM / size_of::<u64>()];
     let bytes = IoSlice::new(&CLOSE_NOTIFY);
-    // SAFETY: zeros are right for what is not set.
+    // SAFETY: zeros are valid for fields that are not set.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = std::ptr::from_ref(&bytes).cast_mut().cast();
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
-    // SAFETY: only a number is made of a number.
+    // SAFETY: the macro only computes a number.
     message.msg_controllen = unsafe { libc::CMSG_SPACE(1) } as _;
-    // SAFETY: `control` has room for a header and its data, and outlives the call; the kernel reads both, and `bytes`,
-    // whose layout is that of `iovec`.
+    // SAFETY: `control` has room for a header and its data, and outlives the call; the kernel reads both, and
+    // `bytes`, which has the layout of `iovec`.
     let sent = unsafe {
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         (*header).cmsg_level = libc::SOL_TLS;

@@ -1,9 +1,9 @@
 //! Moves files and folders to another machine at the rate of the path, with little work for the processor, and
 //! never a wrong byte: `suimon send` and `suimon recv`.
 //!
-//! A [`Receiver`] listens; [`send`] connects, says which files come, learns which parts are there already, and sends the
-//! rest in chunks, each with its BLAKE3, over one or several connections. A file gets its name when all of it is
-//! right. Peers know each other by keys, or by a one-time [`Code`] that both derive them from.
+//! A [`Receiver`] listens. [`send`] connects, announces the files, learns which parts are there already, and sends
+//! the rest in chunks, each with its BLAKE3 hash, over one or several connections. A file gets its name when all of
+//! it is right. Peers identify each other by keys, or by a one-time [`Code`] that both derive the keys from.
 
 mod channel;
 mod choice;
@@ -53,5 +53,5 @@ pub use tls::Tls;
 pub use tree::Tree;
 pub use trust::{ReceiverTrust, SenderTrust};
 
-/// The port that a receiver listens on unless told otherwise.
+/// The default port of a receiver.
 pub const PORT: u16 = 7867;

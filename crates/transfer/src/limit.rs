@@ -1,4 +1,4 @@
-//! What limited a transfer, by what the kernel and the threads counted, and what could be changed.
+//! What limited a transfer, from the counters of the kernel and the threads, and what could be changed.
 
 use crate::send::Sent;
 use crate::socket::Counts;
@@ -6,11 +6,11 @@ use crate::socket::Counts;
 /// What limited a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Too little was sent to tell.
+    /// Too little was sent to know.
     Unknown,
     /// The rate that was asked for.
     Rate,
-    /// The path: congestion control had all the window that it dared to use.
+    /// The path: congestion control allowed no larger window.
     Path,
     /// The path, below the rate that the transfer was given.
     PathBelowRate,
@@ -38,7 +38,7 @@ impl Limit {
         }
     }
 
-    /// What it was, and what to change.
+    /// Returns what limited the transfer, and what to change.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::Unknown => "it was over too soon to tell what limited it",
@@ -60,10 +60,10 @@ impl Limit {
         }
     }
 
-    /// What limited `sent`, of which `rate` was asked for.
+    /// Returns what limited `sent`, if `rate` was asked for.
     ///
-    /// The kernel splits the time in which a connection had data (`tcpi_busy_time`) into waits for the receiver's
-    /// window, for the send buffer, and else for the congestion window or pacing. In the rest of the time the
+    /// The kernel splits the time while a connection had data (`tcpi_busy_time`) into waits for the receiver's
+    /// window, for the send buffer, and otherwise for the congestion window or pacing. In the rest of the time the
     /// sender had nothing to give it: its threads worked, or waited for the disk.
     pub fn of(sent: &Sent, rate: Option<u64>) -> Self {
         let elapsed = sent.elapsed.as_secs_f64();
@@ -73,11 +73,11 @@ impl Limit {
         if rate.is_some_and(|rate| sent.bytes as f64 / elapsed > 0.9 * rate as f64) {
             return Self::Rate;
         }
-        // Others may have had no chunk to send.
+        // Other connections may have had no chunk to send.
         let busiest = sent.connections.iter().max_by_key(|counts| counts.busy);
         let Counts { busy, receiver_limited, buffer_limited, .. } =
             busiest.copied().unwrap_or_default();
-        // Where threads need a whole core each, data may be under way all the time nevertheless.
+        // If threads need a whole core each, data may still be under way all the time.
         let processor = sent.processor.as_secs_f64() / sent.connections.len() as f64;
         if processor > 0.85 * elapsed {
             return Self::Processor;

@@ -1,16 +1,16 @@
-//! What peers say to each other: every message's bytes, and what is none.
+//! The messages between peers: the bytes of each, and what is rejected.
 //!
-//! A message is its kind (one byte), the length of its body (four bytes, big-endian as everything) and the body.
-//! `Data` is followed by as many bytes of a file as it says. Nothing that a peer sends makes more be allocated than
-//! its own bytes take: lengths are checked before.
+//! A message is its kind (one byte), the length of its body (four bytes, big-endian as all numbers) and the body.
+//! `Data` is followed by the announced number of bytes of a file. Lengths are checked first, so a peer cannot cause
+//! more memory to be allocated than its own bytes take.
 
 use crate::name::{Name, NameError};
 
-/// The protocol's version: both ends have the same one.
+/// The protocol's version; it must be equal at both ends.
 pub const VERSION: u16 = 2;
 /// Longest body in bytes.
 pub const BODY_MAX: usize = 1 << 20;
-/// Longest chunk in bytes, which is also what each stream's buffer takes.
+/// Longest chunk in bytes, which is also the size of each stream's buffer.
 pub const CHUNK_MAX: u32 = 16 << 20;
 /// Most streams of a transfer.
 pub const STREAMS_MAX: u16 = 64;
@@ -21,15 +21,15 @@ pub const NAMES_MAX: usize = 512 << 20;
 /// Bytes of a message's kind and length.
 pub const HEADER: usize = 5;
 
-/// A transfer, whatever its streams.
+/// The id of a transfer, common to its streams.
 pub type SessionId = [u8; 16];
 /// A chunk's BLAKE3.
 pub type Hash = [u8; 32];
 
-/// What is at a name.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file of so many bytes.
+    /// A file.
     File {
         /// Bytes.
         size: u64,
@@ -97,11 +97,11 @@ pub enum Message {
         /// Which transfer.
         session: SessionId,
     },
-    /// Files and folders; those of all these messages in their order.
+    /// Files and folders. The entries of all these messages are in order.
     Entries(Vec<Entry>),
-    /// That was all of them.
+    /// The end of the entries.
     EntriesEnd,
-    /// So many bytes of a file follow, a whole chunk of it.
+    /// A chunk of a file follows, in `length` bytes.
     Data {
         /// Which file.
         entry: u32,
@@ -123,14 +123,14 @@ pub enum Message {
     Close {
         /// Which file.
         entry: u32,
-        /// Whether the file was the same to the end; otherwise nothing of it is kept.
+        /// Whether the file was unchanged to the end; otherwise nothing of it is kept.
         unchanged: bool,
     },
-    /// This stream has nothing more to send for now: what of it is verified?
+    /// This stream has nothing more to send for now; asks which of its data is verified.
     Finish,
     /// All streams have finished: set the folders' times.
     Commit,
-    /// What the receiver has of a file already.
+    /// Chunks of a file that the receiver has already.
     Have {
         /// Which file.
         entry: u32,
@@ -142,26 +142,26 @@ pub enum Message {
         /// Which file.
         entry: u32,
     },
-    /// That was all that the receiver has.
+    /// The end of what the receiver has.
     HaveEnd {
         /// Bytes that the receiver's socket buffers have room for.
         buffer: u64,
     },
-    /// A chunk came whose hash is not what it should be: send it again.
+    /// A chunk came with a wrong hash: send it again.
     Again {
         /// Which file.
         entry: u32,
         /// Which chunk.
         chunk: u64,
     },
-    /// The receiver does not take a file.
+    /// The receiver refuses a file.
     Refused {
         /// Which file.
         entry: u32,
         /// Why, for a person.
         why: String,
     },
-    /// All that came on this stream before `Finish` is verified, or was asked for again.
+    /// All data that came on this stream before `Finish` is verified, or was requested again.
     Finished,
     /// The transfer is over.
     Committed {
@@ -173,14 +173,14 @@ pub enum Message {
         /// Why, for a person.
         why: String,
     },
-    /// The receiver hashes what it has, or waits for its disk, and an answer is to come: a sign of life, each second.
+    /// The receiver hashes its data, or waits for its disk, and an answer will come: a sign of life, each second.
     Busy,
 }
 
-/// What is no message.
+/// Why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedMessage {
-    /// A kind that there is not.
+    /// An unknown kind.
     #[error("a message of kind {0}")]
     Kind(u8),
     /// More than a message has.
@@ -197,7 +197,7 @@ pub enum MalformedMessage {
     Name(#[from] NameError),
 }
 
-/// Longest text that a peer may have shown to a person.
+/// The longest text of a peer that is shown to a person.
 const TEXT_MAX: usize = 500;
 
 mod kind {
@@ -415,7 +415,7 @@ fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_MAX)]
 }
 
-/// What is left of a body.
+/// The rest of a body.
 struct Body<'a>(&'a [u8]);
 
 impl<'a> Body<'a> {

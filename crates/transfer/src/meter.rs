@@ -1,4 +1,4 @@
-//! How far a transfer is, for whoever looks while it goes on.
+//! The progress of a transfer, readable while it runs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,12 +29,12 @@ impl Meter {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Bytes that the receiver had when the connection was made: what came by those before.
+    /// Bytes that the receiver had when the connection was made, from earlier connections.
     pub fn kept(&self) -> u64 {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are there, or on their way, of all.
+    /// Bytes that are there, or on their way.
     pub fn position(&self) -> u64 {
         self.kept() + self.done().saturating_sub(self.before.load(Ordering::Relaxed))
     }

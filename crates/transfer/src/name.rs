@@ -14,17 +14,17 @@ pub(crate) const RESERVED: &str = ".suimon-recv";
 
 /// A path below the receiver's directory: parts joined by `/`, none of them empty, `.` or `..`.
 ///
-/// Bytes, for Unix names are bytes: what the sender's file system has, the receiver's gets.
+/// It consists of bytes, as Unix names do: the receiver's file system gets the sender's name unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(Box<[u8]>);
 
-/// Why bytes are no name.
+/// Why bytes are not a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// No bytes, or more than a path has.
     #[error("a name has 1 to {LENGTH_MAX} bytes, and each of its parts at most {PART_MAX}")]
     Length,
-    /// It begins or ends with a slash, or has two in a row.
+    /// The name begins or ends with a slash, or has two in a row.
     #[error("a name is relative, and has one `/` between its parts")]
     Slash,
     /// A part that leads elsewhere.
@@ -39,10 +39,10 @@ pub enum NameError {
 }
 
 impl Name {
-    /// Takes `bytes` for a name.
+    /// Makes a name of `bytes`.
     ///
     /// # Errors
-    /// If they could lead out of a directory, or are none.
+    /// If they could lead out of a directory, or are not a name.
     pub fn new(bytes: &[u8]) -> Result<Self, NameError> {
         if bytes.is_empty() || bytes.len() > LENGTH_MAX {
             return Err(NameError::Length);
@@ -74,7 +74,7 @@ impl Name {
         self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.first() == Some(&b'/'))
     }
 
-    /// As a path, relative.
+    /// Returns it as a relative path.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
@@ -94,8 +94,8 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// A path as people read it, on one line: whoever names a file does not write lines of ours. Control characters are shown as
-/// JSON escapes them.
+/// Returns a path for display on one line, so that a file's name cannot forge lines of our output. Control characters
+/// are shown as JSON escapes them.
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     let mut shown = String::with_capacity(text.len());

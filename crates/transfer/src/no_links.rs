@@ -1,5 +1,5 @@
-//! Opens files by absolute paths of which no part may be a link: what was a folder when the tree was read, and is a link to
-//! somebody else's now, leads nowhere.
+//! Opens files by absolute paths without following a link in any part: a path that was a folder when the tree was
+//! read, and is now a link to another user's folder, leads nowhere.
 
 use std::fs::File;
 use std::io;
@@ -12,12 +12,12 @@ use nix::sys::stat::Mode;
 /// Opens the file or folder at `path`.
 ///
 /// # Errors
-/// If it cannot be had, or a part of the path is a link.
+/// If it cannot be opened, or a part of the path is a link.
 pub(crate) fn open_at(path: &Path, flags: OFlag) -> io::Result<File> {
     let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(AT_FDCWD, path, how) {
-        // Linux before 5.6, or a filter of system calls that does not know it.
+        // Linux before 5.6, or a system call filter that does not know it.
         Err(Errno::ENOSYS | Errno::EPERM) => open_by_parts(path, flags),
         opened => Ok(File::from(opened?)),
     }

@@ -1,4 +1,4 @@
-//! Memory of whole pages: what the kernel sends from without a copy, and what disks are written from directly.
+//! Memory of whole pages, which the kernel sends from without a copy, and which is written to disks directly.
 
 use std::ffi::c_void;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) struct Pages {
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// At least so many bytes.
+    /// Maps at least `length` bytes.
     ///
     /// # Errors
     /// If there is no more memory.
@@ -49,7 +49,7 @@ impl Deref for Pages {
 
 impl DerefMut for Pages {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has it.
+        // SAFETY: as above, and this is the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.length.get()) }
     }
 }

@@ -1,7 +1,7 @@
-//! A file that is not whole yet: its data, and beside it which chunks are right, with their hashes.
+//! A file that is not whole yet: its data, and next to it a state file with the right chunks and their hashes.
 //!
-//! A chunk's record is written when its data is. Before anything is built on a record, the chunk is read and
-//! hashed again: whatever a crash left, what is not right is not there.
+//! A chunk's record is written with its data. Before a record is used, the chunk is read and hashed again: whatever a
+//! crash left, wrong data does not count.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,19 +19,20 @@ use crate::message::{Entry, Hash, Kind, Range, STREAMS_MAX};
 use crate::ranges::Ranges;
 use crate::root::{mode_of, time_of};
 
-/// What a state file begins with.
+/// The first bytes of a state file.
 const MAGIC: [u8; 8] = *b"suimonp1";
-/// Bytes of what it says of the file.
+/// Bytes of the state file's head, which describes the file.
 pub(crate) const HEAD: usize = 8 + 8 + 8 + 4 + 4 + 32;
 /// Bytes of a chunk's record.
 pub(crate) const RECORD: usize = 8 + 32;
-/// Bytes of a file system's block: zeros are looked for in blocks, and what goes past the page cache is in blocks.
+/// Bytes of a file system's block: zeros are searched in whole blocks, and writes past the page cache are in whole
+/// blocks.
 const BLOCK: usize = 4096;
 
 /// How often one file's chunks may come wrong before the transfer is given up.
 pub(crate) const WRONG_MAX: u32 = 16;
 
-/// Ranges of chunks that a file begins with: some 64 bytes each.
+/// Ranges of chunks that a new file may have: some 64 bytes each.
 const RANGES_MAX: usize = 16 << 10;
 
 /// A file that is not whole yet.
@@ -42,13 +43,13 @@ pub(crate) struct Partial {
     /// Its data past the page cache, if it is written so.
     direct: Option<Arc<File>>,
     state: Option<File>,
-    /// Chunks that are right.
+    /// The chunks that are verified.
     pub(crate) verified: Ranges,
     /// Whether the sender said that all was sent.
     pub(crate) closed: bool,
     /// Chunks that came wrong.
     pub(crate) wrong: u32,
-    /// Ranges of chunks that it may have, beyond which none is added.
+    /// The most ranges of chunks that it may have.
     ranges_max: usize,
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn open(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File
     Ok(openat(work, name, flags, Mode::from_bits_truncate(0o600)).map(File::from)?)
 }
 
-/// A new file in place of what may have been there: that may be a file's second name.
+/// Creates a new file in place of an existing one, which may be another file's second name.
 pub(crate) fn create(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<File> {
     let flags = flags | OFlag::O_CREAT | OFlag::O_EXCL;
     match open(&work, name, flags) {
@@ -110,7 +111,7 @@ pub(crate) fn create(work: impl AsFd, name: &str, flags: OFlag) -> io::Result<Fi
     }
 }
 
-/// The data once more, past the page cache, where that is wanted.
+/// Opens the data again, past the page cache, if that is wanted.
 pub(crate) fn open_direct(
     work: impl AsFd,
     stem: &str,
@@ -127,7 +128,7 @@ pub(crate) fn open_direct(
 }
 
 impl Partial {
-    /// A new one in place of what may have been there; `resumable` records its chunks.
+    /// Creates a new one in place of an existing one; `resumable` records its chunks.
     pub(crate) fn create(
         work: impl AsFd,
         entry: &Entry,
@@ -138,7 +139,7 @@ impl Partial {
         let stem = stem(entry);
         let data = create(&work, &data_name(&stem), OFlag::O_RDWR)?;
         if entry.size() > chunk.into() {
-            // Room is not reserved: a sender's word is no reason to fill a disk.
+            // Space is not reserved: a sender's announcement is no reason to fill a disk.
             ftruncate(&data, i64::try_from(entry.size()).unwrap_or(i64::MAX))?;
         }
         let direct = open_direct(&work, &stem, is_direct)?;
@@ -157,7 +158,7 @@ impl Partial {
         state: Option<File>,
         verified: Ranges,
     ) -> Self {
-        // What was kept may have more gaps than a file begins with: holes are not on record.
+        // The kept data may have more gaps than a new file may: holes are not on record.
         let ranges_max = verified.len().max(RANGES_MAX) + usize::from(STREAMS_MAX);
         Self { data: Arc::new(data), direct, state, verified, closed: false, wrong: 0, ranges_max }
     }
@@ -167,7 +168,7 @@ impl Partial {
         Arc::clone(&self.data)
     }
 
-    /// Where a chunk of so many bytes is written: past the page cache only in whole blocks.
+    /// Returns the file for writing a chunk of `length` bytes: only whole blocks bypass the page cache.
     pub(crate) fn file_for(&self, length: usize) -> Arc<File> {
         let direct = self.direct.as_ref().filter(|_| length.is_multiple_of(BLOCK));
         Arc::clone(direct.unwrap_or(&self.data))
@@ -245,7 +246,8 @@ pub(crate) fn remove(work: impl AsFd, name: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Every other chunk on record, the others holes: more ranges than a file begins with, and each hole makes them fewer.
+    /// Every other chunk is on record, the others are holes: more ranges than a new file may have, and each hole
+    /// reduces them.
     #[test]
     fn holes_between_what_was_kept_are_taken_and_gaps_without_end_are_not() {
         let file = || tempfile::tempfile().expect("a file");
@@ -255,7 +257,7 @@ mod tests {
             kept.insert(Range { start, end: start + 1 });
         }
         let mut partial = Partial::new(file(), None, None, kept);
-        // Not quite in their order, as several streams bring them.
+        // Slightly out of order, as several streams bring them.
         let mut holes = (1..count).step_by(2).collect::<Vec<_>>();
         holes.chunks_mut(4).for_each(<[u64]>::reverse);
         assert!(holes.into_iter().all(|start| partial.add(Range { start, end: start + 1 })));

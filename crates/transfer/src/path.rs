@@ -15,7 +15,7 @@ pub enum Path {
     Copy,
     /// `sendfile`: the pages of the file go out as they are.
     Sendfile,
-    /// `splice` by a pipe: pages as with `sendfile`, two calls.
+    /// `splice` through a pipe: pages as with `sendfile`, two calls.
     Splice,
     /// `read` into a buffer, which is sent as it is (`MSG_ZEROCOPY`): one copy, and no second one where it is hashed.
     Zerocopy,
@@ -45,8 +45,8 @@ impl Path {
     }
 }
 
-/// Chunks that a stream may have been sent and not acknowledged, where it sends from buffers: with chunks of 4 MiB far more
-/// than a socket's own buffer has. Memory is taken only as it is needed.
+/// The most chunks that a stream may have sent without an acknowledgement, where it sends from buffers. With chunks
+/// of 4 MiB that is far more than a socket's own buffer holds. Memory is taken only as it is needed.
 const BUFFERS: usize = 16;
 
 /// A buffer of a path that has been filled with a chunk.

@@ -1,4 +1,4 @@
-//! Which chunks of a file there are, as ranges: what it takes grows with the gaps, not with the file.
+//! The chunks that a file has, as ranges: the memory grows with the gaps, not with the file.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // The one that begins last at or before the new one's end, while it reaches the new one.
+        // The range that begins last at or before the new one's end, while it reaches the new one.
         while let Some((&before, &until)) = self.0.range(..=end).next_back() {
             if until < start {
                 break;

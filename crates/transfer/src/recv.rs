@@ -1,8 +1,8 @@
-//! The receiver: listens, knows its sender, and keeps at it until one transfer is whole.
+//! The receiver: listens, authenticates its sender, and continues until one transfer is whole.
 //!
-//! A thread takes connections, one more for each finds out who the peer is, and one for each stream takes its
-//! chunks. What a stranger can make it spend is bounded: [`STRANGERS_MAX`] connections, ten seconds each, and no
-//! allocation beyond TLS before the peer is known.
+//! One thread accepts connections, one more for each authenticates the peer, and one for each stream receives its
+//! chunks. The resources that an unknown peer can use are bounded: [`STRANGERS_MAX`] connections, ten seconds each,
+//! and no allocation beyond TLS before the peer is authenticated.
 
 mod session;
 mod stream;
@@ -32,48 +32,49 @@ use crate::{tls, wire};
 
 use session::{First, Session};
 
-/// Peers that may be finding out at once who the other is, with room for all streams of a transfer beside strangers; more
-/// are turned away.
+/// The most peers that may be in the handshake at once, with room for all streams of a transfer beside unknown peers;
+/// more are rejected.
 pub const STRANGERS_MAX: usize = 16 + STREAMS_MAX as usize;
 
-/// How often it is looked whether it is to end.
+/// The interval of the checks whether it is to end.
 const TICK: Duration = Duration::from_millis(TICK_MS as u64);
 const TICK_MS: u8 = 200;
 
-/// What a receiver does.
+/// The settings of a receiver.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where files go.
     pub directory: PathBuf,
     /// Where it listens, as `ADDRESS:PORT`.
     pub listen: String,
-    /// Whom it trusts.
+    /// The senders that it trusts.
     pub trust: ReceiverTrust,
     /// Whether files that are there may be replaced.
     pub overwrite: bool,
-    /// How bytes go into files; chosen by what each way costs unless given.
+    /// How bytes go into files; chosen by the cost of each way unless given.
     pub into: Option<Sink>,
     /// How long a sender may be silent.
     pub timeout: Duration,
 }
 
-/// What goes on, for a person.
+/// An event, for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A peer is known, and its transfer has begun.
+    /// A peer is authenticated, and its transfer has begun.
     Began(SocketAddr),
-    /// A peer was turned away, and why.
+    /// A peer was rejected, and why.
     TurnedAway(SocketAddr, String),
-    /// The transfer broke off, and why; the sender may come again.
+    /// The transfer broke off, and why; the sender may reconnect.
     Broke(String),
 }
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Files that are in their place, those that were there before included.
     pub files: u64,
-    /// Files and folders that are not: the receiver refused them, or the sender could not send them whole.
+    /// Files and folders that are not in their place: the receiver refused them, or the sender could not send them
+    /// whole.
     pub missing: u64,
     /// Bytes that were verified and written.
     pub bytes: u64,
@@ -83,7 +84,7 @@ pub struct Received {
     pub verified: bool,
     /// How most bytes went into files.
     pub into: Sink,
-    /// What each way that was tried took, in nanoseconds of a processor for 2^20 bytes.
+    /// The cost of each way that was tried, in nanoseconds of a processor for 2^20 bytes.
     pub costs: Vec<(Sink, u64)>,
 }
 
@@ -96,29 +97,29 @@ pub struct Receiver {
     tls: Option<Arc<ServerConfig>>,
 }
 
-/// What its threads tell.
+/// A notice from one of the threads.
 enum Notice {
-    /// A peer is known, and has said this first.
+    /// A peer is authenticated; its first message.
     Known(Channel, SocketAddr, Message),
-    /// A peer is not.
+    /// A peer is rejected.
     Unknown(SocketAddr, Error),
     /// A session has ended.
     Ended(SessionId, Result<Received, Error>),
 }
 
-/// What a known peer's connection is.
+/// The role of an authenticated peer's connection.
 enum Admitted {
-    /// The first one of a transfer; `again` if it took the place of one whose loss was not noticed yet.
+    /// The first one of a transfer; `again` if it replaced one before that one's loss was noticed.
     First { again: bool },
     /// One more stream.
     Stream,
 }
 
 impl Receiver {
-    /// Listens, and takes the directory for itself.
+    /// Listens, and locks the directory.
     ///
     /// # Errors
-    /// If the address or the directory cannot be had.
+    /// If the address or the directory is not available.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         let tls = match settings.trust.keys() {
             Some((own, trusted)) => Some(tls::server(&own, &trusted)?),
@@ -131,10 +132,10 @@ impl Receiver {
         Ok(Self { settings, listener, root, tls })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         let address = self.settings.listen.clone();
         self.listener.local_addr().map_err(|source| Error::Listen { address, source })
@@ -166,7 +167,7 @@ impl Receiver {
         outcome
     }
 
-    /// Takes connections until it has ended.
+    /// Accepts connections until the transfer has ended.
     fn accept(&self, notices: &Sender<Notice>, ended: &AtomicBool) {
         let strangers = Arc::new(AtomicUsize::new(0));
         while !ended.load(Ordering::Relaxed) {
@@ -175,7 +176,7 @@ impl Receiver {
                 continue;
             }
             let Ok((socket, address)) = self.listener.accept() else {
-                // Out of descriptors, say: others may close theirs.
+                // Out of descriptors, for example: other connections may close theirs.
                 thread::sleep(TICK);
                 continue;
             };
@@ -191,11 +192,11 @@ impl Receiver {
                     Err(error) => Notice::Unknown(address, error),
                 };
                 ended.fetch_sub(1, Ordering::Relaxed);
-                // Nobody waits for it any more once the transfer is over.
+                // The receiver of the notices is gone once the transfer is over.
                 let _ = notices.send(notice);
             });
             if meeting.is_err() {
-                // Out of threads: others may end theirs.
+                // Out of threads: other connections may end theirs.
                 strangers.fetch_sub(1, Ordering::Relaxed);
                 thread::sleep(TICK);
             }
@@ -242,7 +243,7 @@ impl Receiver {
                         Err(error) if error.is_local() => return Err(error),
                         Err(error) => event(Event::Broke(error.to_string())),
                     }
-                    // One of its threads may wait for the disk: the sender that comes again is told so.
+                    // One of its threads may wait for the disk: a sender that reconnects is kept waiting until then.
                     if let Some(broken) = &mut session {
                         broken.break_off();
                     }
@@ -252,7 +253,7 @@ impl Receiver {
         }
     }
 
-    /// Lets a known peer in.
+    /// Admits an authenticated peer.
     fn admit(
         &self,
         mut channel: Channel,
@@ -269,8 +270,8 @@ impl Receiver {
                 Err(Error::Peer(why))
             }
             Message::Hello { session: id, streams, chunk, verified, buffer, .. } => {
-                // The same sender, come again before the loss of its connection was noticed: the old session goes first,
-                // for two would write the same files, and what has come by it need not come again.
+                // The sender may reconnect before the loss of its connection was noticed. The old session ends first,
+                // as two sessions would write the same files, and what it has received need not be sent again.
                 let again = session.as_ref().is_some_and(|before| !before.is_broken());
                 let before = session.take().and_then(Session::give_way);
                 let is_bare = channel.bare_socket().is_some();
@@ -300,7 +301,7 @@ impl Receiver {
     }
 }
 
-/// Finds out who a peer is, and what it says first.
+/// Authenticates a peer and reads its first message.
 fn meet(
     socket: TcpStream,
     tls: Option<&Arc<ServerConfig>>,

@@ -1,5 +1,5 @@
-//! The receiver's directory. Everything below it is reached part by part, from a folder that is open, and no
-//! part may be a link: whoever puts one there while it goes on gets an error, and nothing is written elsewhere.
+//! The receiver's directory. Everything below it is opened part by part, from an open folder, and no part may be a
+//! link. If a link is put there while a transfer goes on, there is an error, and nothing is written elsewhere.
 
 use std::fs::File;
 use std::io;
@@ -21,13 +21,13 @@ use crate::partial;
 const FOLDER: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
 
-/// The file by which it is seen whose the work folder is.
+/// The file that shows which user owns the work folder.
 const OWNER: &str = "owner";
 
-/// A name that nothing has in the work folder.
+/// A name that does not exist in the work folder.
 const NOTHING: &str = "nothing";
 
-/// The directory, and the folder in it where files are until they are whole.
+/// The directory, and the folder in it that holds files until they are whole.
 #[derive(Debug)]
 pub(crate) struct Root {
     path: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Root {
     work: Flock<File>,
 }
 
-/// What is where a file is to be.
+/// What exists at a file's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing.
@@ -46,7 +46,7 @@ pub(crate) enum Found {
     Other,
 }
 
-/// Which file or folder it is, whatever its name.
+/// The identity of a file or folder, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Inode {
     pub(crate) device: u64,
@@ -60,15 +60,15 @@ pub(crate) struct Made {
     pub(crate) is_new: bool,
 }
 
-/// The folder that was opened last: most files lie where the one before does.
+/// The folder that was opened last: most files are in the folder of the file before.
 #[derive(Debug, Default)]
 pub(crate) struct LastFolder(Option<(Vec<u8>, OwnedFd)>);
 
 impl Root {
-    /// Opens the directory at `path`, made if it is not there, for this receiver alone.
+    /// Opens the directory at `path` for this receiver alone; it is created if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be written, or another receiver is at work there.
+    /// If it cannot be written, or another receiver uses it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let failed = |what| move |errno: Errno| Error::io(what, path)(errno.into());
         std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
@@ -91,7 +91,7 @@ impl Root {
         self.work.as_fd()
     }
 
-    /// What could not be done with the file or folder of a name.
+    /// Makes an error of what could not be done with the file or folder of a name.
     pub(crate) fn failed(
         &self,
         what: &'static str,
@@ -101,7 +101,7 @@ impl Root {
         move |source| Error::Io { what, path, source }
     }
 
-    /// Has all of its file system be on the disk.
+    /// Writes all of its file system to the disk.
     pub(crate) fn sync(&self) -> Result<(), Error> {
         syncfs(&self.folder).map_err(|errno| Error::io("write", &self.path)(errno.into()))
     }
@@ -146,7 +146,7 @@ impl Root {
         at.ok_or(Errno::ENOENT)
     }
 
-    /// What is at a name now.
+    /// Returns what exists at a name now.
     pub(crate) fn find(&self, name: &Name, last: &mut LastFolder) -> Result<Found, Errno> {
         let (folder, file) = name.split();
         let found = self.within(folder, false, last, |folder| {
@@ -159,8 +159,8 @@ impl Root {
         }
     }
 
-    /// Sees that a file may be put into the name's folder, where that is there already: by this user, and by a rename, which
-    /// leads to no other file system.
+    /// Checks that a file may be put into the name's folder, if that exists already: by this user, and by a rename
+    /// within one file system.
     pub(crate) fn may_put(&self, name: &Name, last: &mut LastFolder) -> Result<(), Errno> {
         let (folder, file) = name.split();
         let access = AccessFlags::W_OK | AccessFlags::X_OK;
@@ -169,7 +169,8 @@ impl Root {
             if fstat(folder)?.st_dev != fstat(self.work.as_fd())?.st_dev {
                 return Err(Errno::EXDEV);
             }
-            // The mounts are compared before it is seen that there is no such file; nothing is replaced if there is.
+            // The kernel compares the mounts before it finds that there is no such file. If there is one, nothing is
+            // replaced.
             let flags = RenameFlags::RENAME_NOREPLACE;
             match renameat2(self.work.as_fd(), NOTHING, folder, file, flags) {
                 Err(errno @ (Errno::EXDEV | Errno::ENAMETOOLONG | Errno::EILSEQ)) => Err(errno),
@@ -195,8 +196,8 @@ impl Root {
         Ok(Made { inode, is_new })
     }
 
-    /// Gives a folder its permissions and time, if it is the one that is meant; set-group-ID and the sticky bit stay as they
-    /// are. Somebody else's, or one that cannot be changed, keeps its own.
+    /// Sets a folder's permissions and time, if it is the expected one; set-group-ID and the sticky bit are
+    /// unchanged. A folder of another user, or one that cannot be changed, keeps its own.
     pub(crate) fn finish_folder(
         &self,
         entry: &Entry,
@@ -221,8 +222,8 @@ impl Root {
         }
     }
 
-    /// Moves a whole file from the work folder to its name; one that is there is replaced only if `replace`. A rename goes by
-    /// name: that it is `data` is seen before and after.
+    /// Moves a whole file from the work folder to its name; an existing file is replaced only if `replace`. A rename
+    /// goes by name, so it is checked before and after that the name is that of `data`.
     pub(crate) fn put(
         &self,
         partial: &str,
@@ -240,7 +241,7 @@ impl Root {
                 renameat2(work, partial, folder, file, RenameFlags::empty())?;
             } else {
                 match renameat2(work, partial, folder, file, RenameFlags::RENAME_NOREPLACE) {
-                    // A file system that cannot do that in one step, such as NFS.
+                    // A file system that cannot do this in one step, such as NFS.
                     Err(Errno::EINVAL) => link(work, partial, folder.as_fd(), file)?,
                     renamed => renamed?,
                 }
@@ -251,12 +252,12 @@ impl Root {
 
     /// Removes the work folder, if nothing is in it.
     pub(crate) fn close(self) {
-        // What is left in it is of files that are not whole: then it stays.
+        // Files that are not whole are left in it: then it stays.
         let _ = unlinkat(&self.folder, RESERVED, UnlinkatFlags::RemoveDir);
     }
 }
 
-/// Whether an error is of one name, size or folder, which other files do not share.
+/// Returns whether an error concerns one name, size or folder, and not other files.
 pub(crate) const fn is_of_one_file(errno: Errno) -> bool {
     matches!(
         errno,
@@ -281,8 +282,8 @@ pub(crate) const fn is_of_one_file(errno: Errno) -> bool {
     )
 }
 
-/// Whether a folder is this user's, and nobody else may change what is in it. Who this user is its file system tells, by a file
-/// that is made there.
+/// Returns whether a folder belongs to this user, and no other user may change its contents. The user is taken from
+/// the owner of a file that is made there, as its file system maps users.
 fn is_private(folder: &File) -> io::Result<bool> {
     let found = folder.metadata()?;
     if found.mode() & 0o022 != 0 {
@@ -293,7 +294,7 @@ fn is_private(folder: &File) -> io::Result<bool> {
     Ok(own == found.uid())
 }
 
-/// Fails unless the name is that file's.
+/// Fails unless the name belongs to that file.
 fn expect_at(folder: BorrowedFd<'_>, name: &[u8], meant: Inode) -> Result<(), Errno> {
     match fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
         Ok(found) if Inode::of(&found) == meant => Ok(()),
@@ -302,7 +303,7 @@ fn expect_at(folder: BorrowedFd<'_>, name: &[u8], meant: Inode) -> Result<(), Er
     }
 }
 
-/// Moves a file to a name that nothing has, in two steps.
+/// Moves a file to an unused name, in two steps.
 fn link(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &[u8]) -> Result<(), Errno> {
     linkat(from, old, to, new, LinkatFlags::empty())?;
     unlinkat(from, old, UnlinkatFlags::NoRemoveDir)
@@ -313,7 +314,7 @@ impl Inode {
         Self { device: stat.st_dev, number: stat.st_ino }
     }
 
-    /// Which one an open file is.
+    /// Returns the identity of an open file.
     pub(crate) fn of_file(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         Ok(Self { device: metadata.dev(), number: metadata.ino() })
@@ -329,7 +330,7 @@ impl Found {
         Self::File { size, seconds: stat.st_mtime, nanos: stat.st_mtime_nsec }
     }
 
-    /// Whether it is that file, by size and time, as `rsync` has it.
+    /// Returns whether it is the announced file, by size and time, as `rsync` compares them.
     pub(crate) fn is(self, entry: &Entry) -> bool {
         let (size, seconds, nanos) = (entry.size(), entry.seconds, i64::from(entry.nanos));
         self == Self::File { size, seconds, nanos }

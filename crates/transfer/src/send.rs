@@ -1,4 +1,4 @@
-//! The sender: says what comes, learns what is there already, and sends the rest over its streams.
+//! The sender: announces the files, learns what is there already, and sends the rest over its streams.
 
 mod at_work;
 mod files;
@@ -36,18 +36,18 @@ use at_work::{AtWork, One};
 use files::Loss;
 use stream::Stream;
 
-/// How often it is looked whether it is to stop.
+/// The interval of the checks whether it is to stop.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How often a stream that has nothing to send is heard of while others have.
+/// The interval of messages of a stream that has nothing to send while others have.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-/// What a sender does.
+/// The settings of a sender.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the receiver is, as `HOST:PORT`.
     pub address: String,
-    /// Whom it trusts.
+    /// The receivers that it trusts.
     pub trust: SenderTrust,
     /// Connections, 1 to [`crate::STREAMS_MAX`].
     pub streams: u16,
@@ -61,16 +61,16 @@ pub struct Settings {
     pub congestion: Option<String>,
     /// The path from file to socket; chosen by measurement unless given.
     pub path: Option<Path>,
-    /// Who encrypts, where it is encrypted; the kernel unless given, where it can.
+    /// Where encryption runs, if the transfer is encrypted; in the kernel unless given, if that is possible.
     pub encryption: Option<Tls>,
     /// How long the receiver may be silent.
     pub timeout: Duration,
 }
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// Files that are in their place there, those that were before included.
+    /// Files that are in their place at the receiver, those from before included.
     pub files: u64,
     /// Files that were there already.
     pub already: u64,
@@ -78,29 +78,29 @@ pub struct Sent {
     pub bytes: u64,
     /// Chunks that were sent again because they arrived wrong.
     pub again: u64,
-    /// Files that the receiver did not take, and why.
+    /// Files that the receiver refused, and why.
     pub refused: Vec<(Name, String)>,
     /// Files that changed while they were sent; they are not in their place.
     pub changed: Vec<Name>,
     /// Files and folders that could not be read, and why; they are not in their place.
     pub unread: Vec<(Name, String)>,
-    /// The path from file to socket; the last that was tried if there was too little to choose by.
+    /// The path from file to socket; the last one tried if there was too little data for a choice.
     pub path: Path,
-    /// What each path took, in nanoseconds of a processor for 2^20 bytes.
+    /// The cost of each path, in nanoseconds of a processor for 2^20 bytes.
     pub costs: Vec<(Path, u64)>,
-    /// Who encrypted, if it was encrypted.
+    /// Where encryption ran, if the transfer was encrypted.
     pub encryption: Option<Tls>,
-    /// From the first chunk to the last one's verification.
+    /// The time from the first chunk to the last one's verification.
     pub elapsed: Duration,
     /// Processor time of the sending threads.
     pub processor: Duration,
-    /// What the kernel counted of each connection.
+    /// The kernel's counters of each connection.
     pub connections: Vec<Counts>,
     /// The buffers of each connection.
     pub buffers: Buffers,
 }
 
-/// What socket buffers have room for, in bytes of data.
+/// The room in socket buffers, in bytes of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
     /// Twice the product of rate and round-trip time; 0 where no rate was given.
@@ -111,7 +111,7 @@ pub struct Buffers {
     pub receive: u64,
 }
 
-/// What all streams share.
+/// The shared state of all streams.
 struct Session<'a> {
     settings: &'a Settings,
     id: SessionId,
@@ -120,22 +120,22 @@ struct Session<'a> {
     choice: Choice<Path>,
     meter: &'a Meter,
     stop: &'a AtomicBool,
-    /// What made the first stream fail: then the others end.
+    /// The first error of a stream: then the others end.
     failure: Mutex<Option<Error>>,
-    /// What is shut down then.
+    /// The sockets to shut down then.
     sockets: Mutex<Vec<TcpStream>>,
     at_work: AtWork,
     bytes: AtomicU64,
     again: AtomicU64,
     processor: AtomicU64,
-    /// Files that are not sent, or no longer, and what became of them.
+    /// Files that are not sent, or no longer, and why.
     lost: Mutex<BTreeMap<u32, Loss>>,
 }
 
 /// Sends all of `tree`.
 ///
 /// # Errors
-/// If the receiver cannot be reached, is not the one that is trusted, or is lost; what it has verified is kept there.
+/// If the receiver cannot be reached, is not the trusted one, or is lost; verified data is kept there.
 pub fn send(
     settings: &Settings,
     tree: &Tree,
@@ -177,15 +177,15 @@ pub fn send(
         drop(alive);
         sent.map_err(|error| match lock(&session.failure).take() {
             _ if stop.load(Ordering::Relaxed) => Error::Interrupted,
-            // What failed first is what the others failed of.
+            // The first failure is the cause of the others.
             first => first.unwrap_or(error),
         })
     })
 }
 
-/// What the receiver said of what it has.
+/// The receiver's answer about what it has.
 struct Answer<'a> {
-    /// What is left to be sent.
+    /// The work that is left.
     work: Work<'a>,
     already: u64,
     refused: Vec<(Name, String)>,
@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
         self.end(streams, answer, began.elapsed())
     }
 
-    /// A connection, its peer known.
+    /// Connects, and authenticates the peer.
     fn connect(&self) -> Result<Channel, Error> {
         let address = &self.settings.address;
         let failed = |source| Error::Connect { address: address.clone(), source };
@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
         Ok(channel)
     }
 
-    /// Has the kernel encrypt, if that is wanted, or not asked for and possible.
+    /// Lets the kernel encrypt, if that is requested, or not excluded and possible.
     fn leave_to_kernel(&self, mut channel: Channel) -> Result<Channel, Error> {
         if self.settings.encryption == Some(Tls::Program) {
             return Ok(channel);
@@ -254,7 +254,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says what comes, and learns what is there.
+    /// Announces the files, and learns what is there.
     fn begin(&self, stream: &mut Stream) -> Result<Answer<'a>, Error> {
         let buffer = self.buffer(&stream.channel);
         let send_buffer = socket::provide(stream.channel.socket(), Buffer::Send, buffer);
@@ -278,7 +278,7 @@ impl<'a> Session<'a> {
         stream.write(&Message::Entries(batch))?;
         stream.write(&Message::EntriesEnd)?;
         stream.flush()?;
-        // Names alone may take long on a slow path.
+        // Even the names may take long on a slow path.
         stream.channel.expect_progress();
         let mut answer = Answer {
             work: Work::new(&self.tree.entries, self.settings.chunk),
@@ -316,8 +316,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What each stream's socket buffers should have room for: twice the product of its rate and the round-trip time (paper
-    /// 3, section 4.2); 0, which leaves it to the system, where no rate was given.
+    /// Returns the size for each stream's socket buffers: twice the product of its rate and the round-trip time
+    /// (paper 3, section 4.2); 0, which leaves it to the system, if no rate was given.
     fn buffer(&self, channel: &Channel) -> u64 {
         let Some(rate) = self.settings.rate else { return 0 };
         let rtt = socket::counts(channel.socket()).rtt;
@@ -325,7 +325,7 @@ impl<'a> Session<'a> {
         u64::try_from(2 * product).unwrap_or(u64::MAX) / u64::from(self.settings.streams)
     }
 
-    /// All streams, until nothing is left to send; returns them, the first one first.
+    /// Runs all streams until nothing is left to send; returns them, the first one first.
     fn run(&self, first: Stream, work: &Work<'_>) -> Result<Vec<Stream>, Error> {
         let at_work: Vec<_> = (0..self.settings.streams).map(|_| self.at_work.one()).collect();
         let streams = thread::scope(|scope| {
@@ -341,11 +341,11 @@ impl<'a> Session<'a> {
             });
             std::iter::once(first).chain(others).collect::<Option<Vec<_>>>()
         });
-        // Whoever has failed has told why.
+        // The stream that failed has reported why.
         streams.ok_or(Error::Interrupted)
     }
 
-    /// Ends it when it is to stop, wherever its streams wait.
+    /// Ends the transfer when it is to stop, wherever its streams wait.
     fn watch(&self, over: &mpsc::Receiver<()>) {
         while over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
             if self.stop.load(Ordering::Relaxed) {
@@ -354,11 +354,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Has all streams end; the first error is the one that is told.
+    /// Ends all streams; the first error is the one that is reported.
     fn fail(&self, error: Error) {
         {
             let mut failure = lock(&self.failure);
-            // A stream that is lost tells less than why the receiver closed it, which another one may have heard.
+            // A lost stream says less than the receiver's reason for closing it, which another stream may have
+            // received.
             let tells_more = match &*failure {
                 None => true,
                 Some(Error::Lost(_)) => !matches!(error, Error::Lost(_) | Error::Interrupted),
@@ -380,7 +381,7 @@ impl<'a> Session<'a> {
     }
 
     fn join(&self) -> Result<Stream, Error> {
-        // It was there a moment ago, and may be again.
+        // The receiver was there a moment ago, and may be again.
         let channel = self.connect().map_err(|error| match error {
             Error::Connect { source, .. } => Error::Lost(source),
             error => error,
@@ -388,12 +389,12 @@ impl<'a> Session<'a> {
         let mut stream = Stream::new(channel?);
         socket::provide(stream.channel.socket(), Buffer::Send, self.buffer(&stream.channel));
         stream.write(&Message::Join { session: self.id })?;
-        // At once: the receiver does not wait long for who this is.
+        // At once: the receiver does not wait long for the first message.
         stream.flush()?;
         Ok(stream)
     }
 
-    /// Sends by one stream until nothing is left; nothing if it failed.
+    /// Sends on one stream until nothing is left; returns nothing if it failed.
     fn drive(
         &self,
         stream: Result<Stream, Error>,
@@ -422,7 +423,7 @@ impl<'a> Session<'a> {
                         for number in range.filter(|number| work.is_wanted(*number)) {
                             self.send_small(stream, number)?;
                         }
-                        // Where the disk is slow, they may be long in coming together.
+                        // With a slow disk, it may take long until more come together.
                         stream.flush()?;
                     }
                     Job::Chunk { entry, index } => {
@@ -450,7 +451,8 @@ impl<'a> Session<'a> {
                 break;
             }
         }
-        // The receiver, and what is on the path, take a connection for lost that is silent while others have work.
+        // The receiver, and middleboxes on the path, take a connection for lost that is silent while others have
+        // work.
         let others = at_work.done();
         while others.are_at_work_after(KEEP_ALIVE) {
             self.confirm(stream, work)?;
@@ -485,7 +487,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The receiver cannot have a file that it said it would take.
+    /// Notes that the receiver cannot take a file that it had accepted.
     fn refused(&self, number: u32, why: String) -> Result<(), Error> {
         self.entry(number)?;
         lock(&self.lost).entry(number).or_insert(Loss::Refused(why));
@@ -497,7 +499,7 @@ impl<'a> Session<'a> {
         entry.ok_or(Error::Protocol("a file of a number that it was not told"))
     }
 
-    /// Has the receiver put all in its place, and learns that it is.
+    /// Lets the receiver put everything in its place, and waits for the confirmation.
     fn end(
         &self,
         mut streams: Vec<Stream>,

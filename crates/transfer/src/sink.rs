@@ -11,8 +11,8 @@ use crate::pages::Pages;
 use crate::pipe::Pipe;
 use crate::socket;
 
-/// Within a chunk a receiver that has taken all that came sleeps until so much more is there: a wake-up costs both ends, and
-/// there is nothing to be done with a part of a chunk. At a chunk's end it takes what comes.
+/// Within a chunk, a receiver that has taken all data sleeps until this number of bytes has arrived: a wake-up costs
+/// both ends, and a part of a chunk is of no use. At a chunk's end it takes what comes.
 const WAKE: usize = 256 << 10;
 
 /// How bytes go from a socket into a file.
@@ -20,11 +20,11 @@ const WAKE: usize = 256 << 10;
 pub enum Sink {
     /// `read` into a buffer, `write` from it.
     Plain,
-    /// `splice` by a pipe: the only copy is the one into the file's pages. What is verified or encrypted must be seen
-    /// before it is in the file, and is written as `Plain`.
+    /// `splice` through a pipe: the only copy is the one into the file's pages. Verified or encrypted data has to be
+    /// processed before it is in the file, and is written as `Plain`.
     Splice,
-    /// As `Plain`, but past the page cache (`O_DIRECT`): nothing that is cached has to go for it, and the transfer takes as long
-    /// as the disk. A chunk of no whole pages, the last one of a file, is written as `Plain`.
+    /// As `Plain`, but past the page cache (`O_DIRECT`): no cached data is evicted for it, and the transfer takes as
+    /// long as the disk. A chunk without whole pages, the last one of a file, is written as `Plain`.
     Direct,
 }
 
@@ -51,7 +51,7 @@ impl FromStr for Sink {
     }
 }
 
-/// A receiving stream's means of taking chunks: a buffer, and a pipe once it is needed.
+/// A receiving stream's means of receiving chunks: a buffer, and a pipe once it is needed.
 #[derive(Debug, Default)]
 pub(crate) struct Taker {
     chunk: Option<Pages>,
@@ -89,7 +89,7 @@ impl Taker {
         file: &File,
         at: u64,
     ) -> Result<io::Result<()>, Error> {
-        // What was read along with the messages before.
+        // The data that was read along with the messages before.
         let read = peer.buffer().len().min(length);
         if let Err(error) = file.write_all_at(&peer.buffer()[..read], at) {
             return Ok(Err(error));

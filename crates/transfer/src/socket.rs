@@ -1,4 +1,4 @@
-//! What a transfer sets on its sockets, and what the kernel tells of them.
+//! The socket options of a transfer, and what the kernel reports of its sockets.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -13,10 +13,10 @@ use nix::sys::socket::{
 
 use crate::error::Error;
 
-/// How often it is looked whether a connection is still wanted.
+/// The interval of the checks whether a connection is still wanted.
 const CONNECT_TICK_MS: u8 = 100;
 
-/// What the kernel counted of a connection.
+/// The kernel's counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Smoothed round-trip time.
@@ -25,9 +25,9 @@ pub struct Counts {
     pub retransmits: u64,
     /// Time with data to send, or sent and not acknowledged.
     pub busy: Duration,
-    /// Of that, waiting for the receiver's window.
+    /// The part of that time spent waiting for the receiver's window.
     pub receiver_limited: Duration,
-    /// Of that, waiting for room in the send buffer.
+    /// The part of that time spent waiting for room in the send buffer.
     pub buffer_limited: Duration,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn set_congestion(socket: &TcpStream, name: &str) -> Result<(), Error
     })
 }
 
-/// Paces the connection at so many bytes a second.
+/// Paces the connection at `rate` bytes a second.
 pub(crate) fn set_pacing(socket: &TcpStream, rate: u64) -> Result<(), Error> {
     // A 64-bit rate: one of 32 bits ends at 4.3 GB/s.
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate).map_err(|source| {
@@ -52,9 +52,9 @@ pub(crate) fn set_pacing(socket: &TcpStream, rate: u64) -> Result<(), Error> {
     })
 }
 
-/// Bytes that wait in a socket to be sent for the first time: enough for the kernel to go on with, and no more than that, so
-/// that streams share chunks as fast as each can send them. One stream alone sleeps longer and works less for a byte
-/// without it: what it has given the kernel goes out as ACKs come.
+/// Bytes in a socket that wait to be sent for the first time: enough for the kernel to continue, and no more, so that
+/// streams share chunks as fast as each can send them. Without this bound, a single stream sleeps longer and works
+/// less for a byte: the data it has given to the kernel goes out as ACKs come.
 const UNSENT: u32 = 1 << 20;
 
 /// Bounds what waits in the socket to be sent.
@@ -68,10 +68,12 @@ pub(crate) fn allow_zerocopy(socket: impl AsFd) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1_i32)
 }
 
-/// Has who waits for data sleep until so many bytes are there, or the window is full; a call that asks for less gets that.
+/// Lets a reader sleep until `bytes` bytes have arrived, or the window is full; a call that asks for less returns
+/// earlier.
 ///
-/// It is an eighth of the buffer at most: for more than the buffer holds the kernel fixes the window at that
-/// (`tcp_set_rcvlowat`), and a receiver that hardly reads while the window is small has it grow late.
+/// The threshold is at most an eighth of the buffer: for a threshold above the buffer size the kernel fixes the
+/// window at that (`tcp_set_rcvlowat`), and a receiver that reads rarely while the window is small makes it grow
+/// late.
 pub(crate) fn wake_at(socket: &TcpStream, bytes: usize) {
     let buffer = getsockopt(socket, sockopt::RcvBuf).unwrap_or(0);
     let bytes = i32::try_from(bytes.min(buffer / 8).max(1)).unwrap_or(i32::MAX);
@@ -82,17 +84,17 @@ pub(crate) fn wake_at(socket: &TcpStream, bytes: usize) {
 /// A buffer of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Buffer {
-    /// For what is sent and not acknowledged.
+    /// The buffer for data that is sent and not acknowledged.
     Send,
-    /// For what is received and not read: the window.
+    /// The buffer for data that is received and not read: the window.
     Receive,
 }
 
-/// Sees that the socket's buffer can hold so many bytes of data; returns how many it can.
+/// Makes the socket's buffer large enough for `bytes` bytes of data; returns how many it can hold.
 ///
-/// Linux sizes buffers by itself, up to the last number of `tcp_wmem` or `tcp_rmem`, of which half is for data. One that
-/// is set is fixed at most at `wmem_max` or `rmem_max`, often far less. So it is set only where that gives more. 0 bytes
-/// are what nobody knows: the system sizes it.
+/// Linux sizes buffers by itself, up to the last number of `tcp_wmem` or `tcp_rmem`; half of that is for data. A
+/// buffer that is set is fixed, and limited to `wmem_max` or `rmem_max`, often far less. So it is set only where that
+/// gives more. 0 bytes means unknown: the system sizes the buffer.
 pub(crate) fn provide(socket: &TcpStream, buffer: Buffer, bytes: u64) -> u64 {
     let (automatic, fixed) = match buffer {
         Buffer::Send => ("ipv4/tcp_wmem", "core/wmem_max"),
@@ -103,7 +105,7 @@ pub(crate) fn provide(socket: &TcpStream, buffer: Buffer, bytes: u64) -> u64 {
         return automatic;
     }
     let size = usize::try_from(bytes.min(fixed)).unwrap_or(usize::MAX);
-    // What the system refuses is seen in what there is then.
+    // A refusal by the system shows in the size afterwards.
     let _ = match buffer {
         Buffer::Send => setsockopt(socket, sockopt::SndBuf, &size),
         Buffer::Receive => setsockopt(socket, sockopt::RcvBuf, &size),
@@ -136,7 +138,7 @@ fn set<T>(socket: impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()>
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Connects, for at most so long, and while it `goes_on`.
+/// Connects, for a limited time, and while it `goes_on`.
 #[expect(clippy::disallowed_methods, reason = "a real peer has a real deadline")]
 pub(crate) fn connect(
     address: SocketAddr,
@@ -177,7 +179,7 @@ pub(crate) fn acked(socket: &TcpStream) -> u64 {
     info(socket).map_or(0, |info| info.tcpi_bytes_acked)
 }
 
-/// What the kernel counted so far.
+/// Returns the kernel's counters so far.
 pub(crate) fn counts(socket: &TcpStream) -> Counts {
     let Some(info) = info(socket) else { return Counts::default() };
     Counts {

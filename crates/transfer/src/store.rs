@@ -1,5 +1,5 @@
-//! What the receiver does with chunks: each is hashed, written where its file grows, and recorded; a file that is
-//! whole goes to its name at once.
+//! The receiver's handling of chunks: each is hashed, written to its file, and recorded. A whole file is moved to its
+//! name at once.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -25,15 +25,15 @@ use crate::sink::Sink;
 
 /// Files that may be open at once.
 const OPEN_MAX: usize = 200;
-/// Of which files that are taken up leave so many to others.
+/// The number of these that resumed files leave to others.
 const OPEN_LEFT: usize = STREAMS_MAX as usize;
-/// Ranges of chunks that all files together are taken up with: some 64 bytes each.
+/// The most ranges of chunks that all resumed files have together: some 64 bytes each.
 const KEPT_RANGES_MAX: usize = 1 << 20;
 
 /// A sender that leaves gaps in its files without end.
 const TOO_MANY_RANGES: Error = Error::Limit("too many gaps in one file");
 
-/// What is fixed for a transfer.
+/// The settings of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// Bytes of a chunk.
@@ -54,11 +54,11 @@ pub(crate) struct Store {
     rules: Rules,
     open: Mutex<Open>,
     finisher: Finisher,
-    /// Once there is a file of more than one chunk.
+    /// Present once there is a file of more than one chunk.
     finishing: Mutex<Option<Finishing>>,
     /// Folders that are there.
     folders: Mutex<Option<Folders>>,
-    /// How many could not be had.
+    /// The number of folders that could not be made.
     folders_refused: AtomicU64,
     /// Bytes that were there before.
     kept: AtomicU64,
@@ -68,12 +68,12 @@ pub(crate) struct Store {
     again: AtomicU64,
 }
 
-/// Files of which something came.
+/// Files with some data received.
 #[derive(Debug, Default)]
 struct Open {
-    /// Those that are not whole yet.
+    /// The files that are not whole yet.
     files: HashMap<u32, Arc<Mutex<Partial>>>,
-    /// Those of more than one chunk that are whole, or were given up: what comes of them yet is let go.
+    /// Files of more than one chunk that are whole, or were given up: further data of them is discarded.
     ended: HashSet<u32>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether an error is of one file's size, which this file system does not have.
+/// Returns whether the error is about a file's size, which this file system does not support.
 fn is_of_one_size(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(errno, Some(Errno::EFBIG | Errno::EINVAL | Errno::EOVERFLOW))
@@ -106,7 +106,7 @@ impl Store {
         }
     }
 
-    /// What came of the transfer.
+    /// Returns the result of the transfer.
     pub(crate) fn received(&self, (into, costs): (Sink, Vec<(Sink, u64)>)) -> Received {
         let files = self.finisher.files();
         let refused = self.folders_refused.load(Ordering::Relaxed);
@@ -141,13 +141,13 @@ impl Store {
         entry.ok_or(Error::Protocol("a file of a number that it has not told"))
     }
 
-    /// Makes the folders, looks for what is there already, and tells `tell` of it; and that it is busy, after each step.
+    /// Makes the folders and looks for existing files. Reports them to `tell`, and that it is busy, after each step.
     pub(crate) fn look(
         &self,
         mut tell: impl FnMut(Message) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut last = LastFolder::default();
-        // A folder's files come behind it.
+        // A folder's files come after it.
         let mut beyond: Option<&Entry> = None;
         let mut ranges_left = KEPT_RANGES_MAX;
         for (number, entry) in (0_u32..).zip(&self.entries) {
@@ -181,7 +181,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a folder, if it is not there; returns why it cannot be had.
+    /// Makes a folder, if it does not exist; returns why if that is not possible.
     fn make_folder(
         &self,
         number: u32,
@@ -203,7 +203,7 @@ impl Store {
         }
     }
 
-    /// Why a file is not taken that does not have what was found in its place.
+    /// Returns why a file is refused, if what was found in its place is different.
     fn objection(
         &self,
         entry: &Entry,
@@ -221,7 +221,7 @@ impl Store {
         may_put.err().map(|errno| errno.desc().into())
     }
 
-    /// Takes up what is kept of a file, at most so many ranges of its chunks; returns how many there are.
+    /// Resumes from what is kept of a file, up to `ranges_left` ranges of its chunks; returns how many there are.
     fn resume(
         &self,
         number: u32,
@@ -283,12 +283,12 @@ impl Store {
         Ok(Some(partial))
     }
 
-    /// Files and folders that cannot be had, and why, of which the sender has not been told.
+    /// Returns the files and folders that cannot be received, and why, and that the sender does not know of yet.
     pub(crate) fn refusals(&self) -> Vec<(u32, String)> {
         self.finisher.refusals()
     }
 
-    /// Nothing more is taken of a file; nothing if another stream was the first to say so.
+    /// Takes no more data of a file; returns nothing if another stream was the first to end it.
     fn end(&self, number: u32, entry: &Entry) -> Option<Arc<Mutex<Partial>>> {
         let mut open = lock(&self.open);
         if self.is_large(entry) {
@@ -297,7 +297,7 @@ impl Store {
         open.files.remove(&number)
     }
 
-    /// A file cannot be had: what comes of it yet is let go. False if that was known.
+    /// Gives up a file: further data of it is discarded. Returns false if it was given up already.
     fn give_up_file(&self, number: u32) -> bool {
         let mut open = lock(&self.open);
         open.files.remove(&number);
@@ -314,7 +314,7 @@ impl Store {
         length.ok_or(Error::Protocol("a chunk beyond the end of its file"))
     }
 
-    /// A chunk has come whole; false if it is wrong and must be sent again.
+    /// Takes a complete chunk; returns false if it is wrong and must be sent again.
     pub(crate) fn take(
         &self,
         number: u32,
@@ -361,13 +361,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether a chunk may go into its file unseen.
+    /// Returns whether a chunk may go into its file without this process reading it.
     pub(crate) fn may_pass(&self, number: u32) -> Result<bool, Error> {
         let entry = self.entry(number)?;
         Ok(!self.rules.verified && !matches!(entry.kind, Kind::File { sparse: true, .. }))
     }
 
-    /// A chunk comes, and `pass` moves it to its place in the file, as [`Store::may_pass`] allows.
+    /// Takes a chunk that `pass` moves to its place in the file, as [`Store::may_pass`] allows.
     pub(crate) fn take_unseen(
         &self,
         number: u32,
@@ -411,7 +411,7 @@ impl Store {
         self.put_if_whole(number, entry, &partial, last)
     }
 
-    /// A chunk is written, and right.
+    /// Records a chunk that is written and right.
     fn record(
         &self,
         entry: &Entry,
@@ -424,7 +424,7 @@ impl Store {
         if is_taken { Ok(()) } else { Err(TOO_MANY_RANGES) }
     }
 
-    /// The sender has sent all of a file, or says that it changed.
+    /// Notes that the sender has sent all of a file, or reports that it changed.
     pub(crate) fn close(
         &self,
         number: u32,
@@ -459,7 +459,7 @@ impl Store {
         if !lock(partial).is_whole(entry, self.rules.chunk) {
             return Ok(());
         }
-        // Two streams may see it whole; one takes it out.
+        // Two streams may find it whole; only one takes it out.
         let Some(partial) = self.end(number, entry) else { return Ok(()) };
         if !self.is_large(entry) {
             let (data, is_recorded) = {
@@ -471,18 +471,19 @@ impl Store {
         let inode = Inode::of_file(&lock(&partial).file());
         let inode = inode.map_err(self.root.failed("finish", &entry.name))?;
         let whole = Whole { number, entry: entry.clone(), inode };
-        // It has had its size from the beginning: only what is on the disk tells a power failure's zeros from its data.
+        // The file has had its final size from the beginning: after a power failure only data on the disk is known
+        // not to be zeros.
         let mut finishing = lock(&self.finishing);
         finishing.get_or_insert_with(|| Finishing::start(self.finisher.clone())).add(whole)
     }
 
-    /// The transfer is broken off: whoever waits for the disk waits no longer than for one file.
+    /// Breaks the transfer off: a thread that waits for the disk waits for one file at most.
     pub(crate) fn give_up(&self) {
         self.finisher.give_up();
     }
 
-    /// All was sent: files get their names, folders their permissions and times, and all of it is on the disk; returns how many
-    /// files there are. `tick` is called each second.
+    /// Completes the transfer: files get their names, folders their permissions and times, and everything is written
+    /// to the disk. Returns the number of files. `tick` is called each second.
     pub(crate) fn commit(
         &self,
         tick: &mut impl FnMut() -> Result<(), Error>,
@@ -504,7 +505,7 @@ impl Store {
     fn finish_folders(&self) -> Result<(), Error> {
         let Some(folders) = lock(&self.folders).take() else { return Ok(()) };
         let mut last = LastFolder::default();
-        // The inner ones first: what is done in a folder changes its time.
+        // The inner folders first: a change in a folder changes its time.
         for (index, entry) in self.entries.iter().enumerate().rev() {
             let number = u32::try_from(index).unwrap_or(u32::MAX);
             let Some(inode) = folders.own(number) else { continue };

@@ -22,10 +22,10 @@ use rustls::{
 use crate::error::Error;
 use crate::identity::{PrivateKey, PublicKey};
 
-/// Who encrypts.
+/// Where encryption runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tls {
-    /// The kernel, which leaves files the paths without a copy.
+    /// The kernel, so that files can be sent by the paths without a copy.
     Kernel,
     /// This process.
     Program,
@@ -50,7 +50,7 @@ impl FromStr for Tls {
     }
 }
 
-/// AES-128-GCM first: fastest where the processor has AES, and what every kernel TLS knows.
+/// AES-128-GCM first: the fastest on processors with AES instructions, and supported by every kernel TLS.
 fn provider() -> CryptoProvider {
     use ring::cipher_suite::{
         TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256,
@@ -60,7 +60,7 @@ fn provider() -> CryptoProvider {
     CryptoProvider { cipher_suites, ..ring::default_provider() }
 }
 
-/// Takes peers that have one of these keys, and nobody else.
+/// Accepts only peers with one of these keys.
 #[derive(Debug)]
 struct Pinned {
     trusted: Vec<Vec<u8>>,
@@ -184,7 +184,7 @@ fn certified(key: &PrivateKey) -> Result<Arc<CertifiedKey>, Error> {
     Ok(Arc::new(CertifiedKey::new(vec![spki], signing.map_err(Error::Tls)?)))
 }
 
-/// The sender's side: it has `key`, and takes a receiver with one of `trusted`.
+/// The sender's side: it has `key`, and accepts a receiver with one of `trusted`.
 pub(crate) fn client(key: &PrivateKey, trusted: &[PublicKey]) -> Result<Arc<ClientConfig>, Error> {
     let provider = provider();
     let pinned = Pinned::new(trusted, &provider);
@@ -194,12 +194,12 @@ pub(crate) fn client(key: &PrivateKey, trusted: &[PublicKey]) -> Result<Arc<Clie
     let resolver = AlwaysResolvesClientRawPublicKeys::new(certified(key)?);
     let mut config = builder.with_client_cert_resolver(Arc::new(resolver));
     config.resumption = rustls::client::Resumption::disabled();
-    // For the kernel, and nobody else.
+    // Only for the kernel (kTLS).
     config.enable_secret_extraction = true;
     Ok(Arc::new(config))
 }
 
-/// The receiver's side: it has `key`, and takes senders with one of `trusted`.
+/// The receiver's side: it has `key`, and accepts senders with one of `trusted`.
 pub(crate) fn server(key: &PrivateKey, trusted: &[PublicKey]) -> Result<Arc<ServerConfig>, Error> {
     let provider = provider();
     let pinned = Pinned::new(trusted, &provider);
@@ -212,7 +212,7 @@ pub(crate) fn server(key: &PrivateKey, trusted: &[PublicKey]) -> Result<Arc<Serv
     Ok(Arc::new(config))
 }
 
-/// Whether the peer, or we, refused a key.
+/// Returns whether the peer, or this end, refused a key.
 pub(crate) fn is_untrusted(error: &rustls::Error) -> bool {
     use rustls::AlertDescription as Alert;
     match error {

@@ -1,4 +1,4 @@
-//! What is sent: the files and folders that were named, and all below them.
+//! The files and folders to send: those that were named, and everything below them.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -20,17 +20,18 @@ use crate::root::Inode;
 /// Files and folders to send. An entry's source has its place.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// What the receiver is told of them.
+    /// The entries as they are announced to the receiver.
     pub entries: Vec<Entry>,
     /// Where they are.
     pub(crate) sources: Vec<Source>,
-    /// What is not sent, and what it is.
+    /// Paths that are not sent, and what they are.
     pub skipped: Vec<(PathBuf, &'static str)>,
-    /// What is not sent because it cannot be read, and why.
+    /// Files and folders that are not sent because they cannot be read, and why.
     pub unread: Vec<(Name, String)>,
 }
 
-/// Where an entry is, and which file or folder was found there: what is there when it is sent may be another.
+/// The path of an entry, and the identity of the file or folder found there: another one may be there when it is
+/// sent.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Absolute, and without links.
@@ -48,7 +49,7 @@ impl Tree {
         let mut tree = Self::default();
         let mut names = HashSet::new();
         for path in paths {
-            // A link that is named is followed: that is what it was named for.
+            // A link that is named is followed, as it was named on purpose.
             let whole = fs::canonicalize(path).map_err(Error::io("read", path))?;
             let last = path.file_name().or_else(|| whole.file_name()).unwrap_or_default();
             let name = last.as_bytes().to_owned();
@@ -118,7 +119,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What cannot be read is not sent, or what is in it.
+    /// Leaves out what cannot be read, and everything in it.
     fn leave_out(&mut self, path: &Path, name: &[u8], error: &io::Error) -> Result<(), Error> {
         let name = Name::new(name);
         let name = name.map_err(|source| Error::Name { path: path.to_owned(), source })?;
@@ -127,7 +128,7 @@ impl Tree {
     }
 }
 
-/// What is in a folder, by its names: of the folder that is open, whatever its path leads to meanwhile.
+/// Reads the entries of a folder, by name, from the open folder, whatever its path leads to meanwhile.
 fn read_folder(path: &Path) -> io::Result<Vec<(OsString, io::Result<Metadata>)>> {
     let folder = open_at(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
     let entries = fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;

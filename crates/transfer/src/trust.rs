@@ -1,12 +1,12 @@
-//! Whom the two ends trust.
+//! The peers that the two ends trust.
 
 use crate::code::Code;
 use crate::identity::{PrivateKey, PublicKey};
 
-/// Whom a receiver trusts.
+/// The senders that a receiver trusts.
 #[derive(Clone, Debug)]
 pub enum ReceiverTrust {
-    /// Whoever knows the code.
+    /// Any sender that knows the code.
     Code(Code),
     /// Senders with one of these keys.
     Keys {
@@ -15,14 +15,14 @@ pub enum ReceiverTrust {
         /// The senders'.
         senders: Vec<PublicKey>,
     },
-    /// Anybody, without encryption: for wires that are trusted.
+    /// Any sender, without encryption: for trusted networks.
     Anybody,
 }
 
-/// Whom a sender trusts.
+/// The receivers that a sender trusts.
 #[derive(Clone, Debug)]
 pub enum SenderTrust {
-    /// Whoever knows the code.
+    /// Any receiver that knows the code.
     Code(Code),
     /// The receiver with this key.
     Key {
@@ -31,7 +31,7 @@ pub enum SenderTrust {
         /// The receiver's.
         receiver: PublicKey,
     },
-    /// Anybody, without encryption: for wires that are trusted.
+    /// Any receiver, without encryption: for trusted networks.
     Anybody,
 }
 

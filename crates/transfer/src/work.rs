@@ -1,4 +1,4 @@
-//! What is still to be sent, for all streams: small files some at a time, large ones chunk by chunk.
+//! The data still to be sent, for all streams: small files in batches, large ones chunk by chunk.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops;
@@ -9,12 +9,13 @@ use crate::partial::{WRONG_MAX, chunks};
 use crate::ranges::Ranges;
 use crate::store::lock;
 
-/// Small files are given to a stream until they have so many bytes, as is one of several chunks that has no more ...
+/// The most bytes of small files that a stream gets at a time. A file of several chunks up to this size also goes to
+/// one stream.
 const BATCH_BYTES: u64 = 1 << 20;
-/// ... or are so many.
+/// The most small files that a stream gets at a time.
 const BATCH_FILES: usize = 256;
 
-/// What a stream does next.
+/// The next step of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     /// The files of at most one chunk among these entries, whole.
@@ -28,18 +29,18 @@ pub(crate) enum Job {
         /// Which chunk.
         index: u64,
     },
-    /// A chunk that came wrong is to be sent again; its file's end was or will be told without it.
+    /// A chunk that came wrong is to be sent again. The end of its file is sent independently of it.
     Again {
         /// Which file.
         entry: u32,
         /// Which chunk.
         index: u64,
     },
-    /// A file of which the receiver has all chunks is to be closed.
+    /// A file is to be closed: the receiver has all of its chunks.
     Close(u32),
 }
 
-/// What is to be sent.
+/// The data that is to be sent.
 #[derive(Debug)]
 pub(crate) struct Work<'a> {
     entries: &'a [Entry],
@@ -70,12 +71,13 @@ impl<'a> Work<'a> {
         Self { entries, chunk, skipped: HashSet::new(), have: HashMap::new(), queue }
     }
 
-    /// A file is not sent: the receiver has it, or does not take it. False if there is no such file, or that was said before.
+    /// Marks a file as not to be sent: the receiver has it, or refuses it. Returns false if there is no such file, or
+    /// it was marked already.
     pub(crate) fn skip(&mut self, entry: u32) -> bool {
         (entry as usize) < self.entries.len() && self.skipped.insert(entry)
     }
 
-    /// The receiver has chunks of a file.
+    /// Notes that the receiver has chunks of a file.
     pub(crate) fn have(&mut self, entry: u32, range: Range) {
         self.have.entry(entry).or_default().insert(range);
     }
@@ -91,7 +93,7 @@ impl<'a> Work<'a> {
         self.entries.get(entry as usize).is_some_and(is_file) && !self.skipped.contains(&entry)
     }
 
-    /// What to do next; nothing if all was given out.
+    /// Returns what to do next; nothing if all was given out.
     pub(crate) fn take(&self) -> Option<Job> {
         let mut queue = lock(&self.queue);
         if let Some((entry, index)) = queue.again.pop_front() {
@@ -109,7 +111,7 @@ impl<'a> Work<'a> {
                 queue.next = end;
                 return Some(Job::Small(entry..end));
             }
-            // Were it split, many such files could be open there while one stream is behind.
+            // If they were split, many such files could be open at the receiver while one stream is behind.
             if self.entries.get(entry as usize).is_some_and(|entry| entry.size() <= BATCH_BYTES) {
                 queue.next = entry + 1;
                 return Some(Job::Whole(entry));

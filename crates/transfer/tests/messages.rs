@@ -1,4 +1,4 @@
-//! Messages: what is written is read again, and any other bytes are none.
+//! Messages: written messages are read back, and any other bytes are rejected.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -22,7 +22,7 @@ impl TimestampClock {
         now < self.until
     }
 
-    /// The reading at `now`, which never goes back; divided out only when the tick has changed.
+    /// Returns the reading at `now`, which never goes back. It is recomputed only when the tick has changed.
     #[inline]
     pub(crate) fn read(&mut self, now: Instant) -> u32 {
         if now >= self.until {

@@ -60,7 +60,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// The section that it is about, and the settings there: the first of them that is given is meant.
+    /// Returns the section of the error and its settings. The error is about the first of these that is given.
     pub fn subject(&self) -> (&'static str, &[&'static str]) {
         match self {
             Self::Range { section, error } => (section, core::slice::from_ref(&error.setting)),
@@ -178,7 +178,7 @@ choice! {
     /// When the window counts as the limit on sending, so that it may grow (RFC 2861, RFC 7661).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Validation {
-        /// It always may grow.
+        /// The window may always grow.
         None = "none",
         /// Packets in flight before the ACK filled the window (Linux 2.4, `prior_in_flight >=
         /// snd_cwnd`).
@@ -190,7 +190,7 @@ choice! {
 }
 
 choice! {
-    /// What happens to the window of a sender that was idle for longer than a retransmission timeout.
+    /// How the window of a sender changes that was idle for longer than a retransmission timeout.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum IdleRestart {
         /// Nothing: the old window goes out in one burst (`tcp_slow_start_after_idle = 0`).
@@ -206,8 +206,8 @@ choice! {
 }
 
 choice! {
-    /// After which segments an ACK that waits goes out as soon as the program has read all there is. The end of what the peer
-    /// wrote is likely there, and who waits for its ACK is not kept waiting.
+    /// The segments after which a waiting ACK goes out as soon as the program has read all data. They probably end
+    /// what the peer wrote, so a peer that waits for the ACK does not have to wait longer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ReadAck {
         /// After none.
@@ -220,12 +220,12 @@ choice! {
 }
 
 choice! {
-    /// What a host keeps of a connection for the next one to the same peer, both ends for themselves.
+    /// What a host saves of a connection for the next one to the same peer. Each end saves its own.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SavedMetrics {
         /// Nothing (Linux: `tcp_no_metrics_save = 1`).
         None = "none",
-        /// The round trip, by which the first timeout is not too short, and the degree of reordering (Linux since 5.6:
+        /// The round trip, so that the first timeout is not too short, and the reordering degree (Linux since 5.6:
         /// `tcp_no_ssthresh_metrics_save = 1`).
         RoundTrip = "round-trip",
         /// The slow start threshold as well; the next one begins with the estimates of the round trip where they are larger
@@ -235,7 +235,7 @@ choice! {
 }
 
 choice! {
-    /// What a sender takes a segment refused by its own interface's queue for.
+    /// How a sender interprets a segment refused by its own interface's queue.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LocalCongestion {
         /// Nothing: it counts as not sent and is tried again with the next ACK or timer (Web100's
@@ -307,7 +307,7 @@ choice! {
 }
 
 choice! {
-    /// What happens without SACK when an ACK in fast recovery covers only part of the window.
+    /// How recovery goes on without SACK when an ACK in fast recovery covers only part of the window.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PartialAck {
         /// Reno: recovery ends with the first new ACK (4.4BSD).
@@ -369,7 +369,7 @@ settings! {
 }
 
 choice! {
-    /// What the floor of the retransmission timeout applies to.
+    /// The scope of the floor of the retransmission timeout.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RtoFloor {
         /// The whole timeout (RFC 6298, section 2.4).

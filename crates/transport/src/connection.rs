@@ -17,7 +17,7 @@ use crate::receiver::{AckContent, Receiver};
 use crate::sender::Sender;
 use crate::sender::emit::{Next, Outgoing};
 
-/// What processing a segment took, for a host whose processor is modelled.
+/// The processing cost of a segment, for a host with a modelled processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessingCost {
     /// Entries of the retransmission queue that a stack without a SACK cache would have walked.
@@ -44,7 +44,7 @@ pub struct Connection {
     phase: Phase,
     /// Something happened that the program may want to know of.
     event: bool,
-    /// Whether every segment is that.
+    /// Whether every segment counts as an event.
     watched: bool,
     /// The window scale this end offers.
     scale: u8,
@@ -55,7 +55,7 @@ pub struct Connection {
     syn: Tcp,
     /// No challenge ACK is sent earlier.
     challenge_after: Instant,
-    /// How long the peer was limited, as what came from it tells.
+    /// How long the peer was limited, as its segments report.
     peer_limited: LimitedTimes,
     kept: Option<Box<Kept>>,
 }
@@ -103,12 +103,12 @@ impl Connection {
         }
     }
 
-    /// Its segments have this priority from now on, and not the class selector of their DSCP.
+    /// Gives its segments this priority from now on, instead of the class selector of their DSCP.
     pub const fn set_priority(&mut self, priority: u8) {
         self.template.priority = priority;
     }
 
-    /// A segment arrived.
+    /// Handles an arriving segment.
     #[inline]
     pub fn receive(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         self.segments_received += 1;
@@ -156,7 +156,7 @@ impl Connection {
         self.receive_any(packet, now)
     }
 
-    /// The same, whatever it is.
+    /// Handles any segment, on the general path.
     #[inline(never)]
     fn receive_any(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
@@ -193,7 +193,8 @@ impl Connection {
         ProcessingCost { walked, pure_ack }
     }
 
-    /// The receiver's ACKs wait by what this end's own data has told of the path.
+    /// Passes the round trip and the timeout that this end's own data measured to the receiver: its ACK delays use
+    /// them.
     #[inline]
     fn note_path(&mut self) {
         self.receiver.note_path(self.sender.rtt.srtt(), self.sender.rtt.rto());
@@ -203,9 +204,10 @@ impl Connection {
         (self.phase, self.event) = (Phase::Failed, true);
     }
 
-    /// A segment acknowledges what nobody could still acknowledge: its data is not taken and the peer is told where
-    /// this end is (RFC 5961, section 5.2), not too often (section 7). One that acknowledges what was never sent is
-    /// dropped without an answer, as Linux's `tcp_ack` does, although RFC 9293, section 3.10.7.4 wants an ACK.
+    /// Answers a segment with an acknowledgement number that is too old. Its data is dropped, and a challenge ACK
+    /// shows the peer where this end is (RFC 5961, section 5.2), rate-limited (section 7). A segment that
+    /// acknowledges what was never sent is dropped without an answer, as in Linux's `tcp_ack`, although RFC 9293,
+    /// section 3.10.7.4 wants an ACK.
     #[cold]
     fn challenge(&mut self, now: Instant) {
         if now >= self.challenge_after {
@@ -214,7 +216,7 @@ impl Connection {
         }
     }
 
-    /// Every segment takes the general path: those that fast paths stand for.
+    /// Disables the fast paths: every segment takes the general path.
     #[cfg(test)]
     pub(crate) fn predict_nothing(&mut self) {
         self.sender.predict_nothing();
@@ -252,7 +254,7 @@ impl Connection {
         }
     }
 
-    /// The same where a glance does not tell.
+    /// Writes the next segment on the general path.
     #[inline(never)]
     fn poll_any(&mut self, now: Instant, packet: &mut Packet) -> bool {
         let Some(out) = self.sender.next(now) else {
@@ -268,7 +270,7 @@ impl Connection {
         true
     }
 
-    /// A pure ACK; mostly one that only moves on.
+    /// Writes a pure ACK, mostly one that only advances.
     #[inline(never)]
     fn write_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
         if self.receiver.news() != AckContent::Progress || !self.sender.clock.holds(now) {
@@ -290,7 +292,7 @@ impl Connection {
         true
     }
 
-    /// Puts a segment into a packet, with the acknowledgement that rides on it.
+    /// Puts a segment into a packet, with the acknowledgement that it carries.
     #[inline(always)]
     fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
         let agreed = &self.sender.agreed;
@@ -298,7 +300,7 @@ impl Connection {
         match self.receiver.news() {
             AckContent::None => *packet = self.template,
             AckContent::Progress => {
-                // Written twice, for a copy of what was just written waits for it.
+                // Written twice, as a copy of what was just written would wait for that write.
                 *packet = self.template;
                 (packet.tcp.ack, packet.tcp.window) = self.receiver.acknowledge();
                 self.template.tcp.ack = packet.tcp.ack;
@@ -318,8 +320,8 @@ impl Connection {
             packet.tcp.ts_val = self.sender.clock.read(now);
             packet.tcp.ts_ecr = self.receiver.ts_recent;
         }
-        // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable, but those of an
-        // algorithm that needs ECN, as Linux has it (`tcp_ecn_send`).
+        // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable, except those of an
+        // algorithm that needs ECN, as in Linux (`tcp_ecn_send`).
         if agreed.ecn && (out.payload != 0 && !out.retransmission || self.sender.needs_ecn()) {
             packet.tos |= ecn::ECT0;
         }
@@ -342,16 +344,16 @@ impl Connection {
         }
     }
 
-    /// The interface's queue took the segment that `poll_transmit` just gave, and made room by dropping
-    /// one of this connection's (Linux: `NET_XMIT_CN`). It is congestion to who takes a refusal for that;
-    /// the loss is found as any other.
+    /// The interface's queue took the segment that `poll_transmit` just gave, and made room by dropping one of this
+    /// connection's (Linux: `NET_XMIT_CN`). A stack that takes a refusal for congestion takes this for congestion
+    /// too; the loss is detected like any other.
     pub fn displaced(&mut self, now: Instant) {
         if self.phase == Phase::Established {
             self.sender.displaced(now);
         }
     }
 
-    /// When [`Connection::wake`] wants to be called; `Instant::NEVER` if at no time.
+    /// Returns when [`Connection::wake`] is to be called; `Instant::NEVER` if at no time.
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
         if self.phase == Phase::Established {
@@ -361,7 +363,7 @@ impl Connection {
         self.handshake.deadline.filter(|_| opening).unwrap_or(Instant::NEVER)
     }
 
-    /// Its time has come: retransmission, delayed ACK, pacing and probe timers. Harmless if early.
+    /// Handles expired timers: retransmission, delayed ACK, pacing and probes. Harmless if early.
     pub fn wake(&mut self, now: Instant) {
         if self.phase != Phase::Established {
             return self.handshake.wake(now);
@@ -385,8 +387,8 @@ impl Connection {
         self.sender.small_queue_limit()
     }
 
-    /// The driver sends no more of it for now, for as much as [`Self::small_queue_limit`] allows is in the
-    /// interface's queue.
+    /// Notes that the driver sends no more for now, as the interface's queue holds as much as
+    /// [`Self::small_queue_limit`] allows.
     #[inline]
     pub fn held_back(&mut self, now: Instant) {
         self.sender.held_back(now);
@@ -413,14 +415,14 @@ impl Connection {
         self.sender.close();
     }
 
-    /// The application gives up what it was writing: what the send buffer has not taken yet is never
-    /// sent, and FIN follows the rest.
+    /// The application gives up its write: what the send buffer has not taken is never sent, and a FIN follows the
+    /// rest.
     pub fn abandon_write(&mut self) {
         self.sender.abandon_write();
     }
 
-    /// Sets an option, at any moment. The driver goes on with [`poll_transmit`](Self::poll_transmit): what held
-    /// segments back may be over.
+    /// Sets an option, at any moment. The driver then calls [`poll_transmit`](Self::poll_transmit), as the option may
+    /// let segments go out.
     ///
     /// # Errors
     /// If the connection is over, or the value cannot be; nothing has changed then.
@@ -471,7 +473,7 @@ impl Connection {
         self.receiver.read_progress()
     }
 
-    /// From now on the application reads whatever arrives, at once.
+    /// Makes the application read whatever arrives, at once, from now on.
     pub fn read_always(&mut self, now: Instant) {
         self.receiver.read_always(now);
     }
@@ -483,17 +485,17 @@ impl Connection {
         self.event
     }
 
-    /// The program knows what happened so far.
+    /// Clears the event: the program knows what happened so far.
     pub fn clear_event(&mut self) {
         self.event = self.watched;
     }
 
-    /// From now on whatever comes is an event, or no longer.
+    /// Makes every segment an event from now on, or no longer.
     pub fn watch(&mut self, watched: bool) {
         (self.event, self.watched) = (self.event || watched, watched);
     }
 
-    /// Whether whatever comes is an event.
+    /// Whether every segment is an event.
     pub const fn is_watched(&self) -> bool {
         self.watched
     }
@@ -508,7 +510,7 @@ impl Connection {
         self.phase == Phase::Failed
     }
 
-    /// The ACK that a closed connection answers with whatever comes again (RFC 9293, section 3.10.7.8).
+    /// Returns the ACK that a closed connection sends in answer to any further segment (RFC 9293, section 3.10.7.8).
     pub fn last_ack(&mut self, now: Instant) -> Packet {
         let mut ack = self.template;
         ack.length = ack.length.max(FRAME_MIN);
@@ -530,7 +532,7 @@ impl Connection {
         self.receiver.bytes()
     }
 
-    /// Payload bytes of ours that the peer acknowledged.
+    /// Payload bytes of this end that the peer acknowledged.
     pub fn acknowledged_bytes(&self) -> u64 {
         self.sender.bytes_acked()
     }
@@ -555,17 +557,17 @@ impl Connection {
         self.phase == Phase::Failed || self.is_send_finished() && self.is_receive_finished()
     }
 
-    /// From here on counts what limits this end.
+    /// Starts to count what limits this end.
     pub const fn count_limits(&mut self) {
         self.sender.count_limits();
     }
 
-    /// For how long this end could not send what it had to send, so far, and by what it was limited.
+    /// Returns for how long this end could not send its data so far, by limit.
     pub fn limited_times(&self, now: Instant) -> LimitedTimes {
         self.sender.limited_times(now)
     }
 
-    /// That of the peer, when it sent what came last.
+    /// Returns the limited times of the peer at its latest segment.
     pub const fn peer_limited_times(&self) -> &LimitedTimes {
         &self.peer_limited
     }

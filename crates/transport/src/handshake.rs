@@ -8,7 +8,7 @@ use crate::receiver::Accepted;
 use crate::sender::Agreed;
 use crate::wheel;
 
-/// The MSS of a peer that does not tell (RFC 9293, section 3.7.1).
+/// The MSS of a peer that sends no MSS option (RFC 9293, section 3.7.1).
 const MSS_DEFAULT: u16 = 536;
 /// The flags of a SYN that asks for ECN; a SYN-ACK that agrees has ECE alone (RFC 3168, section
 /// 6.1.1).
@@ -29,8 +29,8 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// It went out: again after the initial timeout, doubled each time (RFC 6298, section 5.7), except that a SYN (no
-    /// `answer`) first goes out `syn_linear` times at the same distance.
+    /// Notes that it was sent. It is sent again after the initial timeout, doubled each time (RFC 6298, section 5.7).
+    /// A SYN (no `answer`) is first sent `syn_linear` times at equal intervals.
     pub(crate) fn sent(&mut self, config: &Config, answer: bool, now: Instant) {
         self.due = false;
         self.sent = now;
@@ -56,15 +56,15 @@ impl Handshake {
     }
 }
 
-/// Whether this end asks for ECN: as its stack is set, or because its algorithm cannot do without
-/// (Linux's `tcp_ecn_send_syn`).
+/// Returns whether this end asks for ECN: as its stack is configured, or because its algorithm requires ECN (Linux's
+/// `tcp_ecn_send_syn`).
 fn asks_for_ecn(config: &Config) -> bool {
     config.segment.ecn == Ecn::Request || config.congestion.algorithm().needs_ecn()
 }
 
-/// The SYN as it is answered: without its wish for ECN if this end does not agree to that. A SYN that is
-/// ECN-capable itself (`capable`) is of an algorithm that needs ECN, with which Linux agrees only if its own
-/// does too (`tcp_ecn_create_request`).
+/// Returns the SYN as it is answered: without its request for ECN if this end does not agree to that. A SYN that is
+/// ECN-capable itself (`capable`) comes from an algorithm that needs ECN; Linux agrees only if its own algorithm
+/// needs it too (`tcp_ecn_create_request`).
 pub(crate) fn granted(config: &Config, syn: &Tcp, capable: bool) -> Tcp {
     let set = config.segment.ecn != Ecn::Off && !capable;
     let refused = if set || config.congestion.algorithm().needs_ecn() { 0 } else { ECN_SETUP };
@@ -76,8 +76,8 @@ pub(crate) fn scale_for(window: u64, limit: u8) -> u8 {
     (0..limit).find(|&shift| window >> shift <= 65_535).unwrap_or(limit)
 }
 
-/// Writes the options that this end offers; on a SYN-ACK (`peer` is the SYN as [`granted`]) only what both
-/// know. It goes out `again`, or for the first time.
+/// Writes the options that this end offers; on a SYN-ACK (`peer` is the SYN as [`granted`]) only those that both ends
+/// support. `again` is whether the segment was sent before.
 pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, again: bool, tcp: &mut Tcp) {
     let segment = &config.segment;
     tcp.mss = config.mss_option() as u16;
@@ -95,13 +95,13 @@ pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, again: bool,
     };
 }
 
-/// Payload of the largest segment to expect: a SYN does not know yet what the peer's options will
-/// take of it.
+/// Returns the payload of the largest segment to expect. When a SYN is sent, it is not known yet how much of it the
+/// peer's options will take.
 pub(crate) fn segment_expected(config: &Config, peer: Option<&Tcp>) -> u32 {
     config.payload_max(config.segment.timestamps && peer.is_some_and(|p| p.has_timestamps))
 }
 
-/// Bytes of the options on a SYN, padded as Linux lays them out.
+/// Returns the bytes of the options on a SYN, padded as in Linux.
 pub(crate) fn option_bytes(tcp: &Tcp) -> u32 {
     let scale = if tcp.window_scale == NO_SCALE { 0 } else { 4 };
     let timestamps = if tcp.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
@@ -109,7 +109,7 @@ pub(crate) fn option_bytes(tcp: &Tcp) -> u32 {
     4 + timestamps + sack + scale
 }
 
-/// What both ends agreed on, from the peer's SYN as [`granted`], or its SYN-ACK.
+/// Returns the agreement of both ends, from the peer's SYN as [`granted`], or its SYN-ACK.
 pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted) {
     let segment = &config.segment;
     let timestamps = segment.timestamps && peer.has_timestamps;
@@ -131,13 +131,13 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     (agreed, accepted)
 }
 
-/// Whether a SYN, or the `answer` to one, was sent so many `times` that it is not sent again.
+/// Returns whether a SYN, or the `answer` to one, is not sent again after `times` transmissions.
 pub(crate) const fn gives_up(config: &Config, answer: bool, times: u32) -> bool {
     times > config.rto.syn_retries_max.saturating_add(linear(config, answer))
 }
 
-/// After how many retransmissions the timeout begins to double, which are also allowed beside the others
-/// (Linux's `tcp_write_timeout`): SYN-ACKs double theirs from the first.
+/// Returns the number of retransmissions before the timeout begins to double. They are allowed in addition to the
+/// others (Linux's `tcp_write_timeout`). SYN-ACKs double their timeout from the first.
 const fn linear(config: &Config, answer: bool) -> u32 {
     if answer { 0 } else { config.rto.syn_linear }
 }

@@ -2,7 +2,7 @@
 
 use traffic::Duration;
 
-/// Where the connection itself stands (RFC 9293, section 3.3.2).
+/// The TCP state of the connection (RFC 9293, section 3.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Phase {
@@ -21,7 +21,7 @@ pub enum Phase {
     Failed,
 }
 
-/// What a connection waits for that can never move: it has something to send, nothing in flight and no timer armed.
+/// What a connection waits for in vain: it has something to send, nothing in flight and no timer armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Stall {
@@ -34,7 +34,7 @@ pub enum Stall {
 }
 
 impl Stall {
-    /// What is the matter, in words.
+    /// Returns a description.
     pub const fn text(self) -> &'static str {
         match self {
             Self::SendBuffer => "send buffer full, nothing in flight, no timer armed",
@@ -48,9 +48,9 @@ impl Stall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Info {
-    /// Where the connection stands.
+    /// The TCP state of the connection.
     pub phase: Phase,
-    /// Where congestion control stands.
+    /// The state of congestion control.
     pub ca_state: congestion::State,
     /// Congestion window in packets.
     pub cwnd: u32,
@@ -95,8 +95,8 @@ pub struct Info {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Whether this is known: fast recoveries, reductions taken back, spurious timeouts, tail loss probes and refusals by
-    /// the interface. A kernel does not tell them of a connection.
+    /// Whether these counters are known: fast recoveries, reductions taken back, spurious timeouts, tail loss probes
+    /// and refusals by the interface. A kernel does not report them for a connection.
     pub tells_decisions: bool,
     /// Times fast recovery was entered.
     pub fast_recoveries: u64,
@@ -132,7 +132,7 @@ pub struct Info {
     pub sacked: u32,
     /// Packets out that are marked lost.
     pub lost: u32,
-    /// Packets out of which a retransmission is out.
+    /// Packets out with a retransmission outstanding.
     pub retransmitted: u32,
     /// Reordering degree in packets.
     pub reordering: u32,
@@ -157,7 +157,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// What was counted since `earlier`, with the state of now.
+    /// Returns what was counted since `earlier`, with the current state.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,11 +1,11 @@
-//! What limits a sender that has data to send, and for how long (RFC 4898's `SndLimTime`, with what it calls the congestion
-//! window told apart).
+//! What limits a sender that has data to send, and for how long (RFC 4898's `SndLimTime`, with its congestion limit
+//! split by cause).
 
 use core::ops::Index;
 
 use traffic::Duration;
 
-/// What keeps data from being sent.
+/// The reason why data cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The congestion window, below the slow start threshold.
@@ -50,13 +50,13 @@ impl Index<Limit> for LimitedTimes {
 }
 
 impl LimitedTimes {
-    /// It was limited for so much longer.
+    /// Adds `time` to the time limited by `limit`.
     #[inline]
     pub fn add(&mut self, limit: Limit, time: Duration) {
         self.0[limit as usize] += time;
     }
 
-    /// Takes in what a segment of the peer says: [`note`] of one of its limits.
+    /// Takes the [`note`] of one limit from a segment of the peer.
     #[inline]
     pub(crate) fn take_note(&mut self, note: u64) {
         if note == 0 {
@@ -68,13 +68,13 @@ impl LimitedTimes {
     }
 }
 
-/// A limit's number stands in the lowest bits of a note, the time above it: 2^61 ps are 26 days.
+/// The bits of a limit's number, the lowest of a note. The time is above them: 2^61 ps are 26 days.
 const NUMBER_BITS: u32 = 3;
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
 const _: () = assert!(Limit::ALL.len() <= 1 << NUMBER_BITS);
 
-/// What a segment tells the receiver's accounts, not the wire: the limit that ended last, and for how long it has limited so
-/// far. As that is a sum, a lost segment takes nothing away that the next one does not bring.
+/// Returns what a segment carries for the receiver's accounts, not on the wire: the limit that ended last, and the
+/// total time that it has limited so far. The next segment carries that total too, so a lost segment loses nothing.
 #[inline]
 pub(crate) const fn note(limit: Limit, time: Duration) -> u64 {
     time.as_ps() << NUMBER_BITS | limit as u64

@@ -17,24 +17,25 @@ pub enum SocketOption {
     RtoMin(Duration),
     /// Segments are paced from now on, at this rate at most (Linux: `SO_MAX_PACING_RATE`).
     PacingRate(Rate),
-    /// The congestion control algorithm, which begins at the window that there is (Linux: `TCP_CONGESTION`).
+    /// The congestion control algorithm, which starts at the current window (Linux: `TCP_CONGESTION`).
     Congestion(congestion::Config),
-    /// What becomes of the window of a sender that was idle.
+    /// What happens to the window of a sender that was idle.
     IdleRestart(IdleRestart),
     /// Small segments are sent at once (Linux: `TCP_NODELAY`).
     NoDelay(bool),
     /// Keeps a copy of the window under this name, for the connection's life.
     SaveWindow(Arc<str>),
-    /// The window is as it was when it was saved under this name.
+    /// Restores the window that was saved under this name.
     RestoreWindow(Arc<str>),
     /// The program enters a phase, such as a collective operation of MPI.
     Phase(ProgramPhase),
 }
 
-/// A phase of a program, with a slow start threshold of its own (M. Matsuda et al., "TCP Layer Adapted to MPI Library",
-/// section 3.1): the one that there is is kept for the phase that ends, and that which this one ended with last is
-/// taken up. If nothing is in flight, the window falls to a new connection's, so that sending begins by the threshold.
-/// Of a connection's phases the 16 that ended last are known ([`congestion::Phases`], which the kernel runs too).
+/// A phase of a program, with a slow start threshold of its own (M. Matsuda et al., "TCP Layer Adapted to MPI
+/// Library", section 3.1). On entry, the current threshold is saved for the phase that ends, and the threshold with
+/// which this phase last ended is restored. If nothing is in flight, the window falls to that of a new connection, so
+/// that sending starts from it towards the threshold. The 16 phases that ended last are kept for each connection
+/// ([`congestion::Phases`], which the kernel runs too).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramPhase {
     /// Its name.
@@ -44,8 +45,7 @@ pub struct ProgramPhase {
 }
 
 impl ProgramPhase {
-    /// How long a threshold tells something of a path: as long as RFC 7661 (section 4.4.3) keeps a window that is not
-    /// used.
+    /// How long a threshold is valid for a path: as long as RFC 7661 (section 4.4.3) keeps a window that is not used.
     pub const AGE_MAX: Duration = Duration::from_secs(300);
 }
 
@@ -55,7 +55,7 @@ pub enum OptionError {
     /// There is no connection yet, or no longer.
     #[error("the connection is not open")]
     NotOpen,
-    /// The value is none that a connection works with.
+    /// A connection cannot work with the value.
     #[error("{0}")]
     OutOfRange(&'static str),
     /// No window has that name.
@@ -81,7 +81,7 @@ impl SocketOption {
         }
     }
 
-    /// Sets it in the settings of a connection that is still to be opened.
+    /// Sets it in the settings of a connection that is not open yet.
     ///
     /// # Errors
     /// If the value is out of range, or the option is of a connection's window.
@@ -107,14 +107,14 @@ impl SocketOption {
     }
 }
 
-/// What a connection keeps of its past for its program.
+/// The state that a connection keeps for its program.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) windows: SavedWindows,
     pub(crate) phases: Phases,
 }
 
-/// What is saved of a window. The rest of an algorithm's state is of its time: epochs, rounds, sequence
+/// The saved part of a window. The rest of an algorithm's state is only valid at its time: epochs, rounds, sequence
 /// numbers; see `cc.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SavedWindow {

@@ -14,7 +14,7 @@ use crate::config::{
 pub struct Source {
     /// The setting, as its path in [`Config`].
     pub setting: &'static str,
-    /// What the era's stack does, and the document or source file that says so.
+    /// The behaviour of the era's stack, and the document or source file that shows it.
     pub source: &'static str,
 }
 
@@ -44,7 +44,7 @@ impl Profile {
     pub fn summary(&self) -> &'static str {
         self.summary
     }
-    /// The source of each setting in which it differs from the others.
+    /// Returns the source of each setting that differs from the other profiles.
     pub fn sources(&self) -> &'static [Source] {
         self.sources
     }
@@ -441,7 +441,7 @@ fn linux_6() -> Config {
     }
 }
 
-/// What every Linux here shares.
+/// The segment settings of every Linux profile.
 fn segment_linux() -> SegmentConfig {
     SegmentConfig {
         mtu: 1_500,

@@ -23,7 +23,7 @@ use tuning::Tuning;
 /// Bytes of options that a header takes (RFC 9293, section 3.1).
 const OPTIONS_MAX: u32 = 40;
 
-/// What the receiver counted.
+/// The counters of the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReceiverStatistics {
     pub(crate) segments: u64,
@@ -32,7 +32,7 @@ pub(crate) struct ReceiverStatistics {
     pub(crate) marks: u64,
 }
 
-/// The receiver. What every segment in order touches comes first and together.
+/// The receiver. The fields that every segment in order uses come first and together.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
@@ -56,10 +56,10 @@ pub(crate) struct Receiver {
     ecn: bool,
     /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
     echoing: bool,
-    /// What the next ACK acknowledges in place of all that came, and whether it echoes a mark: it was delayed,
-    /// and what came since is of the other kind.
+    /// The number that the next ACK acknowledges, and whether it echoes a mark, if that ACK was delayed and later
+    /// data has the other marking.
     prior: Option<(u64, bool)>,
-    /// How the next ACK differs from the last, but for its timestamps.
+    /// How the next ACK differs from the last one, timestamps aside.
     news: AckContent,
     /// When the application read last.
     read_at: Instant,
@@ -76,7 +76,7 @@ pub(crate) struct Receiver {
     pub(crate) stats: ReceiverStatistics,
 }
 
-/// What the handshake agreed on, for the receiving half.
+/// The result of the handshake, for the receiving half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accepted {
     pub(crate) initial: u32,
@@ -138,23 +138,23 @@ impl Receiver {
         self.delayed.start(self.tuning.window(), accepted.mss);
     }
 
-    /// What this end's own data has told of the path: its round trip, zero while unknown, and its retransmission timeout.
+    /// Notes the path as measured with this end's own data: its round trip, zero while unknown, and its
+    /// retransmission timeout.
     #[inline]
     pub(crate) fn note_path(&mut self, round_trip: Duration, timeout: Duration) {
         self.round_trip = round_trip;
         self.delayed.timeout = timeout;
     }
 
-    /// Header prediction where data is sent: a pure ACK, unmarked, from just where the peer's data
-    /// ended and all of it acknowledged, brings nothing but its timestamp. False if it is not that;
-    /// then nothing has changed.
+    /// Header prediction where data is sent. Accepts a pure, unmarked ACK that starts where the peer's data ended,
+    /// with all of that data acknowledged: it brings only its timestamp. Otherwise returns false and changes nothing.
     #[inline]
     pub(crate) fn on_predicted_ack(&mut self, tcp: &Tcp) -> bool {
         tcp.seq == self.space.wire(self.nxt) && self.nxt == self.acked && self.keep_timestamp(tcp)
     }
 
-    /// Header prediction where data comes in: the next segment, unmarked, with nothing out of order
-    /// and room in the window. False if it is not that; then nothing has changed.
+    /// Header prediction where data comes in. Accepts the next segment, unmarked, with nothing out of order and room
+    /// in the window. Otherwise returns false and changes nothing.
     #[inline]
     pub(crate) fn on_predicted_data(&mut self, tcp: &Tcp, now: Instant) -> bool {
         let end = self.nxt + u64::from(tcp.payload);
@@ -171,8 +171,8 @@ impl Receiver {
         true
     }
 
-    /// Keeps the timestamp of the next segment expected to echo it, if nothing before it waits for
-    /// its ACK (RFC 7323, section 4.3). False for a segment that is older than the last.
+    /// Keeps the timestamp of the expected segment for the echo, unless an earlier segment still waits for its ACK
+    /// (RFC 7323, section 4.3). Returns false for a segment that is older than the last one.
     #[inline]
     fn keep_timestamp(&mut self, tcp: &Tcp) -> bool {
         if self.timestamps && tcp.has_timestamps {
@@ -186,8 +186,8 @@ impl Receiver {
         true
     }
 
-    /// A segment arrived; `marked` is its CE mark, `closed` says that this end sent its FIN. False if
-    /// it was not acceptable.
+    /// Handles a segment; `marked` is its CE mark, `closed` says that this end sent its FIN. Returns false if the
+    /// segment was not acceptable.
     pub(crate) fn on_segment(
         &mut self,
         tcp: &Tcp,
@@ -214,7 +214,7 @@ impl Receiver {
             self.on_marks(tcp, marked);
         }
         if end == start {
-            // A probe from below the window wants an answer.
+            // A probe below the window needs an answer.
             if start < self.acked {
                 self.delayed.now();
             }
@@ -237,9 +237,9 @@ impl Receiver {
         self.out_of_line((start, end), closed, tcp, now)
     }
 
-    /// All up to `end` is there. With the peer's FIN that is acknowledged at once by an end that closed before; else
-    /// with a delay, for the application is about to close and its FIN will carry the ACK. A duplicate before it is not
-    /// reported (Linux's `tcp_fin`).
+    /// Advances to `end`, as all data up to there has arrived. If that includes the peer's FIN, an end that has
+    /// closed already acknowledges at once. Any other end delays the ACK: its application is about to close, and its
+    /// FIN will carry the ACK. A duplicate before it is not reported (Linux's `tcp_fin`).
     #[inline]
     fn advance(&mut self, end: u64, closed: bool) {
         self.nxt = end;
@@ -267,7 +267,7 @@ impl Receiver {
         self.delayed.now();
     }
 
-    /// The same where the buffer is tuned, the window opens or ACKs are delayed.
+    /// Handles bytes in order where the buffer is tuned, the window opens or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         if !self.reads_always && self.tuning.counts_memory() {
@@ -294,7 +294,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that is old, out of order, beyond the window, or fills a hole.
+    /// Handles a segment that is old, out of order, beyond the window, or fills a hole.
     #[cold]
     #[inline(never)]
     fn out_of_line(
@@ -320,8 +320,7 @@ impl Receiver {
                 self.duplicate(from, to);
             }
             if self.sack {
-                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with another window
-                // is no duplicate.
+                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with a changed window is no duplicate.
                 self.open(tcp.payload);
             }
             self.acknowledge_disorder(now);
@@ -339,8 +338,8 @@ impl Receiver {
         true
     }
 
-    /// Data arrived, and other data is, or was until now, out of order: an ACK goes at once where all holes are filled
-    /// (RFC 5681, section 4.2), where more than a segment came in order, and where the sender has no SACK.
+    /// Data arrived while other data is, or was until now, out of order. An ACK goes out at once if all holes are
+    /// filled (RFC 5681, section 4.2), if more than a segment came in order, or if the sender has no SACK.
     fn acknowledge_disorder(&mut self, now: Instant) {
         let filled = self.reassembly.is_empty();
         let advanced = self.nxt - self.acked > u64::from(self.mss);
@@ -358,7 +357,7 @@ impl Receiver {
         }
     }
 
-    /// A segment in order ends at `end` and brings again what is held before that: the first range of it is reported,
+    /// A segment in order ends at `end` and repeats data that is held before that. The first such range is reported,
     /// unless the segment began with a duplicate (Linux's `tcp_ofo_queue`).
     fn note_filled_over(&mut self, end: u64) {
         let mut first = None;
@@ -398,8 +397,8 @@ impl Receiver {
         (self.space.wire(self.nxt), self.echoing)
     }
 
-    /// The algorithm was told of a segment's mark and says how it is echoed; `waited` is whether an ACK was due
-    /// or delayed before the segment.
+    /// Applies how the algorithm wants a segment's mark to be echoed. `waited` is whether an ACK was due or delayed
+    /// before the segment.
     pub(crate) fn on_told_mark(&mut self, marked: bool, echo: Echo, waited: bool) {
         self.echoing = echo.ce;
         self.news = AckContent::Any;
@@ -445,13 +444,13 @@ impl Receiver {
         self.delayed.on_data_sent(now);
     }
 
-    /// What the next ACK says that the last did not.
+    /// Returns how the next ACK differs from the last one.
     #[inline]
     pub(crate) const fn news(&self) -> AckContent {
         self.news
     }
 
-    /// The number and window to acknowledge with; the ACK counts as sent.
+    /// Returns the number and window to acknowledge with; the ACK counts as sent.
     #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u32, u16) {
         self.advance_edge();
@@ -462,9 +461,8 @@ impl Receiver {
         (self.space.wire(self.nxt), window.min(65_535) as u16)
     }
 
-    /// Writes all that acknowledges into `tcp`, for a segment with `payload`: number, window, echo
-    /// and as many SACK blocks as there is room for in the options. Returns the option bytes of the
-    /// SACK blocks.
+    /// Writes the acknowledgement into `tcp`, for a segment with `payload`: number, window, echo and as many SACK
+    /// blocks as fit into the options. Returns the option bytes of the SACK blocks.
     #[inline(never)]
     pub(crate) fn acknowledge_any(&mut self, tcp: &mut Tcp, payload: u32) -> u32 {
         if let Some((prior, echo)) = self.prior.take() {
@@ -479,7 +477,8 @@ impl Receiver {
         } else {
             self.write_blocks(tcp, OPTIONS_MAX.min(self.mss.saturating_sub(payload)))
         };
-        // The next segment does not repeat a block that was told, and tells a duplicate that had no room here.
+        // The next segment does not repeat a block that was reported, and it reports a duplicate that had no room
+        // here.
         let blocks_change = blocks != 0 || self.dsack.is_some() || !self.reassembly.is_empty();
         if self.echoing || blocks_change || self.delayed.is_quick() {
             self.news = AckContent::Any;
@@ -487,7 +486,7 @@ impl Receiver {
         blocks
     }
 
-    /// An ACK up to `prior`; the one that is due stays due.
+    /// Writes an ACK up to `prior`; the one that is due stays due.
     #[cold]
     fn acknowledge_prior(&mut self, tcp: &mut Tcp, prior: u64, echo: bool) -> u32 {
         let window = (self.edge - prior) >> self.window_shift;
@@ -530,8 +529,8 @@ impl Receiver {
         SackBlock { start: self.space.wire(start), end: self.space.wire(end) }
     }
 
-    /// The window for a SYN: whole segments of `mss` bytes (Linux's `tcp_select_initial_window`), and
-    /// never scaled, so it may tell less than there is.
+    /// Returns the window for a SYN: whole segments of `mss` bytes (Linux's `tcp_select_initial_window`). It is never
+    /// scaled, so it may be less than the buffer has room for.
     pub(crate) fn syn_window(&mut self, mss: u32) -> u16 {
         let whole = self.tuning.start(mss);
         self.edge = self.nxt + whole;
@@ -558,17 +557,17 @@ impl Receiver {
         self.bytes().min(self.read - ORIGIN - 1)
     }
 
-    /// The same, and when it read last.
+    /// Returns the payload bytes that the application has read, and when it last read.
     pub(crate) fn read_progress(&self) -> (u64, Instant) {
         (self.bytes_read(), self.read_at)
     }
 
-    /// The application reads. A window that opens to twice what it was is told at once (Linux's `tcp_cleanup_rbuf`),
-    /// by a BSD one that opens by half the buffer.
+    /// Reads up to `bytes` bytes for the application and returns how many. A window that doubles by that is
+    /// advertised at once (Linux's `tcp_cleanup_rbuf`); a BSD stack advertises one that opens by half the buffer.
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
         self.news = self.news.max(AckContent::Progress);
-        // Linux measures at the first segment that is copied, which after a hole was filled is not all.
+        // Linux measures at the first segment that is copied. After a hole was filled, that is not all of the data.
         let first = self.read + taken.min(u64::from(self.mss));
         if taken > 0 {
             (self.read, self.read_at) = (self.read + taken, now);

@@ -1,4 +1,4 @@
-//! The sender's scoreboard: what is out, and what became of each segment of it.
+//! The sender's scoreboard: which segments are out, and the fate of each.
 //!
 //! A power-of-two ring of segment records in sequence order, counters for the packets in flight
 //! (RFC 6675's pipe, kept rather than recounted), and three bitmaps that answer "which is the next
@@ -30,10 +30,10 @@ pub(crate) const RETRANSMITTED: u8 = 4;
 pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 /// Its last sequence number is the FIN's.
 pub(crate) const FIN: u8 = 16;
-/// It carries PSH.
+/// The segment carries PSH.
 pub(crate) const PUSHED: u8 = 32;
 
-/// What is known of a segment beyond its place, if it was only sent once.
+/// The flags of a segment's fate. None is set while it was sent only once and nothing more is known of it.
 const FATE: u8 = SACKED | LOST | RETRANSMITTED | EVER_RETRANSMITTED;
 
 /// A segment that was sent: half a cache line.
@@ -43,7 +43,7 @@ pub(crate) struct Segment {
     pub(crate) end: u64,
     /// When it was last sent.
     pub(crate) sent: Instant,
-    /// How many segments had been delivered when it was last sent.
+    /// The number of segments delivered when this one was last sent.
     pub(crate) delivered: u32,
     /// The flags above.
     pub(crate) flags: u8,
@@ -81,14 +81,14 @@ pub(crate) struct Scoreboard {
     /// Times that a segment was taken for lost so far, wrapping.
     losses: u32,
     sacked_map: Bitmap,
-    /// Sacked, lost or ever retransmitted: loss detection has no more to say by sequence order.
+    /// Sacked, lost or ever retransmitted: detection by sequence order is done with them.
     settled: Bitmap,
     /// Lost and not retransmitted since.
     pending: Bitmap,
     retransmissions: VecDeque<Retransmission>,
-    /// Where the next segment to retransmit is looked for.
+    /// Where the search for the next segment to retransmit starts.
     pending_hint: u32,
-    /// Below this nothing is left that sequence order could show to be lost.
+    /// Below this, detection by sequence order has nothing left to do.
     settled_hint: u32,
     /// A place and its segment's first position, from the last search.
     anchor: (u32, u64),
@@ -154,7 +154,7 @@ impl Scoreboard {
     pub(crate) const fn losses(&self) -> u32 {
         self.losses
     }
-    /// Segments out of which a retransmission is out.
+    /// Returns the number of segments with a retransmission outstanding.
     #[inline]
     pub(crate) const fn retransmitted(&self) -> u32 {
         self.retransmitted
@@ -226,7 +226,7 @@ impl Scoreboard {
         self.segment(self.tail).flags & FIN != 0
     }
 
-    /// Doubles the ring; each doubling is paid for by the segments that filled it.
+    /// Doubles the ring; the cost is amortised over the segments that filled it.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -279,7 +279,7 @@ impl Scoreboard {
         }
     }
 
-    /// The first mark since none was left: the hints start anew.
+    /// Prepares for the first mark while nothing is marked: resets the hints.
     #[inline]
     fn begin_marks(&mut self) {
         if !self.marked {
@@ -288,8 +288,8 @@ impl Scoreboard {
         }
     }
 
-    /// The same where no segment is marked: how many were acknowledged, when the first of them was
-    /// sent, and the last of them.
+    /// Acknowledges everything up to `ack` where no segment is marked. Returns how many segments were acknowledged,
+    /// when the first of them was sent, and the last of them.
     #[inline]
     pub(crate) fn acknowledge_plain(&mut self, ack: u64) -> (u32, Instant, Segment) {
         debug_assert!(!self.marked);
@@ -306,7 +306,7 @@ impl Scoreboard {
         (1, segment.sent, segment)
     }
 
-    /// The same for any number of segments.
+    /// As [`Self::acknowledge_plain`], for any number of segments.
     #[inline(never)]
     fn acknowledge_several(&mut self, ack: u64) -> (u32, Instant, Segment) {
         let (before, mut head) = (self.head, self.head);
@@ -359,7 +359,7 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment whose end lies beyond `position`; the tail if there is none.
+    /// Returns the first segment that ends beyond `position`; the tail if there is none.
     ///
     /// Most segments are `mss` long, so the place is guessed from the last one found.
     pub(crate) fn find(&mut self, position: u64, mss: u32) -> u32 {
@@ -384,7 +384,7 @@ impl Scoreboard {
         self.segment(index).end > position && self.start_of(index) <= position
     }
 
-    /// The same without a guess, in O(log n) steps.
+    /// As [`Self::find`], without a guess, in O(log n) steps.
     fn bisect(&mut self, position: u64) -> u32 {
         let (mut low, mut high) = (0, self.out());
         while low < high {
@@ -462,7 +462,7 @@ impl Scoreboard {
         }
     }
 
-    /// The next segment of which sequence order has yet to tell the fate, below `to`.
+    /// Returns the next segment below `to` that detection by sequence order has not settled yet.
     #[inline]
     pub(crate) fn next_unsettled(&mut self, to: u32) -> Option<u32> {
         if !self.marked {
@@ -510,15 +510,15 @@ impl Scoreboard {
         found
     }
 
-    /// Whether the peer dropped data it had selectively acknowledged: the head is marked sacked
-    /// though the cumulative ACK stands before it (RFC 2018, section 8).
+    /// Whether the peer dropped data it had selectively acknowledged: the head is marked sacked though the cumulative
+    /// ACK is before it (RFC 2018, section 8).
     #[inline]
     pub(crate) fn reneged(&self) -> bool {
         self.sacked != 0 && self.segment(self.head).flags & SACKED != 0
     }
 
-    /// The counters agree with a recount. Debug builds ask after each ACK; where much is out only
-    /// now and then, for it visits every segment.
+    /// Checks the counters against a recount, which visits every segment. Debug builds do that after each ACK, but
+    /// only now and then where many segments are out.
     pub(crate) fn recount(&self) -> bool {
         if self.out() > 200 && !self.head.is_multiple_of(256) {
             return true;

@@ -37,7 +37,7 @@ use timers::Timer;
 use undo::Undo;
 use write::WriteQueue;
 
-/// What the sender counted.
+/// The counters of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SenderStatistics {
     pub(crate) bytes_sent: u64,
@@ -58,13 +58,13 @@ pub(crate) struct SenderStatistics {
     pub(crate) ecn_echoes: u64,
     pub(crate) window_reductions: u64,
     pub(crate) walked: u64,
-    /// The latest delivery sample: since a segment was sent, when so many had been delivered, up
-    /// to now, when this many are.
+    /// The latest delivery sample, from when its segment was sent, with the segments delivered by then, up to now,
+    /// with the segments delivered now.
     pub(crate) sample_from: (Instant, u32),
     pub(crate) sample_to: (Instant, u32),
 }
 
-/// What the handshake agreed on.
+/// The result of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
     /// Payload bytes of a full segment.
@@ -76,8 +76,8 @@ pub(crate) struct Agreed {
     pub(crate) window_shift: u8,
 }
 
-/// The sender. What every ACK and segment touches comes first and together: with hundreds of connections
-/// each cache line of it is fetched anew.
+/// The sender. The fields that every ACK and segment uses come first and together: with hundreds of connections each
+/// of its cache lines has to be fetched again.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
@@ -86,21 +86,23 @@ pub(crate) struct Sender {
     pub(crate) nxt: u64,
     /// The position after the last byte that the application handed over.
     pub(crate) supplied: u64,
-    /// And after the last that is in the send buffer, whose size in bytes of payload this is where it has no `writes`.
+    /// The position after the last byte in the send buffer, and the buffer's size in bytes of payload where it has no
+    /// `writes`.
     written: u64,
     buffer: u64,
-    /// The right edge of the peer's window, the largest window seen, and the segment that told.
+    /// The right edge of the peer's window, the largest window seen, and the sequence number of the segment that last
+    /// updated the window.
     window_end: u64,
     window_max: u64,
     window_from: u32,
     pub(crate) space: SequenceSpace,
     pub(crate) agreed: Agreed,
-    /// Nothing goes out before the next ACK, timer or write: all that may went, or the
-    /// interface's queue was full.
+    /// Nothing goes out before the next ACK, timer or write: everything that may be sent was sent, or the interface's
+    /// queue was full.
     resting: bool,
-    /// The same is known, but what stopping means was not yet attended to.
+    /// Nothing more goes out, as with `resting`, but the end of sending is still to be handled (`stop_as_foreseen`).
     stopping: bool,
-    /// [`Self::is_untroubled`], as of the last event that could change it.
+    /// The value of [`Self::is_untroubled`] at the last event that could change it.
     untroubled: bool,
     /// Tail loss is probed for on this connection.
     probes_tail: bool,
@@ -114,8 +116,9 @@ pub(crate) struct Sender {
     window_limited: bool,
     /// The program waits for room in a send buffer that has `writes`.
     waits: bool,
-    /// The send buffer is tuned, has `writes`, segments are paced, when the window may grow, and whether the algorithm
-    /// is told if it may not and reads the whole view: the same in `config`, which is far from here.
+    /// Copies of settings in `config`, which is far from here: whether the send buffer is tuned, whether it has
+    /// `writes`, whether segments are paced, when the window may grow, whether the algorithm is called for ACKs where
+    /// it may not grow, and whether it reads the whole view.
     tunes_buffer: bool,
     queues: bool,
     paces: bool,
@@ -123,10 +126,10 @@ pub(crate) struct Sender {
     tells_unused: bool,
     refreshes: bool,
     packets_out_max: u32,
-    /// The most that was out since the window limited last, or came down for want of use.
+    /// The most packets out since the window last limited sending, or came down because it was not used.
     window_used: u32,
     usage_end: u64,
-    /// `nxt` when sending stopped last: only new data is a use of the window.
+    /// `nxt` when sending last stopped: only new data counts as a use of the window.
     stopped_at: u64,
     last_sent: Instant,
     window_stamp: Instant,
@@ -136,7 +139,7 @@ pub(crate) struct Sender {
     pub(crate) retries: u32,
     timer: Timer,
     burst: Burst,
-    /// What a send buffer holds that counts memory.
+    /// The write queue of a send buffer that counts memory.
     writes: Option<Box<WriteQueue>>,
     pub(crate) board: Scoreboard,
     pub(crate) clock: TimestampClock,
@@ -154,11 +157,10 @@ pub(crate) struct Sender {
     /// Threshold of duplicate ACKs, as reordering raised it.
     reordering: u32,
     reordering_seen: bool,
-    /// F-RTO is finding out about a timeout; `send_new_first` is its step 2b (RFC 5682, section
-    /// 3.1).
+    /// F-RTO examines a timeout; `send_new_first` is its step 2b (RFC 5682, section 3.1).
     frto: bool,
     send_new_first: bool,
-    /// Duplicate ACKs standing for segments received, on connections without SACK.
+    /// Duplicate ACKs that count as segments received, on connections without SACK.
     reno_sacked: u32,
     undo: Undo,
     /// A segment goes out whatever the window says.
@@ -181,12 +183,12 @@ pub(crate) struct Sender {
     pub(crate) general: bool,
 }
 
-/// What an algorithm that needs ECN has ACKs say.
+/// How an algorithm that needs ECN wants ACKs to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
-    /// They echo a congestion mark.
+    /// ACKs echo a congestion mark.
     pub(crate) ce: bool,
-    /// One goes out at once, and before it one that was delayed, with the other echo and up to this number.
+    /// An ACK goes out at once. Before it goes the delayed ACK, with the other echo and up to this number.
     pub(crate) prior: Option<u32>,
 }
 
@@ -236,7 +238,7 @@ fn sock(config: &Config) -> Sock {
 }
 
 impl Sender {
-    /// A sender whose SYN carries `initial`.
+    /// Creates a sender with `initial` as the sequence number of its SYN.
     pub(crate) fn new(config: &Config, initial: u32) -> Self {
         let start = ORIGIN + 1;
         Self {
@@ -329,7 +331,7 @@ impl Sender {
         self.open_buffer();
     }
 
-    /// The segment that completes the handshake tells the window, scaled.
+    /// Takes the window from the segment that completes the handshake, scaled.
     pub(crate) fn open_window(&mut self, tcp: &traffic::packet::Tcp) {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = self.una + window;
@@ -394,7 +396,7 @@ impl Sender {
         (at.as_us() * self.sock.hz as u64 / 1_000_000) as u32
     }
 
-    /// The algorithm is told of each entry: also of Loss from Loss, by another timeout.
+    /// Notifies the algorithm of each entry into a state, also of Loss from Loss by another timeout.
     fn set_state(&mut self, new: State, now: Instant) {
         self.refresh(now);
         self.algorithm().set_state(&mut self.sock, new);
@@ -416,12 +418,12 @@ impl Sender {
         self.algorithm().needs_ecn()
     }
 
-    /// Whether the algorithm is told of marks on data that comes in.
+    /// Returns whether the algorithm is notified of marks on data that comes in.
     pub(crate) fn tells_marks(&self) -> bool {
         self.agreed.ecn && self.needs_ecn()
     }
 
-    /// ECN-capable data came in; an algorithm that needs ECN is told whether it was marked (Linux:
+    /// Notifies an algorithm that needs ECN of ECN-capable data and whether it was marked (Linux:
     /// `tcp_data_ecn_check`). `rcv_nxt` is what is expected next, `echoing` whether ACKs echo a mark.
     pub(crate) fn on_capable_data(
         &mut self,
@@ -457,8 +459,8 @@ impl Sender {
         self.sock.cwnd < self.sock.ssthresh
     }
 
-    /// Nothing is marked, suspected, forced or being found out: an ACK can only mean progress, all
-    /// that is out is in flight, and new data is all there is to send.
+    /// Returns whether nothing is marked, suspected, forced or under examination. Then an ACK can only mean progress,
+    /// all packets out are in flight, and only new data is to be sent.
     fn is_untroubled(&self) -> bool {
         #[cfg(test)]
         if self.general {
@@ -470,9 +472,9 @@ impl Sender {
             && self.reno_sacked == 0
             && self.forced.is_none()
             && !self.send_new_first
-            // What comes then may end the connection.
+            // What comes next may end the connection.
             && !self.fin_sent
-            // Each segment and each ACK is sampled, or each mark told.
+            // Each segment and each ACK is sampled, or each mark is reported.
             && !self.controls()
             && !self.tells_marks()
     }
@@ -483,14 +485,14 @@ impl Sender {
         self.settle();
     }
 
-    /// Something out of the ordinary was dealt with.
+    /// Updates `untroubled` after an unusual event was handled.
     #[inline]
     fn settle(&mut self) {
         self.untroubled = self.is_untroubled();
     }
 
-    /// Whether a segment may go out before the next ACK, timer or write. What the last one foresaw to
-    /// be its end is attended to.
+    /// Returns whether a segment may go out before the next ACK, timer or write. Handles the end of sending if the
+    /// last segment foresaw that.
     #[inline]
     pub(crate) fn may_send(&mut self, now: Instant) -> bool {
         if self.stopping {
@@ -516,7 +518,7 @@ impl Sender {
         self.fin_sent && self.una == self.nxt
     }
 
-    /// Payload bytes acknowledged: the FIN is none.
+    /// Payload bytes acknowledged; the FIN does not count.
     pub(crate) fn bytes_acked(&self) -> u64 {
         self.una - ORIGIN - 1 - u64::from(self.is_finished())
     }

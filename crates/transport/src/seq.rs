@@ -12,7 +12,7 @@ pub(crate) struct SequenceSpace {
 }
 
 impl SequenceSpace {
-    /// A direction whose SYN carries `initial`.
+    /// Creates the sequence space of a direction with `initial` as the sequence number of its SYN.
     pub(crate) const fn new(initial: u32) -> Self {
         Self { initial }
     }

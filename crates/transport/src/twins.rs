@@ -1,6 +1,6 @@
-//! The fast paths beside the general ones that they stand for: header prediction on both sides, the next segment at a
-//! glance, the ACK that only moves on. Two connections go through the same, one of them without any fast path;
-//! every segment and every count must be equal.
+//! Tests the fast paths against the general ones: header prediction on both sides, the next segment without a full
+//! check, the ACK that only advances. Two connections go through the same, one of them without any fast path; every
+//! segment and every count must be equal.
 
 #[path = "../tests/pipe/mod.rs"]
 mod pipe;
@@ -17,7 +17,7 @@ use crate::config::{Buffer, Config, Ecn, LossDetection};
 use crate::{Connection, Info, Profile, SocketOption};
 use pipe::{Fate, Pipe, Random, ms};
 
-/// What the path does, in per mille of the packets.
+/// The events of the path, in per mille of the packets.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     drop: u64,
@@ -68,7 +68,7 @@ fn config(random: &mut Random) -> Config {
     config
 }
 
-/// What the program at an end does now, if anything.
+/// Lets the program at an end act now, or not.
 fn act(end: &mut Connection, random: &mut Random, now: traffic::Instant) {
     match random.below(40) {
         0 => drop(end.write(random.below(200_000), now)),
@@ -119,7 +119,7 @@ fn run(seed: u64, path: Path, general: bool) -> (Vec<String>, Vec<[Info; 2]>) {
     (pipe.sent.iter().map(|sent| format!("{sent:?}")).collect(), infos)
 }
 
-/// What the two paths do must be equal.
+/// Checks that both paths do the same.
 fn compare(seed: u64, path: Path) -> Result<(), TestCaseError> {
     let (sent, infos) = run(seed, path, false);
     let (expected, general) = run(seed, path, true);
@@ -139,11 +139,11 @@ fn cases_that_differed_are_equal() {
     let path =
         |[drop, late, twice, mark, refuse]: [u64; 5]| Path { drop, late, twice, mark, refuse };
     for (seed, shares) in [
-        // Two ACKs at one instant, of which the second leaves one segment out; then more is sent.
+        // Two ACKs at one instant, and the second one leaves one segment out; then more is sent.
         (16_380_772_808_131_394_496, [8, 0, 9, 17, 7]),
-        // The same, and the second one leaves nothing out.
+        // As above, and the second one leaves nothing out.
         (17_011_159_755_674_781_295, [27, 26, 5, 8, 0]),
-        // The same, and the second one brings a block: new data goes out by limited transmit.
+        // As above, and the second one brings a block: new data goes out by limited transmit.
         (11_328_968_425_661_568_830, [27, 18, 4, 22, 11]),
         // An ACK older than a window: its timestamp is not kept.
         (14_492_560_715_577_571_864, [26, 69, 13, 4, 4]),

@@ -1,5 +1,5 @@
-//! When a timer of a kernel goes off: with a tick of its clock, and on Linux' timer wheel with every
-//! eighth, sixty-fourth and so on, the longer it was set for.
+//! When a kernel's timer expires: on a tick of its clock, and with Linux's timer wheel on every eighth tick, every
+//! sixty-fourth and so on, the longer it was set for.
 
 use traffic::{Duration, Instant};
 
@@ -33,7 +33,7 @@ pub(crate) fn whole_ticks(length: Duration, tick: Duration) -> Duration {
     Duration::from_ps(length.as_ps().div_ceil(tick.as_ps()).saturating_mul(tick.as_ps()))
 }
 
-/// When a timer goes off that was set at `since` for `at`.
+/// Returns when a timer expires that was set at `since` for `at`.
 pub(crate) fn expiry(since: Instant, at: Instant, config: &RtoConfig) -> Instant {
     if !config.wheel || config.tick == Duration::ZERO {
         return on_tick(at, config.tick);

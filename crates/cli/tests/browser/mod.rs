@@ -1,4 +1,4 @@
-//! A page in headless Chromium: what it does when it is used, and how it looks.
+//! A page in headless Chromium: its behaviour and its appearance.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

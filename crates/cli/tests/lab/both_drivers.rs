@@ -1,8 +1,8 @@
-//! One test body runs ordinary scenarios in the simulator and in the lab, and `suimon compare` judges what each
-//! scenario names in `[compare]`: how far the drivers may lie apart is data of the scenario.
+//! One test body runs ordinary scenarios in the simulator and in the lab, and `suimon compare` judges the
+//! quantities that each scenario names in `[compare]`: the tolerances are data of the scenario.
 //!
-//! Of five runs on a machine of two cores that others used too, one (the path of 10 ms) to five were fit for use. In
-//! those each quantity lay within 1.4 %, but for the least RTT of the path of 10 ms with 2.2 %.
+//! In five runs on a shared two-core machine, between one (the 10 ms path) and all five were usable. In those,
+//! each quantity was within 1.4 %, except the min RTT of the 10 ms path (2.2 %).
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::ground::{Ground, Run};
 use crate::typed::{SUIMON, code, json, stderr};
 use testbed::say;
 
-/// Two hosts with a router between them, whose link to `b` is the bottleneck.
+/// Two hosts with a router between them; the link to `b` is the bottleneck.
 const ROUTER: &str = r#"
 duration = "8 s"
 [host.a]
@@ -49,7 +49,7 @@ fn compare(ground: &Ground) -> Value {
 /// (a paced host makes up for no time that it lost) does not.
 const ATTEMPTS: usize = 3;
 
-/// Runs `scenario` on both drivers, and judges what it names.
+/// Runs `scenario` on both drivers, and judges the quantities that it names.
 fn check(test: &str, scenario: &str) {
     let Some(ground) = Ground::take(test, &[]) else { return };
     if lacks_cubic(test) {
@@ -58,8 +58,8 @@ fn check(test: &str, scenario: &str) {
     let simulated = ground.suimon(&["run", "--quiet", "--out", "simulated"], scenario).output();
     let simulated = simulated.expect("the program starts");
     assert_eq!(code(&simulated), 0, "{}", stderr(&simulated));
-    // Where half of the packets are let go later than 20 us, ten on a quiet machine, programs wake up late too: each answer
-    // of an exchange took a millisecond more then.
+    // If half of the packets leave more than 20 us late (10 us on a quiet machine), programs wake up late too:
+    // each answer of an exchange took a millisecond more then.
     let undisturbed = |run: &Run| {
         let lab = &run.manifest()["lab"];
         lab["spoiled"].as_array().is_none_or(Vec::is_empty)
@@ -230,7 +230,7 @@ added_delay_mean = "3 %"
     check("both drivers, impairments", &format!("{ROUTER}{scenario}"));
 }
 
-/// A call over a wire whose rate swings between 2 and 14 Mbit/s: its delay tells how the queue followed.
+/// A call over a wire with a rate that swings between 2 and 14 Mbit/s: its delay shows how the queue followed.
 #[test]
 fn a_wire_that_follows_a_trace() {
     let mut trace = Vec::new();
@@ -267,7 +267,7 @@ sojourn_max = "3 %"
     check("both drivers, a trace", &format!("{ROUTER}{scenario}"));
 }
 
-/// What lies before the middle of the run, slow start and the upload's first half, is not counted.
+/// Excludes the first half of the run: slow start and half of the upload.
 #[test]
 fn the_second_half_alone() {
     let scenario = r#"
@@ -317,11 +317,11 @@ response_mean = "3 %"
     check("both drivers, requests", &format!("{ROUTER}{scenario}"));
 }
 
-/// The intervals of the flows have no common multiple near: where each is a multiple of the link's time for a datagram,
-/// a full queue drops by phase (Floyd and Jacobson 1992), and the shares are those of the first datagrams until a host
-/// is late once. Nor is an interval near to the link's 308 us: with 300 us (39.29 Mbit/s) it is microseconds that tell
-/// who finds the next free place, and a sender that wakes up 20 us late on average, as on a busy machine, leaves the other
-/// flow 5 % more. With these, 0.2 %.
+/// The flows' intervals have no small common multiple. If each were a multiple of the link's transmission time
+/// of a datagram, a full queue would drop by phase (Floyd and Jacobson 1992): the first datagrams would decide
+/// the shares until a host is late once. The intervals also differ from the link's 308 us: at 300 us (39.29
+/// Mbit/s), microseconds decide which flow finds the next free place, and a sender that wakes up 20 us late on
+/// average, as on a busy machine, leaves the other flow 5 % more. With these, 0.2 %.
 #[test]
 fn datagrams_beyond_the_rate() {
     let scenario = r#"

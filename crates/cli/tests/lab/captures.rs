@@ -4,17 +4,18 @@ use std::path::Path;
 
 use crate::ground::{Ground, Network, output};
 
-/// What no frame may be. A datagram whose payload is not kept is "short", as after `tcpdump -s`; what TCP's
-/// analysis finds is the network's doing; and Linux writes a TCP checksum of 0 as 0xffff, which tshark marks.
+/// A filter for bad frames. A datagram whose payload is not kept is "short", as after `tcpdump -s`; findings of
+/// TCP's analysis are caused by the network; and Linux writes a TCP checksum of 0 as 0xffff, which tshark
+/// marks.
 const BAD: &str = "_ws.malformed || (_ws.short && !udp) || eth.fcs.status == 0 \
     || ip.checksum.status == 0 || udp.checksum.status == 0 \
     || ((tcp.checksum.status == 0 || (_ws.expert.severity >= 6291456 && !tcp.analysis)) \
         && !(tcp.checksum == 0xffff))";
 
-/// Bytes that a frame costs on the wire beside what is captured of it: FCS, preamble and gap.
+/// Bytes on the wire per frame that are not captured: FCS, preamble and gap.
 const BESIDE: u64 = 24;
 
-/// What tshark shows of a file, without complaint.
+/// The output of tshark for a file; fails if tshark complains.
 fn tshark(file: &Path, words: &[&str]) -> String {
     let checks = ["ip", "tcp", "udp"].map(|name| format!("{name}.check_checksum:TRUE"));
     let mut all = vec!["-n", "-r", file.to_str().expect("a path")];
@@ -78,7 +79,7 @@ at = "b:east"
     assert_eq!(count(&file, "frame.comment"), commented);
 }
 
-/// A router that paces what it sends to `b` below its line, with gaps between.
+/// A router that paces its traffic to `b` below the line rate, with gaps between.
 const PACED: &str = r#"
 title = "A router that paces"
 duration = "3 s"
@@ -106,8 +107,8 @@ datagrams = { rate = "60 Mbit/s" }
 at = "r:out"
 "#;
 
-/// Of each frame that the wire carried (a comment tells of those that were dropped): its length without FCS,
-/// when it began in nanoseconds, and whether it is a gap.
+/// For each frame that the wire carried (dropped frames have a comment): its length without FCS, its start time
+/// in nanoseconds, and whether it is a gap.
 fn frames(file: &Path) -> Vec<(u64, u64, bool)> {
     let names = ["frame.len", "frame.time_epoch", "eth.type"];
     let all = rows(file, "(udp || macc) && !frame.comment", &names);

@@ -26,7 +26,7 @@ pub(crate) fn lacks_cubic(test: &str) -> bool {
     lacks
 }
 
-/// What programs of the run had to use in place of what they were to use.
+/// The substitutes that programs of the run had to use.
 fn substitutions(run: &Run) -> Value {
     run.manifest()["lab"]["substitutions"].clone()
 }

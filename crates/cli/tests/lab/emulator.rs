@@ -1,5 +1,5 @@
-//! The emulator's truth: its rate, delay and buffer as dumpcap sees them at the hosts, judged by
-//! `truth.py`, which knows nothing of the fabric.
+//! The emulator's accuracy: its rate, delay and buffer as dumpcap captures them at the hosts, judged by
+//! `truth.py`, which does not depend on the fabric.
 
 use std::process::Command;
 
@@ -35,7 +35,7 @@ as = "root"
     )
 }
 
-/// What `truth.py` finds, and its exit code.
+/// The output of `truth.py`, and its exit code.
 fn judge(ground: &Ground, verb: &str, captures: &[&str], figures: &[String]) -> (String, i32) {
     let captures = captures.iter().map(|host| ground.path(&format!("{host}.pcapng")));
     let mut command = Command::new("python3");
@@ -45,7 +45,7 @@ fn judge(ground: &Ground, verb: &str, captures: &[&str], figures: &[String]) -> 
     (stdout(&output).trim().to_owned(), code(&output))
 }
 
-/// Runs `scenario` until machine and captures allow a judgement, and says what it is.
+/// Runs `scenario` until machine and captures permit a judgement, and reports it.
 fn check(
     ground: &Ground,
     test: &str,
@@ -96,9 +96,9 @@ fn the_delay_is_right_to_microseconds() {
     let scenario = network.with(&datagrams(2_000, "0.0019", &[1_000]));
     let figures = ["1e9", "200e6", "0.010"].map(String::from);
     let truth = || judge(&ground, "delay", &["a", "b"], &figures);
-    // The bounds are those of a quiet machine. One that itself says to have been later was none, nor one whose hosts stood
-    // still for a hundredth of the time in which datagrams are sent: that is the p99. Half of its frames may have been late by 12 of
-    // the 20 us: the hosts' stacks and wires take some 6 beside.
+    // The bounds of the judge are those of a quiet machine. Runs that report a larger lateness do not count,
+    // nor those with hosts stalled for 1 % of the sending time, which would reach the p99. The p50 of lateness
+    // may use 12 of the 20 us: the hosts' stacks and wires add about 6.
     let quiet = |run: &Run| {
         let (lab, sending_ns) = (&run.manifest()["lab"], 3_800_000_000);
         lab["lateness"]["p99_ns"].as_u64().is_some_and(|p99| p99 < 200_000)

@@ -1,4 +1,4 @@
-//! What becomes of a lab when something fails: it says what, keeps what it has, and leaves nothing.
+//! A lab in which something fails: it reports the failure, keeps its results, and leaves nothing behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -42,7 +42,7 @@ fn signal(pid: i32, signal: Signal) {
     kill(Pid::from_raw(pid), signal).expect("it is ours");
 }
 
-/// What a run says of its failure: on stderr, and in the document that `--json` asks for.
+/// A run's error message: on stderr, and in the document of `--json`.
 fn told(output: &Output) -> String {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let mut told = stderr(output).to_owned();
@@ -59,7 +59,7 @@ fn assert_lacks(output: &Output, words: &[&str]) {
     assert!(words.iter().all(|word| told.contains(word)), "{words:?} are not in\n{told}");
 }
 
-/// What was measured is there, and says that it is not all.
+/// Checks that the results are there, and are marked as incomplete.
 fn assert_incomplete(run: &Run) {
     assert_eq!(run.manifest()["complete"], false);
     let summary = run.read("summary.json");
@@ -177,7 +177,7 @@ fn an_interface_that_disappears_ends_the_run() {
     }
 }
 
-/// Runs a scenario in the lab from within namespaces of its own, as the last words (`"$@"`) of a script.
+/// Runs a scenario in the lab from within new namespaces, as the last words (`"$@"`) of a script.
 fn unshared(ground: &Ground, scenario: &str, namespaces: &[&str], script: &str) -> Output {
     let inner = ground.command(scenario, &[]);
     let mut command = Command::new("unshare");

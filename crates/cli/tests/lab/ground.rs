@@ -1,4 +1,4 @@
-//! What a test of the lab stands on: the machine to itself, a folder, and the program as it is typed.
+//! The setup of lab tests: exclusive use of the machine, a folder, and the program as typed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,14 +13,14 @@ use tempfile::TempDir;
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 use testbed::{alone, disturbed, lacks, skip};
 
-/// The variable by which processes that a test started are known, whoever their parent is by now.
-/// It looks like one of the locale, which programs that run as `nobody` get too.
+/// The environment variable that marks processes started by a test, even after they are reparented. It is named
+/// like a locale variable, because programs that run as `nobody` get those too.
 pub(crate) const MARK: &str = "LC_SUIMON_LAB_TEST";
 
-/// How many times a run is repeated whose machine did not keep up.
+/// The maximum number of runs until the machine keeps up with one.
 const TRIES: usize = 3;
 
-/// Two hosts and the emulator between them, all of whose settings a test may replace.
+/// Two hosts and an emulator between them; a test can replace any setting.
 const NETWORK: &str = r#"
 title = "Two hosts and an emulator"
 duration = "DURATION"
@@ -46,7 +46,7 @@ rate = "1 Gbit/s"
 mtu = "MTU"
 "#;
 
-/// What a test may choose of the network between its two hosts.
+/// The parameters of the network between a test's two hosts.
 #[derive(Clone, Copy)]
 pub(crate) struct Network<'a> {
     pub(crate) duration: &'a str,
@@ -54,7 +54,7 @@ pub(crate) struct Network<'a> {
     pub(crate) delay: &'a str,
     pub(crate) buffer: &'a str,
     pub(crate) mtu: &'a str,
-    /// What else the table of host `a` holds, and that of `b`.
+    /// Additional lines in the tables of hosts `a` and `b`.
     pub(crate) hosts: [&'a str; 2],
 }
 
@@ -64,7 +64,7 @@ impl Default for Network<'_> {
             duration: "10 s",
             rate: "200 Mbit/s",
             delay: "2 ms",
-            // 42 ms: a sender whose processor was away for 10 ms does not leave the emulator without work.
+            // 42 ms: the emulator stays busy even if the sender gets no CPU for 10 ms.
             buffer: "1 MiB",
             mtu: "1500 B",
             hosts: [""; 2],
@@ -94,7 +94,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Waits until no other test has the machine. `None`, said aloud, where `test` cannot be made.
+    /// Waits until no other test uses the machine. `None`, with a message, if `test` cannot run here.
     pub(crate) fn take(test: &str, programs: &[&str]) -> Option<Self> {
         if lacks(test, programs) {
             return None;
@@ -130,7 +130,7 @@ impl Ground {
         command
     }
 
-    /// Runs a scenario in the lab, whatever comes of it.
+    /// Runs a scenario in the lab; the run may fail.
     pub(crate) fn attempt(&self, scenario: &str, options: &[&str]) -> Run {
         let output = self.command(scenario, options).output().expect("the program starts");
         Run { output, folder: self.path("run") }
@@ -193,7 +193,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// What it says of the machine and of itself.
+    /// The run's manifest: the machine and the run itself.
     pub(crate) fn manifest(&self) -> Value {
         self.read("manifest.json")
     }
@@ -204,7 +204,7 @@ impl Run {
         Duration::from_nanos(longest.as_u64().expect("nanoseconds"))
     }
 
-    /// What it says of its results.
+    /// The run's summary.
     pub(crate) fn summary(&self) -> Value {
         json(&self.output)
     }
@@ -216,7 +216,7 @@ impl Run {
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
-    /// What a program said.
+    /// The log of a program.
     pub(crate) fn log(&self, name: &str) -> String {
         let path = self.folder.join("programs").join(format!("{name}.log"));
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -235,7 +235,7 @@ impl Run {
     }
 }
 
-/// A file beside the tests.
+/// The text of a file in the folder of the tests.
 pub(crate) fn beside(name: &str) -> String {
     format!("{}/tests/lab/{name}", env!("CARGO_MANIFEST_DIR"))
 }

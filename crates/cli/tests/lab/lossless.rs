@@ -3,9 +3,9 @@
 use crate::ground::{Ground, Run};
 use testbed::say;
 
-/// Eight hosts whose congestion control is ours, in the kernel, share a port: nothing is dropped, the line is full, and the
-/// shares are equal, as in the simulator (188.30 Mbit/s, Jain's index 0.9996). On a machine of two processors that others used
-/// too, 185 and 0.9996.
+/// Eight hosts with our congestion control in the kernel share a port: no drops, full line rate, and equal
+/// shares, as in the simulator (188.30 Mbit/s, Jain's index 0.9996). On a shared two-core machine, 185 and
+/// 0.9996.
 #[test]
 fn eight_senders_share_a_lossless_port() {
     const RATE: f64 = 200e6;

@@ -1,6 +1,6 @@
-//! Ordinary paths, of which only rate, delay and buffer are set: the lab's own sender and receiver, iperf3 in
-//! the same lab and the simulator must come to the same goodput. Buffers of sockets are left to the kernel, so
-//! that both windows must grow as they do for any program.
+//! Ordinary paths that set only rate, delay and buffer: the lab's own sender and receiver, iperf3 in the same
+//! lab and the simulator must reach the same goodput. Socket buffers are left to the kernel, so both windows
+//! must grow as they do for any program.
 
 use serde_json::Value;
 
@@ -9,9 +9,9 @@ use crate::ground::{Ground, Run};
 use crate::typed::{code, json, stderr};
 use testbed::say;
 
-/// How long flows send, seconds.
+/// The time that flows send, seconds.
 const SENDING: u32 = 8;
-/// How far the goodputs on one path may lie apart, as a share.
+/// The relative tolerance of the goodputs on one path.
 const NEAR: f64 = 0.1;
 
 /// A path, and the same once more for iperf3.
@@ -55,7 +55,7 @@ rate = "1 Gbit/s"
     }
 }
 
-/// All paths with a buffer of so many halves of the bandwidth-delay product.
+/// All paths, with a buffer of `half_products` times half the bandwidth-delay product.
 fn paths(half_products: u32) -> Vec<Path> {
     let paths = [(10, 20), (10, 100), (40, 20), (40, 100)];
     let path = |(mbit_per_second, round_trip)| Path { mbit_per_second, round_trip, half_products };
@@ -80,7 +80,7 @@ fn scenario(paths: &[Path], with_iperf3: bool) -> String {
     text
 }
 
-/// What iperf3 received, bits per second, by the same algorithm as the flows beside it.
+/// The bit rate that iperf3 received, with the same algorithm as the flows beside it.
 fn received(run: &Run, name: &str) -> f64 {
     let report: Value = serde_json::from_str(&run.log(name)).expect("JSON");
     assert!(report.get("error").is_none(), "{name}: {}", report["error"]);

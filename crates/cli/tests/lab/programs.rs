@@ -10,12 +10,12 @@ use crate::ground::{Ground, Network, Run, output};
 use crate::typed::{code, stderr};
 use testbed::say;
 
-/// The emulator's rate in these tests. Windows (`-w`) are chosen to keep its buffer from ever being empty or
-/// full, so that the rate is the emulator's and not that of TCP's recovery.
+/// The emulator's rate in these tests. Windows (`-w`) are chosen so that its buffer is never empty or full, and
+/// the rate is the emulator's and not that of TCP's recovery.
 const RATE: f64 = 200e6;
-/// A host that stands still for longer leaves a path empty whose window is of 20 ms.
+/// A host that stalls for longer empties a path whose window is 20 ms.
 const STALL: Duration = Duration::from_millis(20);
-/// How far a program's figure may lie from it: iperf3 counts whole blocks of 128 KiB, and by its own clock.
+/// The tolerance of a program's figure: iperf3 counts whole blocks of 128 KiB, by its own clock.
 const NEAR: f64 = 0.01;
 
 /// A flow of iperf3 with these options.
@@ -32,16 +32,16 @@ server = "iperf3 -s -1 -J -p {{port}}"
     )
 }
 
-/// What iperf3 tells of a flow.
+/// The JSON report of iperf3 for a flow.
 fn told(run: &Run, flow: &str) -> Value {
     let report: Value = serde_json::from_str(&run.log(flow)).expect("JSON");
     assert!(report.get("error").is_none(), "{flow}: {}", report["error"]);
     report
 }
 
-/// The payload that arrived per second, in half of the receiver's intervals, must be what the emulator's rate
-/// leaves of frames that hold `payload` of `frame` bytes. (iperf3's totals are wrong by what was under way when
-/// the time that it omits was over.)
+/// The payload rate in half of the receiver's intervals must be the emulator's rate for frames that hold
+/// `payload` of `frame` bytes. (iperf3's totals are wrong by the data in flight at the end of the omitted
+/// time.)
 fn check_rate(run: &Run, flow: &str, payload: f64, frame: f64) {
     let report = told(run, flow);
     let is_reverse = report["start"]["test_start"]["reverse"] == 1;
@@ -110,8 +110,8 @@ fn a_programs_flow_has_its_packets_and_bytes() {
     assert_eq!(summary["flow"]["own"]["bytes"], 100_000);
 }
 
-/// At a tenth of that rate: a receiver has room for some 90 datagrams, which come within 54 ms. At the whole rate
-/// one that did not have its turn for 5 ms would lose some that the network did not.
+/// At a tenth of that rate, a receiver has room for some 90 datagrams, which arrive within 54 ms. At the full
+/// rate, a receiver that gets no CPU for 5 ms would lose datagrams that the network did not.
 #[test]
 fn iperf3_loses_the_datagrams_that_the_emulator_has_no_room_for() {
     const RATE: f64 = 20e6;
@@ -130,7 +130,7 @@ fn iperf3_loses_the_datagrams_that_the_emulator_has_no_room_for() {
     assert_eq!(end["lost_packets"], 0, "{end}");
     let end = &told(&run, "beyond")["end"]["sum"];
     let lost = end["lost_percent"].as_f64().expect("a share");
-    // Frames are 46 bytes longer: headers of 8 and 20 bytes, Ethernet's 18. The buffer fills but once.
+    // Frames are 46 bytes longer: headers of 8 and 20 bytes, Ethernet's 18. The buffer fills only once.
     let (sent, passed) = (30e6 * 2.0 / 8.0 * 1494.0 / 1448.0, RATE * 2.0 / 8.0 + BUFFER);
     let wanted = 100.0 * (1.0 - passed / sent);
     assert!((lost - wanted).abs() < 1.0, "{lost} % lost, not {wanted}");
@@ -229,7 +229,7 @@ fn a_large_file_arrives_whole() {
     );
     let network =
         Network { rate: "1 Gbit/s", buffer: "4 MiB", hosts: ["", &server], ..Network::default() };
-    // The server listens, for which it needs nobody to tell its name.
+    // The server listens without any name lookup.
     let words = ["curl", "-sS", "-m", "60", "-o", "received", "http://b/sent"];
     let fetched = ground.exec(&network.with(""), &[], "a", &words);
     assert!(fetched.status.success(), "{}", stderr(&fetched));
@@ -244,7 +244,7 @@ fn a_large_file_arrives_whole() {
 fn every_kind_of_port_carries_programs() {
     let test = "kinds of ports";
     let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
-    // Long enough that a dozen milliseconds without a processor are no percent of it.
+    // Long enough that a dozen milliseconds without a CPU are less than a percent of it.
     let scenario = Network { duration: "5.5 s", ..Network::default() };
     let scenario = scenario.with(&iperf3("tcp", "0 s", "-t 3 -O 1 -w 512K"));
     for (port, name) in
@@ -264,7 +264,8 @@ fn every_kind_of_port_carries_programs() {
     }
 }
 
-/// A program that binds to no address sends by the link that its flow names, and so does one whose flow names none.
+/// A program that binds to no address sends over the link that its flow names; if the flow names none, over
+/// `near`.
 #[test]
 fn a_program_sends_by_the_link_that_its_flow_names() {
     let Some(ground) = Ground::take("a program's link", &["iperf3"]) else { return };

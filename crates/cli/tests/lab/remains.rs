@@ -1,7 +1,7 @@
-//! What a lab could leave behind on the machine, listed before and after.
+//! Lists what a lab could leave behind on the machine, before and after.
 //!
-//! Others may use the machine meanwhile. What a process holds that no test started is theirs; what nobody
-//! holds, or a process that bears a test's mark, is ours.
+//! The machine may have other users. Objects held by a process that no test started are theirs; objects that no
+//! process holds, or a process with a test's mark, are ours.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use crate::ground::MARK;
 
-/// Everything that there is, each by a line that names it.
+/// All objects found, one line for each.
 pub(crate) struct Remains(BTreeSet<String>);
 
 impl Remains {
-    /// What there is now.
+    /// Lists the objects that exist now.
     pub(crate) fn now() -> Self {
         let mut found = BTreeSet::new();
         found.extend(marked().into_iter().map(|process| process.told()));
@@ -31,8 +31,8 @@ impl Remains {
         Self(found)
     }
 
-    /// Waits until what is more than before is gone, for the kernel frees some of it later; names what
-    /// stays.
+    /// Waits until all additional objects are gone, since the kernel frees some of them later; fails with those
+    /// that stay.
     pub(crate) fn check_nothing_more(&self, after: &str) {
         const TRIES: usize = 50;
         let mut more = Vec::new();
@@ -102,7 +102,7 @@ fn files(folder: &str) -> Vec<String> {
     entries.map(|entry| format!("file {}", entry.path().display())).collect()
 }
 
-/// BPF objects that nobody holds, or that ours hold.
+/// BPF objects that no process holds, or that our processes hold.
 fn bpf() -> Vec<String> {
     let ours: Vec<u32> = marked().into_iter().map(|process| process.pid).collect();
     let mut found = Vec::new();
@@ -131,7 +131,7 @@ fn lines(path: &str) -> impl Iterator<Item = String> {
     text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// A tool's list; nothing where there is no such tool.
+/// The JSON output of a tool; null if there is no such tool.
 fn json(program: &str, words: &[&str]) -> Value {
     let output = Command::new(program).args(words).output();
     output.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Networks that stand (`lab up`): any number of commands come into one, and nothing is left of it.
+//! Running networks (`lab up`): any number of commands can run in one, and nothing is left behind.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -16,7 +16,7 @@ use crate::remains::{Remains, marked_named};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 use testbed::eventually;
 
-/// A user's networks, whose sockets are in the test's folder.
+/// A user with networks; their sockets are in the test's folder.
 struct User<'a> {
     ground: &'a Ground,
     runtime: PathBuf,
@@ -30,7 +30,7 @@ impl<'a> User<'a> {
         Self { ground, runtime, nobody: false }
     }
 
-    /// One without rights.
+    /// An unprivileged user.
     fn nobody(ground: &'a Ground) -> Self {
         let runtime = ground.path("runtime-of-nobody");
         fs::create_dir(&runtime).expect("a folder");
@@ -57,26 +57,26 @@ impl<'a> User<'a> {
         self.command(words).output().expect("the program starts")
     }
 
-    /// What must succeed prints.
+    /// The output of a command that must succeed.
     fn said(&self, words: &[&str]) -> String {
         let output = self.output(words);
         assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
         stdout(&output).to_owned()
     }
 
-    /// The networks that stand.
+    /// The running networks.
     fn networks(&self) -> Vec<Value> {
         json(&self.output(&["ps", "--json"]))["networks"].as_array().expect("a list").clone()
     }
 
-    /// The sockets there are.
+    /// The sockets in the runtime folder.
     fn sockets(&self) -> Vec<String> {
         let folder = fs::read_dir(self.runtime.join("suimon")).expect("it is there");
         folder.flatten().map(|entry| entry.file_name().display().to_string()).collect()
     }
 }
 
-/// Two hosts, the second of which has that program.
+/// Two hosts; the second one runs `program`.
 fn scenario(ground: &Ground, name: &str, program: &str) {
     let program = format!("program = {program:?}");
     let text = Network { hosts: ["", &program], ..Network::default() }.with("");
@@ -157,7 +157,7 @@ fn two_networks_of_one_scenario_are_apart() {
     let host = |name| user.said(&["exec", name, "a", "--", "readlink", "/proc/self/ns/net"]);
     assert_ne!(host("one"), host("two"));
     assert_eq!(host("one"), host("one"));
-    // Which of them is meant nobody can know.
+    // It is ambiguous which of the two is meant.
     for ambiguous in [&["exec", "my.toml", "a", "--", "true"][..], &["down"]] {
         let refused = user.output(ambiguous);
         assert_eq!(code(&refused), 2);
@@ -212,7 +212,7 @@ fn ctrl_c_takes_down_what_is_not_yet_up_and_what_is_in_the_foreground() {
     assert!(!front.wait().expect("it ends").success(), "it stands before the signal comes");
     eventually("what was built is taken down", || user.sockets().is_empty());
     before.check_nothing_more("an interrupted lab up");
-    // Who typed it is gone before the one in the background asks to be told of that.
+    // The parent is gone before the background process requests its death signal.
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut behind = user.command(&["up", "busy.toml", "--sleep", "--hold"]);
@@ -300,7 +300,7 @@ fn one_command_finds_its_hosts_programs_listening() {
     before.check_nothing_more("lab exec");
 }
 
-/// It looks up the host's own name before it listens, and each client's when it is asked.
+/// The server looks up the host's own name before it listens, and each client's name on a request.
 #[test]
 fn a_web_server_waits_for_no_resolver() {
     let Some(ground) = Ground::take("a web server", &["python3", "curl"]) else { return };

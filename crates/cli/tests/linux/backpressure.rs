@@ -1,12 +1,12 @@
-//! A guest's frames take their slots in its card until they have left the host's port, so that its stack knows what is
-//! queued there and nothing of it is lost.
+//! A guest's frames keep their slots in its network card until they have left the host's port, so that its
+//! stack knows the queue there and loses nothing.
 
 use serde_json::Value;
 
 use crate::scenario::{ground, run};
 use crate::typed::{code, json, stderr};
 
-/// What a run of it on kernels gives.
+/// The results of a run on kernels.
 fn on_kernels(name: &str, text: &str) -> Option<Value> {
     let ground = ground(name)?;
     let (output, _) = run(&ground, "run", text, &["--on", "linux-6.12"]);
@@ -18,8 +18,8 @@ fn number(summary: &Value, path: &str) -> f64 {
     summary.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}"))
 }
 
-/// Paper 0's table 3 at its shallowest buffer, with no rate given: what the path passes is known before a window comes that
-/// its buffer does not hold.
+/// Paper 0's table 3 at its shallowest buffer, without a configured rate: the rate of the path is known before
+/// the window exceeds its buffer.
 #[test]
 fn a_rate_that_is_measured_loses_nothing() {
     let scenario = include_str!("../../../../papers/p0/shallow-buffer.toml");
@@ -37,7 +37,7 @@ fn a_rate_that_is_measured_loses_nothing() {
     assert!((58.5e6..58.8e6).contains(&goodput), "{goodput} B/s");
 }
 
-/// Three hosts, whose ports are stopped most of the time.
+/// Three hosts; their ports are stopped most of the time.
 #[test]
 fn a_port_that_is_stopped_stops_its_host() {
     let text = r#"

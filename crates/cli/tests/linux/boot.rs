@@ -31,10 +31,10 @@ impl Guest {
         Some(Self { kernel, folder })
     }
 
-    /// What it prints from boot to power-off.
+    /// The guest's output from boot to power-off.
     fn boot(&self, seed: u64, words: &[&str]) -> String {
-        // Without its address space laid out at random, which would change the memory that the guest has, and without
-        // rseq, of which the kernel's processes know nothing.
+        // Without ASLR, which would change the guest's memory, and without rseq, which the kernel's processes
+        // do not know.
         let mut guest = Command::new("setarch");
         guest.arg("-R").arg(&self.kernel).current_dir(&self.folder);
         guest.env_clear().env("UML_SEED", seed.to_string());
@@ -48,7 +48,7 @@ impl Guest {
     }
 }
 
-/// What stands behind a word at the beginning of a line.
+/// The rest of the line that begins with `word`.
 fn said<'a>(log: &'a str, word: &str) -> &'a str {
     let line = log.lines().find_map(|line| line.strip_prefix(word));
     line.unwrap_or_else(|| panic!("no line begins with {word:?}:\n{log}")).trim()
@@ -63,7 +63,8 @@ fn one_seed_gives_one_boot() {
     assert_ne!(said(&first, "drawn"), said(&guest.boot(8, &[]), "drawn"));
 }
 
-/// What a thousand calls take of a program that is not the first, to the grain of the guest's clock (`TIMER_MULTIPLIER` of arch/um) at each reading.
+/// The time of a thousand calls in a program other than the first, to the resolution of the guest's clock
+/// (`TIMER_MULTIPLIER` of arch/um) at each reading.
 fn assert_calls(log: &str, nanoseconds: i64) {
     const GRAIN: i64 = 256;
     let taken: i64 =

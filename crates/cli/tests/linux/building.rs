@@ -1,4 +1,4 @@
-//! Builds by programs that only pretend: what they leave, and what is said of what is missing.
+//! Kernel builds with fake programs: the files they leave, and the messages about what is missing.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,9 +12,9 @@ use testbed::eventually;
 
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
-/// Programs of which only the name is asked for.
+/// Programs that are only looked up by name.
 const IDLE: [&str; 5] = ["gcc", "flex", "bison", "bc", "xz"];
-/// What those do that a build calls.
+/// The effects of the programs that a build calls.
 const TAR: &str = "printf 'VERSION = 6\\nPATCHLEVEL = 12\\nSUBLEVEL = 99\\n' >tree/Makefile
     mkdir -p tree/net/ipv4 && echo obj-y := tcp.o >tree/net/ipv4/Makefile";
 const MAKE: &str = "for word; do case $word in O=*) objects=${word#O=};; esac; done
@@ -23,7 +23,7 @@ const MAKE: &str = "for word; do case $word in O=*) objects=${word#O=};; esac; d
     *) echo '  CC      init/main.o'; echo '#!/bin/sh' >\"$objects/linux\"; chmod +x \"$objects/linux\";;
     esac";
 
-/// A machine of such programs, with a cache of its own.
+/// A machine with such programs, and a new cache.
 struct Machine {
     folder: TempDir,
 }
@@ -71,7 +71,7 @@ impl Machine {
         self.command(&["status", "--json"]).output().expect("it starts")
     }
 
-    /// What is in the folder of the kernels, beside its lock.
+    /// The contents of the kernels' folder, without its lock.
     fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("cache/suimon/linux")).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -15,7 +15,7 @@ use crate::on_terminal::OnTerminal;
 use crate::scenario::ground;
 use crate::typed::{SUIMON, code, stderr, stdout};
 
-/// Two hosts with kernels 5 ms apart, the second of which serves, and a modelled one.
+/// Two hosts with kernels, 5 ms apart, the second one a server; and a modelled host.
 const SCENARIO: &str = r#"
 duration = "1 s"
 [host.a]
@@ -49,7 +49,7 @@ congestion = "cubic"
 flow.bulk.goodput = { min = "1 kbit/s" }
 "#;
 
-/// A scenario, and a folder for what is made on the way.
+/// A scenario, and a folder for temporary files.
 struct Place {
     ground: TempDir,
     temporary: PathBuf,
@@ -74,7 +74,7 @@ impl Place {
         suimon
     }
 
-    /// What comes of it, with that to read.
+    /// The output of a command with `input` on stdin.
     fn output(&self, words: &[&str], input: &str) -> Output {
         let mut suimon = self.command(words);
         suimon.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -86,7 +86,7 @@ impl Place {
         child.wait_with_output().expect("it ends")
     }
 
-    /// Of these words in host `a`.
+    /// The output of these words executed in host `a`.
     fn exec(&self, words: &[&str], input: &str) -> Output {
         let exec = ["exec", "my.toml", "a", "--on", "simulator", "--"];
         self.output(&[&exec, words].concat(), input)
@@ -125,7 +125,7 @@ fn a_shell_runs_what_is_piped_in() {
     let output = place.output(&shell, "hostname\nping -c 1 a | grep -c ttl\nexit 9\n");
     let said = (code(&output), stdout(&output));
     assert_eq!(said, (9, "m\n1\n"), "{}", stderr(&output));
-    // Nobody who reads any more: it is over.
+    // The command ends when its reader is gone.
     let script = format!("'{SUIMON}' lab exec my.toml a --on simulator -- yes | head -n 1");
     let mut pipe = Command::new("sh");
     pipe.args(["-c", &script]).current_dir(place.ground.path()).env("TMPDIR", &place.temporary);

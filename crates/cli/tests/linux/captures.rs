@@ -7,7 +7,7 @@ use testbed::lacks_programs;
 
 use crate::scenario::{KERNEL, ground, path, results};
 
-/// What stands at that place of each line in a program's log, which is a number.
+/// The number after `name` in each line of a program's log.
 fn numbers(log: &Path, name: &str) -> Vec<f64> {
     let text = fs::read_to_string(log).expect("what a program said");
     let values = text.lines().filter_map(|line| line.split(name).nth(1));

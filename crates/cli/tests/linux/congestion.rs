@@ -1,4 +1,4 @@
-//! Our congestion control in the guest kernel, beside the same text under the modelled TCP.
+//! Our congestion control in the guest kernel, compared with the same source in the modelled TCP.
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -6,11 +6,11 @@ use tempfile::TempDir;
 use crate::scenario::{KERNEL, goodput, ground, path, results, run};
 use crate::typed::{code, json, stderr};
 
-/// How far the model's goodput may be from the kernel's.
+/// The tolerance of the model's goodput, relative to the kernel's.
 const WITHIN: f64 = 0.05;
 
-/// A flow with that congestion control over 40 Mbit/s and 30 ms, whose bandwidth-delay product is 150 kB, through that
-/// buffer between hosts that are `host`.
+/// A flow with `congestion` over 40 Mbit/s and 30 ms (BDP 150 kB), through a queue of size `buffer`, between
+/// hosts with the settings `host`.
 fn summary(ground: &TempDir, congestion: &str, buffer: &str, host: &str) -> Value {
     let bottleneck =
         format!("rate = \"40 Mbit/s\"\ndelay = \"15 ms\"\nqueue.fifo.bytes = \"{buffer}\"");
@@ -18,7 +18,7 @@ fn summary(ground: &TempDir, congestion: &str, buffer: &str, host: &str) -> Valu
     results(ground, "run", &text).0
 }
 
-/// What a run with the kernel gives, once its goodput is within [`WITHIN`] of the model's.
+/// The summary of a run with the kernel, after a check that its goodput is within [`WITHIN`] of the model's.
 fn kernels(ground: &TempDir, congestion: &str, buffer: &str) -> Value {
     let kernel = summary(ground, congestion, buffer, KERNEL);
     let model = summary(ground, congestion, buffer, "");
@@ -74,8 +74,8 @@ tcp.emission.tso = false
 from = "300 ms"
 "#;
 
-/// Paper 4's open question, by the stack that answers it: who tells the senders how many they are has the same queue for
-/// any number; who does not, one that grows by the fourth root.
+/// Paper 4's open question, on the kernel's stack: if the senders know their number, the queue is the same for
+/// any number; if not, it grows with the fourth root of the number.
 #[test]
 fn many_senders_by_sluice_share_a_lossless_port() {
     let Some(ground) = ground("sluice in 32 guest kernels") else { return };

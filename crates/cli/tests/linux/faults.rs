@@ -1,4 +1,4 @@
-//! What goes wrong in a guest is said within a bounded time, what was measured is kept, and nothing else is left.
+//! Failures in a guest are reported within a bounded time, the results are kept, and nothing else is left.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,8 @@ use tempfile::TempDir;
 use crate::scenario::{KERNEL, ground, path};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
-/// Runs a scenario of `seconds` with a flow from `a` to `b`, and that program at `a`; nothing is left where the guest's files are.
+/// Runs a scenario of `seconds` with a flow from `a` to `b`, and `program` at `a`; checks that no files of the
+/// guest are left.
 fn run(ground: &TempDir, seconds: u64, program: &str, user: &str) -> (Output, PathBuf) {
     let [file, out, temporary] =
         ["fault.toml", "fault", "temporary"].map(|name| ground.path().join(name));
@@ -32,7 +33,7 @@ fn said(output: &Output) -> String {
     stderr(output).to_owned() + stdout(output)
 }
 
-/// What the flow from `a` to `b` received until the run ended, in bytes.
+/// The bytes that the flow from `a` to `b` received until the run ended.
 fn received(output: &Output) -> u64 {
     json(output)["flow"]["f"]["bytes"].as_u64().unwrap_or_else(|| panic!("{}", stdout(output)))
 }
@@ -57,7 +58,8 @@ fn a_program_that_is_missing() {
     assert!(stdout(&output).contains("no-such-program"), "{}", stdout(&output));
 }
 
-/// A guest is a second old when its programs start, and one that listens is waited for; this one never will, and is never idle.
+/// Programs start one second after the guest's boot. The run waits for a program to listen; this one never
+/// does, and is never idle.
 #[test]
 fn a_program_that_only_samples_is_not_waited_for_for_long() {
     let Some(ground) = ground("a guest's program that samples") else { return };
@@ -76,7 +78,7 @@ fn a_kernel_that_is_not_built() {
     let Some(ground) = ground("no guest kernel") else { return };
     let file = ground.path().join("scenario.toml");
     fs::write(&file, path(1, KERNEL, "rate = \"10 Mbit/s\"", "")).expect("a file");
-    // Another user's cache, in which nothing is.
+    // Another user's cache, which is empty.
     let mut suimon = Command::new(SUIMON);
     suimon.args(["run", "-q"]).arg(file).env("XDG_CACHE_HOME", ground.path());
     let output = suimon.output().expect("it starts");
@@ -92,7 +94,7 @@ fn a_panic_is_told_with_its_reason() {
     let (output, out) = run(&ground, 3, program, "root");
     assert_eq!(code(&output), 3);
     let said = said(&output);
-    // By its own clock, which is a second ahead of the run's.
+    // By the guest's own clock, which is a second ahead of the run's.
     assert!(said.contains("the guest 0 ended at 2"), "{said}");
     assert!(said.contains("Kernel panic - not syncing: Out of memory"), "{said}");
     // Some 0.7 s of 10 Mbit/s.
@@ -152,7 +154,7 @@ fn more_memory_than_the_machine_maps() {
     let (output, _) = run(&ground, 2, "tail /dev/zero", "nobody");
     assert_eq!(code(&output), 1);
     let said = said(&output);
-    // Which of both comes first hangs on the machine's limit.
+    // The machine's limit decides which of the two comes first.
     let why = ["vm.max_map_count=1048576", "was out of memory"];
     assert!(why.iter().any(|why| said.contains(why)), "{said}");
 }

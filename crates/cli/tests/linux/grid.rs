@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::scenario::{KERNEL, ground, path, results};
 
-/// Where the table stands. It takes some ten minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux grid`.
+/// The file with the table. It takes about ten minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux grid`.
 const TABLE: &str = "docs/explanation/kernel.md";
 
-/// A path: Mbit/s, ms one way, buffer in tenths of what is under way on it, congestion control, discipline.
+/// A path: Mbit/s, one-way delay in ms, buffer in tenths of the BDP, congestion control, discipline.
 type Cell = (u64, u64, u64, &'static str, &'static str);
 
 fn grid() -> Vec<Cell> {
@@ -32,7 +32,7 @@ fn grid() -> Vec<Cell> {
     cells
 }
 
-/// As a scenario, its hosts with `kernel` or modelled.
+/// The scenario of a cell, with hosts on the `kernel` or modelled.
 fn text((rate, delay, buffer, algorithm, qdisc): Cell, kernel: bool) -> String {
     // Mbit/s times ms are 125 bytes; a buffer of a frame or two would be none.
     let bytes = (rate * 2 * delay * 125 * buffer / 10).max(3_000);
@@ -46,7 +46,8 @@ fn text((rate, delay, buffer, algorithm, qdisc): Cell, kernel: bool) -> String {
     path(10, if kernel { KERNEL } else { "" }, &bottleneck, &flow)
 }
 
-/// What is compared: goodput in Mbit/s, drops, retransmits, and the sojourn times at the bottleneck in ms, p50 and p99.
+/// The compared quantities: goodput in Mbit/s, drops, retransmits, and the p50 and p99 sojourn times at the
+/// bottleneck in ms.
 fn measured(summary: &Value) -> [f64; 5] {
     let (flow, queue) = (&summary["flow"]["f"], &summary["link"]["bottleneck"]["forward"]);
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{summary:#}"));
@@ -59,7 +60,7 @@ fn measured(summary: &Value) -> [f64; 5] {
     ]
 }
 
-/// By the kernel, and by the model.
+/// The quantities by the kernel, and by the model.
 fn run(ground: &TempDir, cell: Cell) -> [[f64; 5]; 2] {
     [true, false].map(|kernel| measured(&results(ground, "cell", &text(cell, kernel)).0))
 }

@@ -10,20 +10,20 @@ use crate::record::HOOKS;
 use crate::replay::{self, Tally};
 use crate::scenario::{KERNEL, ground, path, results};
 
-/// Packets are lost at random, and in an outage that a retransmission timeout ends; some are held back for longer than the
-/// round trip, so that reductions for their sake are undone.
+/// Packets are lost at random, and in an outage that ends with a retransmission timeout. Some are delayed for
+/// longer than the round trip, so that the reductions that they cause are undone.
 const LOSSY: &str = "rate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nloss = \"0.5 %\"\n\
                      reorder = { share = \"0.1 %\", by = \"60 ms\" }\n\
                      down = { at = \"2 s\", lasts = \"600 ms\" }";
-/// No packet is lost; those that wait for longer than five of 1538 bytes take are marked.
+/// No packet is lost; packets that wait for longer than the time of five 1538-byte frames are marked.
 const MARKING: &str = "rate = \"20 Mbit/s\"\ndelay = \"10 ms\"\n\
                        at.r.queue.codel = { mark_above = \"3 ms\", target = \"50 ms\", ecn = true }";
 /// Fast enough to fill the log.
 const FAST: &str = "rate = \"200 Mbit/s\"\ndelay = \"1 ms\"";
-/// As many as `CC_LOG_RECORDS` of `cc_log_proc.h`.
+/// The value of `CC_LOG_RECORDS` in `cc_log_proc.h`.
 const LOG_RECORDS: usize = 32_768;
 
-/// The algorithm and what is set in it, as scenarios have it.
+/// The algorithm and its settings, as in a scenario.
 fn written(config: &Config) -> String {
     let name = config.algorithm().name();
     let changed = config.parameters().filter(|(it, value)| *value != it.default());
@@ -76,7 +76,7 @@ fn every_hook_call_in_the_guest_kernel_replays_to_the_same_bits() {
     }
 }
 
-/// One that needs ECN: both of its ends are told of marks, and its ACKs echo them.
+/// For algorithms that need ECN: both ends see the marks, and their ACKs echo them.
 #[test]
 fn marks_are_told_echoed_and_replayed() {
     let Some(ground) = ground("the replay of marks in the guest kernel") else { return };

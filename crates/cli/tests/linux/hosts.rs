@@ -1,4 +1,4 @@
-//! Hosts with kernels of their own: what comes out is the model's within what it knows, the same to the byte each
+//! Hosts with guest kernels: the results are the model's within its accuracy, and identical to the byte each
 //! time.
 
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Bottleneck {
         }
     }
 
-    /// As a scenario, its hosts with `kernel` or modelled.
+    /// The scenario, with hosts on the `kernel` or modelled.
     fn text(&self, kernel: bool, seconds: u64) -> String {
         let Self { rate, delay, loss, algorithm, flows, .. } = self;
         let queue = self.queue.replace("BUFFER", &self.buffer.to_string());
@@ -57,7 +57,7 @@ impl Bottleneck {
     }
 }
 
-/// Every file of a run that is a result: by its name, what is in it.
+/// Every result file of a run, by its name.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder).expect("a folder").flatten();
     let named = files.map(|file| (file.file_name().to_string_lossy().into_owned(), file.path()));
@@ -263,7 +263,8 @@ fn a_driver_gives_every_host_a_kernel() {
     assert!(of.starts_with("linux-6.12."), "{of}");
 }
 
-/// Four senders into one port of a switch, a round trip of 1 ms, nothing set but what keeps them from moving in step.
+/// Four senders into one port of a switch, a round trip of 1 ms; the only settings keep the senders from
+/// synchronizing.
 #[test]
 fn a_short_path_loses_as_much_by_model_as_by_kernel() {
     let Some(ground) = ground("a short path by kernel and model") else { return };
@@ -303,8 +304,8 @@ fn a_short_path_loses_as_much_by_model_as_by_kernel() {
     assert!((0.7..1.4).contains(&(model[1] / kernel[1])), "{model:?} {kernel:?}");
 }
 
-/// Slow start overshoots into CoDel, and what lies beyond the holes fills the receive buffer: how far its window opens
-/// then decides how often the sender halves.
+/// Slow start overshoots into CoDel, and out-of-order data fills the receive buffer: how far the receive window
+/// opens then decides how often the sender halves its cwnd.
 #[test]
 fn a_receive_window_opens_after_losses_as_the_kernels_does() {
     let Some(ground) = ground("a receive window by kernel and model") else { return };
@@ -317,7 +318,8 @@ fn a_receive_window_opens_after_losses_as_the_kernels_does() {
     assert!((model / kernel - 1.0).abs() < 0.01, "{model} {kernel}");
 }
 
-/// A host whose own link is the narrowest is held back by its small queue, not by its window, which then does not grow.
+/// A host whose own link is the bottleneck is limited by TCP small queues, not by its window, which then does
+/// not grow.
 #[test]
 fn a_window_grows_no_further_than_the_hosts_own_link_lets_it() {
     let Some(ground) = ground("hosts whose own link is the narrowest") else { return };
@@ -347,8 +349,9 @@ fn a_window_grows_no_further_than_the_hosts_own_link_lets_it() {
     }
 }
 
-/// An answer of 21 segments every 200 ms over a lossy path: whose last one is lost waits for a timeout. The floor of it is the host's,
-/// modelled or not, and neither takes an ACK that is late for a loss.
+/// A response of 21 segments every 200 ms over a lossy path: if its last segment is lost, it waits for a
+/// timeout. The host, modelled or not, applies the configured minimum RTO, and neither takes a late ACK for a
+/// loss.
 #[test]
 fn exchanges_with_a_short_timeout_are_the_models() {
     let Some(ground) = ground("exchanges with a short timeout") else { return };
@@ -377,7 +380,7 @@ fn exchanges_with_a_short_timeout_are_the_models() {
     assert!(kernel[0] < 0.6 * stock, "{} with 12 ms, and {stock} with 200", kernel[0]);
 }
 
-/// Twelve hosts of one guest, whose segments arrive while others' system calls take their time.
+/// Twelve hosts of one guest: segments arrive while system calls of other hosts take their time.
 #[test]
 fn an_example_runs_on_kernels() {
     let Some(ground) = ground("an example on kernels") else { return };

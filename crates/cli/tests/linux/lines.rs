@@ -1,8 +1,8 @@
-//! What a host's own side holds a flow to: its line, and its send buffer.
+//! The limits at a host's own side: its line, and its send buffer.
 
 use crate::scenario::{KERNEL, goodput, ground, path, results};
 
-/// A ping to a host that sends bulk data, and whose own line is the narrowest of the path.
+/// A ping to a host that sends bulk data over its own line, the bottleneck of the path.
 fn text(host: &str) -> String {
     let line = "rate = \"17 Mbit/s\"\ndelay = \"20 ms\"\nqueue.fifo.bytes = \"236 kB\"";
     let ping = "ping = { every = \"37 ms\", size = \"100 B\" }\nstart = \"2 s\"";
@@ -23,7 +23,8 @@ fn a_host_s_own_line_holds_no_more_by_kernel_than_by_model() {
     assert!((model.1 / kernel.1 - 1.0).abs() <= 0.03, "kernel {kernel:?}, model {model:?}");
 }
 
-/// Where the socket was told the size of data that a buffer is to hold, the kernel doubled it and had 39 % more goodput.
+/// When the socket's buffer size was set to the size of the data, the kernel doubled it and had 39 % more
+/// goodput.
 #[test]
 fn a_send_buffer_of_a_fixed_size_is_as_much_by_kernel_as_by_model() {
     let Some(ground) = ground("send buffers of a fixed size") else { return };

@@ -42,7 +42,7 @@ use testbed::{lacks_programs, unbuilt};
 
 use crate::typed::{SUIMON, json};
 
-/// The kernel that is built. Skips `test` where there is none, or where one of `programs` is missing.
+/// The built kernel. Skips `test` if there is none, or if one of `programs` is missing.
 fn kernel(test: &str, programs: &[&str]) -> Option<PathBuf> {
     if lacks_programs(test, programs) {
         return None;

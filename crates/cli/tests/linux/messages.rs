@@ -4,7 +4,8 @@ use tempfile::TempDir;
 
 use crate::scenario::{KERNEL, ground, path, results};
 
-/// How many exchanges of `load` are completed in 2 s over a round trip of 2 ms, between hosts that are `host`.
+/// The number of exchanges of `load` completed in 2 s over a round trip of 2 ms, between hosts with the
+/// settings `host`.
 fn completed(ground: &TempDir, load: &str, host: &str) -> f64 {
     let text = path(2, host, "rate = \"1 Gbit/s\"\ndelay = \"1 ms\"", load);
     let (summary, _) = results(ground, "run", &text);

@@ -1,9 +1,9 @@
-//! What hosts keep of a connection for the next one to the same peer.
+//! The TCP metrics of a connection that hosts cache for the next one to the same peer.
 
 use crate::scenario::{KERNEL, goodput, ground, path, results};
 
-/// A flow that fills a buffer of half a second; when it is over a short one to the same host, whose first flight is lost
-/// with all that is sent for 500 ms.
+/// A flow that fills a buffer of half a second, then a short one to the same host: its first flight is lost, as
+/// is everything sent for 500 ms.
 fn text(host: &str) -> String {
     let bottleneck = r#"
 rate = "10 Mbit/s"
@@ -14,7 +14,7 @@ at.r.down = { at = "6.005 s", lasts = "500 ms" }"#;
         + "[flow.next]\nfrom = \"a\"\nto = \"b\"\nstart = \"6 s\"\nbytes = \"10 kB\"\n"
 }
 
-/// By its own round trip alone the second flow would be done in 0.785 s.
+/// With only its own RTT samples, the second flow would complete in 0.785 s.
 #[test]
 fn the_first_timeout_of_a_connection_knows_the_round_trip_of_the_one_before() {
     let Some(ground) = ground("what a host keeps of a connection") else { return };

@@ -1,4 +1,4 @@
-//! Connections whose first SYNs are lost: when they open, and what counts as sent again.
+//! Connections whose first SYNs are lost: when they open, and what counts as a retransmission.
 
 use crate::scenario::{KERNEL, ground, results};
 

@@ -1,4 +1,4 @@
-//! Phases of a program whose host has a kernel.
+//! Phases of a program on a host with a kernel.
 
 use crate::scenario::{ground, run};
 use crate::thresholds::{assert_taken_up, scenario};
@@ -14,8 +14,9 @@ fn a_phase_takes_up_the_threshold_that_it_ended_with_by_model_and_by_kernel() {
     }
 }
 
-/// An exchange that shares a narrow buffer, and a message that has the path alone. How long they take is chaotic by kernel and by
-/// model: which segments the exchange loses decides what threshold a message begins with.
+/// An exchange that shares a narrow buffer, and a message that has the path to itself. Their durations are
+/// chaotic by kernel and by model: the segments that the exchange loses decide the threshold with which a
+/// message begins.
 #[test]
 fn a_job_with_phases_ends_on_kernels() {
     let Some(ground) = ground("an MPI job with phases on kernels") else { return };

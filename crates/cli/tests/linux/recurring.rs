@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::scenario::{KERNEL, ground, results};
 
-/// Where the table stands. It takes some four minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux recurring`.
+/// The file with the table; about four minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux recurring`.
 const TABLE: &str = "docs/explanation/recurring.md";
 
 /// Servers, kB of an answer, kB of the buffer before the client, and the floor of timeouts in ms.
@@ -21,7 +21,7 @@ const ANSWERS: [u32; 4] = [2, 16, 64, 256];
 const BUFFERS: [u32; 3] = [32, 128, 512];
 const FLOORS: [u32; 2] = [20, 200];
 
-/// Which packets meet in a full buffer is chance: so many runs of each.
+/// The number of runs per cell: which packets meet in a full buffer is random.
 const SEEDS: u32 = 4;
 
 /// Every number of servers with every answer and floor, and each of the buffers with each of those.
@@ -75,14 +75,14 @@ exchange = {{ request = "100 B", response = "{answer} kB", every = "{every}" }}
     )
 }
 
-/// Of all answers: their mean time in ms, and the timeouts.
+/// The mean time in ms of all answers, and the number of timeouts.
 fn measured(summary: &Value) -> [f64; 2] {
     let group = &summary["group"]["f"];
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{summary:#}"));
     [1e3 * number(&group["exchanges"]["response_mean_seconds"]), number(&group["timeouts"])]
 }
 
-/// By the kernel, and by the model: the mean of the seeds.
+/// The results by the kernel, and by the model: the mean of the seeds.
 fn run(ground: &TempDir, cell: Cell, every: &str) -> [[f64; 2]; 2] {
     [KERNEL, ""].map(|host| {
         let of = |seed| measured(&results(ground, "cell", &text(cell, every, host, seed)).0);
@@ -150,8 +150,8 @@ fn the_table_holds() {
     }
 }
 
-/// Timers of the guests went off at other times than the model's, every call of theirs took 1 us, and what began at 0 s was
-/// 50 us late: the kernel had 1.4 times the timeouts.
+/// When the guests' timers fired at other times than the model's, each of their calls took 1 us, and programs
+/// due at 0 s started 50 us late, the kernel had 1.4 times the timeouts.
 #[test]
 fn recurring_incast_is_as_long_by_kernel_as_by_model() {
     let Some(ground) = ground("recurring incast by kernel and model") else { return };

@@ -1,4 +1,5 @@
-//! A path that reorders: how far TCP sees packets overtake decides what it sends again, and how soon it stops doing so.
+//! A path that reorders: the reordering that TCP measures decides what it retransmits, and how soon it stops
+//! doing so.
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,7 +52,8 @@ fn mean(ground: &TempDir, host: &str) -> [f64; 3] {
     (1..=SEEDS).map(of).fold([0.0; 3], add).map(|sum| sum / f64::from(SEEDS))
 }
 
-/// Of 15 000 packets 750 are late. With the reordering degree lost at every partial undo it is several times as many retransmissions.
+/// 750 of 15 000 packets are late. If the reordering degree were lost at every partial undo, there would be
+/// several times as many retransmissions.
 #[test]
 fn hardly_a_packet_is_sent_again() {
     let Some(ground) = ground("reordering") else { return };

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::kernel;
 use crate::typed::{SUIMON, code, json, stderr};
 
-/// What makes a host one of the guest kernel's.
+/// The setting for a host on the guest kernel.
 pub(crate) const KERNEL: &str = "kernel = \"linux-6.12\"";
 
 /// Hosts `a` and `b`, each with the line `host`, and a router between them; `bottleneck` is what the link from the
@@ -44,7 +44,7 @@ pub(crate) fn ground(test: &str) -> Option<TempDir> {
     Some(tempfile::tempdir().expect("a folder"))
 }
 
-/// Runs a scenario of that text into the folder of that name, with these words beside.
+/// Runs the scenario `text` into the folder `name`, with the additional arguments `words`.
 pub(crate) fn run(ground: &TempDir, name: &str, text: &str, words: &[&str]) -> (Output, PathBuf) {
     let (file, out) = (ground.path().join("scenario.toml"), ground.path().join(name));
     let _ = fs::remove_dir_all(&out);
@@ -54,14 +54,14 @@ pub(crate) fn run(ground: &TempDir, name: &str, text: &str, words: &[&str]) -> (
     (suimon.output().expect("it starts"), out)
 }
 
-/// The summary and the folder of a run that comes to its end.
+/// The summary and the folder of a run that must be complete.
 pub(crate) fn results(ground: &TempDir, name: &str, text: &str) -> (Value, PathBuf) {
     let (output, out) = run(ground, name, text, &[]);
     assert_eq!(code(&output), 0, "{}\n{text}", stderr(&output));
     (json(&output), out)
 }
 
-/// In bit/s, of the flow of that name.
+/// The goodput of the flow `flow`, bit/s.
 pub(crate) fn goodput(summary: &Value, flow: &str) -> f64 {
     8.0 * summary["flow"][flow]["goodput"].as_f64().unwrap_or_else(|| panic!("{summary:#}"))
 }

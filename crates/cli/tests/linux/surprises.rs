@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::scenario::{KERNEL, ground, run};
 use crate::typed::{code, stderr};
 
-/// Those that take a few seconds each. `SUIMON_SURPRISES=all` takes all of them: ten minutes.
+/// The cases that take a few seconds each. `SUIMON_SURPRISES=all` runs all cases: ten minutes.
 const SHORT: [&str; 4] = ["cubic-loss", "policed-cubic", "sack-off", "incast"];
 
 fn scenarios() -> Vec<PathBuf> {

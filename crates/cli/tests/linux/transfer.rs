@@ -13,7 +13,7 @@ use crate::typed::{SUIMON, code, json, stderr};
 /// Bytes that are sent.
 const BYTES: u64 = 5_000_000;
 
-/// What a link is beside its rate.
+/// The link's settings besides its rate.
 const SHORT: &str = "delay = \"5 ms\"";
 const FLIPS: &str = "delay = \"5 ms\"\nat.a.corrupt_undetected = \"0.1 %\"";
 const LONG: &str = "delay = \"50 ms\"";
@@ -22,7 +22,7 @@ const LONG: &str = "delay = \"50 ms\"";
 struct Ends(TempDir);
 
 impl Ends {
-    /// With these words for `recv`, over a link of these lines.
+    /// Sets up a transfer with the arguments `recv` for the receiver, over a link with the settings `link`.
     fn take(test: &str, recv: &str, link: &str) -> Option<Self> {
         let ground = ground(test)?;
         let scenario = format!(
@@ -46,7 +46,7 @@ link.l.utilisation = {{ min = "0 %" }}
         Some(Self(ground))
     }
 
-    /// What `send` says of a file of pseudo-random bytes.
+    /// The output of `send` for a file of pseudo-random bytes.
     fn send(&self, words: &str) -> Output {
         let script = format!(
             "head -c {BYTES} /dev/urandom > /tmp/file; sleep 1
@@ -68,7 +68,7 @@ link.l.utilisation = {{ min = "0 %" }}
         suimon.current_dir(self.0.path()).output().expect("it starts")
     }
 
-    /// What it says, and notes on the way, where all is to arrive.
+    /// The result of `send` and its messages, after a check that everything arrived.
     fn sent(&self, words: &str) -> (Value, String) {
         let output = self.send(words);
         assert_eq!(code(&output), 0, "{words}: {}", stderr(&output));
@@ -81,7 +81,8 @@ link.l.utilisation = {{ min = "0 %" }}
 
 const CODE: &str = "--code 00000-00000-00000-00000-0000e";
 
-/// What a kernel encrypts, `recv` decrypts in its process; by each path, over one connection and over several.
+/// The sender's kernel encrypts (kTLS), `recv` decrypts in its process; on each path, over one connection and
+/// over several.
 #[test]
 fn a_kernel_encrypts_what_sendfile_gives_it() {
     let Some(ends) = Ends::take("TLS by a guest's kernel", CODE, SHORT) else { return };
@@ -96,8 +97,9 @@ fn a_kernel_encrypts_what_sendfile_gives_it() {
     assert!(said.contains("path uring: the kernel encrypts"), "{said}");
 }
 
-/// A receiver that sleeps while little is there, and the kernel, which sees by how fast it reads what window it needs: 5 MB take as
-/// long as with one that reads all at once, 0.91 s. With a bound for the sleep beyond the first buffer it took 2.1 s.
+/// A receiver sleeps while few bytes are available, and the kernel sizes the window by the receiver's reading
+/// rate: 5 MB take as long as with a receiver that reads everything at once, 0.91 s. With a bound for the sleep
+/// beyond the first buffer, they took 2.1 s.
 #[test]
 fn a_receiver_that_sleeps_does_not_hold_back_the_window() {
     let Some(ends) = Ends::take("a transfer's slow start", CODE, LONG) else { return };
@@ -106,7 +108,8 @@ fn a_receiver_that_sleeps_does_not_hold_back_the_window() {
     assert!(seconds < 0.95, "{seconds}");
 }
 
-/// More connections than strangers are let in at once, all of which want to be known within one round-trip time.
+/// More connections than the limit of unauthenticated peers; all try to authenticate within one round-trip
+/// time.
 #[test]
 fn many_streams_get_through_a_long_path() {
     let Some(ends) = Ends::take("many streams", CODE, LONG) else { return };
@@ -115,7 +118,7 @@ fn many_streams_get_through_a_long_path() {
     assert_eq!((connections.len(), said.as_str()), (64, ""), "{sent}");
 }
 
-/// Bits that flip on the way, in packets whose checksums are right: the chunks' hashes find them.
+/// Bits flip on the path in packets with correct checksums: the chunks' hashes detect them.
 #[test]
 fn what_a_path_changes_unnoticed_is_noticed() {
     let test = "a path that changes payload, by chunks";
@@ -127,7 +130,7 @@ fn what_a_path_changes_unnoticed_is_noticed() {
     assert_eq!(sent["bytes"].as_u64(), Some(BYTES + again * (64 << 10)), "{sent}: {said}");
 }
 
-/// As above, where TLS finds them: the connection ends, and the next one goes on.
+/// As above, but TLS detects the changes: the connection ends, and the next one continues.
 #[test]
 fn what_a_path_changes_of_a_cipher_ends_the_connection() {
     let Some(ends) = Ends::take("a path that changes payload, by TLS", CODE, FLIPS) else { return };

@@ -1,4 +1,4 @@
-//! What a report draws of many flows, and of several runs at once.
+//! The curves of a report with many flows, and of several runs at once.
 
 use std::fs;
 use std::path::Path;

@@ -162,7 +162,7 @@ fn a_report_can_be_used() {
         time.parse::<f64>().unwrap()
     });
     let zoom: Vec<f64> = zoom.collect();
-    // 0.9 of all of it; of what lies between 0.2 and 0.4; of all of it again.
+    // The time at 0.9 of the whole range; at 0.9 of the range from 0.2 to 0.4; at 0.9 of the whole range again.
     assert_eq!(zoom.len(), 3);
     for (got, wanted) in zoom.iter().zip([2.7, 1.14, 2.7]) {
         assert!((got - wanted).abs() < 0.03, "{zoom:?}");
@@ -242,7 +242,7 @@ fn flatten(path: &str, value: &Value, known: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// What a text such as `9.4 Mbit/s` says, in the summary's units.
+/// The value of a text such as `9.4 Mbit/s`, in the summary's units.
 fn amount(text: &str) -> f64 {
     const UNITS: [(&str, f64); 14] = [
         ("%", 1e-2),

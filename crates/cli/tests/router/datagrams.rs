@@ -29,14 +29,15 @@ impl Datagrams {
         Self { port, from, to }
     }
 
-    /// Sends so many at once.
+    /// Sends `count` datagrams at once.
     pub(crate) fn burst(&self, count: usize) {
         for _ in 0..count {
             self.from.send_to(&[0; PAYLOAD], (RIGHT, self.port)).expect("send");
         }
     }
 
-    /// Sends some 17 Mbit/s of them, however seldom it has its turn, until told to stop; how many.
+    /// Sends about 17 Mbit/s until `stop` is set, and catches up when it was delayed; returns the number of
+    /// datagrams.
     pub(crate) fn flood(&self, stop: &AtomicBool) -> u64 {
         const A_MILLISECOND: u64 = 2;
         let clock = Clock::starting_in(Duration::ZERO);
@@ -50,7 +51,7 @@ impl Datagrams {
         sent
     }
 
-    /// Waits half a second at most for one to arrive; its length.
+    /// Waits at most half a second for a datagram; returns its length.
     pub(crate) fn receive(&self) -> io::Result<usize> {
         self.to.recv(&mut [0; 2_048])
     }

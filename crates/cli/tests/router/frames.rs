@@ -1,4 +1,4 @@
-//! The frames themselves: those that pass as they are, those that are marked, and those of gaps.
+//! The frames themselves: those that pass unchanged, those that are marked, and gap frames.
 
 use lab::Namespace;
 use lab::buffers::Buffers;
@@ -19,7 +19,7 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// That of a host.
+    /// Opens a tap at a host.
     pub(crate) fn new(host: &Namespace) -> Self {
         const COUNT: u32 = 4_096;
         let buffers = Buffers::new(COUNT, Buffers::size_for(1_518)).expect("memory");
@@ -39,7 +39,7 @@ impl Tap {
         self.device.flush(&mut self.buffers, &mut self.packets).expect("it is up");
     }
 
-    /// What has come in.
+    /// The frames received so far.
     pub(crate) fn receive(&mut self) -> Vec<Vec<u8>> {
         let Self { device, buffers, packets, received } = self;
         device.receive(buffers, packets, received).expect("it is there");
@@ -61,7 +61,7 @@ const EXPERIMENT: u16 = 0x88b5;
 const MAC_CONTROL: u16 = 0x8808;
 const TAG: u16 = 0x8100;
 
-/// A frame of that length and kind, its bytes told by `mark`.
+/// A frame of `length` bytes with EtherType `kind`; its payload depends on `mark`.
 fn frame(length: usize, kind: u16, mark: u8) -> Vec<u8> {
     let mut frame: Vec<u8> = (0..length).map(|place| place as u8 ^ mark).collect();
     frame[..12].copy_from_slice(&[0x03, 0, 0, 0, 0, 9, 0x02, 0, 0, 0, 0, 8]);
@@ -76,7 +76,7 @@ fn frames_of_any_kind_pass_as_they_are() {
     }
     for port in ["xdp", "packet"] {
         let machines = Machines::new();
-        // A tag that the kernel carries beside the frame is not for AF_XDP to see.
+        // AF_XDP does not see a VLAN tag that the kernel carries outside the frame.
         run(&machines.left, "ethtool -K eth0 txvlan off");
         let router = machines.router(&plain(), &["--port", port]);
         let (mut left, mut right) = (Tap::new(&machines.left), Tap::new(&machines.right));
@@ -91,7 +91,7 @@ fn frames_of_any_kind_pass_as_they_are() {
         sent.push(frame(60, 0x86dd, 1));
         left.send(&frame(60, MAC_CONTROL, 1));
         sent.iter().for_each(|frame| left.send(frame));
-        // Shorter than Ethernet's least: nothing but zeros is added.
+        // Shorter than Ethernet's minimum: only zeros are appended.
         left.send(&frame(20, EXPERIMENT, 9));
         let mut padded = frame(20, EXPERIMENT, 9);
         padded.resize(60, 0);
@@ -129,7 +129,7 @@ fn marks_are_written_with_the_right_checksum() {
     let mut tap = Tap::new(&machines.right);
     let datagrams = Datagrams::new(&machines, 5001);
     datagrams.burst(1);
-    // The kernel takes no datagram whose header's checksum is wrong.
+    // The kernel drops datagrams with a wrong header checksum.
     assert_eq!(datagrams.receive().expect("it arrives"), PAYLOAD);
     let udp = |frame: &Vec<u8>| ether_type(frame) == 0x0800 && frame[23] == 17;
     let seen = tap.receive().into_iter().find(udp).expect("it was seen");
@@ -166,8 +166,8 @@ fn gaps_leave_as_pause_frames() {
         seen.extend(tap.receive().into_iter().filter(wanted));
         seen.iter().filter(|frame| ether_type(frame) == 0x0800).count() == SENT
     });
-    // 1046 bytes of frame with FCS are due every 2092 bytes of the wire, of which they take 1066 with
-    // their preamble and gap; the PAUSE has its own 20, which leaves 1006 for it, FCS included.
+    // A frame of 1046 bytes with FCS is due every 2092 bytes on the wire; it takes 1066 with preamble and gap.
+    // The PAUSE frame has 20 bytes of its own preamble and gap, which leaves 1006 for it, FCS included.
     let pauses = seen
         .windows(2)
         .filter(|two| ether_type(&two[0]) == 0x0800 && ether_type(&two[1]) == MAC_CONTROL);

@@ -23,8 +23,8 @@ two = { rate = "4 Mbit/s", queue.fifo.packets = 2000, match = { destination_port
 rest = { rate = "1 Mbit/s", borrow = true }
 "#;
 
-/// What each class sends over two seconds, Mbit/s of frames, after one in which queues settle: by the router's counters and
-/// clock, since a receiver that waits for a processor counts late.
+/// The rate of each class over 2 s, Mbit/s of frames, after 1 s to settle. Uses the router's counters and
+/// clock, because a receiver that waits for a CPU counts late.
 fn rates(router: &Router) -> [f64; 2] {
     let told = || {
         let told = router.statistics();
@@ -103,7 +103,7 @@ fn classes_share_as_they_say_and_as_they_are_told() {
 /// Queues 200 datagrams, ends the router, and returns how many arrived with its summary.
 fn burst_then_end(more: &[&str]) -> (u64, Value) {
     let machines = Machines::new();
-    // Its queue takes a thousand packets, of which 200 take 0.85 s to leave.
+    // Its queue holds 1000 packets; 200 of them take 0.85 s to leave.
     let router = machines.router(&scenario("2 Mbit/s", ""), more);
     machines.ping(1);
     let datagrams = Datagrams::new(&machines, 5001);

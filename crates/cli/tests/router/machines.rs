@@ -50,7 +50,7 @@ impl Machines {
         let alone = testbed::alone();
         let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
         for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
-            // Nothing is sent but what a test sends, or the kernel's reports of its groups are counted too.
+            // Only the tests send; otherwise the kernel's multicast reports would be counted too.
             sysctl::set(host, "net.ipv6.conf.default.disable_ipv6", "1").expect("root may");
             let path = format!("/proc/{}/fd/{}", std::process::id(), host.as_fd().as_raw_fd());
             run(&middle, &format!("ip link add {there} type veth peer name eth0 netns {path}"));
@@ -117,7 +117,7 @@ pub(crate) struct Router {
     socket: PathBuf,
 }
 
-/// How it ended.
+/// The end of a router: its exit code, output and summary.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) summary: Value,
@@ -125,7 +125,7 @@ pub(crate) struct Ended {
 }
 
 impl Router {
-    /// Sends a line to its socket, and returns what it answers.
+    /// Sends a line to the router's socket, and returns the answer.
     pub(crate) fn send(&self, line: &str) -> Value {
         let mut stream = UnixStream::connect(&self.socket).expect("it listens");
         stream.set_read_timeout(Some(testbed::PATIENCE)).expect("a timeout");
@@ -179,7 +179,7 @@ pub(crate) fn output(host: &Namespace, line: &str) -> Output {
     host.within(|| command.output()).expect("a namespace").expect("it starts")
 }
 
-/// The same; it must succeed.
+/// The output of a command that must succeed.
 pub(crate) fn run(host: &Namespace, line: &str) -> String {
     let output = output(host, line);
     let told = [stdout(&output), stderr(&output)].concat();

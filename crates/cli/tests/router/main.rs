@@ -24,7 +24,7 @@ use scenarios::{plain, scenario};
 use testbed::{PATIENCE, eventually};
 use typed::{SUIMON, code, stderr, stdout};
 
-/// Sends so many bytes by one TCP connection from left to right; they arrive as they were.
+/// Sends `count` bytes over one TCP connection from left to right and checks that they arrive unchanged.
 fn transfer(machines: &Machines, address: &str, count: usize) {
     let sent: Vec<u8> =
         (0..count as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -103,7 +103,8 @@ fn what_cannot_be_is_refused() {
     refused(&["ra", "rb"], 2, "--force");
     let forced = machines.router(&plain(), &["--force"]);
     assert_eq!(forced.end().code, Some(0));
-    // A user without rights is told what to type; the program may lie where users do not get.
+    // An unprivileged user gets a message with the command to type; that user may not be able to reach the
+    // program's folder.
     let mut command = machines.command(&plain(), &["ra", "rb", "--force"]);
     command.uid(65_534).gid(65_534).current_dir("/");
     std::fs::set_permissions(machines.folder.path(), PermissionsExt::from_mode(0o755))
@@ -153,7 +154,7 @@ fn a_bad_line_ends_nothing() {
         return;
     }
     let machines = Machines::new();
-    // A socket that a router left behind, whose owner is gone.
+    // A stale socket, left behind by a router that is gone.
     drop(std::os::unix::net::UnixListener::bind(machines.socket()).expect("a socket"));
     let router = machines.router(&scenario("1 Gbit/s", QUEUE), &[]);
     for line in ["nonsense", "{}", "[1]", r#"{"set": "x"}"#, r#"{"set": ["x"]}"#] {
@@ -218,7 +219,7 @@ fn a_bad_line_ends_nothing() {
         assert!(text.contains(part), "{part}: {text}");
     }
     machines.ping(2);
-    // Nobody takes the place of one that runs.
+    // A second router cannot replace a running one.
     let output = machines.output(&plain(), &["ra", "rb", "--port", "packet"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(machines.socket().exists());

@@ -1,5 +1,5 @@
-//! Hosts that leave checksums and segmentation to their network cards, as every host does unless told
-//! otherwise; and frames whose checksums are nobody's to change.
+//! Hosts that offload checksums and segmentation to their network cards, which is the default; and frames whose
+//! checksums must not be changed.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -19,7 +19,7 @@ fn lacks(test: &str) -> bool {
     testbed::lacks(test, &["ip", "ethtool", "iperf3", "curl", "timeout"])
 }
 
-/// What iperf3 measured from left to right.
+/// The report of iperf3 from left to right.
 fn iperf3(machines: &Machines, address: &str, words: &str) -> Value {
     let server = format!("timeout 30 iperf3 --server --one-off --bind {address}");
     thread::scope(|scope| {
@@ -29,7 +29,7 @@ fn iperf3(machines: &Machines, address: &str, words: &str) -> Value {
         eventually("iperf3 does its work", || {
             let output = output(&machines.left, &client);
             told = serde_json::from_slice(&output.stdout).unwrap_or_default();
-            // It exits with 0 even where nobody listens yet.
+            // iperf3 exits with 0 even if no server is listening yet.
             output.status.success() && told.get("error").is_none()
         });
         server.join().expect("the server");
@@ -37,7 +37,7 @@ fn iperf3(machines: &Machines, address: &str, words: &str) -> Value {
     })
 }
 
-/// Has curl in the left host fetch so many bytes from the right one.
+/// Fetches `count` bytes from the right host with curl in the left host.
 fn fetch(machines: &Machines, address: &str, count: usize) {
     let page: Vec<u8> = (0..count).map(|n| b'a' + (n % 23) as u8).collect();
     let listener = machines.right.within(|| TcpListener::bind((address, 8000)));

@@ -9,7 +9,7 @@ use crate::machines::{Machines, lacks, run};
 use crate::scenarios::plain;
 use testbed::eventually;
 
-/// Ends what runs beside a test, however the test ends.
+/// Stops the threads of a test however the test ends.
 struct Ends<'a>([&'a AtomicBool; 2]);
 
 impl Drop for Ends<'_> {
@@ -18,7 +18,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Takes an interface down and up again under load: what passes, and what is told.
+/// Takes an interface down and up again under load; checks what passes and what is reported.
 fn down_and_up(port: &str, interface: &str) {
     let machines = Machines::new();
     let router = machines.router(&plain(), &["--port", port]);
@@ -49,7 +49,7 @@ fn down_and_up(port: &str, interface: &str) {
             eventually("it is seen again", || told()["interface_state"] == "up");
             assert_eq!(told()["outages"], round);
         }
-        // It looks once a second whether there is something to tell.
+        // The router reports changes once a second.
         thread::sleep(Duration::from_millis(1_500));
     });
     let ended = router.end();
@@ -57,7 +57,7 @@ fn down_and_up(port: &str, interface: &str) {
     let told = |line: &str| line.starts_with(interface) && line.contains("up again");
     assert!(ended.said.lines().any(told), "{}", ended.said);
     assert_eq!(ended.summary["port"][side]["outages"], 2, "{}", ended.summary);
-    // The machine lost none of its own accord.
+    // The machine itself lost no frames.
     assert_eq!(ended.summary["missed_frames"], 0, "{}", ended.summary);
 }
 

@@ -1,6 +1,6 @@
-//! What the router is given: scenarios in which it stands between two hosts.
+//! Scenarios for the router, which is between two hosts.
 
-/// One whose link to the right host has this rate, with more tables at its end.
+/// A scenario with `rate` on the link to the right host, and `tables` at its end.
 pub(crate) fn scenario(rate: &str, tables: &str) -> String {
     format!(
         r#"
@@ -18,7 +18,7 @@ rate = "{rate}"
     )
 }
 
-/// One that keeps nobody up.
+/// A scenario without a bottleneck.
 pub(crate) fn plain() -> String {
     scenario("1 Gbit/s", "")
 }

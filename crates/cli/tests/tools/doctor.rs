@@ -1,4 +1,4 @@
-//! What the program says of the machine: to root, to a user, and to one whom the machine gives nothing.
+//! The program's report on the machine: as root, as a user, and without any privileges.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -28,13 +28,13 @@ fn findings(document: &Value) -> Vec<(&str, &Value)> {
         .collect()
 }
 
-/// Of the finding of that name.
+/// The state of the finding `what`.
 fn state<'a>(document: &'a Value, what: &str) -> &'a str {
     let found = findings(document).into_iter().find(|(_, finding)| finding["what"] == what);
     found.map_or("not told", |(_, finding)| finding["state"].as_str().expect("a word"))
 }
 
-/// The shape that programs rely on: whatever is not there has a command, and decides the exit code.
+/// Checks the schema for other programs: every missing item has a command, and decides the exit code.
 fn assert_whole(output: &Output) -> Value {
     let document = json(output);
     let all = findings(&document);

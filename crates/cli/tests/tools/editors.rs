@@ -13,7 +13,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// A program that `.ci/editors` installs, or that the machine has. `None`, said aloud, if neither.
+/// A program that `.ci/editors` installs, or that the machine has. `None`, with a message, if neither.
 fn tool(test: &str, name: &str, try_it: &[&str]) -> Option<PathBuf> {
     let places = [repository().join("target/editors/bin").join(name), PathBuf::from(name)];
     let works = |place: &&PathBuf| {

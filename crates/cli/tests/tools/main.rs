@@ -1,4 +1,4 @@
-//! What helps a person along: doctor, demo, schema, completions, man pages, and the progress bar.
+//! Tools for users: doctor, demo, schema, completions, man pages, and the progress bar.
 
 #[allow(dead_code, reason = "shared with tests that also wait for things")]
 #[path = "../typed/mod.rs"]

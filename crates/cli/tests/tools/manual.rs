@@ -10,12 +10,12 @@ fn suimon(words: &[&str]) -> Output {
     Command::new(SUIMON).args(words).output().expect("it starts")
 }
 
-/// Whether a program can be started; said aloud if not.
+/// Whether a program can be started; prints a message if not.
 fn has(test: &str, program: &str) -> bool {
     !testbed::lacks_programs(test, &[program])
 }
 
-/// What a program answers to `input`.
+/// The output of a program for `input`.
 fn fed(command: &mut Command, input: &str) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");

@@ -1,4 +1,4 @@
-//! The progress bar: on a terminal it tells the time that is left, elsewhere it is not drawn.
+//! The progress bar: on a terminal it shows the remaining time, elsewhere it is not drawn.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn folder(duration: &str) -> TempDir {
     folder
 }
 
-/// How much of the scenario takes this machine some seconds, of which the program tells the length.
+/// A scenario long enough to take this machine some seconds, by the program's own measurement.
 fn some_seconds() -> TempDir {
     for seconds in [1, 4, 16, 64] {
         let folder = folder(&format!("{seconds} s"));
@@ -52,7 +52,7 @@ fn some_seconds() -> TempDir {
     panic!("64 s of 10 Gbit/s in no time");
 }
 
-/// What a terminal of 100 columns gets to see.
+/// The output on a terminal of 100 columns.
 fn on_a_terminal(folder: &Path, words: &str) -> Option<String> {
     // script(1) of util-linux: the command's streams are a terminal of its own.
     let line = format!("stty cols 100; '{SUIMON}' {words}");

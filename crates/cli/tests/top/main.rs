@@ -1,4 +1,4 @@
-//! `suimon top` as it is typed: on finished runs, on runs under way, on a router, on a terminal.
+//! `suimon top` as typed: on finished runs, on runs in progress, on a router, on a terminal.
 
 #[path = "../router/machines.rs"]
 #[allow(dead_code, reason = "the router's own tests need more of it")]
@@ -80,7 +80,7 @@ fn lines(output: &Output) -> Vec<Value> {
     stdout(output).lines().map(line).collect()
 }
 
-/// Megabits a second of a class, or of the port.
+/// The rate of a class, or of the port, in Mbit/s.
 fn rate(look: &Value, class: &str) -> f64 {
     let port = &look["port"]["r:out"];
     let of = if class.is_empty() { port } else { &port["class"][class] };
@@ -196,7 +196,7 @@ fn a_run_under_way_tells_until_its_end() {
     let folder = folder();
     let mut run = UnderWay::start(folder.path());
     eventually("rates are told", || {
-        // Before there is a folder nobody answers, and before there are two samples there is no rate.
+        // Without a folder nothing answers, and before the second sample there is no rate.
         let once = output(folder.path(), &["top", "run", "--once", "--json"]);
         code(&once) == 0 && lines(&once).first().is_some_and(|look| rate(look, "gold") > 0.0)
     });
@@ -258,7 +258,7 @@ fn a_run_that_is_watched_has_the_same_bytes() {
     let mut run = run("run").stdout(Stdio::null()).spawn().expect("it starts");
     let mut watched = 0;
     while run.try_wait().expect("it runs").is_none() {
-        // The socket answers only while the run goes on.
+        // The socket answers only while the run is in progress.
         let look = ["top", "run/live.sock", "--json", "--every", "50 ms", "--count", "2"];
         watched += usize::from(!stdout(&output(folder.path(), &look)).is_empty());
     }
@@ -266,7 +266,7 @@ fn a_run_that_is_watched_has_the_same_bytes() {
     let mut compared = 0;
     for entry in fs::read_dir(folder.path().join("alone")).expect("a folder") {
         let name = entry.expect("an entry").file_name();
-        // The manifest tells the time on the wall.
+        // The manifest contains the wall-clock time.
         if name == "manifest.json" {
             continue;
         }

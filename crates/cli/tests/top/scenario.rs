@@ -1,4 +1,4 @@
-//! What is watched: classes under more than they may have, and a connection.
+//! The observed scenario: classes with more load than their rates, and a connection.
 
 use std::path::Path;
 

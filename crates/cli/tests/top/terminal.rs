@@ -1,4 +1,4 @@
-//! The view on a terminal of its own: what it shows, and that it gives the terminal back.
+//! The view on a terminal: what it shows, and that it restores the terminal.
 
 use std::fs::File;
 use std::io::Read;
@@ -48,7 +48,7 @@ impl Shown {
         flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
     }
 
-    /// Waits for its end; the terminal is as it was.
+    /// Waits for its end, and checks that the terminal is restored.
     fn ends(mut self, wanted: i32) {
         self.0.ends(wanted);
         let last = |part: &str| self.text().rfind(part);
@@ -58,8 +58,7 @@ impl Shown {
     }
 }
 
-/// What a terminal makes of the text, of which only moves of the cursor matter: what changes is all that is
-/// written.
+/// The screen that a terminal shows for `text`. Only cursor moves matter: the text contains only what changes.
 fn picture(text: &str) -> String {
     let mut cells = vec![[' '; 80]; 24];
     let (mut row, mut column) = (0, 0);
@@ -77,7 +76,7 @@ fn picture(text: &str) -> String {
             letters.by_ref().skip(1).take_while(|c| !c.is_alphabetic()).collect();
         let numbers: Vec<usize> = sequence.split(';').filter_map(|n| n.parse().ok()).collect();
         if let [to_row, to_column] = numbers[..] {
-            // Colours have no place on the screen, and stand where they stood.
+            // Colour sequences do not move the cursor.
             let after = text.len() - letters.as_str().len();
             if text[..after].ends_with('H') {
                 (row, column) = (to_row - 1, to_column - 1);
@@ -151,7 +150,7 @@ fn a_terminal_that_is_closed_ends_it() {
     let folder = folder();
     finished(folder.path());
     let ends = openpty(None, None).expect("a terminal");
-    // Whoever is started must not hold the terminal's other end.
+    // The child must not inherit the other end of the terminal.
     fcntl(&ends.master, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).expect("a file");
     let end = || Stdio::from(ends.slave.try_clone().expect("a terminal"));
     let mut command = Command::new(SUIMON);

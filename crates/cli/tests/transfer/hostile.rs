@@ -1,4 +1,4 @@
-//! What peers can have a receiver take of memory: no more than docs/explanation/transfer.md says.
+//! The memory that peers can make a receiver use: no more than docs/explanation/transfer.md says.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ impl Receiver {
         Self::of(Command::new(SUIMON), words, None)
     }
 
-    /// One of a user of its own, who may have so many threads.
+    /// A receiver run by a user of its own, with at most `threads` threads.
     fn with_threads(threads: u32) -> Self {
         let mut command = Command::new("bash");
         command.args(["-c", &format!("ulimit -u {threads} && exec \"$0\" \"$@\""), SUIMON]);
@@ -102,7 +102,7 @@ fn endless_names_take_what_is_said_and_no_more() {
         let kind = Kind::File { size: u64::MAX >> 1, sparse: true };
         Entry { name, kind, mode: 0o644, seconds: 0, nanos: 0 }
     };
-    // One message again and again: that names are told twice is found out later.
+    // Sends one message repeatedly; duplicate names are detected only later.
     let entries = bytes_of(Message::Entries((0..1000).map(entry).collect()));
     let mut times = 0;
     while times <= ENTRIES_MAX / 1000 + 10 && socket.write_all(&entries).is_ok() {
@@ -142,7 +142,7 @@ fn strangers_take_little() {
     assert!(receiver.has_nothing());
 }
 
-/// Where the system gives no more threads, strangers are turned away, and the receiver goes on.
+/// If the system permits no more threads, unknown peers are rejected, and the receiver continues.
 #[test]
 fn strangers_end_no_receiver_that_is_out_of_threads() {
     if lacks("a receiver out of threads", &["bash"]) {

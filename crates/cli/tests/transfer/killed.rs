@@ -1,5 +1,5 @@
-//! Either end is killed at a random moment, and started again: every byte is right, and no more is sent than was not
-//! verified.
+//! Either end is killed at a random moment, and started again: every byte is correct, and only unverified data
+//! is sent again.
 
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn document(child: Child) -> Value {
     serde_json::from_slice(&output.stdout).expect("a JSON document")
 }
 
-/// How many chunks are on record as verified.
+/// The number of chunks recorded as verified.
 pub(crate) fn recorded(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder.join("there/.suimon-recv")) else { return 0 };
     let states = entries.map(|entry| entry.expect("an entry"));
@@ -88,7 +88,7 @@ fn kills_lose_nothing_and_cost_no_more_than_what_was_not_verified() {
             (0..size.div_ceil(8)).flat_map(|_| draw().to_le_bytes()).take(size as usize).collect()
         };
         fs::write(folder.path().join("file"), &content).expect("written");
-        // So that it takes some 300 ms.
+        // So that the transfer takes about 300 ms.
         let rate = (size * 3).max(10_000);
         let ends = Ends { folder: folder.path(), port: free_port(), streams: 1 + draw() % 3, rate };
         let sender_dies = draw().is_multiple_of(2);
@@ -109,7 +109,7 @@ fn kills_lose_nothing_and_cost_no_more_than_what_was_not_verified() {
         if sender_dies {
             let sender = sender.try_wait().expect("it was waited for");
             assert!(sender.is_some());
-            // The receiver may have come to its end before.
+            // The receiver may have finished before.
             thread::sleep(Duration::from_millis(300));
             if receiver.try_wait().expect("a child").is_some() {
                 receiver = ends.recv();

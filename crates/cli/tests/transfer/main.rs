@@ -1,4 +1,4 @@
-//! `suimon send` and `suimon recv` as they are typed, killed, and filled up.
+//! `suimon send` and `suimon recv` as typed, killed, and with full disks.
 
 mod hostile;
 mod killed;

@@ -1,4 +1,4 @@
-//! What is typed, what is printed, and exit codes.
+//! Command lines, output and exit codes.
 
 use std::fs;
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::typed::{SUIMON, code, json, stderr, stdout};
 /// A code with its right check digit.
 pub(crate) const CODE: &str = "00000-00000-00000-00000-0000e";
 
-/// A port that nobody listens on.
+/// A port without a listener.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
 }

@@ -1,10 +1,10 @@
-//! The program as it is typed, and what it or another one answers.
+//! The program as typed, and the output of it or of another program.
 
 use std::process::Output;
 
 use serde_json::Value;
 
-/// Where it lies.
+/// The path of the program.
 pub(crate) const SUIMON: &str = env!("CARGO_BIN_EXE_suimon");
 
 pub(crate) fn code(output: &Output) -> i32 {

@@ -1,4 +1,4 @@
-//! A program on a terminal of its own.
+//! A program on its own terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ pub(crate) struct OnTerminal {
 }
 
 impl OnTerminal {
-    /// Starts `command` on a terminal of so many lines and columns.
+    /// Starts `command` on a terminal with `ws_row` rows and `ws_col` columns.
     pub(crate) fn start(command: &mut Command, [ws_row, ws_col]: [u16; 2]) -> Self {
         let size = Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 };
         let ends = openpty(Some(&size), None).expect("a terminal");

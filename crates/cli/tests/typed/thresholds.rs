@@ -12,7 +12,7 @@ pub(crate) fn scenario() -> String {
     fs::read_to_string(example).expect("an example")
 }
 
-/// Checks the run in `folder`: each phase ended with a threshold of its own, and the first one's is there again.
+/// Checks the run in `folder`: each phase ended with a different threshold, and the first one's is restored.
 pub(crate) fn assert_taken_up(folder: &Path) {
     let before = threshold(folder, 3_990);
     let (other, again) = (threshold(folder, 7_990), threshold(folder, 8_100));

@@ -1,4 +1,4 @@
-//! `check` and `init`: what is wrong, what takes a scenario, and right ones to begin with.
+//! `check` and `init`: errors, the scenarios that are accepted, and templates to begin with.
 
 use serde_json::Value;
 

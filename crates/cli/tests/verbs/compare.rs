@@ -7,7 +7,7 @@ use serde_json::{Value, json as object};
 use crate::typed::{code, json, stderr, stdout};
 use crate::{SCENARIO, folder, suimon};
 
-/// The scenario of two flows with tolerances of its own: two runs, whose seeds differ in goodput.
+/// Runs the scenario of two flows with `tolerances` twice; the seeds give different goodputs.
 fn compared(folder: &Path, tolerances: &str) {
     let text = format!("{SCENARIO}\n{tolerances}");
     std::fs::write(folder.join("two.toml"), text).expect("the scenario");
@@ -67,7 +67,7 @@ fn compare_fails_where_a_named_quantity_is_out_of_tolerance() {
     let share = (values[1] - values[0]) / values[0];
     assert!((goodput["difference"].as_f64().expect("a share") - share).abs() < 1e-12);
     assert_eq!(of("flow.bulk.drops")["allowed"], "100 %");
-    // The order decides what is held against what, not whether they lie apart.
+    // The order decides which run is the reference, but not the verdict.
     assert_eq!(code(&suimon(folder.path(), &["compare", "2", "1"])), 1);
 }
 
@@ -179,7 +179,7 @@ fn flows_are_paired_and_what_one_run_lacks_is_named() {
     assert!(seconds < 8.0 * mean + 0.1 && ask["completed"] == true, "{ask}");
 }
 
-/// A run whose flow is a program's, as summaries have it: what TCP counts is zero there, for nobody knows it.
+/// A run whose flow is a program, as in real summaries: TCP counters are unknown for it and therefore zero.
 #[test]
 fn a_program_is_held_against_a_model_by_what_is_known_of_both() {
     let folder = folder();

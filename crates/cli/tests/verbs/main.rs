@@ -1,4 +1,4 @@
-//! The program as it is typed: every verb, its output and its exit code.
+//! The program as typed: every verb, its output and its exit code.
 
 mod check;
 mod compare;

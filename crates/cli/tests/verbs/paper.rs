@@ -44,8 +44,8 @@ fn an_item_of_the_paper_alone() {
     assert!(report.expect("the report").contains("<svg"));
 }
 
-/// All of paper 3 but its two sweeps is within its ranges, and what it was when `p3.golden` was written
-/// (`UPDATE_GOLDEN=1`).
+/// All of paper 3 except its two sweeps is within its limits, and equal to `p3.golden` (`UPDATE_GOLDEN=1`
+/// rewrites it).
 #[test]
 fn paper_3_is_what_it_was() {
     let folder = folder();

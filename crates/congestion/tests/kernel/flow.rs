@@ -1,4 +1,4 @@
-//! One TCP connection that moves bytes and checks that they arrive as they were sent.
+//! One TCP connection that moves bytes and checks that they arrive unchanged.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ pub(crate) struct Digest {
     hash: u64,
 }
 
-/// What became of a transfer.
+/// The outcome of a transfer.
 pub(crate) struct Moved {
     pub(crate) sent: Digest,
     pub(crate) received: Digest,
@@ -99,7 +99,7 @@ impl Transfer {
         self.run_in_bursts(bytes, 1, Duration::ZERO)
     }
 
-    /// Moves `bytes` so many times with silence between, and closes.
+    /// Moves `bytes`, `bursts` times, with silence between, and closes.
     pub(crate) fn run_in_bursts(self, bytes: u64, bursts: u32, silence: Duration) -> Moved {
         let Self { from, to } = self;
         // clippy's ban on clocks is for the algorithms; this measures the real machine.
@@ -124,7 +124,7 @@ fn send(mut socket: TcpStream, bytes: u64, bursts: u32, silence: Duration) -> Di
     digest
 }
 
-/// Goes on until so many bytes were sent in all.
+/// Sends until `digest` has counted `bytes` bytes in total.
 fn send_burst(socket: &mut TcpStream, bytes: u64, digest: &mut Digest, xorshift: &mut u64) {
     let mut state = *xorshift;
     let mut block = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! What the kernel tests need of the machine.
+//! The requirements of the kernel tests on the machine.
 
 use std::path::Path;
 

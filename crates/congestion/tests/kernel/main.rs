@@ -19,7 +19,7 @@ use flow::Transfer;
 use namespace::Pair;
 use object::Flavour;
 
-/// Where the crate's files are, and where what its build generates is.
+/// The crate's folder, and the folder of what its build generates.
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 const GENERATED: &str = env!("OUT_DIR");
 
@@ -35,11 +35,12 @@ fn embedded(_algorithm: &Algorithm) -> Option<&'static [u8]> {
     None
 }
 
-/// What the registration test moves with each algorithm.
+/// The bytes that the registration test moves with each algorithm.
 const BULK_BYTES: u64 = 100_000_000;
-/// What the replay test moves with each algorithm: some 20 000 packets.
+/// The bytes that the replay test moves with each algorithm: some 20 000 packets.
 const REPLAY_BYTES: u64 = 30_000_000;
-/// What the replay of paced restarts moves at once, and how long it is silent then: beyond Linux' least RTO.
+/// The bytes per burst in the replay of paced restarts, and the silence after it: longer than Linux' minimum
+/// RTO.
 const BURST_BYTES: u64 = 2_000_000;
 const SILENCE: Duration = Duration::from_millis(400);
 
@@ -85,7 +86,8 @@ fn every_hook_call_replays_to_the_same_bits() {
     }
 }
 
-/// One that needs ECN, where packets are marked: both of its ends are told of marks, and its ACKs echo them.
+/// For algorithms that need ECN, on a path that marks packets: both ends see the marks, and their ACKs echo
+/// them.
 #[test]
 fn marks_are_told_echoed_and_replayed() {
     if machine::lacks("the replay of marks") {
@@ -112,8 +114,8 @@ fn marks_are_told_echoed_and_replayed() {
              {echoed} packets with an echo",
             algorithm.name()
         ));
-        // Of marked packets that come one after the other while the program reads, TCP tells one mark: they are joined in
-        // the socket's backlog, 9 at most.
+        // TCP reports one mark for consecutive marked packets that arrive while the program reads: they are
+        // merged in the socket's backlog, 9 at most.
         let told = marked / 9..=marked;
         assert!(told.contains(&(marks as u32)) && at_once > 0, "{}", algorithm.name());
         // Each mark once, but for the packets that share an ACK with it where the path reorders none.

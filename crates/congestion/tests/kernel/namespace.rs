@@ -17,9 +17,9 @@ use crate::object;
 
 /// Fast enough to finish soon, slow enough to queue: up to 16 ms of packets.
 const QUEUE: &str = "tbf rate 200mbit burst 32kb limit 400kb";
-/// All but stopped; the queue keeps what it holds.
+/// Almost stopped; the queue keeps its packets.
 const STALLED: &str = "tbf rate 8kbit burst 32kb limit 400kb";
-/// Longer than Linux's least RTO, so that it fires for packets that are not lost.
+/// Longer than Linux's minimum RTO, so that it fires for packets that are not lost.
 const STALL: Duration = Duration::from_millis(450);
 
 /// A network namespace, as long as this lives.
@@ -61,7 +61,7 @@ pub(crate) struct Pair {
     receiver: Namespace,
 }
 
-/// An XDP program that sees what comes to the receiver, as long as this lives.
+/// An XDP program that sees packets on the way to the receiver, as long as this lives.
 pub(crate) struct Entrance {
     numbers: MapHandle,
     _link: Link,
@@ -124,7 +124,7 @@ impl Pair {
         self.at_entrance("mark")
     }
 
-    /// Has the XDP program of `NAME.bpf.c` see what comes to the receiver.
+    /// Attaches the XDP program of `NAME.bpf.c` in front of the receiver.
     fn at_entrance(&self, name: &str) -> Entrance {
         let file = format!("tests/kernel/{name}.bpf.c");
         let program = object::build(Path::new(&file), name, &[]);

@@ -11,7 +11,7 @@ use libbpf_rs::{ErrorKind, Link, MapCore, MapMut, Object, ObjectBuilder, RingBuf
 
 use crate::bpf;
 
-/// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`.
+/// The offset of the name in the kernel's `struct tcp_congestion_ops`, as in `cc_kernel.h`.
 const NAME_OFFSET: usize = 48;
 /// Linux's TCP_CA_NAME_MAX, with the terminating zero.
 const NAME_BYTES: usize = 16;
@@ -19,9 +19,9 @@ const NAME_BYTES: usize = 16;
 /// Which of the two BPF builds of one text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
-    /// What runs in production.
+    /// The production build.
     Plain,
-    /// With every hook call reported.
+    /// The build that reports every hook call.
     Logging,
 }
 
@@ -118,7 +118,7 @@ impl Loaded {
 }
 
 impl Registered<'_> {
-    /// What to set TCP_CONGESTION to.
+    /// The value for TCP_CONGESTION.
     pub(crate) fn name(&self) -> &str {
         &self.object.name
     }

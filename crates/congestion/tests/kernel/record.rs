@@ -1,4 +1,4 @@
-//! What the logging flavour of an algorithm reports of each hook call.
+//! The report of the logging flavour for each hook call.
 
 use std::mem::size_of;
 
@@ -12,7 +12,7 @@ pub(crate) struct Record {
     pub(crate) args: [u32; 3],
     pub(crate) ret: u32,
     pub(crate) lost: u32,
-    /// What `cong_control` was told.
+    /// The argument of `cong_control`.
     pub(crate) rate: RateSample,
     pub(crate) before: Sock,
     pub(crate) after: Sock,

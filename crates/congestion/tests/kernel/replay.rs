@@ -7,7 +7,7 @@ use congestion::{AckSample, Config, Event, INFINITE_SSTHRESH, Sock, State};
 
 use crate::record::{HOOKS, Record, records};
 
-/// What was compared, for the terminal.
+/// The results of a comparison, for the terminal.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) compared: usize,
@@ -16,19 +16,19 @@ pub(crate) struct Tally {
     /// Calls that found the log full.
     pub(crate) lost: u32,
     cwnd_max: u32,
-    /// Packets delivered with an echo, at most, and calls that told of a mark and made an ACK go at once.
+    /// The largest `delivered_ce` of a call; calls that reported a mark; calls that requested an immediate ACK.
     pub(crate) delivered_ce: u32,
     pub(crate) marks: usize,
     pub(crate) acks_at_once: usize,
     /// Calls that began to pace the connection, and those that ended it.
     pub(crate) paced: usize,
     pub(crate) unpaced: usize,
-    /// Views whose threshold no hook answered: above infinity.
+    /// Views whose threshold came from no hook: above infinity.
     foreign: usize,
 }
 
 impl Tally {
-    /// How often the kernel asked for a new threshold: a loss, or congestion in the local queue.
+    /// The number of times that the kernel asked for a new threshold: a loss, or congestion in the local queue.
     pub(crate) fn losses(&self) -> usize {
         self.calls[0]
     }

@@ -71,7 +71,7 @@ fn the_bandwidth_is_remembered_while_the_round_trip_is_probed() {
         path.until(at);
         least = least.min(path.sock.pacing_rate);
     }
-    // The phase that drains has the least rate.
+    // The draining phase has the lowest rate.
     let bandwidth = u64::from(MSS) * 1_000;
     assert!(least >= bandwidth * 7 / 10, "{least} of {bandwidth}");
 }

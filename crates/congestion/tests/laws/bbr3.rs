@@ -141,7 +141,7 @@ fn startup_ends_where_a_round_trip_loses_too_many() {
     path.loses = 12;
     path.until(2.0);
     assert!(gain(&path) < 1.3, "{}", gain(&path));
-    // The loss rate alone does not: fewer than six ACKs of a round trip tell of one.
+    // The loss rate alone does not end it: fewer than six ACKs of a round trip report a loss.
     let mut path = Bottleneck::new("bbr3", 40_000, 1_000);
     (path.application, path.loses) = (15, 12);
     path.until(2.0);
@@ -249,7 +249,8 @@ fn a_spurious_loss_gives_back_what_it_took() {
     assert!(path.sock.cwnd >= cwnd, "{} of {cwnd}", path.sock.cwnd);
 }
 
-/// One that is told of a loss without selective ACKs takes it for too much at once.
+/// The state after a single loss during a probe, with or without selective ACKs. Without, it counts as too many
+/// losses.
 fn loses_one(sack: u32) -> Sock {
     let mut path = path();
     path.sock.sack = sack;
@@ -271,7 +272,7 @@ fn without_selective_acks_any_loss_ends_a_probe() {
     assert!(without.pacing_rate < with.pacing_rate * 4 / 5, "{without:?} {with:?}");
 }
 
-/// Linux tells the accepting end of its handshake's ACK before it calls init.
+/// Linux reports the handshake's ACK to the accepting end before it calls init.
 #[test]
 fn an_ack_before_init_changes_nothing() {
     let mut sock = established(10, INFINITE_SSTHRESH);

@@ -4,10 +4,10 @@ use congestion::{Algorithm, Config};
 
 use crate::path::Path;
 
-/// Round trips in which creeping gains a packet: smooth_part / B.
+/// The number of round trips that gain one packet while creeping: smooth_part / B.
 const CREEP: u32 = 5;
 
-/// What a round trip gains with the target `distance` packets above the window.
+/// The gain of a round trip with the target `distance` packets above the window.
 fn searched(distance: u32) -> u32 {
     (distance / 4).min(32)
 }

@@ -12,11 +12,11 @@ struct Packet {
     /// When its ACK comes.
     acked_at: u64,
     sent: u64,
-    /// How many had been delivered when it was sent, and when the last of these was.
+    /// The number of packets delivered when this one was sent, and the delivery time of the last of them.
     delivered: u64,
     delivered_at: u64,
     limited: bool,
-    /// It is not delivered: the ACK of the packet after it tells.
+    /// The packet is not delivered; the ACK of the next packet reports the loss.
     lost: bool,
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct Bottleneck {
     pub(crate) service_us: u64,
     /// Packets that find a longer queue are lost.
     pub(crate) buffer: u64,
-    /// One in so many packets is lost besides; 0 for none.
+    /// One in `loses` packets is lost in addition; 0 for none.
     pub(crate) loses: u64,
-    /// At most so many are in flight, since the application has no more; it pauses where that is 0.
+    /// The most packets in flight that the application provides data for; it pauses at 0.
     pub(crate) application: usize,
-    /// When the bottleneck has sent what it holds.
+    /// The time at which the bottleneck has sent all its packets.
     free_at: u64,
     /// When a segment may leave, by the pacing rate.
     next_at: u64,
@@ -162,7 +162,7 @@ impl Bottleneck {
         self.algorithm.cong_control(&mut self.sock, ack, &rate);
     }
 
-    /// To so many seconds after the beginning.
+    /// Runs to `seconds` after the beginning.
     pub(crate) fn until(&mut self, seconds: f64) {
         let end = 1_000_000 + (seconds * 1e6) as u64;
         while self.sock.now_us < end {

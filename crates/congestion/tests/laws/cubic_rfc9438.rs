@@ -74,7 +74,7 @@ fn a_loss_leaves_seven_tenths_and_fast_convergence_lowers_the_target() {
 
 #[test]
 fn after_a_timeout_growth_is_convex_from_the_threshold() {
-    // Section 4.8: K is 0 and W_max the window at which congestion avoidance begins.
+    // Section 4.8: K is 0, and W_max is the window when congestion avoidance begins.
     let mut path = Path::avoiding("cubic-rfc9438", 100_000, 1_000);
     path.time_out();
     assert_eq!(path.sock.ssthresh, 700);

@@ -6,7 +6,7 @@ use crate::path::{MSS, Path};
 
 const RTT_US: u32 = 100;
 
-/// A connection in congestion avoidance, none of whose packets was marked for so long that alpha is 0.
+/// A connection in congestion avoidance whose packets have been unmarked for long enough that alpha is 0.
 fn unmarked(cwnd: u32) -> Path {
     let mut config = Config::from(Algorithm::by_name("dctcp").unwrap());
     assert_eq!(config.set("alpha_on_init", 0), Ok(()));
@@ -15,13 +15,13 @@ fn unmarked(cwnd: u32) -> Path {
     path
 }
 
-/// A window of data, of which `marked` packets come with an echo.
+/// Acknowledges a window of data; `marked` packets come with an echo.
 fn round(path: &mut Path, marked: u32) {
     path.sock.delivered_ce = path.sock.delivered_ce.wrapping_add(marked);
     path.round();
 }
 
-/// What a round trip with a mark takes off the window, as a share of it.
+/// The reduction of the window by a round trip with a mark, as a share of it.
 fn cut(mut path: Path) -> f64 {
     let cwnd = f64::from(path.sock.cwnd);
     path.reduce();

@@ -53,7 +53,7 @@ fn pacing_allows_a_train_of_a_whole_least_rtt() {
 
 #[test]
 fn merging_allows_a_train_four_segments_more_at_the_pacing_rate_and_at_most_a_millisecond() {
-    // 65 536 bytes four times at 1 GB/s are 262 us; at 10 MB/s 26 ms, of which 1 ms counts.
+    // 4 * 65 536 bytes take 262 us at 1 GB/s, and 26 ms at 10 MB/s, where the limit of 1 ms applies.
     for (rate, allowance) in [(1_000_000_000, 262), (10_000_000, 1_000)] {
         let mut path = start(100, 10_000);
         path.sock.pacing_rate = rate;

@@ -29,7 +29,7 @@ fn alpha(mut path: Path) -> f64 {
     let cwnd = path.sock.cwnd;
     let mut acks = 0;
     while path.sock.cwnd == cwnd {
-        // Within a round: nothing is decided anew.
+        // Within a round, nothing is decided again.
         path.sock.snd_una -= 1_448;
         path.ack(1, 1);
         acks += 1;

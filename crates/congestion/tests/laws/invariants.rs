@@ -1,14 +1,14 @@
-//! What holds for every algorithm of the registry, whatever the sequence of hooks.
+//! Invariants of every algorithm of the registry, for any sequence of hooks.
 
 use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, RateSample, Sock, State};
 use proptest::prelude::*;
 
 use crate::path::{established, jiffies};
 
-/// Those that take a delay for congestion: an ACK may lower their windows.
+/// Algorithms that react to delay: an ACK may lower their windows.
 const BY_DELAY: [&str; 1] = ["vegas"];
 
-/// One thing that may happen to a connection.
+/// An event of a connection.
 #[derive(Clone, Debug)]
 enum Step {
     Ack {
@@ -73,7 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Applies a step as a transport does, and checks what it may rely on.
+/// Applies a step as a transport does, and checks the invariants it relies on.
 fn apply(algorithm: &Algorithm, sock: &mut Sock, step: &Step) {
     let before = *sock;
     match *step {

@@ -4,7 +4,7 @@ use congestion::{AckSample, Algorithm, Config, Event, INFINITE_SSTHRESH, Sock, S
 
 /// Bytes a packet.
 pub(crate) const MSS: u32 = 1448;
-/// Ticks a second of the stack's clock.
+/// The ticks per second of the stack's clock.
 const HZ: u16 = 250;
 
 /// A connection driven by hand, round trip by round trip.
@@ -55,12 +55,12 @@ pub(crate) fn established(cwnd: u32, ssthresh: u32) -> Sock {
 }
 
 impl Path {
-    /// In slow start with a window of ten, no threshold known.
+    /// A connection in slow start with a window of ten and no threshold.
     pub(crate) fn new(name: &str, rtt_us: u32) -> Self {
         Self::at(name, rtt_us, 10, INFINITE_SSTHRESH)
     }
 
-    /// In congestion avoidance with a window of `cwnd`.
+    /// A connection in congestion avoidance with a window of `cwnd`.
     pub(crate) fn avoiding(name: &str, rtt_us: u32, cwnd: u32) -> Self {
         Self::at(name, rtt_us, cwnd, 2)
     }
@@ -70,7 +70,7 @@ impl Path {
         Self::with(&algorithm.into(), rtt_us, cwnd, ssthresh)
     }
 
-    /// With parameters of its own.
+    /// A connection with the parameters of `config`.
     pub(crate) fn with(config: &Config, rtt_us: u32, cwnd: u32, ssthresh: u32) -> Self {
         let sock = established(cwnd, ssthresh);
         let mut path = Self { algorithm: config.algorithm(), sock, rtt_us };
@@ -113,7 +113,7 @@ impl Path {
         self.ack(1, u64::from(self.rtt_us) - share * u64::from(packets - 1));
     }
 
-    /// A round trip whose window is acknowledged at its end, by one ACK.
+    /// A round trip; one ACK at its end acknowledges the whole window.
     pub(crate) fn round_at_once(&mut self) {
         self.ack(self.sock.cwnd, u64::from(self.rtt_us));
     }
@@ -156,7 +156,7 @@ impl Path {
         self.enter(State::Open);
     }
 
-    /// Tells the algorithm of an event.
+    /// Passes an event to the algorithm.
     pub(crate) fn event(&mut self, event: Event) {
         self.algorithm.cwnd_event(&mut self.sock, event);
     }

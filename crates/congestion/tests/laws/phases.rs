@@ -17,7 +17,7 @@ fn phase(number: u32) -> NonZeroU32 {
 #[derive(Clone, Debug)]
 struct Entry {
     phase: u32,
-    /// What the connection's window and threshold have become meanwhile.
+    /// The connection's window and threshold in the meantime.
     cwnd: u32,
     ssthresh: u32,
     /// Since the last entry.

@@ -51,7 +51,7 @@ fn the_threshold_is_sent_in_a_round_trip_and_the_first_ack_ends_it() {
         config.algorithm().cwnd_event(&mut sock, Event::TxStart);
         assert_eq!((sock.cwnd, sock.ssthresh, sock.paced), (582, 582, 1), "{name}");
         assert_eq!(sock.pacing_rate, 582 * u64::from(MSS) * 50, "{name}: in 20 ms");
-        // 300 packets left; data of the peer's comes in, whose ACK says nothing new.
+        // 300 packets have left; an ACK that carries data of the peer acknowledges nothing new.
         sock.in_flight = 300;
         acknowledged(&config, &mut sock, 0, -1);
         assert_eq!((sock.cwnd, sock.paced), (582, 1), "{name}");
@@ -137,7 +137,7 @@ fn beyond_the_paper_the_window_before_the_silence_counts_and_not_for_ever() {
         {
             let mut sock = idle(&config, 369, ssthresh);
             (sock.cwnd_clamp, sock.jiffies) = (1 << 20, sock.last_sent + silence);
-            // Two writes, each of which finds the connection idle.
+            // Two writes; each finds the connection idle.
             for cwnd in [369, 10] {
                 sock.cwnd = cwnd;
                 algorithm.cwnd_event(&mut sock, Event::CwndRestart);
@@ -155,7 +155,7 @@ fn beyond_the_paper_the_window_before_the_silence_counts_and_not_for_ever() {
     }
 }
 
-/// The timer expired with 400 packets out, and the first of them is sent again.
+/// The timer expired with 400 packets in flight, and the first of them is retransmitted.
 fn timed_out(config: &Config) -> Sock {
     let mut sock = idle(config, 400, 300);
     let algorithm = config.algorithm();

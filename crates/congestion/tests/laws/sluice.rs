@@ -6,7 +6,7 @@ use congestion::{Algorithm, Config, Event, INFINITE_SSTHRESH, RateSample, Sock};
 
 use crate::path::{MSS, established, jiffies};
 
-/// Bytes a second: 10 Gbit/s, the algorithm's own default.
+/// Bytes per second: 10 Gbit/s, the algorithm's own default.
 const LINE: f64 = 1.25e9;
 const BASE_US: usize = 30;
 
@@ -43,7 +43,7 @@ struct Link {
     senders: Vec<Sock>,
     /// Bytes that each has sent towards its next packet.
     credit: Vec<f64>,
-    /// Seconds; as it was in each of the last microseconds.
+    /// The queueing delay in seconds at each of the last microseconds.
     queue: VecDeque<f64>,
 }
 
@@ -246,7 +246,7 @@ fn of_a_burst_the_first_ack_alone_counts() {
     assert_eq!(later.cwnd, sock.cwnd);
 }
 
-/// Linux tells the accepting end of its handshake's ACK before it calls init.
+/// Linux reports the handshake's ACK to the accepting end before it calls init.
 #[test]
 fn an_ack_before_init_changes_nothing() {
     let mut sock = established(10, INFINITE_SSTHRESH);

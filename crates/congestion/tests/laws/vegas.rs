@@ -13,7 +13,7 @@ fn rtt_us(cwnd: u32) -> u32 {
     BASE_US * cwnd.max(BDP) / BDP
 }
 
-/// Round trips over the path, whose queue is the window's own.
+/// Runs `count` round trips over a path without cross traffic: the window alone makes the queue.
 fn rounds(path: &mut Path, count: u32) {
     for _ in 0..count {
         path.rtt_us = rtt_us(path.sock.cwnd);

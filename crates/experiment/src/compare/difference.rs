@@ -1,6 +1,7 @@
-//! How far apart numbers lie, for people.
+//! The differences between numbers, as text.
 
-/// From `reference` to `value` as a share of `reference`; none if that is zero and `value` is not.
+/// The difference from `reference` to `value`, relative to `reference`; none if that is zero and `value` is
+/// not.
 pub(super) fn relative(reference: f64, value: f64) -> Option<f64> {
     if value == reference {
         return Some(0.0);
@@ -8,10 +9,10 @@ pub(super) fn relative(reference: f64, value: f64) -> Option<f64> {
     (reference != 0.0).then(|| (value - reference) / reference.abs())
 }
 
-/// `+3.1 %`; where there is nothing to be a share of, `+` and the `amount`.
+/// `+3.1 %`; if the reference is zero, `+` and the `amount`.
 pub(super) fn text(reference: f64, value: f64, amount: impl Fn(f64) -> String) -> String {
     match relative(reference, value) {
-        // A hundredth of a percent is below what two runs of one driver differ by.
+        // Two runs of one driver differ by more than a hundredth of a percent.
         Some(share) if (100.0 * share).abs() < 0.005 => "0 %".to_owned(),
         Some(share) if share.abs() < 0.0995 => format!("{:+.2} %", 100.0 * share),
         Some(share) if share.abs() < 9.995 => format!("{:+.1} %", 100.0 * share),

@@ -1,4 +1,4 @@
-//! Which runs are compared: those of the folders that were named, and of the sweeps among them.
+//! The runs that are compared: those of the named folders, and of the sweeps among them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use super::loads::{self, Pair};
 use crate::error::Error;
 use crate::folders::SWEEP;
 
-/// Reads every run; a sweep's in the order of its grid. Flows of all but the first folder go by the names of their pairs.
+/// Reads every run; a sweep's in the order of its grid. In all folders but the first, flows are renamed by
+/// `pairs`.
 pub(super) fn read(folders: &[PathBuf], pairs: &[Pair]) -> Result<Vec<StoredRun>, Error> {
     let mut runs = Vec::new();
     for (number, folder) in folders.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Runs that differ in their seed alone, as one sample each: means, and differences beyond noise.
+//! Runs that differ only in their seed, as one sample each: means, and differences beyond noise.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::loads;
 use super::runs::{self, settings};
 use crate::error::Error;
 
-/// More settings than these make no name.
+/// The maximum number of settings in a name.
 const NAME_MAX: usize = 2;
 
 /// Every number of a run's summary, in alphabetical order.
@@ -21,26 +21,26 @@ type Quantities = Vec<(String, f64)>;
 /// Runs of one scenario by one driver, with different seeds.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// What tells it from the others.
+    /// The name that distinguishes this group from the others.
     pub(super) name: String,
     /// Its runs; at least one.
     pub(super) runs: Vec<StoredRun>,
 }
 
-/// Groups, and what they have for each quantity.
+/// Groups, and their values for each quantity.
 #[derive(Debug)]
 pub(super) struct Comparison {
-    /// The groups; the others are held against the first.
+    /// The groups; the first is the reference.
     pub(super) groups: Vec<Group>,
     /// The plans of their first runs.
     pub(super) plans: Vec<Plan>,
     /// The units of the first.
     pub(super) units: Units,
-    /// What differs by more than noise or is named, or all.
+    /// The quantities that differ by more than noise or have a tolerance, or all.
     pub(super) rows: Vec<Row>,
-    /// How many quantities that no tolerance names are equal in all runs, and left out.
+    /// The number of quantities without a tolerance that are equal in all runs, and left out.
     pub(super) equal: usize,
-    /// How many differ by what seeds alone make, and are left out.
+    /// The number of quantities that differ only by noise, and are left out.
     pub(super) noise: usize,
 }
 
@@ -49,40 +49,40 @@ pub(super) struct Comparison {
 pub(super) struct Row {
     /// Its path.
     pub(super) path: String,
-    /// What each group has.
+    /// The sample of each group.
     pub(super) samples: Vec<Sample>,
-    /// How far the means may lie apart.
+    /// The tolerance of the means.
     pub(super) allowed: Within,
-    /// Whether the scenario names it, so that it is judged.
+    /// Whether the scenario has a tolerance for it, so that it is judged.
     pub(super) named: bool,
 }
 
 impl Row {
-    /// From the first group to each other one.
+    /// The differences from the first group to each other one.
     pub(super) fn differences(&self) -> Vec<Interval> {
         let others = self.samples.iter().skip(1);
         others.map(|other| self.samples[0].difference(other)).collect()
     }
 
-    /// Whether seeds alone could have made all differences.
+    /// Whether all differences may be due to the seeds alone.
     pub(super) fn is_noise(&self) -> bool {
         self.differences().iter().all(Interval::includes_zero)
     }
 
-    /// Whether the means lie within what is allowed.
+    /// Whether the means are within tolerance.
     pub(super) fn within(&self) -> bool {
         self.samples.iter().all(|other| self.allowed.holds(self.samples[0].mean, other.mean))
     }
 }
 
 impl Comparison {
-    /// Whether all that is named lies within what is allowed.
+    /// Whether every named quantity is within tolerance.
     pub(super) fn ok(&self) -> bool {
         self.rows.iter().all(|row| !row.named || row.within())
     }
 }
 
-/// The runs by driver and scenario, the seed aside, in the order of their first.
+/// Groups the runs by driver and scenario without its seed, in the order of their first run.
 pub(super) fn gather(runs: Vec<StoredRun>) -> Vec<Group> {
     let mut keys: Vec<(String, String)> = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -100,7 +100,7 @@ pub(super) fn gather(runs: Vec<StoredRun>) -> Vec<Group> {
     groups
 }
 
-/// A lock file has its seed in a line of its own, above all tables.
+/// The scenario without its seed: a lock file has it in a line of its own, above all tables.
 fn without_seed(scenario: &str) -> String {
     let (mut lines, mut found) = (String::new(), false);
     for line in scenario.lines() {
@@ -114,8 +114,8 @@ fn without_seed(scenario: &str) -> String {
     lines
 }
 
-/// Names each by what is its own: what its command line set, or else the settings of its scenario, or its
-/// first folder if these are many; and by its driver where there are several.
+/// Names each group by what only it has: the settings of its command line, else those of its scenario, or its
+/// first folder if these are many; and by its driver if there are several.
 fn name(groups: &mut [Group]) {
     let told: Vec<_> = groups.iter().map(|group| told(&group.runs[0].command)).collect();
     let settings = groups.iter().map(|group| settings(&group.runs[0].scenario));
@@ -136,23 +136,23 @@ fn name(groups: &mut [Group]) {
     }
 }
 
-/// What a command line sets.
+/// The settings of a command line.
 fn told(command: &[String]) -> BTreeSet<String> {
     let pairs = command.windows(2).filter(|pair| pair[0] == "--set");
     pairs.map(|pair| pair[1].clone()).collect()
 }
 
-/// What the set at `place` has, the seed aside, and not all of them have.
+/// The elements of the set at `place`, without the seed, that not all sets have.
 fn own(sets: &[BTreeSet<String>], place: usize) -> Vec<String> {
     let shared = |setting: &&String| sets.iter().all(|set| set.contains(*setting));
     let own = sets[place].iter().filter(|setting| !shared(setting));
     own.filter(|setting| !setting.starts_with("seed=")).cloned().collect()
 }
 
-/// Compares them.
+/// Compares groups.
 ///
 /// # Errors
-/// Groups of different scenarios, a tolerance for what one of them has not.
+/// Groups of different scenarios, a tolerance for a quantity that one of them does not have.
 pub(super) fn compare(groups: Vec<Group>, all: bool) -> Result<Comparison, Error> {
     let runs: Vec<&StoredRun> = groups.iter().flat_map(|group| &group.runs).collect();
     let plan = runs::plans(&runs)?.swap_remove(0);
@@ -166,7 +166,7 @@ pub(super) fn compare(groups: Vec<Group>, all: bool) -> Result<Comparison, Error
         let values = match values(&path, &quantities) {
             Ok(values) => values,
             Err(known) if own.is_some() => Err(unknown(&path, known))?,
-            // What one of them has not is not shared.
+            // A quantity that one of them does not have is not compared.
             Err(_) => continue,
         };
         let allowed = own.map_or(Within::Percent(plan.comparison.percent), |own| own.within);
@@ -184,7 +184,7 @@ pub(super) fn compare(groups: Vec<Group>, all: bool) -> Result<Comparison, Error
     Ok(Comparison { groups, plans, units: plan.units, rows, equal, noise })
 }
 
-/// What every run of every group has for a path, or the quantities of one that has not.
+/// The values of a path in every run of every group, or the quantities of a run that does not have it.
 fn values<'q>(path: &str, groups: &'q [Vec<Quantities>]) -> Result<Vec<Vec<f64>>, &'q Quantities> {
     let of = |known: &'q Quantities| measured(path, known).ok_or(known);
     groups.iter().map(|runs| runs.iter().map(of).collect()).collect()

@@ -1,4 +1,4 @@
-//! Which flows runs have, by which names they are held against each other, and what one of them lacks.
+//! The flows of runs, the names under which they are compared, and the flows that a run lacks.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::rows::names;
 use crate::error::Error;
 
-/// More flows than these are only counted.
+/// The maximum number of flows that are listed; more are only counted.
 const NAMED_MAX: usize = 4;
 
-/// A flow of the first run, and the flow of the others that is held against it.
+/// A flow of the first run, and the flow of the other runs that is compared with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The name in the first run.
@@ -34,7 +34,7 @@ impl std::str::FromStr for Pair {
     }
 }
 
-/// Calls a flow of `run`, or the flows of a count, as the first run calls what they are held against.
+/// Renames a flow of `run`, or the flows of a count, to the name of their counterpart in the first run.
 ///
 /// # Errors
 /// If the run has no such flow.
@@ -80,7 +80,7 @@ pub(super) fn check(first: &StoredRun, other: &StoredRun) -> Result<(), Error> {
     Err(Error::usage(message, format!("--pair {one}={another} holds them against each other")))
 }
 
-/// Says which flows one of two runs has and the other has not: what is equal in both is only what both have.
+/// Lists the flows that only one of two runs has: the comparison covers only what both have.
 pub(super) fn lacking(runs: &[StoredRun]) -> Vec<String> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let ours = loads(&first.summary);
@@ -107,7 +107,7 @@ pub(super) fn lacking(runs: &[StoredRun]) -> Vec<String> {
     notes
 }
 
-/// What TCP counts, which of a program's connections nobody knows: a summary has zeros there.
+/// TCP counters. They are unknown for a program's connections; a summary has zeros there.
 const OF_TCP: [&str; 11] = [
     "retransmissions",
     "retransmitted_bytes",
@@ -122,7 +122,7 @@ const OF_TCP: [&str; 11] = [
     "cwnd_packets",
 ];
 
-/// Every number of a run's summary but those that are unknown because a program sends.
+/// Every number of a run's summary except those that are unknown for flows of programs.
 pub(super) fn quantities(run: &StoredRun) -> Vec<(String, f64)> {
     let mut all = run.quantities();
     let programs = programs(&run.summary);
@@ -134,7 +134,7 @@ pub(super) fn quantities(run: &StoredRun) -> Vec<(String, f64)> {
     all.retain(|(path, _)| {
         let Some((entity, field)) = path.rsplit_once('.') else { return true };
         match entity.split_once('.') {
-            // Sums leave programs out, and none is left of the shares.
+            // Sums leave programs out, and the fairness needs other flows.
             None if entity == "run" && field == "fairness" => others,
             None if entity == "run" && field == "loss" => false,
             None if entity == "run" => !OF_TCP.contains(&field),
@@ -148,13 +148,13 @@ pub(super) fn quantities(run: &StoredRun) -> Vec<(String, f64)> {
     all
 }
 
-/// The flows that programs are.
+/// The flows that are programs.
 fn programs(summary: &Value) -> BTreeSet<&str> {
     let flows = names(&summary["flow"]).into_iter();
     flows.filter(|flow| summary["flow"][flow]["program"].is_object()).collect()
 }
 
-/// Says of flows that a program is in one run and a model in another what cannot be compared.
+/// Lists what cannot be compared of flows that are a program in one run and a model in another.
 pub(super) fn unknown_to_programs(runs: &[StoredRun]) -> Vec<String> {
     let programs: Vec<BTreeSet<&str>> = runs.iter().map(|run| programs(&run.summary)).collect();
     let loads: Vec<BTreeSet<String>> = runs.iter().map(|run| loads(&run.summary)).collect();
@@ -189,7 +189,7 @@ fn loads(summary: &Value) -> BTreeSet<String> {
     names(&summary["flow"]).into_iter().map(name).collect()
 }
 
-/// `a`, `b` and so many more.
+/// Lists flows: `a`, `b` and N more.
 fn listed(flows: &BTreeSet<String>) -> String {
     let shown: Vec<_> = flows.iter().take(NAMED_MAX).map(|flow| format!("`{flow}`")).collect();
     match flows.len().saturating_sub(NAMED_MAX) {

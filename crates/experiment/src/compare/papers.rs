@@ -1,4 +1,4 @@
-//! A paper's figures by several drivers.
+//! A paper's figures, measured by several drivers.
 
 use std::path::{Path, PathBuf};
 
@@ -15,24 +15,24 @@ use crate::error::Error;
 use crate::format;
 use crate::paper::ITEMS;
 
-/// Papers, and what they have for each figure.
+/// Papers, and their values for each figure.
 #[derive(Debug)]
 pub(super) struct Comparison {
     papers: Vec<Results>,
     rows: Vec<Row>,
 }
 
-/// One figure, by all of them.
+/// One figure, measured by all of them.
 #[derive(Debug)]
 struct Row {
-    /// As the first that has it.
+    /// The item of the first paper that has it.
     item: Item,
-    /// What each has; none where its runs were left out.
+    /// The item of each paper; none if its runs were left out.
     all: Vec<Option<Item>>,
 }
 
 impl Row {
-    /// Whether each keeps its own limits.
+    /// Whether each item is within its own limits.
     fn ok(&self) -> bool {
         self.all.iter().flatten().all(|item| item.ok)
     }
@@ -100,13 +100,13 @@ fn name(item: &Item) -> String {
 }
 
 impl Comparison {
-    /// Whether all that is judged keeps its limits.
+    /// Whether every judged item is within its limits.
     pub(super) fn ok(&self) -> bool {
         self.rows.iter().all(Row::ok)
     }
 
-    /// Item, case, published, what each measured, and of each what it differs by from the first and from
-    /// what was published.
+    /// Item, case, published value, each paper's measured value, and its differences from the first and from
+    /// the published value.
     pub(super) fn table(&self) -> Table {
         let papers = &self.papers;
         let first = &papers[0].driver;
@@ -127,8 +127,7 @@ impl Comparison {
         Table { head, names: 2, rows, left_out }
     }
 
-    /// `{"paper","drivers":[…],"items":[…],"ok"}`; differences are shares, null where there is nothing to
-    /// be a share of.
+    /// `{"paper","drivers":[…],"items":[…],"ok"}`; differences are relative, null if the reference is zero.
     pub(super) fn to_value(&self) -> Value {
         let papers = &self.papers;
         let row = |row: &Row| {
@@ -156,7 +155,7 @@ impl Comparison {
         })
     }
 
-    /// The same as a page with dots.
+    /// The comparison as a page with dots.
     pub(super) fn page(&self) -> Differences {
         let drivers: Vec<String> = self.papers.iter().map(|paper| paper.driver.clone()).collect();
         let row = |row: &Row| page_row(row, self.papers.len());
@@ -205,20 +204,20 @@ fn page_row(row: &Row, papers: usize) -> PageRow {
     ];
     cells.extend((0..papers).map(|paper| number(row.measured(paper))));
     cells.push(row.judgement().into());
-    // Where nothing was published, the others are held against the first.
+    // Without a published value, the first paper is the reference.
     let reference = row.item.published.or_else(|| row.measured(0));
     let dots = row.all.iter().flatten().filter_map(|item| Some(dot(item, reference?)));
     PageRow { cells, dots: dots.collect() }
 }
 
-/// What was measured and what is allowed, from `reference`.
+/// The measured value and its limits, relative to `reference`.
 fn dot(item: &Item, reference: f64) -> Interval {
     let mean = item.measured - reference;
     let from = |limit: Option<f64>| limit.map(|limit| limit - reference);
     let ends = match (from(item.low), from(item.high)) {
         (None, None) => None,
         (Some(low), Some(high)) => Some((low, high)),
-        // What is open at one end is drawn up to what was measured.
+        // An open end is drawn up to the measured value.
         (Some(limit), None) | (None, Some(limit)) => Some((limit.min(mean), limit.max(mean))),
     };
     percent(Interval { mean, ends }, reference)

@@ -1,4 +1,4 @@
-//! Compared runs in words, as JSON and as a page.
+//! Compared runs as text, as JSON and as a page.
 
 use record::StoredRun;
 use record::quantity::Kind;
@@ -23,7 +23,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
     }
 }
 
-/// The columns' heads: quantity, runs, and what the others differ by.
+/// The column headings: quantity, runs, and the differences of the others.
 fn head(comparison: &Comparison) -> Vec<String> {
     let mut head = vec!["quantity".to_owned()];
     head.extend(headings(&comparison.runs));
@@ -36,7 +36,7 @@ fn equal_in_all(number: usize) -> String {
     format!("{} {are} equal in all", format::things(number, "quantity", "quantities"))
 }
 
-/// Each run's folder, and its driver where there are several: `lab runs/demo-1`.
+/// The heading of each run: its folder, and its driver if there are several: `lab runs/demo-1`.
 pub(super) fn headings(runs: &[StoredRun]) -> Vec<String> {
     let several = several_drivers(runs.iter());
     let heading = |run: &StoredRun| match several {
@@ -46,12 +46,12 @@ pub(super) fn headings(runs: &[StoredRun]) -> Vec<String> {
     runs.iter().map(heading).collect()
 }
 
-/// The unit of a quantity of which runs have these values, and may differ so far.
+/// The unit for the quantity `path`, fitted to its values and tolerances.
 pub(super) fn unit(units: Units, path: &str, values: impl IntoIterator<Item = f64>) -> Unit {
     Kind::of(path).unit(units).fit(values)
 }
 
-/// The cells below the heads, and what is to be said of them.
+/// The cells of a row, and its judgement.
 fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     let unit = unit(units, &row.path, row.values.iter().copied());
     let show = |value| unit.show(value);
@@ -67,7 +67,7 @@ fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     (words, judgement)
 }
 
-/// How far values may lie apart.
+/// The tolerance as text.
 pub(super) fn allowed(within: Within, unit: Unit) -> String {
     match within {
         Within::Percent(percent) => format!("{percent} %"),
@@ -75,8 +75,8 @@ pub(super) fn allowed(within: Within, unit: Unit) -> String {
     }
 }
 
-/// `{"runs":[…],"quantities":[…],"equal","ok"}`; a difference is a share of what the first run has, and
-/// null where that is nothing.
+/// `{"runs":[…],"quantities":[…],"equal","ok"}`; a difference is relative to the first run's value, and null if
+/// that is zero.
 pub(super) fn json(comparison: &Comparison) -> Value {
     let run = |run: &StoredRun| {
         let folder = run.folder.display().to_string();
@@ -101,7 +101,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
     })
 }
 
-/// The same as a page with dots.
+/// The comparison as a page with dots.
 pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error> {
     let row = |row: &Row| {
         let (words, judgement) = words(row, comparison.units);

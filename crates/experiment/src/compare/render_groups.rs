@@ -1,4 +1,4 @@
-//! Compared groups in words, as JSON and as a page.
+//! Compared groups as text, as JSON and as a page.
 
 use record::quantity::digits;
 use report::Cell as PageCell;
@@ -23,13 +23,13 @@ pub(super) fn table(comparison: &Comparison) -> Table {
     }
 }
 
-/// The columns' heads: quantity, groups, and for each but the first its difference.
+/// The column headings: quantity, groups, and a difference for each group but the first.
 fn head(comparison: &Comparison) -> Vec<String> {
     let group = |group: &Group| format!("{} ({})", group.name, group.runs.len());
     let mut head = vec!["quantity".to_owned()];
     head.extend(comparison.groups.iter().map(group));
     for other in comparison.groups.iter().skip(1) {
-        // With two of them it is plain which one differs.
+        // With two groups it is clear which one differs.
         let of =
             if comparison.groups.len() > 2 { format!(" of {}", other.name) } else { String::new() };
         head.extend([format!("difference{of}"), "95 % confidence".to_owned()]);
@@ -38,7 +38,7 @@ fn head(comparison: &Comparison) -> Vec<String> {
     head
 }
 
-/// The cells below them, and what is to be said of them.
+/// The cells of a row, and its judgement.
 fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     let unit = unit(units, &row.path, row.samples.iter().map(|sample| sample.mean));
     let show = |value| unit.show(value);
@@ -68,7 +68,7 @@ fn mean(sample: &Sample, show: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// `-3.1 .. +1.2 %`; where there is nothing to be a share of, amounts.
+/// `-3.1 .. +1.2 %`; absolute values if the reference is zero.
 fn range(reference: f64, interval: Interval, show: impl Fn(f64) -> String) -> String {
     let Some((low, high)) = interval.ends else { return String::new() };
     if reference == 0.0 {
@@ -92,8 +92,8 @@ fn left_out(comparison: &Comparison) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}; --all shows what is", parts.join(", ")))
 }
 
-/// `{"groups":[…],"quantities":[…],"equal","noise","ok"}`; differences are amounts, from the first group to
-/// each other one; ends are null where a single run tells nothing of its spread.
+/// `{"groups":[…],"quantities":[…],"equal","noise","ok"}`; differences are absolute, from the first group to
+/// each other one; ends are null where a group has a single run, hence no confidence interval.
 pub(super) fn json(comparison: &Comparison) -> Value {
     let group = |group: &Group| {
         let folders = group.runs.iter().map(|run| run.folder.display().to_string());
@@ -131,7 +131,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
     })
 }
 
-/// The same as a page with dots.
+/// The comparison as a page with dots.
 pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error> {
     let row = |row: &Row| {
         let (words, judgement) = words(row, comparison.units);
@@ -167,7 +167,7 @@ pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error
     overlay(page, &names, firsts, &comparison.plans)
 }
 
-/// A page's row; so many values stand in it.
+/// A row of a page, with `values` values.
 pub(super) fn page_row(words: Vec<String>, judgement: Judgement, values: usize) -> Vec<PageCell> {
     let cell = |(at, text)| if at == 0 { PageCell::Text(text) } else { PageCell::Number(text) };
     let mut cells: Vec<PageCell> = words.into_iter().enumerate().map(cell).collect();
@@ -176,8 +176,8 @@ pub(super) fn page_row(words: Vec<String>, judgement: Judgement, values: usize) 
     cells
 }
 
-/// On a page the differences stand before what they are made of, where no wide table hides them: `columns`
-/// are the path, so many values, then the differences, what is allowed and the verdict.
+/// Moves the differences in front of the values, so that a wide table on a page does not hide them. `columns`
+/// are the path, `values` values, the differences, the tolerance and the verdict.
 pub(super) fn difference_first<T>(columns: &mut [T], values: usize) {
     let differences = columns.len().saturating_sub(2);
     if let Some(columns) = columns.get_mut(1..differences) {
@@ -185,7 +185,7 @@ pub(super) fn difference_first<T>(columns: &mut [T], values: usize) {
     }
 }
 
-/// A difference as percent of `reference`; no number where that is nothing.
+/// A difference in percent of `reference`; not a number if that is zero.
 pub(super) fn percent(difference: Interval, reference: f64) -> Interval {
     let share = |value: f64| match (value, reference) {
         (0.0, _) => 0.0,

@@ -1,4 +1,4 @@
-//! Which quantities of a summary are compared: what a person would look at first, by the paths that a
+//! The quantities of a summary that are compared by default: the most informative ones, by the paths that a
 //! scenario's `[compare]` and `[expect]` use.
 
 use scenario::measured::Entity;
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
 
-/// The paths in the order of the summary; not all of them need be measured. Flows that a `count` made
-/// stand together under its name, unless `all` are asked for.
+/// The paths in the order of the summary; not all of them need be measured. Flows made by a `count` are grouped
+/// under its name, unless `all` is set.
 pub(super) fn paths(summary: &Value, all: bool) -> Vec<String> {
     let mut paths = shown("run", Entity::Run);
     let groups = names(&summary["group"]);

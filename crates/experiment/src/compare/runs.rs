@@ -12,21 +12,21 @@ use scenario::{Plan, Units};
 use super::{loads, rows};
 use crate::error::Error;
 
-/// More settings than these are only counted.
+/// The maximum number of settings that are listed; more are only counted.
 const SETTINGS_MAX: usize = 6;
 
-/// Runs, and what they have for each quantity.
+/// Runs, and their values for each quantity.
 #[derive(Debug)]
 pub(super) struct Comparison {
-    /// The runs; the others are held against the first.
+    /// The runs; the first is the reference.
     pub(super) runs: Vec<StoredRun>,
     /// Their plans.
     pub(super) plans: Vec<Plan>,
     /// The units of the first.
     pub(super) units: Units,
-    /// What differs, or all.
+    /// The quantities that differ, or all.
     pub(super) rows: Vec<Row>,
-    /// How many quantities that no tolerance names are equal in all runs, and left out.
+    /// The number of quantities without a tolerance that are equal in all runs, and left out.
     pub(super) equal: usize,
 }
 
@@ -35,16 +35,16 @@ pub(super) struct Comparison {
 pub(super) struct Row {
     /// Its path.
     pub(super) path: String,
-    /// What each run has.
+    /// The value of each run.
     pub(super) values: Vec<f64>,
-    /// How far they may lie apart.
+    /// The tolerance.
     pub(super) allowed: Within,
-    /// Whether the scenario names it, so that it is judged.
+    /// Whether the scenario has a tolerance for it, so that it is judged.
     pub(super) named: bool,
 }
 
 impl Row {
-    /// Of the others the value that lies farthest from the first.
+    /// The first value, and that of the others which differs most from it.
     pub(super) fn farthest(&self) -> (f64, f64) {
         let reference = self.values.first().copied().unwrap_or_default();
         let others = self.values.iter().skip(1).copied();
@@ -53,7 +53,7 @@ impl Row {
         (reference, farthest.unwrap_or(reference))
     }
 
-    /// Whether all lie within what is allowed.
+    /// Whether all values are within tolerance.
     pub(super) fn within(&self) -> bool {
         let (reference, farthest) = self.farthest();
         self.allowed.holds(reference, farthest)
@@ -61,7 +61,7 @@ impl Row {
 }
 
 impl Comparison {
-    /// Whether all that is named lies within what is allowed.
+    /// Whether every named quantity is within tolerance.
     pub(super) fn ok(&self) -> bool {
         self.rows.iter().all(|row| !row.named || row.within())
     }
@@ -83,7 +83,7 @@ pub(super) fn overlay<'r>(
 /// The runs' plans.
 ///
 /// # Errors
-/// If one belongs to another scenario than the first.
+/// If one belongs to a different scenario than the first.
 pub(super) fn plans(runs: &[&StoredRun]) -> Result<Vec<Plan>, Error> {
     let plans = runs.iter().map(|run| run.plan()).collect::<Result<Vec<_>, _>>()?;
     for (run, plan) in runs.iter().zip(&plans) {
@@ -98,7 +98,8 @@ pub(super) fn plans(runs: &[&StoredRun]) -> Result<Vec<Plan>, Error> {
     Ok(plans)
 }
 
-/// What the second has or lacks that makes it another network; its flows, and settings, may differ.
+/// The part of the second plan, extra or missing, that makes it a different network; flows and settings may
+/// differ.
 fn other_network(one: &Plan, other: &Plan) -> Option<String> {
     let pairs = parts(one).into_iter().zip(parts(other));
     pairs
@@ -109,7 +110,7 @@ fn other_network(one: &Plan, other: &Plan) -> Option<String> {
         .next()
 }
 
-/// Nodes and links, as words.
+/// Nodes and links, as text.
 fn parts(plan: &Plan) -> [BTreeSet<String>; 2] {
     let name = |node: usize| plan.nodes[node].name.as_str();
     let nodes = plan.nodes.iter().map(|node| format!("{} `{}`", node.kind.name(), node.name));
@@ -120,13 +121,13 @@ fn parts(plan: &Plan) -> [BTreeSet<String>; 2] {
     [nodes.collect(), links.collect()]
 }
 
-/// Whether not all are by the same driver.
+/// Whether the runs have different drivers.
 pub(super) fn several_drivers<'r>(mut runs: impl Iterator<Item = &'r StoredRun>) -> bool {
     let first = runs.next();
     runs.any(|run| first.is_some_and(|first| run.driver != first.driver))
 }
 
-/// What a reader must know of a run before believing it.
+/// Warnings about a run for the reader.
 pub(super) fn notes(run: &StoredRun) -> Vec<String> {
     let folder = run.folder.display();
     let warning = run.lab.as_ref().and_then(LabReport::warning);
@@ -136,7 +137,8 @@ pub(super) fn notes(run: &StoredRun) -> Vec<String> {
     warning.into_iter().chain((!run.complete).then_some(incomplete)).chain(left_out).collect()
 }
 
-/// What is compared: what a person would look at first, what is named, and what is expected.
+/// The paths that are compared: the most informative ones, those with a tolerance, and those with an
+/// expectation.
 pub(super) fn paths(first: &StoredRun, plan: &Plan, all: bool) -> Vec<String> {
     let mut paths = rows::paths(&first.summary, all);
     let named = plan.comparison.tolerances.iter().map(|tolerance| tolerance.path.as_str());
@@ -149,10 +151,10 @@ pub(super) fn paths(first: &StoredRun, plan: &Plan, all: bool) -> Vec<String> {
     paths
 }
 
-/// Compares them.
+/// Compares runs.
 ///
 /// # Errors
-/// Runs of different scenarios, a tolerance for what one of them has not.
+/// Runs of different scenarios, a tolerance for a quantity that one of them does not have.
 pub(super) fn compare(runs: Vec<StoredRun>, all: bool) -> Result<Comparison, Error> {
     let plans = plans(&runs.iter().collect::<Vec<_>>())?;
     let plan = &plans[0];
@@ -164,11 +166,11 @@ pub(super) fn compare(runs: Vec<StoredRun>, all: bool) -> Result<Comparison, Err
         let values = match values.collect::<Result<Vec<f64>, _>>() {
             Ok(values) => values,
             Err(known) if named.contains(&path.as_str()) => Err(unknown(&path, known))?,
-            // What one of them has not is not shared.
+            // A quantity that one of them does not have is not compared.
             Err(_) => continue,
         };
         let own = plan.comparison.tolerances.iter().rev().find(|tolerance| tolerance.path == path);
-        // What is judged is shown, also where nothing differs.
+        // Judged quantities are shown even if nothing differs.
         if !all && own.is_none() && values.iter().all(|value| value == &values[0]) {
             equal += 1;
             continue;
@@ -179,7 +181,7 @@ pub(super) fn compare(runs: Vec<StoredRun>, all: bool) -> Result<Comparison, Err
     Ok(Comparison { runs, units: plan.units, plans, rows, equal })
 }
 
-/// Says which settings differ, if some do, as one may have compared other runs than one thinks.
+/// Lists the settings that differ, if any: the user may have compared other runs than intended.
 pub(super) fn differing_settings(runs: &[StoredRun]) -> Option<String> {
     let settings: Vec<_> = runs.iter().map(|run| settings(&run.scenario)).collect();
     let first = &settings[0];
@@ -198,7 +200,7 @@ pub(super) fn differing_settings(runs: &[StoredRun]) -> Option<String> {
     Some(format!("their scenarios differ in {}{more}", shown.join(", ")))
 }
 
-/// The path as of all that a `count` made: `link.cable.at.switch.rate` for `link.cable.7.at.switch.rate`.
+/// The path for all members of a `count`: `link.cable.at.switch.rate` for `link.cable.7.at.switch.rate`.
 fn of_group(path: &str) -> String {
     let named = path.split('.').filter(|key| !key.bytes().all(|byte| byte.is_ascii_digit()));
     named.collect::<Vec<_>>().join(".")

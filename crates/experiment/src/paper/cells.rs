@@ -1,5 +1,5 @@
-//! The runs of a paper: every cell of every run's grid, each executed once. On real packets only those
-//! that are meant for that, one after the other.
+//! The runs of a paper: every cell of every run's grid, each executed once. On real packets, only the cells
+//! meant for them, one after the other.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,25 +18,25 @@ use crate::execution::{Job, Outcome};
 use crate::folders;
 use crate::progress::Steering;
 
-/// All of them.
+/// All cells.
 #[derive(Debug)]
 pub(super) struct Cells {
     list: Vec<Cell>,
-    /// Runs that another one stands for, and which.
+    /// Pairs of run names: the first run is not executed, the second provides its results.
     stand_ins: Vec<(String, String)>,
 }
 
 /// How runs are executed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mode {
-    /// Who moves the packets.
+    /// The driver.
     pub(super) driver: Driver,
-    /// Whether only the quick ones of the lab's.
+    /// Whether to run only the lab's quick cells.
     pub(super) quick: bool,
 }
 
 impl Mode {
-    /// What is set for that run in addition; `None` if it is left out.
+    /// Additional settings for a run; `None` if it is left out.
     fn settings(self, run: &Run) -> Option<Vec<&toml::Table>> {
         match (self.driver, &run.lab) {
             (Driver::Simulator, _) => Some(Vec::new()),
@@ -49,7 +49,7 @@ impl Mode {
         }
     }
 
-    /// Whether a run that is not left out has its cell of that name.
+    /// Whether a run that is not left out includes the cell `name`.
     fn has(self, run: &Run, name: &str) -> bool {
         let quick = run.lab.as_ref().and_then(|lab| lab.quick.as_ref());
         let cells = quick.and_then(|quick| quick.cells.as_ref()).filter(|_| self.quick);
@@ -57,14 +57,14 @@ impl Mode {
     }
 }
 
-/// Where a cell stands.
+/// Identifies a cell by its run and name.
 #[derive(Debug)]
 pub(super) struct Place {
     /// Its run.
     pub(super) run: String,
-    /// Its name there.
+    /// The cell's name in the run.
     pub(super) name: String,
-    /// Whether its run has other cells.
+    /// Whether the run has other cells.
     pub(super) varied: bool,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
+/// The cell `name` of `run`; a run that is not varied has a single cell for any name.
 pub(super) fn find<'c, C>(
     cells: &'c [C],
     place: impl Fn(&C) -> &Place,
@@ -92,17 +92,17 @@ pub(super) fn find<'c, C>(
 #[derive(Debug)]
 pub(super) struct Cell {
     place: Place,
-    /// What is run.
+    /// The job.
     pub(super) job: Job,
     /// Whether it is executed.
     included: bool,
-    /// The same, slower, if the machine does not keep up with it.
+    /// The same cell at lower rates, if the machine does not keep up.
     slower: Option<Slower>,
-    /// Where it cannot be slower: whether it has a second chance then, on a machine that may be quieter.
+    /// Whether a cell that cannot be slower gets a second try, as the machine may be quieter then.
     again: bool,
-    /// What rates and buffers were divided by in what came out.
+    /// The divisor of rates and buffers in the outcome.
     pub(super) slowed_by: NonZeroU64,
-    /// What came out; none before its end.
+    /// The outcome; none until the run is complete.
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -125,7 +125,7 @@ impl Slower {
 }
 
 impl Cells {
-    /// Plans them, each with its folder below `folder`.
+    /// Plans all cells, each with its folder below `folder`.
     pub(super) fn new(published: &Published, folder: &Path, mode: Mode) -> Result<Self, Error> {
         let mut cells = Vec::new();
         for run in &published.run {
@@ -142,17 +142,17 @@ impl Cells {
         Ok(Self { list: cells, stand_ins: shared.filter_map(stand_in).collect() })
     }
 
-    /// Refuses what the driver cannot run.
+    /// Refuses cells that the driver cannot run.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.list.iter().filter(|cell| cell.included).try_for_each(|cell| cell.job.check())
     }
 
-    /// How many are executed.
+    /// The number of cells to execute.
     pub(super) fn len(&self) -> usize {
         self.list.iter().filter(|cell| cell.included).count()
     }
 
-    /// What is left out: whole runs by name, of others the cells.
+    /// The cells that are left out: whole runs by name, single cells of others.
     pub(super) fn left_out(&self) -> Vec<String> {
         let stands = |run: &str| self.stand_ins.iter().any(|(name, _)| name == run);
         let mut runs: Vec<&str> = self.list.iter().map(|cell| cell.place.run.as_str()).collect();
@@ -170,7 +170,7 @@ impl Cells {
         runs.into_iter().filter(|run| !stands(run)).filter_map(of_run).collect()
     }
 
-    /// Those whose run the machine did not keep up with, and what is to be said of that.
+    /// The cells whose runs the machine could not keep up with, each with its warning.
     pub(super) fn late(&self) -> Vec<(String, String)> {
         let warning = |cell: &Cell| {
             let warning = cell.outcome.as_ref()?.lab.as_ref()?.warning()?;
@@ -179,14 +179,14 @@ impl Cells {
         self.list.iter().filter_map(warning).collect()
     }
 
-    /// Those that were executed slower than the paper has them, and by what.
+    /// The cells that were executed slower than in the paper, with their divisors.
     pub(super) fn slowed(&self) -> Vec<(String, NonZeroU64)> {
         let slowed = self.list.iter().filter(|cell| cell.slowed_by > NonZeroU64::MIN);
         slowed.map(|cell| (cell.place.to_string(), cell.slowed_by)).collect()
     }
 
-    /// Executes them, the heaviest first; the first that fails is the last. Once the machine has not kept up
-    /// with one that may be slower, it and those after it are; one that may not has a second chance.
+    /// Executes the cells, the heaviest first; stops at the first that fails. Once the machine has not kept up
+    /// with a cell that may be slower, that cell and later ones run slower; other cells get a second try.
     pub(super) fn execute(
         mut self,
         workers: NonZeroUsize,
@@ -209,12 +209,12 @@ impl Cells {
         Ok(self)
     }
 
-    /// Whether every run that is executed came to its end.
+    /// Whether every executed run is complete.
     pub(super) fn complete(&self) -> bool {
         self.list.iter().all(|cell| cell.outcome.is_some() || !cell.included)
     }
 
-    /// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
+    /// The cell `name` of `run`; a run that is not varied has a single cell for any name.
     pub(super) fn find(&self, run: &str, name: &str) -> Result<&Cell, String> {
         let stand_in = self.stand_ins.iter().find(|(stood_for, _)| stood_for == run);
         let run = stand_in.map_or(run, |(_, run)| run);
@@ -223,14 +223,14 @@ impl Cells {
 }
 
 impl Cell {
-    /// Executes it; returns what rates and buffers were divided by as well.
+    /// Executes the cell; returns the outcome and the divisor of rates and buffers.
     fn execute(
         &self,
         late: &AtomicBool,
         steering: Steering<'_>,
     ) -> Result<(Outcome, NonZeroU64), Error> {
         let run = |job: &Job| job.execute(steering).and_then(unbroken);
-        // A kernel takes as much of the processor for each frame as several at the paper's rate would have.
+        // A kernel takes as much CPU time per frame as several frames at the paper's rate would have.
         let slower = |_: &&Slower| late.load(Ordering::Relaxed) || !self.job.driver.is_lab();
         if let Some(slower) = self.slower.as_ref().filter(slower) {
             return Ok((run(&slower.job)?, slower.by));
@@ -247,7 +247,7 @@ impl Cell {
     }
 }
 
-/// A lab that broke has no results that a paper could use.
+/// Fails for a lab that broke: a paper cannot use its results.
 fn unbroken(mut outcome: Outcome) -> Result<Outcome, Error> {
     match outcome.failure.take() {
         Some(failure) => Err(failure),
@@ -279,7 +279,7 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     Ok(cells)
 }
 
-/// Gives the document the files and traces that it names.
+/// Adds to the document the files and traces that it names.
 fn supply(paper: &str, document: &mut Document) -> Result<(), Error> {
     for name in document.files() {
         let text = library::file(paper, &name).ok_or_else(|| {
@@ -317,7 +317,7 @@ fn points(
     Ok(document.runs()?.into_iter().map(|point| (name(&point), point)).collect())
 }
 
-/// Those of a run that has values which change with those of `vary`.
+/// The points of a run whose values in `with` change together with those of `vary`.
 fn points_in_step(
     paper: &str,
     run: &Run,
@@ -343,7 +343,7 @@ fn array(values: &toml::Value) -> &[toml::Value] {
     values.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A quick cell that the run has not.
+/// A quick cell that the run does not have.
 fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
     let quick = run.lab.as_ref()?.quick.as_ref()?.cells.as_ref()?;
     let has = |name: &&String| cells.iter().any(|cell| cell.place.name == **name);

@@ -1,19 +1,19 @@
-//! What disciplines cost a packet: every cell of every `[[cost]]`. Whoever runs the paper measures them after the
-//! runs, when nothing else of ours keeps the machine busy.
+//! The cost of disciplines per packet: every cell of every `[[cost]]`. The caller measures them after the runs,
+//! when no other process of ours keeps the machine busy.
 
 use serde_json::Value;
 
 use super::cells::{self, Place};
 use super::published::{Cost, Published};
 
-/// All of them.
+/// All cells.
 #[derive(Debug)]
 pub(super) struct Costs(Vec<Cell>);
 
-/// A discipline under a load, whose cost a paper's item wants.
+/// A discipline under a load; an item of the paper needs its cost.
 #[derive(Clone, Debug)]
 pub struct CostCase {
-    /// What the paper's items call it.
+    /// The name in the paper's items.
     pub name: String,
     /// `queue`, and the `load` by the names of the options of `suimon cost`.
     pub case: toml::Table,
@@ -24,25 +24,25 @@ pub struct CostCase {
 struct Cell {
     place: Place,
     case: toml::Table,
-    /// What `suimon cost --json` says of it; none before it was measured.
+    /// The output of `suimon cost --json` for it; none before it is measured.
     measured: Option<Value>,
 }
 
 impl Costs {
-    /// Plans them.
+    /// Plans all cells.
     pub(super) fn new(published: &Published) -> Self {
         let costs = published.cost.iter();
         let cells = costs.flat_map(|cost| points(cost).into_iter().map(|point| cell(cost, &point)));
         Self(cells.collect())
     }
 
-    /// What is to be measured.
+    /// The cases to measure.
     pub(super) fn cases(&self) -> Vec<CostCase> {
         let case = |cell: &Cell| CostCase { name: cell.place.run.clone(), case: cell.case.clone() };
         self.0.iter().map(case).collect()
     }
 
-    /// Takes what was measured, in the order of the cases.
+    /// Stores the measured costs, in the order of the cases.
     pub(super) fn take(&mut self, measured: Vec<Value>) {
         for (cell, measured) in self.0.iter_mut().zip(measured) {
             cell.measured = Some(measured);
@@ -59,7 +59,7 @@ impl Costs {
     pub(super) fn read(&self, run: &str, name: &str, path: &str) -> Result<Option<f64>, String> {
         let cell = cells::find(&self.0, |cell| &cell.place, run, name)?;
         let Some(measured) = &cell.measured else { return Ok(None) };
-        // Of instructions that were not counted nothing more is known.
+        // The instructions may not have been counted.
         match path.split('.').try_fold(measured, |value, key| value.get(key)) {
             Some(value) => Ok(value.as_f64()),
             None if measured["instructions"].is_null() && path.starts_with("instructions.") => {

@@ -1,4 +1,4 @@
-//! Curves of a paper's figures, thinned on the way from the runs' tables.
+//! Curves of a paper's figures, thinned while they are read from the runs' tables.
 
 use record::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow, Table};
 use report::chart::{COLUMNS, Decimator};
@@ -10,10 +10,10 @@ use super::statistic;
 /// Points with `x` rising.
 pub(super) type Points = Vec<(f64, f64)>;
 
-/// What `probe` recorded in `cell`: seconds, and the unit of [`units`].
+/// The recording of `probe` in `cell`: seconds, and the unit of [`units`].
 ///
 /// # Errors
-/// A probe that is not there, or a table that cannot be read.
+/// An unknown probe, or a table that cannot be read.
 pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String> {
     let recording = statistic::recording(cell)?;
     match kind {
@@ -27,7 +27,7 @@ pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String>
             let points = read(&recording.sequences, probe, |row: &SequenceRow| {
                 (row.name, row.time_ns, row.seq_bytes as f64 / 1e6)
             })?;
-            // From the first one shown, so that flows that began differently can be compared.
+            // Relative to the first point shown, so that flows with different starts can be compared.
             let first = points.first().map_or(0.0, |point| point.1);
             Ok(points.into_iter().map(|(x, y)| (x, y - first)).collect())
         }
@@ -41,7 +41,7 @@ pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String>
     }
 }
 
-/// What the axes of a curve show.
+/// The labels of a curve's axes.
 pub(super) const fn units(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Bandwidth => ("time (s)", "bandwidth (MB/s)"),
@@ -70,7 +70,7 @@ fn read<R: Row>(
     Ok(curve.finish())
 }
 
-/// First and last time of what `probe` recorded.
+/// The first and last time in the recording of `probe`.
 fn span<R: Row>(
     table: &Table<R>,
     probe: &str,

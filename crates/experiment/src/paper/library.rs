@@ -1,4 +1,4 @@
-//! The papers that are part of the program: their published figures and the scenarios beside them.
+//! The papers that are part of the program: their published figures and their scenarios.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 /// Every trace of an MPI program: paper, file name, contents.
 const TRACES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/traces.rs"));
 
-/// What makes a folder of `papers/` a paper that can be run.
+/// The file that makes a folder of `papers/` a paper that can be run.
 const PUBLISHED: &str = "published.toml";
 
 /// Every paper, by name.
@@ -25,12 +25,12 @@ pub fn papers() -> impl Iterator<Item = &'static str> {
     FILES.iter().filter(|(_, name, _)| *name == PUBLISHED).map(|(paper, ..)| *paper)
 }
 
-/// The text of a file beside a paper's published figures.
+/// The text of a file in a paper's folder.
 pub(super) fn file(paper: &str, name: &str) -> Option<&'static str> {
     FILES.iter().find(|(p, n, _)| *p == paper && *n == name).map(|(.., text)| *text)
 }
 
-/// What is in a trace beside them, which scenarios call `traces/NAME`; read once, for runs that are many.
+/// A trace of a paper, which scenarios call `traces/NAME`; read once for any number of runs.
 pub(super) fn trace(paper: &str, name: &str) -> Result<Arc<Recorded>, String> {
     static READ: Mutex<BTreeMap<(String, String), Arc<Recorded>>> = Mutex::new(BTreeMap::new());
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,7 @@ pub(super) fn trace(paper: &str, name: &str) -> Result<Arc<Recorded>, String> {
     Ok(trace)
 }
 
-/// The title of a paper; none of one that there is not.
+/// The title of a paper; none if it is unknown.
 pub fn title(paper: &str) -> Option<String> {
     published(paper).ok().map(|published| published.title)
 }

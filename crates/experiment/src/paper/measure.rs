@@ -1,4 +1,4 @@
-//! Items: what the runs say for each published figure.
+//! Items: the results of the runs for each published figure.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +11,42 @@ use super::statistic;
 use crate::driver::Driver;
 use crate::error::Error;
 
-/// Every item whose runs came to their end.
+/// All items whose runs finished.
 #[derive(Debug)]
 pub(super) struct Measured {
     /// The paper.
     pub(super) paper: String,
-    /// Who moved the packets.
+    /// The driver.
     pub(super) driver: Driver,
     /// The items' cases, in the paper's order.
     pub(super) rows: Vec<MeasuredCase>,
 }
 
-/// A case with what was measured.
+/// A case with its measured value.
 #[derive(Debug)]
 pub(super) struct MeasuredCase {
-    /// The place of its item in [`Published::item`].
+    /// The index of its item in [`Published::item`].
     pub(super) item: usize,
-    /// Where it lies in a figure.
+    /// The position on the x axis of a figure.
     pub(super) x: Option<f64>,
     /// Published, measured, limits, verdict.
     pub(super) row: Row,
 }
 
 impl Measured {
-    /// The same as data.
+    /// The cases as data.
     pub(super) fn results(&self) -> Results {
         let items = self.rows.iter().map(|case| case.row.clone()).collect();
         Results { paper: self.paper.clone(), driver: self.driver.name().into(), items }
     }
 
-    /// Whether every case with limits keeps them.
+    /// Whether every case with limits is within them.
     pub(super) fn ok(&self) -> bool {
         self.rows.iter().all(|case| case.row.ok)
     }
 }
 
-/// A source's number, or none if its run did not come to its end.
+/// A reader of numbers from sources; none if the source's run is not complete.
 struct Reader<'a> {
     cells: &'a Cells,
     costs: &'a Costs,
@@ -54,7 +54,7 @@ struct Reader<'a> {
     summaries: BTreeMap<&'a std::path::Path, Vec<(String, f64)>>,
 }
 
-/// Where one number comes from.
+/// The source of one number.
 struct Source<'a> {
     run: Option<&'a str>,
     cell: &'a str,
@@ -65,7 +65,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// What a case says, and else its item.
+    /// The source of a case; defaults to its item's.
     fn of(item: &'a Item, case: &'a Case) -> Self {
         Self {
             run: case.run.as_deref().or(item.run.as_deref()),
@@ -128,7 +128,7 @@ fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
     row.judged()
 }
 
-/// None unless all of them are known.
+/// The geometric mean; none unless all values are known.
 fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
     let logarithms: Vec<f64> =
         values.iter().map(|value| value.map(f64::ln)).collect::<Option<_>>()?;
@@ -136,14 +136,14 @@ fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
         .then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
 }
 
-/// The number that a text begins with: 512 of `512 KiB`.
+/// The number at the beginning of a text: 512 of `512 KiB`.
 fn leading(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     text[..end].parse().ok()
 }
 
 impl<'a> Reader<'a> {
-    /// The case's value, after those of the item's cases before it.
+    /// The case's value, given those of the item's earlier cases.
     fn measure(
         &mut self,
         item: &'a Item,
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Ok(divisor.map(|divisor| value / divisor * scale))
     }
 
-    /// What the machine's slowness changed of the case's run, if it did.
+    /// A note on how the case's run was slowed down for the machine, if it was.
     fn slowed(&self, item: &Item, case: &Case) -> String {
         let Source { run, cell, .. } = Source::of(item, case);
         let cell = self.cells.find(run.unwrap_or_default(), cell);

@@ -1,4 +1,4 @@
-//! A paper's tables with what was measured: a matrix for each quantity.
+//! A paper's tables with measured values: a matrix for each quantity.
 
 use record::paper::Item as Row;
 use record::quantity::digits;
@@ -14,22 +14,22 @@ use crate::format;
 pub struct MeasuredTable<'a> {
     /// `MANY goodput (Gbit/s)`.
     pub heading: String,
-    /// What the columns are: `senders`.
+    /// The meaning of the columns: `senders`.
     pub columns_are: &'a str,
     /// The columns.
     pub columns: &'a [String],
-    /// A label for each row, and its values by column; none where there is none.
+    /// A label for each row, and its values by column; none for an empty cell.
     pub rows: Vec<(&'a str, Vec<Option<&'a Row>>)>,
-    /// What is asked of a row, where anything is.
+    /// The limits of rows that have any.
     pub asked: Vec<String>,
-    /// What the reader should know; of a table's last quantity only.
+    /// A note for the reader; only for a table's last quantity.
     pub note: &'a str,
 }
 
-/// The mark of a value that falls short of what is asked.
+/// The mark of a value outside its limits.
 const SHORT: &str = "*";
 
-/// Every quantity of every table of which something was measured.
+/// A table for each quantity of each published table, if it has any measured values.
 pub(super) fn tables<'a>(
     published: &'a Published,
     measured: &'a Measured,
@@ -79,7 +79,7 @@ fn find<'a>(
     Some(&case.row)
 }
 
-/// A value as it is shown.
+/// A value as text.
 pub fn value(row: Option<&Row>) -> String {
     let Some(row) = row else { return String::new() };
     let short = if row.ok && row.note.is_empty() { "" } else { SHORT };
@@ -103,7 +103,7 @@ pub(super) fn section(table: &MeasuredTable<'_>) -> Section {
 }
 
 impl MeasuredTable<'_> {
-    /// What stands below it.
+    /// The notes below the table.
     pub fn notes(&self) -> Vec<String> {
         let asked = self.asked.join("; ");
         let asked =

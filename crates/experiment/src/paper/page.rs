@@ -13,18 +13,18 @@ use crate::driver::Driver;
 use crate::error::Error;
 use crate::format;
 
-/// An item with what was measured.
+/// An item with its measured values.
 #[derive(Clone, Debug)]
 pub struct MeasuredItem<'a> {
     /// `T4 bandwidth (MB/s), calibrated`.
     pub heading: String,
-    /// What the reader should know.
+    /// A note for the reader.
     pub note: &'a str,
     /// Its cases; at least one.
     pub cases: Vec<&'a Row>,
 }
 
-/// How many cases have limits, and how many keep them.
+/// The number of cases with limits, and of those within them.
 fn tally(measured: &Measured) -> (usize, usize) {
     let judged = || measured.rows.iter().filter(|case| case.row.is_judged());
     (judged().count(), judged().filter(|case| case.row.ok).count())
@@ -38,7 +38,7 @@ pub(super) fn verdict(measured: &Measured) -> (Mood, String) {
     (if kept == judged { Mood::Good } else { Mood::Bad }, text)
 }
 
-/// Items of no table with their cases, in the paper's order; none of those without.
+/// The items outside tables with their cases, in the paper's order; items without cases are left out.
 fn groups<'a>(
     published: &'a Published,
     measured: &'a Measured,
@@ -51,7 +51,7 @@ fn groups<'a>(
     groups.filter(|(_, cases)| !cases.is_empty())
 }
 
-/// The items of no table for people.
+/// The items outside tables, for people.
 pub(super) fn items<'a>(published: &'a Published, measured: &'a Measured) -> Vec<MeasuredItem<'a>> {
     let items = groups(published, measured).map(|(item, cases)| MeasuredItem {
         heading: heading(item, measured.driver),
@@ -68,12 +68,12 @@ fn heading(item: &Item, driver: Driver) -> String {
     format!("{} {}{unit}{calibrated}", item.item, item.quantity)
 }
 
-/// Whether a value hangs on what is fitted to the paper: on real packets none does.
+/// Whether a value depends on a fit to the paper: on real packets none does.
 pub(super) fn is_calibrated(item: &Item, driver: Driver) -> bool {
     item.calibrated && driver == Driver::Simulator
 }
 
-/// What `calibrated` means, where an item is.
+/// The meaning of `calibrated`, if an item is.
 pub(super) fn calibration(published: &Published, measured: &Measured) -> Option<String> {
     let mut items = groups(published, measured).map(|(item, _)| item);
     let any = items.any(|item| is_calibrated(item, measured.driver));
@@ -121,7 +121,7 @@ fn sections(published: &Published, measured: &Measured) -> Vec<Section> {
 
 fn section(item: &MeasuredItem<'_>) -> Section {
     let mut section = Section::new(&item.heading);
-    // Of a figure without numbers in the text there is nothing to set beside what was measured.
+    // A figure without numbers in the text has nothing to compare with.
     let has_numbers = item.cases.iter().any(|case| case.published.is_some());
     let head = ["Case", "Published", "Measured", "Allowed", "Verdict"];
     let head = head.into_iter().filter(|head| has_numbers || *head != "Published");
@@ -157,7 +157,7 @@ mod tests {
     use crate::driver::Fabric;
     use crate::paper::library;
 
-    /// One case of each item, by that driver.
+    /// One case of each item, measured by `driver`.
     fn measured(published: &Published, driver: Driver) -> Measured {
         let rows = published.item.iter().enumerate().map(|(item, of)| {
             let row = record::paper::Item {

@@ -1,8 +1,8 @@
-//! `published.toml`: what a paper measured, and which runs measure it here.
+//! `published.toml`: a paper's published values, and the runs that measure them here.
 //!
-//! A `[[run]]` is one scenario, perhaps varied over a grid; it executes once however many items use it.
-//! So is a `[[cost]]`, which is what a discipline costs a packet (`suimon cost`).
-//! An `[[item]]` holds a table's cells, a `[[table]]` is such items of several runs, a `[[figure]]` is drawn in the report.
+//! A `[[run]]` is one scenario, optionally varied over a grid; it executes once for any number of items. The
+//! same applies to a `[[cost]]`, the cost of a discipline per packet (`suimon cost`). An `[[item]]` holds a
+//! table's cells, a `[[table]]` defines such items of several runs, a `[[figure]]` is drawn in the report.
 
 use std::num::NonZeroU64;
 
@@ -21,19 +21,20 @@ pub(super) struct Published {
     pub(super) paper: String,
     /// Its title.
     pub(super) title: String,
-    /// What in the simulator is fitted to the paper's own figures; items that hang on it are marked.
+    /// The parts of the simulator that are fitted to the paper's own figures; items that depend on them are
+    /// marked.
     #[serde(default)]
     pub(super) calibration: String,
     /// The runs.
     #[serde(default)]
     pub(super) run: Vec<Run>,
-    /// What disciplines cost; items call these runs too.
+    /// The costs of disciplines; items refer to them as runs too.
     #[serde(default)]
     pub(super) cost: Vec<Cost>,
-    /// Tables and figures as numbers; those of `table` come last.
+    /// Tables and figures as numbers; those from `table` come last.
     #[serde(default)]
     pub(super) item: Vec<Item>,
-    /// Several runs over the same cells.
+    /// Tables of several runs over the same cells.
     #[serde(default)]
     pub(super) table: Vec<Table>,
     /// Figures as pictures.
@@ -41,69 +42,69 @@ pub(super) struct Published {
     pub(super) figure: Vec<Figure>,
 }
 
-/// One scenario, perhaps varied.
+/// One scenario, optionally varied.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
-    /// What items and figures call it.
+    /// The name, to which items and figures refer.
     pub(super) name: String,
-    /// The scenario, a file beside this one.
+    /// The scenario, a file in the same folder.
     pub(super) scenario: String,
-    /// Paths set to values, as with `suimon run --set`.
+    /// Settings by path, as with `suimon run --set`.
     #[serde(default)]
     pub(super) set: toml::Table,
     /// Paths with the values they take in turn; a cell's name is its values joined with " / ".
     #[serde(default)]
     pub(super) vary: toml::Table,
-    /// Paths that change with the one of `vary`: as many values as that has.
+    /// Paths that change together with the one of `vary`, with the same number of values.
     #[serde(default)]
     pub(super) with: toml::Table,
-    /// What the cells of such a run are called, in their order; by the one value of `vary` unless given.
+    /// The names of such a run's cells, in order; by default the values of `vary`.
     #[serde(default)]
     pub(super) names: Vec<String>,
-    /// How it runs on real packets; not at all unless given.
+    /// The settings for real packets; by default the run is left out.
     pub(super) lab: Option<InLab>,
 }
 
 impl Run {
-    /// The run that is the same on real packets.
+    /// The name of the run that is the same on real packets.
     fn same_as(&self) -> Option<&str> {
         self.lab.as_ref()?.same_as.as_deref()
     }
 }
 
-/// How a run goes on real packets, which takes its real time.
+/// The settings of a run on real packets, which takes real time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InLab {
-    /// The run that is the same there, as hosts then have this machine's TCP whatever their profiles: it runs
-    /// once, for both.
+    /// The run that is the same on real packets, where all hosts have this machine's TCP regardless of profile:
+    /// it runs once for both.
     pub(super) same_as: Option<String>,
-    /// What is set in addition.
+    /// Additional settings.
     #[serde(default)]
     pub(super) set: toml::Table,
-    /// How it runs with `--quick`; not at all unless given.
+    /// The settings for `--quick`; by default the run is left out.
     pub(super) quick: Option<Quick>,
-    /// What rates and buffers are divided by where the machine does not keep up with them.
+    /// The divisor of rates and buffers if the machine does not keep up.
     pub(super) slower: Option<NonZeroU64>,
 }
 
-/// How a run goes when there is little time.
+/// The settings of a quick run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Quick {
-    /// The cells that run; all unless given.
+    /// The cells that run; all by default.
     pub(super) cells: Option<Vec<String>>,
-    /// What is set in addition.
+    /// Additional settings.
     #[serde(default)]
     pub(super) set: toml::Table,
 }
 
-/// A discipline under a load, perhaps varied.
+/// A discipline under a load, optionally varied.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cost {
-    /// What items call it.
+    /// The name, to which items refer.
     pub(super) name: String,
     /// The queue, as `suimon cost` takes it.
     #[serde(default)]
@@ -111,7 +112,7 @@ pub(super) struct Cost {
     /// The load, by the names of the options of `suimon cost`.
     #[serde(default)]
     pub(super) load: toml::Table,
-    /// `queue`, or what is in the load, with the values that it takes in turn; cells are named as a run's.
+    /// `queue`, or keys of the load, with the values that they take in turn; cells are named as those of a run.
     #[serde(default)]
     pub(super) vary: toml::Table,
 }
@@ -122,39 +123,40 @@ pub(super) struct Cost {
 pub(super) struct Item {
     /// The table or figure: `T4`.
     pub(super) item: String,
-    /// What is measured: `bandwidth`.
+    /// The measured quantity: `bandwidth`.
     pub(super) quantity: String,
-    /// In what unit: `MB/s`; none for a ratio or count.
+    /// The unit: `MB/s`; none for a ratio or count.
     #[serde(default)]
     pub(super) unit: String,
     /// The run that measures it.
     pub(super) run: Option<String>,
-    /// The quantity in its summary: `flow.bulk.goodput`, in bytes, seconds, bytes per second, counts; of
-    /// a cost, as in `suimon cost --json`: `nanoseconds.over_fifo`.
+    /// The quantity in its summary: `flow.bulk.goodput`, in bytes, seconds, bytes per second, counts; for a
+    /// cost, as in `suimon cost --json`: `nanoseconds.over_fifo`.
     pub(super) path: Option<String>,
-    /// In place of a path, the probe whose record is looked at: a bandwidth or sequence probe by name,
-    /// a flow for cwnd, NODE:LINK for a queue.
+    /// Instead of a path, the probe to read: a bandwidth or sequence probe by name, a flow for cwnd, NODE:LINK
+    /// for a queue.
     pub(super) probe: Option<String>,
-    /// What is taken of that record.
+    /// The statistic of that recording.
     pub(super) statistic: Option<Statistic>,
-    /// The measured value is what the run says times this.
+    /// The factor from the run's value to the measured value.
     #[serde(default = "one")]
     pub(super) scale: f64,
-    /// Whether it is in proportion to the rates: then it is multiplied by what a run had to be slowed by.
+    /// Whether the value is proportional to the rates: then it is multiplied by the divisor of a slowed-down
+    /// run.
     #[serde(default)]
     pub(super) of_rate: bool,
-    /// What the value is divided by, of the same cell: makes a ratio.
+    /// The divisor of the value, from the same cell: makes a ratio.
     pub(super) over: Option<Over>,
     /// The cells.
     pub(super) cases: Vec<Case>,
-    /// Whether the simulated value hangs on what is fitted to the paper: it shows what explains the published
-    /// one, and predicts nothing.
+    /// Whether the simulated value depends on a fit to the paper: it explains the published value, and predicts
+    /// nothing.
     #[serde(default)]
     pub(super) calibrated: bool,
-    /// What the reader should know.
+    /// A note for the reader.
     #[serde(default)]
     pub(super) note: String,
-    /// Where it stands in a table.
+    /// The position in a table.
     #[serde(skip)]
     pub(super) place: Option<InTable>,
 }
@@ -163,7 +165,7 @@ const fn one() -> f64 {
     1.0
 }
 
-/// What an item is divided by; what is not given is the item's own.
+/// The divisor of an item; missing keys default to the item's own.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Over {
@@ -173,11 +175,11 @@ pub(super) struct Over {
     pub(super) path: Option<String>,
     /// The probe.
     pub(super) probe: Option<String>,
-    /// The cell, where it is not that of the case.
+    /// The cell, if it is not that of the case.
     pub(super) cell: Option<String>,
 }
 
-/// One number out of what a probe recorded.
+/// One number from the recording of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Statistic {
@@ -187,19 +189,19 @@ pub(super) enum Statistic {
     BandwidthMin,
     /// The mean over the bins, bytes per second.
     BandwidthMean,
-    /// Standard deviation over mean of the bins: how much it swings.
+    /// Standard deviation over mean of the bins.
     BandwidthSpread,
-    /// Least time from a packet to the next, seconds.
+    /// Minimum time from a packet to the next, seconds.
     SpacingMin,
-    /// The time from a packet to the next that half of them keep, seconds.
+    /// Median time from a packet to the next, seconds.
     SpacingMedian,
-    /// Longest time from a packet to the next, seconds.
+    /// Maximum time from a packet to the next, seconds.
     SpacingMax,
-    /// Greatest congestion window, packets.
+    /// Maximum congestion window, packets.
     CwndMax,
     /// Slow start threshold at the end, packets.
     SsthreshLast,
-    /// Longest queue seen in a sample, bytes.
+    /// Maximum queue in a sample, bytes.
     QueueMax,
 }
 
@@ -207,63 +209,63 @@ pub(super) enum Statistic {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Case {
-    /// What it is called; the run's cell of the same name is measured.
+    /// The name; the run's cell of the same name is measured.
     #[serde(default)]
     pub(super) case: String,
-    /// The run's cell, where the case is called otherwise.
+    /// The run's cell, if its name differs from the case's.
     pub(super) cell: Option<String>,
-    /// Another run than the item's.
+    /// The run, if it is not the item's.
     pub(super) run: Option<String>,
-    /// Another path than the item's.
+    /// The path, if it is not the item's.
     pub(super) path: Option<String>,
-    /// Another probe than the item's.
+    /// The probe, if it is not the item's.
     pub(super) probe: Option<String>,
-    /// Another scale than the item's.
+    /// The scale, if it is not the item's.
     pub(super) scale: Option<f64>,
-    /// In place of a cell: the geometric mean of the item's cases before it.
+    /// Instead of a cell: the geometric mean of the item's earlier cases.
     #[serde(default)]
     pub(super) mean: bool,
-    /// Another cell than the item's that the value is divided by.
+    /// The cell of the divisor, if it is not the item's.
     pub(super) over: Option<String>,
-    /// Where it lies in a figure; the number that `case` begins with unless given.
+    /// The position on the x axis of a figure; defaults to the number that `case` begins with.
     pub(super) x: Option<f64>,
-    /// What the paper says.
+    /// The published value.
     pub(super) published: Option<f64>,
-    /// At least this is asked for.
+    /// The lower limit.
     pub(super) low: Option<f64>,
-    /// At most this.
+    /// The upper limit.
     pub(super) high: Option<f64>,
-    /// The same on real packets; nothing is asked of them unless given.
+    /// The limits for real packets; none by default.
     pub(super) lab: Option<Limits>,
-    /// What it is known to fall short of: told beside the value, and nothing fails.
+    /// Limits that the value is known to miss: shown beside the value, and nothing fails.
     #[serde(skip)]
     pub(super) short_of: Option<Limits>,
 }
 
-/// What is asked of a value.
+/// Limits of a value.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Limits {
-    /// At least this.
+    /// The lower limit.
     pub(super) low: Option<f64>,
-    /// At most this.
+    /// The upper limit.
     pub(super) high: Option<f64>,
 }
 
 impl Limits {
-    /// Whether a value lies within.
+    /// Whether `value` is within the limits.
     pub(super) fn hold(self, value: f64) -> bool {
         self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
     }
 
-    /// What is said of a value that does not.
+    /// The text for a value outside the limits.
     pub(super) fn short_of(self) -> String {
         format!("falls short of {}", format::range(self.low, self.high, digits))
     }
 }
 
 impl Case {
-    /// What is asked of it when that driver moves the packets.
+    /// The limits of the value for a driver.
     pub(super) fn limits(&self, driver: Driver) -> Limits {
         match driver {
             Driver::Simulator => Limits { low: self.low, high: self.high },
@@ -278,23 +280,23 @@ impl Case {
 pub(super) struct Figure {
     /// The figure: `F8`.
     pub(super) figure: String,
-    /// What it shows.
+    /// The title.
     pub(super) title: String,
-    /// The run of every series that names none.
+    /// The run of series without one of their own.
     pub(super) run: Option<String>,
-    /// The cell of every series that names none.
+    /// The cell of series without one of their own.
     #[serde(default)]
     pub(super) case: String,
-    /// The horizontal axis; from the series unless given.
+    /// The label of the horizontal axis; by default from the series.
     pub(super) x: Option<String>,
-    /// The vertical axis; from the series unless given.
+    /// The label of the vertical axis; by default from the series.
     pub(super) y: Option<String>,
     /// The curves.
     pub(super) series: Vec<Series>,
     /// Horizontal lines, in the vertical axis's unit.
     #[serde(default)]
     pub(super) marks: Vec<Mark>,
-    /// What stands below it.
+    /// The note below the figure.
     #[serde(default)]
     pub(super) note: String,
 }
@@ -303,26 +305,26 @@ pub(super) struct Figure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Series {
-    /// What is drawn.
+    /// The kind of curve.
     pub(super) kind: Kind,
     /// Its name in the legend.
     pub(super) label: String,
-    /// As in [`Item`]; for `xy` there is none.
+    /// The probe, as in [`Item`]; none for `xy`.
     pub(super) probe: Option<String>,
-    /// Another run than the figure's.
+    /// The run, if it is not the figure's.
     pub(super) run: Option<String>,
-    /// Another cell than the figure's.
+    /// The cell, if it is not the figure's.
     pub(super) case: Option<String>,
-    /// For `xy`: the item whose cases are the points.
+    /// For `xy`: the item that has the points as its cases.
     pub(super) item: Option<String>,
-    /// For `xy`: the item's quantity, where the item has several.
+    /// For `xy`: the item's quantity, if the item has several.
     pub(super) quantity: Option<String>,
-    /// For `xy`: which value of each case.
+    /// For `xy`: the value of each case that is drawn.
     #[serde(default)]
     pub(super) value: Value,
 }
 
-/// What a curve shows.
+/// The kind of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -342,10 +344,10 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Value {
-    /// As points.
+    /// The measured values, as points.
     #[default]
     Measured,
-    /// As a curve.
+    /// The published values, as a curve.
     Published,
 }
 
@@ -355,12 +357,12 @@ pub(super) enum Value {
 pub(super) struct Mark {
     /// Its name.
     pub(super) label: String,
-    /// Where.
+    /// The position.
     pub(super) y: f64,
 }
 
 impl Published {
-    /// Reads the file, and looks whether what it refers to is in it.
+    /// Reads the file, and checks that its references are in it.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let mut published: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         for run in published.run.iter().filter(|run| !run.with.is_empty()) {
@@ -402,10 +404,10 @@ impl Published {
         names.into_iter().flatten().collect()
     }
 
-    /// Leaves the items and figures of these names, the runs they need, and whatever else they draw.
+    /// Keeps the items and figures with these names, the runs they need, and the items that the figures draw.
     ///
     /// # Errors
-    /// A name that there is not.
+    /// An unknown name.
     pub(super) fn only(&mut self, names: &[String]) -> Result<(), String> {
         let is = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
         let known = |wanted: &String| {

@@ -1,11 +1,11 @@
-//! One number out of what a probe recorded.
+//! One number from the recording of a probe.
 
 use record::{Names, Recording};
 
 use super::cells::Cell;
 use super::published::Statistic;
 
-/// The statistic of `probe` in a cell whose run came to its end.
+/// The statistic of `probe` in a cell whose run finished.
 ///
 /// # Errors
 /// A probe that recorded nothing, or a table that cannot be read.
@@ -38,7 +38,7 @@ pub(super) fn of(statistic: Statistic, probe: &str, cell: &Cell) -> Result<f64, 
     .ok_or_else(missing)
 }
 
-/// What the probes of a cell recorded.
+/// The recording of a cell's probes.
 pub(super) fn recording(cell: &Cell) -> Result<&Recording, String> {
     let recording = cell.outcome.as_ref().and_then(|outcome| outcome.recording.as_ref());
     recording.ok_or_else(|| "its scenario has no probe".into())
@@ -65,7 +65,7 @@ pub(super) fn width(probe: &str, cell: &Cell) -> Result<f64, String> {
     Ok(known.bin.as_secs_f64())
 }
 
-/// Times from each packet of a sequence probe to the next, seconds.
+/// The times from each packet of a sequence probe to the next, seconds.
 fn spacings(probe: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     let (mut values, mut before) = (Vec::new(), None);
     let each = |row: &record::SequenceRow, names: &Names| {
@@ -90,7 +90,7 @@ fn windows(flow: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     Ok(values)
 }
 
-/// A flow's slow start thresholds where it has one, packets.
+/// A flow's slow start thresholds in the samples that have one, packets.
 fn thresholds(flow: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     let mut values = Vec::new();
     let each = |row: &record::FlowRow, names: &Names| {

@@ -12,15 +12,15 @@ use super::published::{Case, Item, Limits, Over};
 pub(super) struct Table {
     /// Its name: `MANY`.
     pub(super) table: String,
-    /// What the columns are: `senders`.
+    /// The meaning of the columns: `senders`.
     pub(super) columns_are: String,
     /// The columns, cells of every row's run.
     pub(super) columns: Vec<String>,
     /// The rows.
     pub(super) row: Vec<Row>,
-    /// What is measured.
+    /// The measured quantities.
     pub(super) quantity: Vec<Quantity>,
-    /// What the reader should know.
+    /// A note for the reader.
     #[serde(default)]
     pub(super) note: String,
 }
@@ -29,29 +29,29 @@ pub(super) struct Table {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
-    /// What it is called: `CUBIC`.
+    /// The label: `CUBIC`.
     pub(super) label: String,
     /// The run that measures it.
     pub(super) run: String,
-    /// The columns it has; all unless given.
+    /// The columns of this row; all by default.
     columns: Option<Vec<String>>,
-    /// What is asked of it, by quantity.
+    /// The limits, by quantity.
     #[serde(default)]
     limits: BTreeMap<String, RowLimits>,
-    /// What else a quantity is multiplied by, by quantity.
+    /// An additional factor, by quantity.
     #[serde(default)]
     scale: BTreeMap<String, f64>,
 }
 
-/// What is asked of a row's values.
+/// The limits of a row's values.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RowLimits {
-    /// At least this.
+    /// The lower limit.
     low: Option<f64>,
-    /// At most this.
+    /// The upper limit.
     high: Option<f64>,
-    /// The columns that are known to fall short of it: they are shown as such, and fail nothing.
+    /// The columns that are known to miss the limits: they are shown as such, and nothing fails.
     #[serde(default)]
     short: Vec<String>,
 }
@@ -60,25 +60,25 @@ struct RowLimits {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Quantity {
-    /// What is measured: `goodput`.
+    /// The measured quantity: `goodput`.
     pub(super) quantity: String,
-    /// In what unit: `Gbit/s`; none for a ratio or count.
+    /// The unit: `Gbit/s`; none for a ratio or count.
     #[serde(default)]
     pub(super) unit: String,
     /// The quantity in the summary.
     path: String,
-    /// The measured value is what the run says times this.
+    /// The factor from the run's value to the measured value.
     #[serde(default = "one")]
     scale: f64,
-    /// What it is multiplied by besides, by column.
+    /// An additional factor, by column.
     #[serde(default)]
     columns: BTreeMap<String, f64>,
-    /// The quantity of the same run that it is divided by: makes a ratio.
+    /// The divisor, a quantity of the same run: makes a ratio.
     over: Option<String>,
-    /// Whether it is in proportion to the rates.
+    /// Whether the value is proportional to the rates.
     #[serde(default)]
     of_rate: bool,
-    /// The columns without it.
+    /// The columns without this quantity.
     #[serde(default)]
     without: Vec<String>,
 }
@@ -87,22 +87,22 @@ const fn one() -> f64 {
     1.0
 }
 
-/// Where an item stands in a table.
+/// The position of an item in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InTable {
-    /// The table's place in the paper.
+    /// The table's index in the paper.
     pub(super) table: usize,
-    /// The quantity's place in the table.
+    /// The quantity's index in the table.
     pub(super) quantity: usize,
-    /// The row's.
+    /// The row's index in the table.
     pub(super) row: usize,
 }
 
 impl Table {
-    /// Its items, quantity by quantity; `table` is its place in the paper.
+    /// The table's items, quantity by quantity; `table` is its index in the paper.
     ///
     /// # Errors
-    /// A column or quantity that a row names and the table has not.
+    /// A row with a column or quantity that the table does not have.
     pub(super) fn items(&self, table: usize) -> Result<Vec<Item>, String> {
         for row in &self.row {
             row.check(self).map_err(|what| format!("{} {}: no {what}", self.table, row.label))?;
@@ -154,12 +154,12 @@ impl Table {
 }
 
 impl Row {
-    /// What is asked of its values of a quantity: at least, at most.
+    /// The limits of its values of a quantity: lower, upper.
     pub(super) fn asked(&self, quantity: &str) -> Option<(Option<f64>, Option<f64>)> {
         self.limits.get(quantity).map(|limits| (limits.low, limits.high))
     }
 
-    /// What it names and the table has not.
+    /// Fails with the column or quantity that this row names and the table does not have.
     fn check(&self, table: &Table) -> Result<(), String> {
         let short = self.limits.values().flat_map(|limits| &limits.short);
         let mut columns = self.columns.iter().flatten().chain(short);

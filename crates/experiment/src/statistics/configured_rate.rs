@@ -1,4 +1,4 @@
-//! What a plan promises its ports and classes: the rates that what was measured is held against.
+//! The rates that a plan configures for ports and classes, for comparison with measured ones.
 
 use network::PortId;
 use record::summary::Named;
@@ -9,10 +9,10 @@ use traffic::{Instant, Rate, qdisc};
 
 use super::{Class, Port};
 
-/// A class's rate by that name, in whatever discipline; the first that is given counts.
+/// The names of a class's rate in all disciplines; the first that is set counts.
 const RATES: [&str; 4] = ["rate", "real_time_m2", "link_share_m2", "bandwidth"];
 
-/// Every port of `plan` in the order of their numbers, with nothing counted yet.
+/// Every port of `plan` in the order of their numbers, with empty counters.
 pub fn ports(plan: &Plan) -> Vec<(String, Port)> {
     let ids = (0..).map(PortId).take(2 * plan.links.len());
     ids.map(|id| {
@@ -22,7 +22,7 @@ pub fn ports(plan: &Plan) -> Vec<(String, Port)> {
     .collect()
 }
 
-/// That port of `plan`, with nothing counted yet.
+/// The port `id` of `plan`, with empty counters.
 pub fn of(plan: &Plan, id: PortId) -> Port {
     port(plan, id, &place(plan, id).1.queue)
 }
@@ -32,7 +32,7 @@ fn place(plan: &Plan, PortId(id): PortId) -> (&Link, &End) {
     (link, &link.ends[id as usize % 2])
 }
 
-/// The same after the changes of the time until `now`.
+/// Every port of `plan` after the changes up to `now`.
 pub fn ports_at(plan: &Plan, now: Instant) -> Vec<(String, Port)> {
     let mut plan = plan.clone();
     let mut ports = ports(&plan);
@@ -45,7 +45,7 @@ pub fn ports_at(plan: &Plan, now: Instant) -> Vec<(String, Port)> {
     ports
 }
 
-/// Makes of a port of `plan` what a change makes of it; the plan has the queue that a switch brings.
+/// Applies a change to the port `at`; `plan` takes the queue of a switch of disciplines.
 pub fn apply(at: &mut Port, plan: &mut Plan, id: PortId, action: &Action) {
     match action {
         Action::Switch(queue) => {
@@ -61,7 +61,7 @@ pub fn apply(at: &mut Port, plan: &mut Plan, id: PortId, action: &Action) {
             at.class.0.push((request.name.clone(), class));
         }
         Action::Release(name) => at.class.0.retain(|(class, _)| class != name),
-        // A plain FIFO goes on with what waits.
+        // A plain FIFO takes over.
         Action::Disable => {
             let line_rate = at.line_rate;
             *at = Port { discipline: "fifo".into(), line_rate, ..Port::default() };
@@ -71,7 +71,7 @@ pub fn apply(at: &mut Port, plan: &mut Plan, id: PortId, action: &Action) {
     }
 }
 
-/// A port of `plan` with that discipline.
+/// A port of `plan` with the discipline `queue`.
 fn port(plan: &Plan, id: PortId, queue: &qdisc::Parameters) -> Port {
     let (_, end) = place(plan, id);
     let line = end.direction.rate;
@@ -104,13 +104,13 @@ fn classes(all: &dyn Classes, line: Rate) -> Vec<(String, Class)> {
     each.map(class).collect()
 }
 
-/// The rate that is set.
+/// The configured rate.
 fn rate(settings: &dyn Settings) -> Option<f64> {
     let given = RATES.into_iter().find_map(|name| settings.get(name))?;
     if let Value::Rate(rate) = given { Some(bytes(rate)) } else { None }
 }
 
-/// The part of the line that is set: as a share, in percent, or by weight.
+/// The configured part of the line rate: as a share, in percent, or by weight.
 fn part(settings: &dyn Settings, weights: u64) -> Option<f64> {
     match (settings.get("share"), settings.get("percent")) {
         (Some(Value::Share(share)), _) => Some(f64::from(share.0) / 2f64.powi(32)),
@@ -119,7 +119,7 @@ fn part(settings: &dyn Settings, weights: u64) -> Option<f64> {
     }
 }
 
-/// The weight of a class of `drr`, where no quantum takes its place. Those of `wfq` are each flow's.
+/// The weight of a class of `drr`, unless a quantum is set. The weights of `wfq` are per flow.
 fn weight(settings: &dyn Settings) -> Option<u64> {
     let turns = settings.settings().iter().any(|setting| setting.name == "quantum");
     match (settings.get("quantum"), settings.get("weight")) {
@@ -128,7 +128,7 @@ fn weight(settings: &dyn Settings) -> Option<u64> {
     }
 }
 
-/// Bytes a second.
+/// A rate in bytes per second.
 fn bytes(rate: Rate) -> f64 {
     rate.bits_per_second() as f64 / 8.0
 }

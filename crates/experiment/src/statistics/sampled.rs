@@ -1,4 +1,4 @@
-//! What two samples tell: the later one's counts, and the rates between them.
+//! Statistics from two samples: the later one's counters, and the rates between them.
 
 use record::{FlowRow, NotificationRow, PauseRow, QueueRow};
 
@@ -7,19 +7,19 @@ use super::{Class, Counts, Flow, Notifications, Pauses, Port};
 /// An earlier sample, if there is one, and a later one.
 pub type Pair<R> = (Option<R>, R);
 
-/// Of a port and its classes: `port` as it is promised, with what was sampled.
+/// The statistics of a port and its classes: `port` as configured, with the samples.
 pub fn port(
     mut port: Port,
     pair: &Pair<QueueRow>,
     classes: impl IntoIterator<Item = (String, Pair<QueueRow>)>,
 ) -> Port {
     port.counts = queue(pair);
-    // What was last sampled before the port itself was is gone: released, or of another discipline.
+    // Classes last sampled before the port itself are gone: released, or of another discipline.
     let since = pair.0.map_or(0, |before| before.time_ns);
     let classes = classes.into_iter().filter(|(_, (_, now))| now.time_ns >= since);
     let classes: Vec<_> = classes.collect();
     if !classes.is_empty() {
-        // All classes of a port are sampled at one moment: one that is not was never admitted.
+        // All classes of a port are sampled at one moment: a class without a sample was never admitted.
         port.class.0.retain(|(known, _)| classes.iter().any(|(name, _)| name == known));
     }
     for (name, pair) in classes {
@@ -32,7 +32,7 @@ pub fn port(
     port
 }
 
-/// Of a queue.
+/// The counters of a queue.
 pub fn queue((before, now): &Pair<QueueRow>) -> Counts {
     let rate = |count: fn(&QueueRow) -> u64| {
         let before = before.as_ref()?;
@@ -51,14 +51,14 @@ pub fn queue((before, now): &Pair<QueueRow>) -> Counts {
     }
 }
 
-/// Of a port's pauses; none where it had none yet.
+/// A port's pauses; none if it had none yet.
 pub fn pauses((before, now): &Pair<PauseRow>) -> Option<Pauses> {
     let rate = |count: &dyn Fn(&PauseRow) -> u64| {
         let before = before.as_ref()?;
         rate(count(before), count(now), before.time_ns, now.time_ns)
     };
     let frames = |row: &PauseRow| row.sent_frames + row.received_frames;
-    // Nanoseconds a second.
+    // Nanoseconds per second.
     let stopped = |priority: usize| rate(&|row| row.paused_ns()[priority]);
     let longest = (0..now.paused_ns().len()).filter_map(stopped).reduce(f64::max);
     let pauses = Pauses {
@@ -70,7 +70,7 @@ pub fn pauses((before, now): &Pair<PauseRow>) -> Option<Pauses> {
     (frames(now) > 0).then_some(pauses)
 }
 
-/// Of a port's congestion notifications; none where it had none yet.
+/// A port's congestion notifications; none if it had none yet.
 pub fn notifications((before, now): &Pair<NotificationRow>) -> Option<Notifications> {
     let frames = |row: &NotificationRow| row.sent_frames + row.received_frames;
     let rate =
@@ -80,7 +80,7 @@ pub fn notifications((before, now): &Pair<NotificationRow>) -> Option<Notificati
     (frames(now) > 0).then_some(Notifications { frame_rate, sent, received })
 }
 
-/// Of a flow.
+/// The statistics of a flow.
 pub fn flow((before, now): &Pair<FlowRow>) -> Flow {
     let rate = |count: fn(&FlowRow) -> u64| {
         let before = before.as_ref()?;
@@ -97,7 +97,7 @@ pub fn flow((before, now): &Pair<FlowRow>) -> Flow {
     }
 }
 
-/// Counts a second; none within no time. A discipline that was switched counts from zero again.
+/// Counts per second; none if no time passed. A discipline that was switched counts from zero again.
 fn rate(before: u64, now: u64, from_ns: u64, until_ns: u64) -> Option<f64> {
     let seconds = until_ns.saturating_sub(from_ns) as f64 / 1e9;
     (seconds > 0.0).then(|| now.saturating_sub(before) as f64 / seconds)

@@ -1,4 +1,4 @@
-//! The files of a sweep's own: `sweep.json`, `sweep.parquet` and `report.html`.
+//! A sweep's own files: `sweep.json`, `sweep.parquet` and `report.html`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::sweep::point::{Point, SEED};
 /// The table's name.
 const TABLE: &str = "sweep.parquet";
 
-/// Marks the folder as that of a sweep which is not complete, and takes away what an earlier one told.
+/// Marks the folder as that of an incomplete sweep, and removes the table and report of an earlier one.
 pub(super) fn begin(folder: &Path) -> Result<(), Error> {
     put(folder, &json!({ "complete": false, "runs": [] }))?;
     for name in [TABLE, record::folder::REPORT] {
@@ -31,7 +31,7 @@ pub(super) fn begin(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes all three.
+/// Writes the three files.
 ///
 /// # Errors
 /// A folder that cannot be written, and a measure that no run has.
@@ -44,12 +44,12 @@ pub(super) fn write(
 ) -> Result<(), Error> {
     let axes = axes(points);
     table(points, &axes).write(&folder.join(TABLE))?;
-    // A measure that is not there leaves the page out, not what was measured.
+    // An unknown measure leaves out the page, but not the results.
     let page = page(points, axes, command, measures);
     if let Ok(page) = &page {
         record::folder::write(&folder.join(record::folder::REPORT), &page.to_html())?;
     }
-    // Last: that it says "complete" means that the others are there.
+    // Written last: "complete" means that the other files exist.
     put(folder, document)?;
     page.map(drop)
 }
@@ -58,7 +58,7 @@ fn put(folder: &Path, document: &Value) -> Result<(), Error> {
     Ok(record::folder::write(&folder.join(SWEEP), &json_text(document))?)
 }
 
-/// What is varied, the seed aside; values in the order in which they come.
+/// The varied parameters without the seed; values in order of first occurrence.
 fn axes(points: &[Point]) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     for (path, value) in points.iter().flat_map(|point| &point.run.parameters) {
@@ -79,8 +79,7 @@ fn parameter<'p>(point: &'p Point, path: &str) -> Option<&'p str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// A row for each run that is complete: its folder, parameters, seed, verdict, and every number of its
-/// summary.
+/// A row for each complete run: its folder, parameters, seed, verdict, and every number of its summary.
 fn table(points: &[Point], axes: &[Axis]) -> SweepTable {
     let done: Vec<&Point> = points.iter().filter(|point| point.complete()).collect();
     let text = |value: &dyn Fn(&Point) -> Option<String>| {
@@ -103,7 +102,7 @@ fn table(points: &[Point], axes: &[Axis]) -> SweepTable {
     table
 }
 
-/// A parameter's column: numbers in base units where all its values are quantities of one kind.
+/// A parameter's column: numbers in base units if all its values are quantities of one kind.
 fn setting(done: &[&Point], axis: &Axis) -> Values {
     let kinds = axis.values.iter().map(|value| measure(value).map(|measure| measure.dimension));
     let kinds: Vec<_> = kinds.collect();

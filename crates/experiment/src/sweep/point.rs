@@ -1,4 +1,4 @@
-//! A point of a sweep, as its folder has it.
+//! A point of a sweep, read from its folder.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use scenario::Run;
 use crate::error::Error;
 use crate::execution::Job;
 
-/// The parameter that makes no axis: its values are repetitions.
+/// The parameter that is no axis: its values are repetitions.
 pub(super) const SEED: &str = "seed";
 
-/// One run with what its folder holds.
+/// One run with the contents of its folder.
 #[derive(Debug)]
 pub struct Point {
     /// Its parameters.
     pub run: Run,
-    /// How it is run.
+    /// The job.
     pub job: Job,
-    /// Its results; none where it was not run.
+    /// The results; none if it was not run.
     pub stored: Option<StoredRun>,
     /// Every number of its summary, in alphabetical order.
     pub quantities: Vec<(String, f64)>,
-    /// Its expectations; none of a run that did not come to its end.
+    /// The verdicts on its expectations; none for an incomplete run.
     pub verdicts: Vec<Verdict>,
 }
 
-/// Whether the job's folder holds what this program would make of it: a complete run of the same
-/// scenario, to the letter of its lock file, by the same driver and build, with every file as it was written.
+/// Whether the job's folder holds what this program would produce: a complete run of the same scenario
+/// (identical lock file), by the same driver and build, with all files unchanged.
 pub(super) fn is_done(job: &Job) -> bool {
     StoredRun::read(&job.folder).is_ok_and(|stored| {
         stored.stands_for(&job.lock, job.driver.name(), crate::BUILD) && stored.is_whole()
     })
 }
 
-/// Whether there are repetitions, and all of them came to the same numbers.
+/// Whether there are repetitions, and all of them have the same results.
 pub(super) fn seeds_change_nothing(points: &[Point]) -> bool {
     let mut firsts = BTreeMap::new();
     let mut repeated = false;
@@ -52,7 +52,7 @@ impl Point {
     /// Reads the folder of a run that has `ended`, early or not.
     ///
     /// # Errors
-    /// A folder that cannot be read, and an expectation of what no summary has.
+    /// A folder that cannot be read, and an expectation that no summary has.
     pub(super) fn new(run: Run, job: Job, ended: bool) -> Result<Self, Error> {
         let stored = if ended { Some(StoredRun::read(&job.folder)?) } else { None };
         let quantities = stored.as_ref().map(StoredRun::quantities).unwrap_or_default();
@@ -62,33 +62,33 @@ impl Point {
         Ok(Self { run, job, stored, quantities, verdicts })
     }
 
-    /// Its parameters but for the seed.
+    /// The parameters without the seed.
     fn settings(&self) -> Vec<(&str, &str)> {
         let all = self.run.parameters.iter().filter(|(path, _)| path != SEED);
         all.map(|(path, value)| (path.as_str(), value.as_str())).collect()
     }
 
-    /// Its quantities but for the seed.
+    /// The quantities without the seed.
     fn results(&self) -> impl Iterator<Item = &(String, f64)> {
         self.quantities.iter().filter(|(path, _)| path != "run.seed")
     }
 
-    /// Whether it came to its end.
+    /// Whether the run is complete.
     pub fn complete(&self) -> bool {
         self.stored.as_ref().is_some_and(|stored| stored.complete)
     }
 
-    /// Whether its expectations hold; none where nothing was expected.
+    /// Whether its expectations hold; none if there are no expectations.
     pub fn held(&self) -> Option<bool> {
         (!self.verdicts.is_empty()).then(|| self.verdicts.iter().all(|verdict| verdict.ok))
     }
 
-    /// Its flows that cannot go on, each with what it waits for.
+    /// Its stalled flows, each with what it waits for.
     pub fn stalls(&self) -> impl Iterator<Item = (&str, &str)> {
         self.stored.iter().flat_map(StoredRun::stalls)
     }
 
-    /// What it has for a path of the summary, or for what that is short for.
+    /// The value at a path of the summary, or at the path that it is short for.
     pub fn measured(&self, path: &str) -> Option<f64> {
         record::expectation::measured(path, &self.quantities)
     }

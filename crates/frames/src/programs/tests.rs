@@ -4,7 +4,7 @@ use traffic::packet::Protocol;
 
 use super::*;
 
-/// Two programs between the same hosts, the second from 5 s on, one of others, and a flow of our own.
+/// Two programs between the same hosts, the second from 5 s on, one between other hosts, and a flow of our own.
 const TEXT: &str = r#"
 duration = "10 s"
 [host.a]
@@ -50,7 +50,7 @@ fn at(seconds: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(seconds)
 }
 
-/// A packet of the flow of that number, between the hosts and ports, enters and is delivered.
+/// Passes a packet of flow `number`, between the hosts and ports, from its entry to its delivery.
 fn pass(flows: &mut ProgramFlows, number: u32, ends: [usize; 2], ports: [u16; 2], seconds: u64) {
     let [source, destination] = ends.map(|end| HostId(end as u16));
     let address = |host: HostId| std::net::IpAddr::from([10, 0, 0, host.0 as u8 + 1]);
@@ -88,7 +88,7 @@ fn what_has_no_known_port_is_of_the_program_started_last() {
     let (_, mut flows) = programs();
     pass(&mut flows, 4, [0, 1], [0, 0], 1);
     pass(&mut flows, 4, [0, 1], [0, 0], 6);
-    // The only program between two hosts has all.
+    // The only program between two hosts gets all packets.
     pass(&mut flows, 5, [2, 0], [7, 8], 1);
     assert_eq!(received(&flows), [(0, [1, 0]), (1, [0, 1]), (2, [0, 1])]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use guest::{Address, Calendar, End, Kernel, Outside, Settings};
 
-/// The newest kernel in this user's cache, or the one that SUIMON_LINUX names; skips `test` where there is none.
+/// The newest kernel in this user's cache, or the one in SUIMON_LINUX; skips `test` if there is none.
 pub(crate) fn kernel(test: &str) -> Option<Kernel> {
     let named = std::env::var_os("SUIMON_LINUX").map(PathBuf::from);
     let named = named.map(|binary| Kernel { version: "of SUIMON_LINUX".into(), binary });
@@ -16,7 +16,7 @@ pub(crate) fn kernel(test: &str) -> Option<Kernel> {
     kernel
 }
 
-/// A guest with these cards that runs a shell's program; what it says, and when it ended.
+/// Runs a guest with these cards and a shell program; returns its output and the time at which it ended.
 pub(crate) fn run(
     kernel: &Kernel,
     cards: Vec<(Address, u16)>,
@@ -27,7 +27,8 @@ pub(crate) fn run(
     let work = folder.join("guest0/work");
     std::fs::create_dir_all(&work).expect("a folder");
     std::fs::write(work.join("program"), program).expect("a file");
-    // The folder of the guest's process: its name is not in the command line, of which the kernel's randomness depends.
+    // The working directory of the guest's process: this keeps its name out of the command line, which affects
+    // the kernel's randomness.
     let words = "root=/dev/root rootfstype=hostfs rootflags=/ ro init=/bin/sh -- -c \
                  \"mount -t hostfs none /mnt -o /proc/self/cwd/work; . /mnt/program\"";
     let settings = Settings { memory: 256, seed: 1, words: vec![words.into()] };

@@ -10,7 +10,7 @@ pub(crate) struct Wire {
     rate: u64,
     delay: u64,
     queue: usize,
-    /// By receiving card: frames with their arrival.
+    /// Frames in flight with their arrival times, by receiving card.
     flight: [VecDeque<(u64, Vec<u8>)>; 2],
     busy_until: [u64; 2],
     frames: u64,
@@ -18,13 +18,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Bits a second, nanoseconds, frames.
+    /// Creates a wire; the units are bit/s, nanoseconds, frames.
     pub(crate) fn new(rate: u64, delay: u64, queue: usize) -> Self {
         let (flight, busy_until) = (<_>::default(), [0; 2]);
         Self { rate, delay, queue, flight, busy_until, frames: 0, digest: DefaultHasher::new() }
     }
 
-    /// How many frames were sent, and a digest of their bytes and times.
+    /// The number of frames sent, and a digest of their bytes and times.
     pub(crate) fn seen(&self) -> (u64, u64) {
         (self.frames, self.digest.finish())
     }

@@ -1,4 +1,4 @@
-//! What is loaded, and how it stays.
+//! Loading and pinning of the BPF objects.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,11 +15,11 @@ use crate::error::Error;
 use crate::module::{self, Module, SHARED, told, unnamed};
 use crate::option::{self, Adopt};
 
-/// What is adopted, as `phases/kernel.c` has it: a name, and microseconds.
+/// The section with the values to adopt, as in `phases/kernel.c`: a name, and microseconds.
 const ADOPTED: &str = ".rodata.adopted";
 const NAME_BYTES: usize = 16;
 
-/// Loads it all, with files of `folder` that hold it.
+/// Loads all objects and pins them as files in `folder`.
 pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     let mut phases = open(settings).map_err(refused("the socket options"))?;
     let pin = |name: &str| folder.join(name);
@@ -43,12 +43,12 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     let link = link.and_then(|program| program.attach_cgroup(directory.as_raw_fd()).map_err(told));
     let mut link = link.map_err(refused("programs of a cgroup"))?;
     link.pin(pin(OPTIONS)).map_err(told).map_err(Error::io("write", &pin(OPTIONS)))?;
-    // Where it is for another cgroup, this process is no witness.
+    // Options for a cgroup cannot be tested by this process, which may be in another one.
     if settings.cgroup.is_some() {
         return Ok(());
     }
     check(settings)?;
-    // What was tried is nobody's.
+    // Resets the counters, because the test changed them.
     let zero = |map: MapHandle| {
         (0..3_u32).try_for_each(|number| {
             map.update(&number.to_ne_bytes(), &0_u64.to_ne_bytes(), MapFlags::ANY).map_err(told)
@@ -57,7 +57,7 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     map(&phases, COUNTS).and_then(zero).map_err(refused("the counts"))
 }
 
-/// The socket options and what they are made of, with what is to be adopted.
+/// Loads the object of the socket options, with the values to adopt.
 fn open(settings: &Settings) -> io::Result<Object> {
     libbpf_rs::set_print(None);
     let mut open = ObjectBuilder::default().open_memory(PHASES_BPF_OBJECT).map_err(told)?;
@@ -78,7 +78,7 @@ fn map(object: &Object, name: &str) -> io::Result<MapHandle> {
     MapHandle::try_from(&map).map_err(told)
 }
 
-/// Whether a socket can adopt it.
+/// Tests whether a socket can adopt the settings.
 fn check(settings: &Settings) -> Result<(), Error> {
     let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let socket = socket.map_err(refused("a socket"))?;
@@ -93,7 +93,7 @@ fn check(settings: &Settings) -> Result<(), Error> {
     })
 }
 
-/// What was done.
+/// Reads the counters.
 pub(super) fn counts(folder: &Path) -> Result<Counts, Error> {
     let path = folder.join(COUNTS);
     let read = |map: &MapHandle, number: u32| {

@@ -1,4 +1,4 @@
-//! A connection over loopback, and what the kernel tells of it.
+//! A connection over loopback, and what the kernel reports about it.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use congestion::{INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 
-/// Both ends; the first one is looked at.
+/// Both ends; the tests look at the first.
 pub(crate) struct Connection {
     sender: TcpStream,
     receiver: TcpStream,

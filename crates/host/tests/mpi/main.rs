@@ -22,7 +22,7 @@ use host::option::{Adopt, adopt, enter_phase};
 use watch::Watch;
 
 const AGE_MAX_MS: u32 = 300_000;
-/// As many as are kept: ages play no part.
+/// The number of phases kept: ages do not matter.
 const PHASES: u32 = congestion::PHASES_MAX as u32;
 const SWAPS: u32 = 10_000;
 /// Two users who are not root.
@@ -201,7 +201,7 @@ fn a_floor_that_the_kernel_does_not_take_is_told_and_nothing_is_left() {
     let settings = Settings { rto_min: Some(Duration::from_secs(2)), ..paced_cubic() };
     assert!(matches!(mpi::enable(&settings), Err(host::Error::Setting { .. })));
     assert!(!Path::new(mpi::FOLDER).exists());
-    // Who is not root is told so.
+    // Users without root get an error.
     as_user(USERS[0], || {
         assert!(matches!(mpi::enable(&paced_cubic()), Err(host::Error::Rights { .. })));
     });

@@ -1,4 +1,4 @@
-//! What the test does to a connection that no program can: `watch.bpf.c`.
+//! Changes to a connection that no program can make: `watch.bpf.c`.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,5 +1,5 @@
-//! Applications on the kernel's sockets: what epoll and the clock say becomes their events, and what they do
-//! becomes system calls.
+//! Applications on kernel sockets: epoll events and timers become application events, and the applications' actions
+//! become system calls.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -44,8 +44,8 @@ impl From<Datagrams> for Socket {
 }
 
 impl Socket {
-    /// The kernel's socket, if there is one, and what epoll is to tell of it: of a connection each thing once, of
-    /// datagrams as long as there are any.
+    /// The kernel socket, if there is one, and its epoll flags: edge-triggered for a connection, level-triggered for
+    /// datagrams.
     pub(super) fn kernel(&self) -> Option<(&OwnedFd, EpollFlags)> {
         match &self.kind {
             Kind::Connection(connection) => {
@@ -56,7 +56,7 @@ impl Socket {
         }
     }
 
-    /// The bytes read, and when the last of them were.
+    /// The number of bytes read, and the time of the last read.
     pub(super) fn progress(&self) -> (u64, Instant) {
         match &self.kind {
             Kind::Connection(connection) => connection.progress(),
@@ -64,7 +64,7 @@ impl Socket {
         }
     }
 
-    /// Its state; zero of what is not there yet.
+    /// The socket's state; zero before the kernel has it.
     pub(super) fn info(&self) -> Info {
         match &self.kind {
             Kind::Connection(connection) => connection.info(),
@@ -72,7 +72,7 @@ impl Socket {
         }
     }
 
-    /// What it is if it is one of datagrams.
+    /// The datagram socket, if it is one.
     pub(super) fn datagrams(&self) -> Option<&Datagrams> {
         match &self.kind {
             Kind::Connection(_) => None,
@@ -103,7 +103,7 @@ impl Socket {
     }
 }
 
-/// An application, with where its sockets begin and end.
+/// An application and the range of its sockets.
 #[derive(Debug)]
 struct Running {
     application: Box<dyn Application>,
@@ -116,23 +116,23 @@ struct Running {
 pub(super) struct Applications {
     list: Vec<Running>,
     sockets: Vec<Socket>,
-    /// What the kernel knows algorithms by.
+    /// The algorithms' names in the kernel.
     names: Names,
     clock: Clock,
-    /// What datagrams are sent from and received into.
+    /// The memory for sending and receiving datagrams.
     scratch: Scratch,
-    /// Sockets that an application has written to; empty between its events.
+    /// The sockets that an application has written to; empty between events.
     written: Vec<SocketId>,
 }
 
-/// An application's sockets as it has them.
+/// An application's view of its sockets.
 struct KernelSockets<'a> {
     now: Instant,
     sockets: &'a mut [Socket],
     names: &'a Names,
     clock: Clock,
     scratch: &'a mut Scratch,
-    /// Those that were written to.
+    /// The sockets that were written to.
     written: &'a mut Vec<SocketId>,
 }
 
@@ -226,22 +226,22 @@ impl Sockets for KernelSockets<'_> {
 }
 
 impl Applications {
-    /// None yet; algorithms have those names in the kernel, and datagrams are stamped by `clock`.
+    /// Creates an empty list. `names` are the algorithms' names in the kernel; `clock` stamps datagrams.
     pub(super) fn new(names: Names, clock: Clock) -> Self {
         let (list, sockets, written) = (Vec::new(), Vec::new(), Vec::new());
         Self { list, sockets, names, clock, scratch: Scratch::new(), written }
     }
 
-    /// Sets an option of the socket of that number.
+    /// Sets an option of socket `number`.
     ///
     /// # Errors
-    /// If the kernel has none such, or the socket is not open.
+    /// If the kernel has no such option, or the socket is not open.
     pub(super) fn set_option(&self, number: u32, option: &SocketOption) -> Result<(), OptionError> {
         let socket = self.sockets.get(number as usize).ok_or(OptionError::NotOpen)?;
         socket.set_option(option, &self.names)
     }
 
-    /// Adds an application with its sockets; returns the first one's number.
+    /// Adds an application with its sockets. Returns the number of the first socket.
     pub(super) fn add(
         &mut self,
         application: Box<dyn Application>,
@@ -257,7 +257,7 @@ impl Applications {
         first
     }
 
-    /// How many there are.
+    /// The number of applications.
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }
@@ -267,19 +267,19 @@ impl Applications {
         &self.sockets
     }
 
-    /// The application that has the socket, and which of its sockets that is.
+    /// The application that owns socket `number`, and the socket's number within the application.
     pub(super) fn application(&self, number: u32) -> Option<(&dyn Application, SocketId)> {
         let socket = self.sockets.get(number as usize)?;
         let Running { application, .. } = &self.list[socket.application as usize];
         Some((application.as_ref(), socket.number))
     }
 
-    /// The application that has the socket.
+    /// The number of the application that owns `socket`.
     pub(super) fn of(&self, socket: u32) -> Option<u32> {
         Some(self.sockets.get(socket as usize)?.application)
     }
 
-    /// When the application wants to be woken.
+    /// The time at which the application or one of its sockets is to be woken.
     pub(super) fn next_wakeup(&self, number: u32) -> Instant {
         let Some(running) = self.list.get(number as usize) else { return Instant::NEVER };
         let own = self.sockets[running.first as usize..running.end as usize].iter();
@@ -287,7 +287,7 @@ impl Applications {
         own.min(running.application.next_wakeup())
     }
 
-    /// Does what is due for the application of that number.
+    /// Runs the due timers of application `number` and its sockets.
     pub(super) fn wake(&mut self, number: u32, now: Instant) {
         let Some(&Running { first, end, ref application }) = self.list.get(number as usize) else {
             return;
@@ -302,7 +302,7 @@ impl Applications {
         }
     }
 
-    /// The socket goes on with what it left off for others to have their turn.
+    /// Continues the transfer that a socket interrupted to let others run.
     fn go_on(&mut self, number: u32, now: Instant) {
         if let Some(connection) = self.sockets[number as usize].connection_mut() {
             connection.go_on(now);
@@ -310,7 +310,8 @@ impl Applications {
         self.tell_all(number, false, now);
     }
 
-    /// A connection came for that socket; returns it. `None` if it is open already, or none of a connection.
+    /// Gives socket `number` an accepted connection, and returns the socket. `None` if it is open already or is not a
+    /// connection.
     ///
     /// # Errors
     /// If the kernel refuses an option.
@@ -331,7 +332,7 @@ impl Applications {
         Ok(self.sockets.get(number as usize))
     }
 
-    /// Epoll tells of a socket.
+    /// Handles an epoll event of socket `number`.
     pub(super) fn on_ready(&mut self, number: u32, flags: EpollFlags, now: Instant) {
         let Some(socket) = self.sockets.get_mut(number as usize) else { return };
         match &mut socket.kind {
@@ -347,12 +348,12 @@ impl Applications {
                 }
                 self.tell_all(number, came, now);
             }
-            // Receiving clears an error of the socket's, too, which epoll would tell of for ever.
+            // Receiving also clears a pending socket error, which epoll would otherwise report forever.
             Kind::Datagrams(_) => self.receive(number, now),
         }
     }
 
-    /// Takes the datagrams that came for that socket.
+    /// Receives the datagrams that wait at socket `number`.
     fn receive(&mut self, number: u32, now: Instant) {
         loop {
             let Self { sockets, clock, scratch, .. } = self;
@@ -369,7 +370,7 @@ impl Applications {
         }
     }
 
-    /// Tells a connection's application all that is new of it.
+    /// Delivers all new events of a connection to its application.
     fn tell_all(&mut self, number: u32, mut readable: bool, now: Instant) {
         loop {
             let Socket { application, number: id, ref mut kind } = self.sockets[number as usize];
@@ -379,7 +380,7 @@ impl Applications {
         }
     }
 
-    /// Tells an application, and then of what it wrote that the kernel took it at once.
+    /// Delivers an event to an application, then the writable events of data that the kernel took at once.
     fn tell(&mut self, number: u32, event: SocketEvent, now: Instant) {
         let mut written = std::mem::take(&mut self.written);
         self.handle(number, event, &mut written, now);

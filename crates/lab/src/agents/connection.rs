@@ -1,4 +1,4 @@
-//! A connection on a socket of the kernel's: how it comes about, and what its application is to be told of it.
+//! A connection on a kernel socket: how it is established, and the events for its application.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -15,23 +15,23 @@ use super::end::End;
 use super::socket;
 use crate::congestion::Names;
 
-/// How a connection comes about.
+/// The way in which a connection is established.
 #[derive(Debug)]
 enum Opening {
-    /// It connects.
+    /// The connection connects actively.
     Connect {
-        /// To there.
+        /// The address of the peer.
         destination: SocketAddr,
         /// The IPv6 flow label, 0 for none.
         flow_label: u32,
     },
-    /// A peer connects.
+    /// A peer connects to it.
     Accept {
-        /// What its packets say.
+        /// The header fields of its packets.
         header: Header,
-        /// Its TCP.
+        /// Its TCP configuration.
         config: Arc<Config>,
-        /// Its congestion control, where that matters.
+        /// Its congestion control, where that matters (`Tcp::receiver_controls`).
         congestion: Option<String>,
     },
 }
@@ -40,9 +40,9 @@ enum Opening {
 #[derive(Debug)]
 pub(super) struct Connection {
     opening: Opening,
-    /// The kernel's; of one that accepts, since a peer has connected.
+    /// The kernel's socket. A passive connection has it once a peer has connected.
     pub(super) end: Option<End>,
-    /// It began to connect, or was accepted.
+    /// Whether it began to connect or was accepted.
     opened: bool,
     established: bool,
     reads_always: bool,
@@ -65,12 +65,12 @@ impl Connection {
         }
     }
 
-    /// One that connects, with the kernel's socket for it.
+    /// Creates an active connection on the kernel socket `socket`.
     pub(super) fn connecting(socket: OwnedFd, destination: SocketAddr, flow_label: u32) -> Self {
         Self::new(Opening::Connect { destination, flow_label }, Some(End::new(socket)))
     }
 
-    /// One that a peer connects to.
+    /// Creates a passive connection.
     pub(super) fn accepting(
         header: Header,
         config: Arc<Config>,
@@ -79,12 +79,12 @@ impl Connection {
         Self::new(Opening::Accept { header, config, congestion }, None)
     }
 
-    /// The bytes read, and when the last of them were.
+    /// The number of bytes read, and the time of the last read.
     pub(super) fn progress(&self) -> (u64, Instant) {
         self.end.as_ref().map_or_else(Default::default, End::progress)
     }
 
-    /// Its state; zero of what is not there yet.
+    /// The connection's state; zero before the kernel has it.
     pub(super) fn info(&self) -> Info {
         match (&self.end, &self.opening) {
             (Some(end), _) if self.opened => end.info(),
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Sets an option. One that is still to connect has its kernel's socket already.
+    /// Sets a socket option. An active connection has its kernel socket even before it connects.
     pub(super) fn set_option(
         &self,
         option: &SocketOption,
@@ -105,7 +105,7 @@ impl Connection {
         }
     }
 
-    /// What the application is to be told of next, if anything.
+    /// The next event for the application, if any.
     pub(super) fn next_event(&mut self, id: SocketId, readable: &mut bool) -> Option<SocketEvent> {
         self.end.as_ref()?;
         if std::mem::take(readable) && !self.reads_always {
@@ -126,7 +126,7 @@ impl Connection {
         None
     }
 
-    /// That the kernel took all that was written, if the application is to be told.
+    /// The event that the kernel took all written data, unless it was already delivered.
     pub(super) fn writable_event(&mut self, id: SocketId) -> Option<SocketEvent> {
         let written = self.end.as_ref().is_some_and(End::is_written);
         let untold = !self.told_writable && !self.reads_always && written;
@@ -138,12 +138,12 @@ impl Connection {
         self.end.as_ref().filter(|_| self.opened).map_or(Instant::NEVER, End::next_wakeup)
     }
 
-    /// What it writes to and reads from, once it has begun to connect or was accepted.
+    /// The end to write to and read from, once the connection has begun to connect or was accepted.
     pub(super) fn open_end(&mut self) -> Option<&mut End> {
         self.end.as_mut().filter(|_| self.opened)
     }
 
-    /// Begins to connect, if it is to.
+    /// Begins to connect, if the connection is active and has not begun yet.
     pub(super) fn connect(&mut self) {
         let (Opening::Connect { destination, flow_label }, Some(end), false) =
             (&self.opening, &mut self.end, self.opened)
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// A peer connects; false if it is open already, or connects itself.
+    /// Takes the socket of a peer's connection. Returns false if the connection is open already or is active.
     ///
     /// # Errors
     /// If the kernel refuses an option.
@@ -165,7 +165,7 @@ impl Connection {
         else {
             return Ok(false);
         };
-        // The label towards the peer is the one that it called with.
+        // The kernel reflects the flow label of the peer's SYN.
         socket::mark(&accepted, &Header { flow_label: 0, ..*header }, 0, peer)?;
         socket::size(&accepted, &config.buffers)?;
         socket::send_at_once(&accepted, !config.emission.nagle)?;
@@ -179,7 +179,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Begins to write so much more.
+    /// Begins to write `bytes` more bytes.
     pub(super) fn write(&mut self, bytes: u64, now: Instant) {
         let Some(end) = self.open_end() else { return };
         end.supply(bytes);
@@ -192,7 +192,7 @@ impl Connection {
         self.end.as_ref().is_some_and(End::is_readable)
     }
 
-    /// From now on reads whatever comes.
+    /// Starts to read and discard all incoming data.
     pub(super) fn read_always(&mut self, now: Instant) {
         self.reads_always = true;
         if let Some(end) = &mut self.end {
@@ -200,12 +200,12 @@ impl Connection {
         }
     }
 
-    /// Goes on with what it left off for others to have their turn.
+    /// Continues the transfer that it interrupted to let other connections run.
     pub(super) fn go_on(&mut self, now: Instant) {
         self.transfer(true, now);
     }
 
-    /// Epoll tells of it; returns whether something came, and `None` if it is not open.
+    /// Handles an epoll event. Returns whether there is something to read; `None` if the connection is not open.
     pub(super) fn on_ready(&mut self, flags: EpollFlags) -> Option<bool> {
         let end = self.open_end()?;
         let error = flags.contains(EpollFlags::EPOLLERR);
@@ -220,7 +220,7 @@ impl Connection {
         Some(came)
     }
 
-    /// Whether it is established by what epoll tells, and was not before.
+    /// Returns whether the connection was established by this epoll event.
     pub(super) fn has_connected(&mut self, flags: EpollFlags) -> bool {
         let failed = self.end.as_ref().is_none_or(End::has_failed);
         let connected = !self.established && !failed && flags.contains(EpollFlags::EPOLLOUT);
@@ -231,7 +231,7 @@ impl Connection {
         connected
     }
 
-    /// Writes what waits for room, and reads what came if it reads always.
+    /// Writes pending data, and reads what came if the connection always reads.
     pub(super) fn transfer(&mut self, came: bool, now: Instant) {
         let Some(end) = &mut self.end else { return };
         end.write(now);

@@ -1,4 +1,4 @@
-//! A connection's end: its socket, what waits to be written there and what was read.
+//! A connection's end: its socket, the data pending to be written, and the data read.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -9,36 +9,36 @@ use transport::{Info, Phase};
 
 use super::{info, socket};
 
-/// What an end writes in a turn, bytes.
+/// The bytes that an end writes per turn.
 const TURN: u64 = 256 << 10;
 
-/// What is asked for in one call at most, bytes: as `iperf3` does.
+/// The maximum bytes per read call, as in `iperf3`.
 const READ: u64 = 128 << 10;
 
 #[derive(Debug)]
 pub(super) struct End {
     socket: OwnedFd,
-    /// Retransmissions and timeouts of the handshake, which the kernel counts with those of data.
+    /// Retransmissions and timeouts of the handshake, which the kernel counts together with those of data.
     handshake: (u64, u64),
-    /// Bytes begun that the send buffer has not taken yet.
+    /// Bytes to write that the send buffer has not taken yet.
     pending: u64,
-    /// When it goes on with that, though the send buffer may take more at once; `NEVER` if it is full.
+    /// The time at which an interrupted write continues; `NEVER` if none is interrupted, or the send buffer is full.
     goes_on: Instant,
     written: u64,
-    /// It closes once nothing is pending.
+    /// Whether the end closes once nothing is pending.
     closing: bool,
-    /// It has closed, or failed: nothing more is written.
+    /// Whether the end has closed or failed: nothing more is written.
     over: bool,
     failed: bool,
-    /// There may be something to read.
+    /// Whether there may be something to read.
     readable: bool,
-    /// The peer sends no more: the end of the stream is behind what there is to read.
+    /// Whether the peer sends no more: the end of the stream follows the data to read.
     hung_up: bool,
-    /// When it goes on reading all that comes, though there is more at once; `NEVER` if there is nothing.
+    /// The time at which an interrupted read continues; `NEVER` if there is nothing to read.
     reads_on: Instant,
     read: u64,
     read_at: Instant,
-    /// Everything that the other end sent was read.
+    /// Whether all data that the other end sent was read.
     ended: bool,
 }
 
@@ -62,7 +62,7 @@ impl End {
         }
     }
 
-    /// It is established: what was sent again so far were SYNs.
+    /// Marks the connection as established. All retransmissions so far were SYNs.
     pub(super) fn establish(&mut self) {
         let info = info::read(&self.socket).unwrap_or_default();
         self.handshake = (info.retransmissions, info.timeouts);
@@ -72,43 +72,43 @@ impl End {
         &self.socket
     }
 
-    /// The connection is lost.
+    /// Marks the connection as failed.
     pub(super) fn fail(&mut self) {
         (self.over, self.failed) = (true, true);
     }
 
-    /// Whether it has closed, or is lost: nothing more is written.
+    /// Whether the end has closed or failed: nothing more is written.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether the connection is lost.
+    /// Whether the connection has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// The program begins to write so much.
+    /// Adds `bytes` to the data to write.
     pub(super) fn supply(&mut self, bytes: u64) {
         self.pending = self.pending.saturating_add(bytes);
     }
 
-    /// Whether the send buffer took all of that.
+    /// Whether the send buffer took all data.
     pub(super) fn is_written(&self) -> bool {
         self.pending == 0
     }
 
-    /// It closes once nothing is pending.
+    /// Closes the end once nothing is pending.
     pub(super) fn close(&mut self) {
         self.closing = true;
     }
 
-    /// It closes without what is pending.
+    /// Closes the end without writing the pending data.
     pub(super) fn abandon(&mut self) {
         (self.pending, self.closing) = (0, true);
     }
 
-    /// Writes what the send buffer takes, and closes if that was the last. As sending makes room for more, it
-    /// lets others have their turn after a while.
+    /// Writes what the send buffer takes, and closes after the last byte if asked to. Sending makes room for more, so
+    /// it lets others run after [`TURN`] bytes.
     pub(super) fn write(&mut self, now: Instant) {
         let turn = self.written + TURN;
         self.goes_on = Instant::NEVER;
@@ -123,7 +123,7 @@ impl End {
                     self.written += taken;
                 }
                 Err(Errno::EINTR) => {}
-                // Full, or not connected yet.
+                // The send buffer is full, or the socket is not connected yet.
                 Err(Errno::EAGAIN | Errno::ENOTCONN) => return,
                 Err(_) => self.fail(),
             }
@@ -134,7 +134,7 @@ impl End {
         }
     }
 
-    /// Something came; `hung_up` if nothing more will come after it.
+    /// Notes that data came. `hung_up`: it is the last.
     pub(super) fn on_readable(&mut self, hung_up: bool) {
         self.readable = true;
         self.hung_up |= hung_up;
@@ -145,20 +145,20 @@ impl End {
         self.readable
     }
 
-    /// Everything that the other end sent was read.
+    /// Whether all data that the other end sent was read.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Reads and drops up to `most` bytes; 0 if there is nothing to read.
+    /// Reads and discards up to `most` bytes. Returns their number, 0 if there is nothing to read.
     pub(super) fn read(&mut self, most: u64, now: Instant) -> u64 {
         let most = most.min(READ);
         while self.readable {
             match socket::discard(&self.socket, most as usize) {
                 Ok(0) => (self.readable, self.ended) = (false, true),
                 Ok(got) => {
-                    // A short read takes all there was: the kernel tells of more. Of the end of the stream it
-                    // has told already.
+                    // A short read empties the socket, and epoll reports new data. The end of the stream was already
+                    // reported, so it must be read without a new event.
                     self.readable = self.hung_up || got as u64 == most;
                     (self.read, self.read_at) = (self.read + got as u64, now);
                     return got as u64;
@@ -170,23 +170,23 @@ impl End {
         0
     }
 
-    /// Reads what has come, and lets others have their turn if there is more.
+    /// Reads up to [`READ`] bytes, and lets others run if there is more.
     pub(super) fn drain(&mut self, now: Instant) {
         self.read(READ, now);
         self.reads_on = if self.readable { now } else { Instant::NEVER };
     }
 
-    /// When it wants to go on without being told that there is room or something to read.
+    /// The time at which an interrupted write or read continues, without an epoll event.
     pub(super) fn next_wakeup(&self) -> Instant {
         self.goes_on.min(self.reads_on)
     }
 
-    /// The bytes read, and when the last of them were.
+    /// The number of bytes read, and the time of the last read.
     pub(super) fn progress(&self) -> (u64, Instant) {
         (self.read, self.read_at)
     }
 
-    /// Its state, as the kernel and the program know it.
+    /// The end's state, from the kernel and this program.
     pub(super) fn info(&self) -> Info {
         let known = info::read(&self.socket).unwrap_or_default();
         let (retransmissions, timeouts) = self.handshake;

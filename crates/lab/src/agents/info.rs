@@ -1,7 +1,7 @@
-//! `TCP_INFO`: what the kernel tells of a connection, in the simulator's terms.
+//! `TCP_INFO`: the kernel's state of a connection, translated to the simulator's.
 //!
-//! It does not tell the latest round trip, the bytes received twice, fast recoveries, reductions and what
-//! was taken back of them, probes, duplicate ACKs or refusals by the interface: these stay zero.
+//! It lacks the latest round-trip time, bytes received twice, fast recoveries, window reductions and their undos,
+//! probes, duplicate ACKs and refusals by the interface: these stay zero.
 
 use std::io;
 use std::mem::size_of;
@@ -11,11 +11,11 @@ use nix::sys::socket::{getsockopt, sockopt};
 use traffic::Duration;
 use transport::{Info, Phase, Stall};
 
-/// Data that waits for less is under way: a write has just been made, or the pacer holds it.
+/// The minimum wait of a stall. Data that waits for less was just written, or the pacer holds it.
 const STALLED_US: u64 = 2_000_000;
 
-/// `struct tcp_info` of `linux/tcp.h` up to the counts of timeouts (Linux 6.7); what an older kernel does
-/// not fill stays zero.
+/// `struct tcp_info` of `linux/tcp.h` up to the timeout counters (Linux 6.7). Fields that an older kernel does not fill
+/// stay zero.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct TcpInfo {
@@ -80,13 +80,13 @@ struct TcpInfo {
     total_rto_time_ms: u32,
 }
 
-// The kernel's structure as of Linux 6.7.
+// The size of the kernel's structure in Linux 6.7.
 const _: () = assert!(size_of::<TcpInfo>() == 248);
 
-/// The state of a connection's end; what the program itself wrote and read is the caller's to fill in.
+/// Reads the state of a connection's end. The caller fills in the bytes that the program itself wrote and read.
 ///
 /// # Errors
-/// If it is no TCP socket.
+/// If it is not a TCP socket.
 pub(super) fn read(socket: &impl AsFd) -> io::Result<Info> {
     let info = tcp_info(socket)?;
     let size = |bytes: nix::Result<usize>| bytes.unwrap_or(0) as u64;
@@ -115,7 +115,7 @@ fn tcp_info(socket: &impl AsFd) -> io::Result<TcpInfo> {
 
 fn translate(info: &TcpInfo) -> Info {
     let us = |us: u32| Duration::from_us(us.into());
-    // No sample yet: a minimum of all ones, a mean of zero.
+    // Without a sample, the minimum has all bits set and the mean is zero.
     let min_rtt = if info.min_rtt_us == u32::MAX { 0 } else { info.min_rtt_us };
     Info {
         phase: phase(info.state),
@@ -127,7 +127,7 @@ fn translate(info: &TcpInfo) -> Info {
         rttvar: us(info.rttvar_us),
         min_rtt: us(min_rtt),
         rto: us(info.rto_us),
-        // The kernel counts SYN and FIN, which are no payload.
+        // The kernel also counts SYN and FIN, which are not payload.
         bytes_acked: info
             .bytes_acked
             .saturating_sub(1)
@@ -142,7 +142,7 @@ fn translate(info: &TcpInfo) -> Info {
         retransmissions: info.total_retrans.into(),
         timeouts: info.total_rto.into(),
         dsacks_received: info.dsack_dups.into(),
-        // Of packets, as the peer echoed them: ACKs themselves are not counted.
+        // The number of packets for which the peer echoed a mark, not of ACKs with an echo.
         ecn_echoes: info.delivered_ce.into(),
         delivered: info.delivered.into(),
         packets_out: info.unacked,
@@ -154,15 +154,15 @@ fn translate(info: &TcpInfo) -> Info {
         peer_window: info.snd_wnd.into(),
         receive_window: info.rcv_wnd.into(),
         delivery_rate: info.delivery_rate,
-        // All ones: the kernel has not set one.
+        // All bits set: the kernel has not set a rate.
         pacing_rate: if info.pacing_rate == u64::MAX { 0 } else { info.pacing_rate },
         stall: stall(info),
         ..Info::default()
     }
 }
 
-/// Whether data waits that the peer's window takes, with nothing in flight, for longer than any timer but a
-/// backed-off one would let it.
+/// Detects a stall: data that fits the peer's window waits, with nothing in flight, for longer than any timer without
+/// backoff allows.
 fn stall(info: &TcpInfo) -> Option<Stall> {
     let waited = u64::from(info.last_data_sent_ms) * 1_000;
     let long = waited > (4 * u64::from(info.rto_us)).max(STALLED_US);
@@ -172,7 +172,7 @@ fn stall(info: &TcpInfo) -> Option<Stall> {
     (open && idle && fits && long && info.notsent_bytes != 0).then_some(Stall::Data)
 }
 
-/// Linux's numbers of TCP's states (`net/tcp_states.h`). A socket that was never connected is closed too.
+/// Translates Linux's numbers of TCP states (`net/tcp_states.h`). A socket that was never connected is closed too.
 fn phase(state: u8) -> Phase {
     match state {
         2 => Phase::SynSent,

@@ -19,21 +19,21 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, sysctl};
 
-/// A flow at work.
+/// A running flow.
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) start: Instant,
     marks: GoodputMarks,
-    /// Its sockets; none of a program's, of which only the times are known, and where its hosts are not.
+    /// Its sockets; `None` for a program's flow, for which only the times are known, and if its hosts are elsewhere.
     pub(super) sockets: Option<FlowSockets>,
 }
 
-/// The sockets at the two ends of a flow, as far as these are here.
+/// The sockets at the two ends of a flow, for the ends that are here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowSockets {
-    /// Their numbers, that at `from` first.
+    /// The socket numbers, the one at `from` first.
     pub(super) ends: [Option<u32>; 2],
-    /// That whose application reads what counts.
+    /// The socket whose application reads the flow's data.
     reader: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ impl Agent {
         self.marks.next()
     }
 
-    /// Its socket at that node of the plan's.
+    /// The flow's socket at `node` of the plan.
     pub(super) fn socket_at(&self, flow: &Flow, node: usize) -> Option<u32> {
         self.sockets?.ends[usize::from(node != flow.from)]
     }
@@ -65,7 +65,7 @@ impl Agent {
         })
     }
 
-    /// What became of it until `now`.
+    /// The flow's totals up to `now`.
     pub(super) fn totals(
         &self,
         flow: &Flow,
@@ -94,7 +94,7 @@ impl Agent {
     }
 }
 
-/// Every flow, and where connections come in.
+/// All flows, applications and listening sockets.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) agents: Vec<Agent>,
@@ -102,10 +102,10 @@ pub(super) struct Opened {
     pub(super) listeners: Vec<Listener>,
 }
 
-/// A flow's sockets as far as they are open.
+/// A flow's open sockets.
 type Ends = [Option<Socket>; 2];
 
-/// Opens everything; moves this thread from namespace to namespace.
+/// Opens all sockets. Moves this thread from namespace to namespace.
 pub(super) fn open(
     plan: &Plan,
     hosts: &[Option<Namespace>],
@@ -132,7 +132,7 @@ pub(super) fn open(
     let agents = plan.flows.iter().zip(numbers).map(|(flow, ends)| {
         let (start, marks) = (flow.span.start, GoodputMarks::new(plan, flow));
         let reader = ends[usize::from(flow.reader() == flow.to)];
-        // A program opens its own; and hosts may be elsewhere.
+        // A program opens its own sockets, and hosts may be elsewhere.
         let sockets = (ends != [None; 2]).then_some(FlowSockets { ends, reader });
         Agent { start, marks, sockets }
     });
@@ -140,7 +140,7 @@ pub(super) fn open(
     Ok(Opened { agents, applications, listeners })
 }
 
-/// Refuses a job with phases at the host of that number where its kernel has none.
+/// Rejects a job with phases at the host `number` if the host's kernel has no phases.
 fn check_phases(plan: &Plan, number: usize) -> Result<(), Error> {
     let here = |flow: &&Flow| flow.from == number || flow.to == number;
     let phased = |flow: &&Flow| flow.job().is_some_and(|job| job.library.phases != Phases::Off);
@@ -152,7 +152,7 @@ fn check_phases(plan: &Plan, number: usize) -> Result<(), Error> {
     Err(Error::unfit(message, "have root type `suimon mpi enable`, or leave out `phases`"))
 }
 
-/// Gives the applications of all flows their sockets, and returns the numbers of each flow's.
+/// Gives the applications of all flows their sockets. Returns the socket numbers of each flow.
 fn add_applications(
     plan: &Plan,
     mut opened: Vec<Ends>,
@@ -163,7 +163,7 @@ fn add_applications(
         let PlannedApplication { application, sockets: ends } = planned;
         let sockets: Option<Vec<Socket>> =
             ends.iter().map(|at| opened[at.flow][at.end].take()).collect();
-        // Its host may be elsewhere.
+        // The application's host may be elsewhere.
         let Some(sockets) = sockets else { continue };
         let first = applications.add(application, sockets);
         for (at, number) in ends.into_iter().zip(first..) {
@@ -173,8 +173,7 @@ fn add_applications(
     numbers
 }
 
-/// Lets listening sockets at the host `number` answer with the flow label that they were called with, if
-/// any is.
+/// Makes listening sockets at the host `number` reflect the peer's flow label, if any flow has one.
 fn reflect_labels(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Error> {
     let labelled = |flow: &Flow| flow.to == number && flow.header.flow_label != 0;
     if plan.flows.iter().any(labelled) {
@@ -183,7 +182,7 @@ fn reflect_labels(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
     Ok(())
 }
 
-/// Opens the ends of flows that are at the host `number`, where this thread is; but for listening.
+/// Opens the flows' ends at the host `number`, where this thread is, except listening sockets.
 fn open_at(
     plan: &Plan,
     number: usize,
@@ -210,7 +209,7 @@ fn open_at(
     Ok(())
 }
 
-/// Listens at the host `number`, where this thread is, at every port that connections go to.
+/// Listens at the host `number`, where this thread is, at every destination port of a connection.
 fn listen_at(
     plan: &Plan,
     number: usize,
@@ -229,7 +228,7 @@ fn listen_at(
     Ok(())
 }
 
-/// Raises the limit on open files as far as it goes; a flow needs two, and the rest of the lab some.
+/// Raises the limit on open files to the maximum. A flow needs two files, and the rest of the lab some more.
 fn allow_sockets(flows: usize) -> Result<(), Error> {
     const OTHERS: u64 = 1_000;
     let needed = 2 * flows as u64 + OTHERS;

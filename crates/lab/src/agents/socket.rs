@@ -1,4 +1,4 @@
-//! Sockets for the plan's flows: made, bound and dressed as the plan says, not yet connected.
+//! Sockets for the plan's flows: opened, bound and configured as in the plan, but not yet connected.
 
 use std::ffi::OsString;
 use std::mem::size_of;
@@ -20,13 +20,13 @@ use transport::{OptionError, ProgramPhase, SocketOption};
 use crate::Error;
 use crate::congestion::Names;
 
-/// Options of `linux/in6.h` and `asm-generic/socket.h` that are not wrapped elsewhere.
+/// Options of `linux/in6.h` and `asm-generic/socket.h` without a wrapper elsewhere.
 mod option {
     pub(super) const IPV6_FLOWLABEL_MGR: i32 = 32;
     pub(super) const IPV6_FLOWINFO_SEND: i32 = 33;
     pub(super) const IPV6_AUTOFLOWLABEL: i32 = 70;
     pub(super) const SO_MAX_PACING_RATE: i32 = 47;
-    /// Of `linux/tcp.h`, since Linux 6.15.
+    /// An option of `linux/tcp.h`, since Linux 6.15.
     pub(super) const TCP_RTO_MIN_US: i32 = 45;
 }
 
@@ -54,7 +54,7 @@ impl Route {
     }
 }
 
-/// A socket of this thread's namespace, bound to `local`; it does not block.
+/// Opens a non-blocking socket in this thread's namespace, bound to `local`.
 pub(super) fn open(kind: SockType, local: SocketAddr) -> nix::Result<OwnedFd> {
     let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -62,19 +62,19 @@ pub(super) fn open(kind: SockType, local: SocketAddr) -> nix::Result<OwnedFd> {
     // Flows to different hosts may share a port.
     setsockopt(&socket, sockopt::ReuseAddr, &true)?;
     if kind == SockType::Stream {
-        // However the process ends, nothing lingers that would keep its namespace.
+        // However the process ends, no socket lingers that would keep its namespace.
         setsockopt(&socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
     }
     bind(socket.as_raw_fd(), &SockaddrStorage::from(local))?;
     Ok(socket)
 }
 
-/// Starts to listen for as many connections at once as the namespace allows.
+/// Starts to listen, with the largest backlog that the namespace allows.
 pub(super) fn accept_many(socket: &OwnedFd) -> nix::Result<()> {
     listen(socket, Backlog::MAXALLOWABLE)
 }
 
-/// Starts to connect; without blocking.
+/// Starts to connect, without blocking.
 pub(super) fn start_connecting(socket: &OwnedFd, peer: SocketAddr, label: u32) -> nix::Result<()> {
     let peer = match peer {
         // RFC 3493, section 3.3: the flow label is in the low 20 bits.
@@ -90,8 +90,8 @@ pub(super) fn start_connecting(socket: &OwnedFd, peer: SocketAddr, label: u32) -
     }
 }
 
-/// Sets what the packets' headers say: the code point, and over IPv6 the flow label towards `peer`.
-/// `ecn` are the lowest two bits for a protocol that leaves them to the program.
+/// Sets the packets' header fields: the DSCP, and over IPv6 the flow label towards `peer`. `ecn` is the ECN field (the
+/// lowest two bits), for a protocol that leaves it to the program.
 pub(super) fn mark(
     socket: &OwnedFd,
     header: &Header,
@@ -116,7 +116,7 @@ pub(super) fn mark(
     set(socket, libc::IPPROTO_IPV6, option::IPV6_FLOWINFO_SEND, &1_i32)
 }
 
-/// Has a listening socket's connections answer with the flow label that they were called with.
+/// Makes the connections of a listening socket reflect the peer's flow label.
 pub(super) fn reflect_label(socket: &OwnedFd) -> nix::Result<()> {
     set(socket, libc::IPPROTO_IPV6, option::IPV6_FLOWLABEL_MGR, &Lease::reflecting())
 }
@@ -165,10 +165,10 @@ impl Lease {
     }
 }
 
-/// Sets the buffers that are of a fixed size; the kernel tunes the others.
+/// Sets the buffers of fixed size; the kernel tunes the others.
 ///
-/// The kernel counts what its packets take in memory, and doubles what it is told. So it is told half of a send buffer
-/// that counts memory in the scenario too, and the whole of one that counts payload there.
+/// The kernel counts the memory of packets, and doubles the value set. So half of the size is set for a send buffer
+/// that counts memory in the scenario too, and the whole size for one that counts payload there.
 pub(super) fn size(socket: &OwnedFd, buffers: &BufferConfig) -> nix::Result<()> {
     if let Buffer::Fixed(bytes) = buffers.send {
         let bytes = clamp(if buffers.send_headroom == 0 { bytes } else { bytes / 2 });
@@ -176,7 +176,7 @@ pub(super) fn size(socket: &OwnedFd, buffers: &BufferConfig) -> nix::Result<()> 
             .or_else(|_| setsockopt(socket, sockopt::SndBuf, &bytes))?;
     }
     if let Buffer::Fixed(bytes) = buffers.receive {
-        // Of the buffer this share is window; the kernel begins with one half of what it keeps.
+        // This share of the buffer is window. The kernel starts with one half of its own buffer.
         let (numerator, denominator) = buffers.window_share.initial();
         let window = bytes.saturating_mul(numerator.into()) / u64::from(denominator.max(1));
         let bytes = clamp(window);
@@ -186,7 +186,7 @@ pub(super) fn size(socket: &OwnedFd, buffers: &BufferConfig) -> nix::Result<()> 
     Ok(())
 }
 
-/// What the kernel can double in an `int`.
+/// Limits a size to what the kernel can double in an `int`.
 fn clamp(bytes: u64) -> usize {
     bytes.min(i32::MAX as u64 / 2) as usize
 }
@@ -196,22 +196,22 @@ pub(super) fn control(socket: &OwnedFd, name: &str) -> nix::Result<()> {
     setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name))
 }
 
-/// Whether small segments are sent at once.
+/// Sets whether small segments are sent at once (no Nagle algorithm).
 pub(super) fn send_at_once(socket: &OwnedFd, yes: bool) -> nix::Result<()> {
     setsockopt(socket, sockopt::TcpNoDelay, &yes)
 }
 
-/// Has the kernel pace the connection, at `bytes_per_second` at most.
+/// Makes the kernel pace the connection, at `bytes_per_second` at most.
 pub(super) fn pace(socket: &OwnedFd, bytes_per_second: u64) -> nix::Result<()> {
-    // All ones would mean not to pace.
+    // All bits set would mean no pacing.
     let rate = bytes_per_second.min(u64::MAX - 1);
     set(socket, libc::SOL_SOCKET, option::SO_MAX_PACING_RATE, &rate)
 }
 
-/// Sets an option of a program's; `names` are the algorithms' in the kernel.
+/// Sets a socket option of a program; `names` are the algorithms' names in the kernel.
 ///
 /// # Errors
-/// What this kernel has no option for, or refuses.
+/// If this kernel does not have the option, or refuses it.
 pub(super) fn set_option(
     socket: &OwnedFd,
     option: &SocketOption,
@@ -252,15 +252,15 @@ fn enter_phase(socket: &OwnedFd, phase: &ProgramPhase) -> Result<(), OptionError
     })
 }
 
-/// The number by which the kernel knows a phase: FNV-1a of its name. A connection knows 16 phases, so that two of one
-/// number are not to be expected.
+/// The number of a phase in the kernel: FNV-1a of its name. A connection has at most 16 phases, so a collision is
+/// unlikely.
 fn number_of(name: &str) -> NonZeroU32 {
     let add = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = name.bytes().fold(0x811c_9dc5, add);
     NonZeroU32::new(hash).unwrap_or(NonZeroU32::MIN)
 }
 
-/// The floor of the retransmission timeout, which the kernel counts in jiffies.
+/// Sets the minimum retransmission timeout, which the kernel counts in jiffies.
 fn set_rto_min(socket: &OwnedFd, min: Duration) -> Result<(), OptionError> {
     let us = i32::try_from(min.as_us()).unwrap_or(i32::MAX);
     set(socket, libc::IPPROTO_TCP, option::TCP_RTO_MIN_US, &us).map_err(|errno| {
@@ -280,9 +280,9 @@ fn set<T>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> nix::Result<(
     Errno::result(done).map(drop)
 }
 
-/// Reads and drops what has come, up to `most` bytes, without copying it here. To the kernel it is read as any
-/// other data: window, receive buffer auto-tuning and ACKs go by what left the receive queue
-/// (`tcp_recvmsg`, `tcp_rcv_space_adjust`), not by what was copied.
+/// Reads and discards up to `most` bytes, without copying them here. For the kernel this is an ordinary read: window,
+/// receive buffer auto-tuning and ACKs depend on the data that left the receive queue (`tcp_recvmsg`,
+/// `tcp_rcv_space_adjust`), not on the data copied.
 ///
 /// # Errors
 /// `EAGAIN` if nothing has come.
@@ -293,7 +293,7 @@ pub(super) fn discard(socket: &OwnedFd, most: usize) -> nix::Result<usize> {
     Errno::result(got).map(|got| got as usize)
 }
 
-/// What a program writes: zeros.
+/// The data that programs write: zeros.
 static BLOCK: [u8; 1 << 18] = [0; 1 << 18];
 
 /// Writes up to `most` bytes.

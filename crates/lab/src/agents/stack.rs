@@ -1,4 +1,4 @@
-//! What the kernel lets a program choose for a whole host only: the settings of its namespace's TCP.
+//! The TCP settings that the kernel has per network namespace only, hence per host.
 
 use scenario::Plan;
 use scenario::plan::Flow;
@@ -7,7 +7,7 @@ use transport::config::{Buffer, Ecn, IdleRestart, SavedMetrics};
 
 use crate::{Error, Namespace, sysctl};
 
-/// A host's TCP.
+/// The TCP settings of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stack {
     ecn: Ecn,
@@ -21,15 +21,17 @@ struct Stack {
     rto_min_us: u32,
 }
 
-/// The floor of the retransmission timeout: a setting since Linux 6.11, and its value where nothing is set (TCP_RTO_MIN).
+/// The setting for the minimum retransmission timeout, since Linux 6.11.
 const RTO_MIN: &str = "net.ipv4.tcp_rto_min_us";
+/// Its default (TCP_RTO_MIN).
 const RTO_MIN_US: u32 = 200_000;
 
-/// SYNs that go out again before the timeout doubles: a setting since Linux 6.5, in one byte; before, it always doubles.
+/// The setting for the number of SYN retransmissions before the timeout doubles, since Linux 6.5, in one byte. Before,
+/// the timeout always doubles.
 const SYN_LINEAR: &str = "net.ipv4.tcp_syn_linear_timeouts";
 const SYN_LINEAR_MAX: u32 = 127;
 
-/// Whether the slow start threshold is left out of what is kept of a connection.
+/// The setting that excludes the slow start threshold from the cached metrics of a connection.
 const NO_SSTHRESH_SAVE: &str = "net.ipv4.tcp_no_ssthresh_metrics_save";
 
 impl Stack {
@@ -48,7 +50,7 @@ impl Stack {
         }
     }
 
-    /// The settings by name.
+    /// The names and values of the settings.
     fn settings(&self) -> [(&'static str, u32); 10] {
         let ecn = match self.ecn {
             Ecn::Off => 0,
@@ -69,7 +71,7 @@ impl Stack {
         ]
     }
 
-    /// The settings in which it is not as `other`, as words.
+    /// The names of the settings that differ from `other`, as text.
     fn differences(&self, other: &Self) -> String {
         let keys = [
             "segment.ecn",
@@ -91,7 +93,7 @@ impl Stack {
     }
 }
 
-/// Refuses connections that ask different things of a host.
+/// Rejects connections that need different settings of a host.
 ///
 /// # Errors
 /// `Unfit`.
@@ -108,7 +110,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses the second flow at that host if it asks for another stack than the first one there.
+/// Rejects a flow at a host if it needs other settings than the first flow there.
 fn agree(
     (first, stack): (&Flow, Stack),
     (flow, other): (&Flow, Stack),
@@ -127,10 +129,10 @@ fn agree(
     Err(Error::unfit(message, "give one of them hosts of its own"))
 }
 
-/// Sets the host of that number to what the plan's connections at it ask for.
+/// Applies the settings that the plan's connections at the host `number` need.
 ///
 /// # Errors
-/// `Unfit` if they ask for different things.
+/// `Unfit` if they need different settings.
 pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Error> {
     let mut ends = plan.flows.iter().flat_map(|flow| ends(flow, number));
     let Some((first_flow, first)) = ends.next() else { return Ok(()) };
@@ -143,7 +145,7 @@ pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
     }
     for (name, value) in stack.settings() {
         match name {
-            // Before Linux 6.11 it is what it is.
+            // Before Linux 6.11 it always has this value.
             RTO_MIN if value == RTO_MIN_US => {}
             SYN_LINEAR => sysctl::try_set(host, name, &value.to_string())?.unwrap_or_default(),
             _ => sysctl::set(host, name, &value.to_string())?,
@@ -156,7 +158,7 @@ pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
     Ok(())
 }
 
-/// The ends that `flow` has at the host of that number.
+/// The ends of `flow` at the host `number`.
 fn ends(flow: &Flow, number: usize) -> impl Iterator<Item = (&Flow, &Config)> {
     let tcp = flow.tcp();
     let sender = tcp.filter(|_| flow.from == number).map(|tcp| &*tcp.sender);
@@ -164,7 +166,7 @@ fn ends(flow: &Flow, number: usize) -> impl Iterator<Item = (&Flow, &Config)> {
     sender.into_iter().chain(receiver).map(move |config| (flow, config))
 }
 
-/// Between which sizes the kernel tunes a buffer, if it does.
+/// The sizes between which the kernel tunes a buffer; `None` for a fixed size.
 fn tuned(buffer: Buffer) -> Option<(u64, u64)> {
     match buffer {
         Buffer::Fixed(_) => None,

@@ -1,4 +1,4 @@
-//! The sockets of the plan's connections: those that connect, and those that listen.
+//! The sockets of the plan's connections: connecting and listening ones.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use super::socket::{self, Route};
 use crate::Error;
 use crate::congestion::Congestion;
 
-/// Makes the socket of the end that connects, in the namespace of this thread.
+/// Opens the socket of the connecting end, in the namespace of this thread.
 pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<Connection, Error> {
     let route = Route::of(flow)?;
     let near = sender(flow, tcp, route, modules.name_for(tcp, &tcp.sender))
@@ -20,7 +20,7 @@ pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<Conne
     Ok(Connection::connecting(near, route.destination, flow.header.flow_label))
 }
 
-/// The end that waits for it.
+/// Creates the end that waits for the connection.
 pub(super) fn expect(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Connection {
     let controlled = tcp.receiver_controls();
     let congestion = controlled.then(|| modules.name_for(tcp, &tcp.receiver).to_owned());
@@ -40,17 +40,17 @@ fn sender(flow: &Flow, tcp: &Tcp, route: Route, congestion: &str) -> nix::Result
     Ok(sender)
 }
 
-/// Where a host's connections to one port come in.
+/// The listening socket of a host for the connections to one port.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: TcpListener,
-    /// The flows that come in there by their source, sorted.
+    /// The sources and numbers of the flows to this port, sorted by source.
     flows: Vec<(SocketAddr, u32)>,
 }
 
 impl Listener {
-    /// Listens for `flows`, given with their numbers, in the namespace of this thread. All go to the same
-    /// address and port.
+    /// Listens for `flows`, given with their numbers, in the namespace of this thread. All flows go to the same address
+    /// and port.
     pub(super) fn open(flows: &[(u32, &Flow, &Tcp)], modules: &Congestion) -> Result<Self, Error> {
         let mut sources = Vec::new();
         let mut socket = None;
@@ -73,11 +73,11 @@ impl Listener {
         Ok(Self { socket: TcpListener::from(socket), flows: sources })
     }
 
-    /// The next connection that came, and which flow's it is; `None` if none has.
+    /// Accepts the next connection. Returns its socket, peer and flow number; `None` if there is no connection.
     pub(super) fn accept(&self) -> Option<(OwnedFd, SocketAddr, u32)> {
         loop {
             let (stream, peer) = self.socket.accept().ok()?;
-            // A connection that the plan does not know is closed.
+            // A connection that is not in the plan is closed.
             let place = self.flows.binary_search_by_key(&peer_key(peer), |&(source, _)| source);
             if let Some(&(_, number)) = place.ok().and_then(|place| self.flows.get(place)) {
                 return Some((stream.into(), peer, number));
@@ -90,14 +90,14 @@ impl Listener {
     }
 }
 
-/// A peer without what only its packets say: flow label and scope.
+/// A peer's address without flow label and scope, which depend on its packets.
 fn peer_key(peer: SocketAddr) -> SocketAddr {
     SocketAddr::new(peer.ip(), peer.port())
 }
 
-/// What a connection takes over from its listener: the window scale is agreed on before it is accepted, so
-/// the largest buffer counts. So is ECN: the SYN of an algorithm that needs it is ECN-capable itself, and Linux agrees only
-/// where the listener's algorithm needs it, too (`tcp_ecn_create_request`).
+/// Sets the options that connections inherit from the listener. The window scale is negotiated before a connection is
+/// accepted, so the largest buffer counts. So is ECN: the SYN of an algorithm that needs ECN is itself ECN-capable,
+/// and Linux agrees only if the listener's algorithm needs ECN, too (`tcp_ecn_create_request`).
 fn dress(
     listener: &OwnedFd,
     flow: &Flow,

@@ -1,4 +1,4 @@
-//! A socket of datagrams: stamped and numbered where they are sent, counted where they arrive.
+//! Datagram sockets. Datagrams are stamped and numbered by the sender and counted by the receiver.
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,28 +15,28 @@ use super::socket::{self, Route};
 use crate::Error;
 use crate::clock::Clock;
 
-/// A datagram begins with the time at which it was sent, in nanoseconds; a shorter one has none.
+/// Bytes of the send time, in nanoseconds, at the start of a datagram. Shorter datagrams have none.
 const STAMP: usize = size_of::<u64>();
-/// The same with its number behind, where it has room for that.
+/// Bytes of the send time and the datagram's number. Shorter datagrams have no number.
 const NUMBERED: usize = 2 * STAMP;
-/// Bytes that wait in a socket: what comes at 1 Gbit/s while its program waits for a processor.
+/// Bytes of a socket's buffer: holds what arrives at 1 Gbit/s while the program waits for a CPU.
 const BUFFER: usize = 8 << 20;
 
-/// A socket of datagrams.
+/// A datagram socket.
 #[derive(Debug)]
 pub(super) struct Datagrams {
     socket: OwnedFd,
     counters: Counters,
     /// The highest number that arrived; numbers begin at 1.
     highest: u64,
-    /// The application is told of no datagram.
+    /// Whether datagrams are read without an event for the application.
     reads_always: bool,
 }
 
 /// Memory that all sockets send from and receive into.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    /// As long as the longest datagram.
+    /// Bytes for the longest datagram.
     payload: Vec<u8>,
     control: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl Scratch {
 }
 
 impl Datagrams {
-    /// What is sent and received by a socket that is connected to its peer.
+    /// Wraps a socket that is connected to its peer.
     fn new(socket: OwnedFd) -> Self {
         Self { socket, counters: Counters::default(), highest: 0, reads_always: false }
     }
@@ -58,7 +58,7 @@ impl Datagrams {
         &self.socket
     }
 
-    /// From now on the application is told of no datagram.
+    /// Stops the events for the application; datagrams are still read and counted.
     pub(super) fn read_always(&mut self) {
         self.reads_always = true;
     }
@@ -67,7 +67,7 @@ impl Datagrams {
         self.reads_always
     }
 
-    /// Sends a datagram of so many bytes. As at a simulated host, what is refused is lost.
+    /// Sends a datagram of `bytes` bytes. If the kernel refuses it, it is lost, as at a simulated host.
     pub(super) fn send(&mut self, bytes: u32, clock: Clock, scratch: &mut Scratch) {
         let Some(payload) = scratch.payload.get_mut(..bytes as usize) else { return };
         self.counters.send(bytes);
@@ -83,11 +83,11 @@ impl Datagrams {
         }
     }
 
-    /// Takes the next datagram that came, and counts it; returns its bytes, `None` if there is none.
+    /// Receives and counts the next datagram. Returns its bytes; `None` if there is none.
     pub(super) fn receive(&mut self, clock: Clock, scratch: &mut Scratch) -> Option<u32> {
         let (mut stamp, mut number) = ([0; STAMP], [0; STAMP]);
         let mut slices = [IoSliceMut::new(&mut stamp), IoSliceMut::new(&mut number)];
-        // The length is the datagram's, whatever of it is copied here.
+        // With MSG_TRUNC the returned length is the datagram's, however little is copied.
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
         let control = Some(scratch.control.as_mut_slice());
         let message = recvmsg::<()>(self.socket.as_raw_fd(), &mut slices, control, flags).ok()?;
@@ -104,7 +104,7 @@ impl Datagrams {
         let at = at.unwrap_or_else(|| clock.now());
         let sent = Instant::ZERO + Duration::from_ns(u64::from_be_bytes(stamp));
         let delay = (bytes >= STAMP).then(|| at.since(sent));
-        // A datagram has at most 65507.
+        // A datagram has at most 65507 bytes.
         let payload = bytes as u32;
         self.counters.receive(payload, at, delay);
         if bytes >= NUMBERED {
@@ -123,8 +123,7 @@ impl Datagrams {
         &self.counters
     }
 
-    /// Of `sent` datagrams those after the last one that arrived here; none is known to be such where they bear
-    /// no number.
+    /// The number of the `sent` datagrams after the last one that arrived; 0 if datagrams arrive without numbers.
     pub(super) fn unseen(&self, sent: u64) -> u64 {
         match self.highest {
             0 if self.counters.packets_received() > 0 => 0,
@@ -148,8 +147,8 @@ pub(super) fn open_source(flow: &Flow, config: &Config) -> Result<Datagrams, Err
     open().map_err(refused(flow))
 }
 
-/// Opens the receiving end, in the namespace of this thread. It hears of this flow only, though many may
-/// go to its port.
+/// Opens the receiving end, in the namespace of this thread. It receives this flow only, even if several flows go to
+/// its port.
 pub(super) fn open_sink(flow: &Flow) -> Result<Datagrams, Error> {
     let route = Route::of(flow)?;
     let open = || {

@@ -1,4 +1,4 @@
-//! The agents' thread: waits for sockets and times, and gives each flow what is its.
+//! The agents' thread: waits for sockets and timers, and dispatches the events to the flows.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::{Ended, Sample};
 use crate::clock::Clock;
 use crate::{Error, threads};
 
-/// What an event concerns, beside the number of the socket, flow or listener.
+/// The kind of source of an epoll event; the number of the socket or listener comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 enum Token {
@@ -52,7 +52,7 @@ impl Token {
 /// Events taken at a time.
 const EVENTS: usize = 256;
 
-/// What the thread works on.
+/// The state of the agents' thread.
 pub(super) struct Worker<S> {
     plan: Arc<Plan>,
     clock: Clock,
@@ -62,20 +62,21 @@ pub(super) struct Worker<S> {
     listeners: Vec<Listener>,
     /// One source for each flow, one for the agenda, and one for each application.
     timers: Schedule,
-    /// The system's timer, and what it is set to.
+    /// The system's timer.
     timer: TimerFd,
+    /// The time to which the timer is set.
     armed: Instant,
     agenda: Agenda,
-    /// What was seen by each look.
+    /// The flows' totals at each look.
     looks: Vec<Vec<FlowTotals>>,
-    /// What became of the changes of connections, by their numbers in the plan.
+    /// The results of the changes of connections, with their numbers in the plan.
     changes: Vec<(usize, Option<String>)>,
     samples: S,
     stopped: bool,
 }
 
 impl<S: FnMut(Sample)> Worker<S> {
-    /// Registers everything; `stop` ends the work when it is written to.
+    /// Registers all sources with epoll. A write to `stop` ends the work.
     pub(super) fn new(
         plan: Arc<Plan>,
         Opened { agents, applications, listeners }: Opened,
@@ -122,13 +123,13 @@ impl<S: FnMut(Sample)> Worker<S> {
         })
     }
 
-    /// Works until told to stop; returns what became of each flow.
+    /// Works until `stop` is written to. Returns the results of each flow.
     pub(super) fn run(mut self) -> Result<Ended, Error> {
         let mut events = [EpollEvent::empty(); EVENTS];
-        // The kernel wakes this thread when it is time, not up to 50 us later to save power, which whoever starts at 0 s
-        // would be late by, with all that recurs. If that is refused, it is so late.
+        // Without timer slack, the kernel wakes this thread on time. The default slack of 50 us, which saves power,
+        // would delay flows that start at 0 s and all periodic events. A refusal is ignored: the delay remains.
         let _ = set_timerslack(1);
-        // What starts at 0 s would start now, and count what is left until then as a part of its handshake.
+        // Otherwise flows that start at 0 s would start now, and count the time until 0 s as part of the handshake.
         std::thread::sleep(self.clock.until(Instant::ZERO));
         let mut now = self.clock.now();
         while !self.stopped {
@@ -141,7 +142,7 @@ impl<S: FnMut(Sample)> Worker<S> {
             now = self.clock.now();
             for (nth, event) in events.iter().take(count).enumerate() {
                 if nth > 0 {
-                    // Those before it took their time.
+                    // Handling the earlier events took time.
                     now = self.clock.now();
                 }
                 self.handle(event, now)?;
@@ -151,8 +152,8 @@ impl<S: FnMut(Sample)> Worker<S> {
         Ok(Ended { flows, looks: self.looks, changes: self.changes, waited })
     }
 
-    /// Wakes those whose time has come, as many as there are; sockets have their turn before one comes again. What
-    /// would begin after the end does not.
+    /// Wakes the agents and applications that are due, at most as many as there are in total, so that sockets get their
+    /// turn. Events after the end are not run.
     fn wake_due(&mut self, now: Instant) {
         let end = Instant::ZERO + self.plan.duration;
         for _ in 0..=self.agents.len() + self.applications.len() {
@@ -161,8 +162,8 @@ impl<S: FnMut(Sample)> Worker<S> {
         }
     }
 
-    /// Sets the system's timer to the next time at which one is to be woken. To set a timer takes a system call, as a
-    /// look at the clock does in a guest: most segments move neither.
+    /// Sets the system's timer to the next wake-up time. This takes a system call, as reading the clock does in a
+    /// guest, so it is skipped if the time is unchanged, as for most segments.
     fn arm(&mut self) -> nix::Result<()> {
         let end = Instant::ZERO + self.plan.duration;
         let next = Some(self.timers.earliest()).filter(|&at| at <= end).unwrap_or(Instant::NEVER);
@@ -197,14 +198,14 @@ impl<S: FnMut(Sample)> Worker<S> {
         self.timers.set(timer, self.applications.next_wakeup(application));
     }
 
-    /// Sets the timer of the application that has the socket.
+    /// Sets the timer of the application that owns the socket.
     fn rearm_of(&mut self, socket: u32) {
         if let Some(application) = self.applications.of(socket) {
             self.rearm(application);
         }
     }
 
-    /// Does what is due. Of samples that the machine was too late for, one is taken.
+    /// Runs the tasks that are due. If several samples are overdue, only one is taken.
     fn follow_agenda(&mut self, now: Instant) {
         let mut samples = false;
         while let Some((_, task)) = self.agenda.due(now) {
@@ -221,7 +222,7 @@ impl<S: FnMut(Sample)> Worker<S> {
         self.timers.set(self.agents.len() as u32, self.agenda.next());
     }
 
-    /// Makes the change of connections of that number.
+    /// Makes change `number` of the plan to its connections.
     fn change(&mut self, number: usize) {
         let Self { plan, agents, applications, .. } = self;
         let Target::Sockets(options) = &plan.changes[number].target else { return };
@@ -232,7 +233,7 @@ impl<S: FnMut(Sample)> Worker<S> {
         self.changes.push((number, refused));
     }
 
-    /// Tells the state of every flow that has started; of programs the fabric does.
+    /// Samples the state of every flow that has started. The fabric samples the flows of programs.
     fn sample(&mut self, now: Instant) {
         for ((number, agent), flow) in (0..).zip(&self.agents).zip(&self.plan.flows) {
             if now >= agent.start && agent.sockets.is_some() {
@@ -250,7 +251,7 @@ impl<S: FnMut(Sample)> Worker<S> {
         let flags = event.events();
         match token {
             Token::Stop => self.stopped = true,
-            // Whom it is for is in the schedule; it is silent once it is set anew.
+            // The schedule knows who is due. Setting the timer again clears the event.
             Token::Timer => {}
             Token::Listener => self.accept(number)?,
             Token::Socket => {

@@ -1,7 +1,7 @@
 //! The BPF program that sets an algorithm on each connection of some namespaces.
 //!
-//! It is attached to the root of the cgroup hierarchy, where it sees every process that enters a host, from
-//! whatever terminal; it leaves other namespaces alone. The link goes with the process.
+//! It is attached to the root of the cgroup hierarchy, so it covers every process that enters a host, from any
+//! terminal. It ignores other namespaces. The link disappears with the process.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,7 +20,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/default_congesti
 /// Linux's TCP_CA_NAME_MAX, with the terminating zero.
 const NAME_BYTES: usize = 16;
 
-/// The program at work.
+/// The attached program.
 #[derive(Debug)]
 pub(super) struct Connections {
     _link: Link,
@@ -28,12 +28,12 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Sets `algorithm` on connections of `hosts` from now on, and tries it on one.
+    /// Sets `algorithm` on connections of `hosts` from now on, and tests it with a connection.
     ///
     /// # Errors
-    /// If this kernel or this user cannot, or a connection has another algorithm all the same.
+    /// If the kernel or the user's rights do not allow it, or the test connection still has another algorithm.
     pub(super) fn attach(hosts: &[&Namespace], algorithm: &str) -> io::Result<Self> {
-        // What libbpf would print is in the error as far as it matters.
+        // The error contains the relevant part of what libbpf would print.
         libbpf_rs::set_print(None);
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(told)?;
         for mut map in open.maps_mut().filter(|map| map.name() == OsStr::new("names")) {
@@ -58,7 +58,7 @@ impl Connections {
     }
 }
 
-/// The number of a namespace that no other ever has (socket(7), Linux 5.14).
+/// The cookie of a namespace, a number that is never reused (socket(7), Linux 5.14).
 fn cookie(host: &Namespace) -> io::Result<u64> {
     let read = || {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -68,7 +68,7 @@ fn cookie(host: &Namespace) -> io::Result<u64> {
     host.within(read).map_err(io::Error::other)?
 }
 
-/// Makes a connection in `host` and looks what both ends have.
+/// Opens a connection in `host` and checks the algorithm of both ends.
 fn check(host: &Namespace, algorithm: &str) -> io::Result<()> {
     let connect = || {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -86,7 +86,7 @@ fn check(host: &Namespace, algorithm: &str) -> io::Result<()> {
     host.within(connect).map_err(io::Error::other)?
 }
 
-/// What libbpf says, with what it comes from.
+/// Converts an error of libbpf, with its causes.
 fn told(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
 }

@@ -1,4 +1,4 @@
-//! Whether an interface is there and up, which rings in memory do not say.
+//! The link state of an interface, which the rings in memory do not show.
 
 use std::ffi::CStr;
 use std::io;
@@ -9,23 +9,23 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use super::option;
 use crate::Error;
 
-/// How many times in a row nothing comes in before the socket is asked: often enough for a busy loop to
-/// tell within a millisecond.
+/// The number of polls in a row without a frame before the socket's error is checked. A busy loop thus detects an
+/// outage within a millisecond.
 const QUIET: u32 = 1024;
 
-/// How an interface is.
+/// The state of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// It was taken down: `ip link set NAME down`.
+    /// Taken down: `ip link set NAME down`.
     Down,
-    /// It is up, and has nobody at its other end, or no cable. What it is given to send is lost.
+    /// Up, but without a peer or cable. Frames to send are lost.
     NoCarrier,
-    /// It sends and receives.
+    /// Up: sends and receives.
     Up,
 }
 
 impl LinkState {
-    /// Its name, for people.
+    /// The state's name, for display.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -34,7 +34,7 @@ impl LinkState {
         }
     }
 
-    /// By the flags of netdevice(7).
+    /// The state from the flags of netdevice(7).
     const fn of(flags: u32) -> Self {
         if flags & libc::IFF_UP as u32 == 0 {
             Self::Down
@@ -46,7 +46,7 @@ impl LinkState {
     }
 }
 
-/// Why a device's socket did nothing.
+/// The reason for a failure of a device's socket.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The interface is down, or was for a moment, or is gone.
@@ -55,18 +55,18 @@ pub(super) enum Failure {
     Other(Error),
 }
 
-/// Counts how often nothing came in.
+/// Counts polls without a frame.
 #[derive(Debug, Default)]
 pub(super) struct Quiet(u32);
 
 impl Quiet {
-    /// Something came in.
+    /// Resets the counter after a received frame.
     #[inline]
     pub(super) const fn heard(&mut self) {
         self.0 = 0;
     }
 
-    /// Nothing came in; a failure if that is because of the interface of `socket`.
+    /// Counts a poll without a frame. Fails if the reason is the interface of `socket`.
     #[inline]
     pub(super) fn check(&mut self, socket: impl AsFd) -> Result<(), Failure> {
         self.0 += 1;
@@ -78,7 +78,7 @@ impl Quiet {
     }
 }
 
-/// Whether `socket` holds an error, as one does whose interface was taken down; it forgets that then.
+/// Returns whether `socket` has a pending error, as after its interface was taken down, and clears it.
 #[cold]
 fn take_error(socket: impl AsFd) -> Result<bool, Error> {
     // SAFETY: an integer.
@@ -86,22 +86,22 @@ fn take_error(socket: impl AsFd) -> Result<bool, Error> {
     Ok(error.map_err(Error::system("ask how an interface is"))? != 0)
 }
 
-/// An interface, as its namespace has it.
+/// An interface in its namespace.
 #[derive(Debug)]
 pub(super) struct Link {
-    /// A socket of that namespace, to ask by.
+    /// A socket in that namespace, for ioctls.
     socket: OwnedFd,
     index: u32,
     name: String,
     state: LinkState,
-    /// How many times it went down, or lost its carrier.
+    /// The number of times that it went down or lost its carrier.
     pub(super) outages: u64,
-    /// Frames that were to be sent meanwhile.
+    /// Frames that were to be sent during outages.
     pub(super) lost: u64,
 }
 
 impl Link {
-    /// The interface with that index in the calling thread's namespace.
+    /// Opens the interface with index `index` in the calling thread's namespace.
     pub(super) fn open(index: u32) -> Result<Self, Error> {
         let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
         let socket = socket.map_err(Error::system("open a socket to ask of interfaces by"))?;
@@ -128,20 +128,21 @@ impl Link {
         matches!(self.state, LinkState::Down)
     }
 
-    /// Looks at the interface now and then.
+    /// Checks the interface; called periodically.
     pub(super) fn check(&mut self, device: impl AsFd) -> Result<(), Error> {
         let failed = take_error(device)?;
         self.look(failed)
     }
 
-    /// Looks at the interface because `failed` says that something was wrong with it, or anyhow.
+    /// Reads the interface's state. `failed`: an error of the interface was seen before.
     ///
     /// # Errors
     /// If it was removed.
     #[cold]
     pub(super) fn look(&mut self, failed: bool) -> Result<(), Error> {
         let state = LinkState::of(self.flags().map_err(|error| self.gone(error))?);
-        // One that failed and is up was down between two looks. One that goes down loses its carrier first.
+        // If it failed but is up now, it was down between two checks. An interface that goes down loses its carrier
+        // first.
         if self.state == LinkState::Up && (failed || state != LinkState::Up) {
             self.outages += 1;
         }
@@ -159,7 +160,7 @@ impl Link {
         }
     }
 
-    /// Its flags of netdevice(7). It may have another name by now.
+    /// The flags of netdevice(7). The interface is looked up by index, since its name may have changed.
     fn flags(&self) -> io::Result<u32> {
         let mut request = self.named()?;
         self.ask(libc::SIOCGIFFLAGS, &mut request)?;

@@ -1,10 +1,10 @@
-//! AF_PACKET: frames from an interface by a ring that the kernel fills, and to it by system calls that take
-//! a batch each (packet(7)).
+//! AF_PACKET: receives frames of an interface by a ring that the kernel fills, and sends frames by system calls, a
+//! batch per call (packet(7)).
 //!
-//! Receiving by recvmmsg(2) straight into the buffers would save the copy out of the ring, and yet costs
-//! the fabric's core more (0.36 million frames a second against 0.52): the kernel then copies on that core
-//! instead of the sender's, and every look for frames is a system call. A ring to send by costs more too
-//! (0.46): the kernel copies what a host of the same machine is to read once more.
+//! recvmmsg(2) directly into the buffers would save the copy out of the ring, but costs the fabric's core more (0.36
+//! million frames per second instead of 0.52): the kernel then copies on that core instead of the sender's, and every
+//! poll is a system call. A send ring costs more too (0.46): the kernel copies frames to a host of the same machine
+//! once more.
 
 mod cut;
 mod reader;
@@ -26,11 +26,11 @@ use crate::buffers::{Buffers, OFFLOAD};
 
 /// Frames that can wait to be sent.
 const SEND: usize = 2048;
-/// As far as the kernel lets unsent frames grow, in bytes of its own accounting: some 2.3 KB for one of 1500.
+/// The send buffer, in bytes of the kernel's accounting: about 2.3 KB for a frame of 1500 bytes.
 const UNSENT: i32 = 16 << 20;
-/// What the kernel lets wait for us in super-frames: some 200 of 64 KB.
+/// The receive buffer, for super-frames: about 200 of 64 KB.
 const UNREAD: i32 = 16 << 20;
-/// Bytes before a frame that come and go with it.
+/// Bytes of the offload header, which is received and sent before each frame.
 const BEFORE: usize = OFFLOAD as usize;
 
 /// A packet socket.
@@ -39,13 +39,13 @@ pub(super) struct Socket {
     fd: OwnedFd,
     arrived: Ring,
     reader: Reader,
-    /// What waits to be sent, and how long it is.
+    /// The packets that wait to be sent, and their lengths.
     waiting: Vec<(PacketId, u32)>,
-    /// Those for which that was full, until they can be released.
+    /// The packets for which the queue was full, until they are released.
     turned_away: Vec<PacketId>,
     quiet: Quiet,
     counts: Counts,
-    /// What the kernel says it dropped; it forgets what it has said.
+    /// The kernel's drop count, summed here: the kernel resets it when it is read.
     missed: AtomicU64,
 }
 
@@ -111,17 +111,17 @@ impl Socket {
         }
     }
 
-    /// Puts a packet among those that are released as soon as possible, unsent.
+    /// Adds a packet to those that are released unsent as soon as possible.
     pub(super) fn turn_away(&mut self, packet: PacketId) {
         self.turned_away.push(packet);
     }
 
-    /// How many frames were refused since the last call.
+    /// The number of frames refused since the last call.
     pub(super) fn take_refused(&mut self) -> u64 {
         std::mem::take(&mut self.counts.refused)
     }
 
-    /// Releases all that waits to be sent; how many packets it was.
+    /// Releases all packets that wait to be sent. Returns their number.
     #[cold]
     pub(super) fn discard(&mut self, packets: &mut Packets) -> u64 {
         let waiting = self.waiting.drain(..).map(|(packet, _)| packet);
@@ -155,10 +155,10 @@ impl Socket {
                     sent += count;
                 }
                 Err(error) => match error.raw_os_error() {
-                    // Too much is on its way; the rest waits for the next flush.
+                    // The send buffer is full; the rest waits for the next flush.
                     Some(libc::EAGAIN) => break Ok(()),
                     Some(libc::ENETDOWN | libc::ENXIO) => break Err(Failure::Interface),
-                    // The interface does not take this frame.
+                    // The interface does not accept this frame.
                     Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL) => {
                         self.counts.refused += 1;
                         sent += 1;
@@ -211,7 +211,7 @@ impl Batch {
         unsafe { MaybeUninit::zeroed().assume_init() }
     }
 
-    /// Makes the message of that number the frame `bytes` with the [`BEFORE`] bytes before it.
+    /// Sets message `place` to the frame `bytes` and the [`BEFORE`] bytes before it.
     #[inline]
     fn add(&mut self, place: usize, bytes: &mut [u8]) {
         let (Some(part), Some(message)) = (self.parts.get_mut(place), self.messages.get_mut(place))
@@ -225,7 +225,7 @@ impl Batch {
         message.msg_hdr.msg_iovlen = 1;
     }
 
-    /// Sends the first `count` messages; how many went.
+    /// Sends the first `count` messages. Returns the number sent.
     #[inline]
     fn send(&mut self, fd: &OwnedFd, count: usize) -> io::Result<usize> {
         let messages = self.messages.as_mut_ptr();
@@ -236,9 +236,9 @@ impl Batch {
     }
 }
 
-/// A socket that sees what comes in by the interface and nothing else, and its ring.
+/// Opens a socket that receives only the incoming frames of the interface, and its ring.
 fn bound(interface: u32, room: u32) -> io::Result<(OwnedFd, Ring)> {
-    // SAFETY: no memory is passed. With no protocol yet, nothing comes in before it is bound.
+    // SAFETY: no memory is passed. Without a protocol, the socket receives nothing before it is bound.
     let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
@@ -252,7 +252,7 @@ fn bound(interface: u32, room: u32) -> io::Result<(OwnedFd, Ring)> {
     ] {
         option::set(&fd, libc::SOL_PACKET, name, value)?;
     }
-    // Only root may go beyond the system's limit; within it the socket works, with less room.
+    // Only root may exceed the system's limit. Within it, the socket works with less room.
     option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, UNSENT)
         .or_else(|_| option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, UNSENT))?;
     option::set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, UNREAD)
@@ -264,7 +264,7 @@ fn bound(interface: u32, room: u32) -> io::Result<(OwnedFd, Ring)> {
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = interface as i32;
     let length = size_of_val(&address) as libc::socklen_t;
-    // SAFETY: the kernel reads so many bytes of an address that outlives the call.
+    // SAFETY: the kernel reads `length` bytes of an address that outlives the call.
     if unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) } != 0 {
         return Err(io::Error::last_os_error());
     }

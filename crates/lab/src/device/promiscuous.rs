@@ -1,22 +1,22 @@
-//! Frames for whomever: an interface that lets in more than its own.
+//! Promiscuous mode: an interface that receives all frames, not only its own.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use super::option;
 
-/// An interface takes every frame in as long as this lives (packet(7), `PACKET_MR_PROMISC`); the kernel takes
-/// care of the end, however that comes.
+/// Keeps an interface in promiscuous mode while this value exists (packet(7), `PACKET_MR_PROMISC`). The kernel ends the
+/// mode, however the process ends.
 #[derive(Debug)]
 pub struct Promiscuous {
     _membership: OwnedFd,
 }
 
 impl Promiscuous {
-    /// Of the interface with that index in the calling thread's namespace.
+    /// Enables the mode for the interface with index `interface` in the calling thread's namespace.
     ///
     /// # Errors
-    /// `PermissionDenied` if the user may not.
+    /// `PermissionDenied` if the user lacks the rights.
     pub fn new(interface: u32) -> io::Result<Self> {
         // SAFETY: no memory is passed. Without a protocol the socket receives nothing.
         let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };

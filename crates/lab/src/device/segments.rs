@@ -1,11 +1,11 @@
-//! What the kernel says of a frame that is yet to be cut (linux/virtio_net.h, `struct virtio_net_hdr`).
+//! The kernel's offload header of a super-frame (linux/virtio_net.h, `struct virtio_net_hdr`).
 
 use super::Segments;
 use crate::buffers::OFFLOAD;
 
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the transport header's place is given.
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the offset of the transport header is given.
 const NEEDS_CHECKSUM: u8 = 1;
-/// `VIRTIO_NET_HDR_GSO_*`; the bit for ECN may be set beside one.
+/// `VIRTIO_NET_HDR_GSO_*`. The bit for ECN may be set in addition.
 const WHOLE: u8 = 0;
 const UDP: u8 = 5;
 const ECN: u8 = 0x80;
@@ -13,8 +13,8 @@ const ECN: u8 = 0x80;
 const UDP_HEADER: usize = 8;
 
 impl Segments {
-    /// Those of a frame with the bytes `offload` before it. `None` if it is not to be cut, or if nothing
-    /// says where its payload begins.
+    /// The segments of a frame with the offload header `offload`. `None` if it is a single frame, or if the offset of
+    /// its payload is unknown.
     pub(super) fn of(offload: &[u8; OFFLOAD as usize], frame: &[u8]) -> Option<Self> {
         let &[flags, kind, _, _, size0, size1, start0, start1, _, _] = offload;
         let size = u16::from_ne_bytes([size0, size1]);
@@ -34,7 +34,7 @@ impl Segments {
     }
 }
 
-/// What is said of a frame, after `bytes` more were put before its transport header.
+/// Adapts an offload header after `bytes` bytes were inserted before the transport header.
 pub(super) fn moved(mut offload: [u8; OFFLOAD as usize], bytes: u16) -> [u8; OFFLOAD as usize] {
     let [flags, _, _, _, _, _, start0, start1, _, _] = &mut offload;
     if *flags & NEEDS_CHECKSUM != 0 {
@@ -48,13 +48,13 @@ pub(super) fn moved(mut offload: [u8; OFFLOAD as usize], bytes: u16) -> [u8; OFF
 mod tests {
     use super::*;
 
-    /// What the kernel says of a frame whose transport header begins at byte 34.
+    /// The offload header of a frame whose transport header begins at byte 34.
     fn offload(flags: u8, kind: u8, size: u16) -> [u8; 10] {
         let ([a, b], [c, d]) = (size.to_ne_bytes(), 34_u16.to_ne_bytes());
         [flags, kind, 0, 0, a, b, c, d, 16, 0]
     }
 
-    /// A frame of so much TCP payload after 12 bytes of options.
+    /// A frame with `payload` bytes of TCP payload after 12 bytes of options.
     fn tcp(payload: usize) -> Vec<u8> {
         let mut frame = vec![0; 66 + payload];
         frame[34 + 12] = 8 << 4;

@@ -1,7 +1,7 @@
-//! AF_XDP: frames between an interface and the buffers, past the kernel's own stack
+//! AF_XDP: passes frames between an interface and the buffers, bypassing the kernel's network stack
 //! (Linux, Documentation/networking/af_xdp.rst).
 //!
-//! All sockets share one region of memory, whichever interfaces they are on; each has rings of its own.
+//! The sockets of all interfaces share one region of memory (UMEM); each has its own rings.
 
 mod held;
 mod program;
@@ -22,40 +22,40 @@ use super::{BATCH, Counts, Received, option};
 use crate::Error;
 use crate::buffers::{Buffers, HEADROOM, XDP_SIZES};
 
-/// Buffers that the kernel is given to receive into: at 0.6 million frames a second those of 1.7 ms.
+/// The number of receive buffers that the kernel has: enough for 1.7 ms at 0.6 million frames per second.
 pub(super) const RECEIVE: u32 = 1024;
-/// The ring by which it is given them has twice the room, for the kernel says how far it has read only
-/// when it has read all that it last saw (net/xdp/xsk_queue.h, `xskq_cons_get_entries`).
+/// The size of the fill ring. It is twice as large because the kernel updates its consumer index only after it has
+/// read all entries that it last saw (net/xdp/xsk_queue.h, `xskq_cons_get_entries`).
 const FILL: u32 = 2 * RECEIVE;
 /// Frames that can wait to be sent.
 const SEND: u32 = 2048;
 /// The kernel may hold an interface's queue for a while after its last socket was closed.
 const BUSY_TRIES: u32 = 100;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// As far as the kernel lets a socket's unsent frames grow, in bytes of its own accounting.
+/// The send buffer of a socket, for its unsent frames, in bytes of the kernel's accounting.
 const UNSENT: i32 = 16 << 20;
 
 /// An AF_XDP socket and its rings.
 #[derive(Debug)]
 pub(super) struct Socket {
-    /// Kept for its being dropped first: no frame comes for a socket that is closing.
+    /// The first field, so that it is dropped first: no frame comes for a socket that is closing.
     _attached: Attached,
     fd: OwnedFd,
     fill: Producer<u64>,
     arrived: Consumer<libc::xdp_desc>,
     waiting: Producer<libc::xdp_desc>,
     done: Consumer<u64>,
-    /// All packets that the kernel has.
+    /// The packets that the kernel owns.
     held: Held,
-    /// Those for which the queue to be sent was full, until they can be released.
+    /// The packets for which the send queue was full, until they are released.
     turned_away: Vec<PacketId>,
-    /// How many buffers the kernel has to receive into.
+    /// The number of receive buffers that the kernel has.
     filled: u32,
     /// Base 2 logarithm of a chunk's size.
     shift: u32,
     quiet: Quiet,
     counts: Counts,
-    /// Frames that the interface did not take, and that were not yet given back.
+    /// Frames that the interface did not accept and that the kernel has not yet returned.
     dropped: u64,
 }
 
@@ -153,12 +153,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Gives the kernel buffers to receive into, as many as it may have if there are so many.
+    /// Gives the kernel receive buffers, up to [`RECEIVE`] or as many as are free.
     fn refill(&mut self, packets: &mut Packets) {
         while self.filled < RECEIVE {
             let Some(packet) = packets.try_alloc() else { break };
             if !self.fill.push(u64::from(packet.place()) << self.shift) {
-                // The kernel gives frames out a moment before it frees their places in this ring.
+                // The kernel delivers frames a moment before it frees their entries in the fill ring.
                 packets.release(packet);
                 break;
             }
@@ -167,7 +167,7 @@ impl Socket {
         }
         self.fill.publish();
         if self.fill.sleeps() {
-            // Should it fail, the next look at the ring says so again.
+            // If this fails, the ring asks for a wake-up again next time.
             let _ = self.wake(|fd| {
                 // SAFETY: nothing is read into; the call makes the driver look at the ring.
                 unsafe { libc::recv(fd, std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) }
@@ -184,18 +184,18 @@ impl Socket {
         }
     }
 
-    /// Puts a packet among those that are released as soon as possible, unsent.
+    /// Adds a packet to those that are released unsent as soon as possible.
     pub(super) fn turn_away(&mut self, packet: PacketId) {
         self.held.add(packet);
         self.turned_away.push(packet);
     }
 
-    /// How many frames were refused since the last call.
+    /// The number of frames refused since the last call.
     pub(super) fn take_refused(&mut self) -> u64 {
         std::mem::take(&mut self.counts.refused)
     }
 
-    /// Releases all that was turned away; how many packets it was. What the kernel has, it sends when it can.
+    /// Releases the packets that were turned away, and returns their number. The kernel still sends those that it has.
     #[cold]
     pub(super) fn discard(&mut self, packets: &mut Packets) -> u64 {
         self.turned_away.drain(..).fold(0, |count, packet| {
@@ -216,7 +216,7 @@ impl Socket {
                 packets.release(packet);
             }
         });
-        // What the interface did not take is given back as well.
+        // The kernel also returns the frames that the interface did not accept.
         let given_back = u64::from(count);
         let dropped = self.dropped.min(given_back);
         self.dropped -= dropped;
@@ -227,7 +227,7 @@ impl Socket {
         sent
     }
 
-    /// Has the kernel send what waits. It takes some tens of frames a call.
+    /// Makes the kernel send the waiting frames. It takes some tens of frames per call.
     fn kick(&mut self) -> Result<(), Failure> {
         let mut unread = self.waiting.unread();
         while unread > 0 && self.waiting.sleeps() {
@@ -238,9 +238,9 @@ impl Socket {
             match result.map_err(|error| (error.raw_os_error(), error)) {
                 Ok(()) => {}
                 Err((Some(libc::ENETDOWN | libc::ENXIO), _)) => return Err(Failure::Interface),
-                // Not all of them yet.
+                // The kernel did not take all of them yet.
                 Err((Some(libc::EAGAIN | libc::ENOBUFS), _)) => {}
-                // One that the interface did not take (Linux, net/xdp/xsk.c, `__xsk_generic_xmit`).
+                // The interface did not accept a frame (Linux, net/xdp/xsk.c, `__xsk_generic_xmit`).
                 Err((Some(libc::EBUSY), _)) => {
                     self.counts.refused += 1;
                     self.dropped += 1;
@@ -302,8 +302,8 @@ fn open_fd() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Tells the kernel of the buffers. It pins them, and puts nothing before a frame of its own accord but
-/// the headroom that XDP has.
+/// Registers the buffers with the kernel (UMEM). The kernel pins them. It adds no headroom before a frame beyond that
+/// of XDP.
 fn register(fd: BorrowedFd, buffers: &Buffers) -> io::Result<()> {
     let (start, length) = buffers.region();
     let region = libc::xdp_umem_reg {
@@ -317,8 +317,7 @@ fn register(fd: BorrowedFd, buffers: &Buffers) -> io::Result<()> {
     option::set(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, region)
 }
 
-/// Binds to the interface's first queue. What else may be said of it follows from the socket whose memory
-/// is shared.
+/// Binds to the interface's first queue. With shared memory, the other flags follow from the socket that owns it.
 fn bind(fd: BorrowedFd, interface: u32, native: bool, first: Option<BorrowedFd>) -> io::Result<()> {
     let flags = match first {
         Some(_) => libc::XDP_SHARED_UMEM,
@@ -334,7 +333,7 @@ fn bind(fd: BorrowedFd, interface: u32, native: bool, first: Option<BorrowedFd>)
     };
     let length = size_of_val(&address) as libc::socklen_t;
     for _ in 1..BUSY_TRIES {
-        // SAFETY: the kernel reads so many bytes of an address that outlives the call.
+        // SAFETY: the kernel reads `length` bytes of an address that outlives the call.
         if unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) } == 0 {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! A clean stop: what is queued is sent, for a while, and what is left is counted.
+//! A clean stop: queued packets are sent for a limited time, and the rest are counted.
 
 use network::{Behaviour, Node, PortId};
 use traffic::{DropReason, Duration};
@@ -7,7 +7,7 @@ use super::Fabric;
 use crate::error::Error;
 
 impl Fabric {
-    /// Takes nothing more in, and lets what there is leave, so long at most.
+    /// Lets the packets in the fabric leave, for at most `patience`, without receiving more.
     pub(super) fn drain(&mut self, patience: Duration) -> Result<(), Error> {
         let until = self.clock.now() + patience;
         while self.carries_anything() && self.engine.now() < until {
@@ -24,7 +24,7 @@ impl Fabric {
         unsent || self.left().any(|(_, packets)| packets > 0)
     }
 
-    /// What each port has queued, and on the wire behind it.
+    /// The packets in each port's queue and on the wire behind it.
     fn left(&self) -> impl Iterator<Item = (PortId, u64)> + '_ {
         let world = self.engine.world();
         world.nodes.iter().flat_map(Node::ports).map(|port| {
@@ -33,7 +33,7 @@ impl Fabric {
         })
     }
 
-    /// Counts what is left as flushed, at the port where it is.
+    /// Counts the packets that are left as flushed, each at its port.
     pub(super) fn count_left(&mut self) {
         for (port, packets) in self.left().collect::<Vec<_>>() {
             let drops = &mut self.monitor.tally.ports[port.0 as usize];

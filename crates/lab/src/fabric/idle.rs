@@ -1,4 +1,4 @@
-//! How the fabric sleeps: until a frame comes in or something is due.
+//! The sleep of the fabric until a frame comes in or an event is due.
 
 use std::os::fd::BorrowedFd;
 use std::time;
@@ -13,16 +13,15 @@ use traffic::Instant;
 use super::Fabric;
 use crate::error::Error;
 
-/// So long before something is due the thread is awake and looks at the clock: longer than a processor
-/// usually takes to wake.
+/// The time before an event at which the thread wakes up and polls the clock: longer than a CPU usually takes to wake.
 const AWAKE: time::Duration = time::Duration::from_micros(60);
 
-/// Waits for any of the devices.
+/// An epoll set of the devices.
 #[derive(Debug)]
 pub(super) struct Idle(Epoll);
 
 impl Idle {
-    /// One that waits for these devices.
+    /// Creates the set of these devices.
     pub(super) fn new<'a>(devices: impl Iterator<Item = BorrowedFd<'a>>) -> Result<Self, Error> {
         let what = "wait for frames by epoll";
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(Error::system(what))?;
@@ -33,16 +32,16 @@ impl Idle {
         Ok(Self(epoll))
     }
 
-    /// Has the kernel wake this thread when it said, not up to 50 us later to save power.
+    /// Makes the kernel wake this thread on time, not up to 50 us later to save power.
     pub(super) fn prepare_thread() {
-        // If refused, that is seen in the lateness.
+        // A refusal shows in the lateness.
         let _ = set_timerslack(1);
     }
 
-    /// Sleeps for that time at most.
+    /// Sleeps for at most `patience`.
     fn sleep(&self, patience: time::Duration) -> Result<(), Error> {
-        // The set of devices is ready as soon as one of them is; so time is told to the nanosecond, which
-        // waiting for the set itself does not offer everywhere.
+        // The epoll descriptor is readable once a device is. ppoll on it has a timeout in nanoseconds, which epoll
+        // itself does not have on all kernels.
         let mut all = [PollFd::new(std::os::fd::AsFd::as_fd(&self.0.0), PollFlags::POLLIN)];
         match ppoll(&mut all, Some(TimeSpec::from_duration(patience)), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
@@ -52,8 +51,8 @@ impl Idle {
 }
 
 impl Fabric {
-    /// Sleeps until shortly before something is due, by `until` at the latest; not while the kernel has no
-    /// room for frames.
+    /// Sleeps until shortly before the next event, until `until` at the latest. Does not sleep while frames wait for
+    /// room in the kernel.
     pub(super) fn sleep_until(&self, until: Instant) -> Result<(), Error> {
         let Some(idle) = &self.idle else { return Ok(()) };
         if self.attachments.iter().any(|attachment| attachment.device.has_unsent()) {

@@ -1,4 +1,4 @@
-//! Observes the engine for the fabric: counts, and sends the listener what it records.
+//! The fabric's observer of the engine: counts events, and sends those to record to the listener.
 
 use engine::Tally;
 use network::PortId;
@@ -10,7 +10,7 @@ use crate::buffers::Buffers;
 use crate::event_channel::{EventSender, Message, Watched};
 use frames::{ProgramFlows, frame};
 
-/// Observes the engine: counts, and sends what the listener records.
+/// An observer of the engine that counts events, and sends those to record to the listener.
 #[derive(Debug)]
 pub(super) struct Monitor {
     pub(super) tally: Tally<()>,
@@ -50,16 +50,16 @@ impl Monitor {
     }
 }
 
-/// The same, with the frames of what is captured.
+/// A [`Monitor`] that also sends captured frames.
 pub(super) struct FrameMonitor<'a> {
     pub(super) monitor: &'a mut Monitor,
     pub(super) buffers: &'a mut Buffers,
-    /// By place of a packet, its frame's length.
+    /// The length of each packet's frame, by packet place.
     pub(super) lengths: &'a mut [u32],
 }
 
 impl FrameMonitor<'_> {
-    /// Tells of a frame at a port that is captured.
+    /// Sends a frame at a captured port.
     fn frame(
         &mut self,
         port: PortId,
@@ -89,7 +89,7 @@ impl Observer for FrameMonitor<'_> {
         match event {
             Event::Transmitted { port, id, packet, start, end } => {
                 let watched = self.monitor.watched[port.0 as usize];
-                // There are no bytes of it.
+                // A notification has no frame bytes.
                 let notification = packet.flow == FlowId::NOTIFICATION;
                 if watched.packets || watched.frames && notification {
                     let packet = *packet;

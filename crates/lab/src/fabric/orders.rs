@@ -1,4 +1,4 @@
-//! What other threads ask of the fabric while it runs.
+//! Requests of other threads to the running fabric.
 
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -11,47 +11,47 @@ use super::{Fabric, kept_up};
 use crate::attachment::Attachment;
 use crate::device::{Counts, LinkState};
 
-/// Something asked, and where the answer goes.
+/// A request and the channel for its answer.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Do something to a port's queue; answered with why it was refused, if it was.
+    /// Change a port's queue. The answer is the reason for refusal, if any.
     Change(PortId, Box<Action>, Sender<Option<String>>),
-    /// Tell what was counted so far.
+    /// Return the counters so far.
     Look(Sender<Look>),
 }
 
-/// Where orders come in.
+/// The receiving end of orders.
 pub(crate) type Orders = Receiver<Order>;
 
-/// What was counted up to a moment.
+/// The counters at a time.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// That moment, from the start.
+    /// The time, from the start.
     pub now: Instant,
-    /// By port, `2 * link + end` of the plan.
+    /// The totals by port, `2 * link + end` of the plan.
     pub ports: Vec<PortTotals>,
-    /// Drops within each node, by number.
+    /// Drops within each node, by node number.
     pub nodes: Vec<Drops>,
-    /// How late packets were let go.
+    /// The lateness of sent packets.
     pub lateness: record::Lateness,
-    /// Frames that the machine has lost on their way in or out, of which no queue knows.
+    /// Frames that the machine lost on their way in or out. No queue counts them.
     pub missed_frames: u64,
     /// Whether the machine has kept up.
     pub kept_up: bool,
-    /// Each interface, in the order in which they were opened.
+    /// The interfaces, in the order in which they were opened.
     pub interfaces: Vec<Interface>,
 }
 
-/// What became of an interface up to a moment.
+/// The state and counters of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// How it is.
+    /// The link state.
     pub state: LinkState,
-    /// How many times it went down, or lost its carrier.
+    /// The number of times that the interface went down or lost its carrier.
     pub outages: u64,
-    /// Frames that were to be sent meanwhile.
+    /// Frames that were to be sent during outages.
     pub lost_when_down: u64,
-    /// Frames of MAC control that came in, such as PAUSE. They go no further (IEEE 802.3, clause 31).
+    /// Received MAC control frames, such as PAUSE. They are not forwarded (IEEE 802.3, clause 31).
     pub mac_control_frames: u64,
 }
 
@@ -65,10 +65,10 @@ impl From<&Attachment> for Interface {
 }
 
 impl Fabric {
-    /// Does what was asked since it was last looked.
+    /// Carries out the orders received since the last call.
     pub(super) fn handle_orders(&mut self) {
         while let Some(order) = self.orders.as_ref().and_then(|orders| orders.try_recv().ok()) {
-            // Whoever asked may be gone.
+            // The sender of the order may be gone.
             let _ = match order {
                 Order::Change(port, action, answer) => {
                     answer.send(self.change(port, &action)).map_err(drop)

@@ -1,4 +1,5 @@
-//! A command in a host of a guest, as a person typed it: its streams are files that the simulator has, too, or a terminal.
+//! A command in a host of a guest, as typed by the user. Its streams are a terminal, or files shared with the
+//! simulator.
 
 use std::env;
 use std::fs::{self, File};
@@ -24,7 +25,7 @@ use crate::hosts::Hosts;
 use crate::program::{Output, Program, Rights, Site};
 use crate::programs;
 
-/// Runs it, from the run's start to its end; a guest without its host waits without end.
+/// Runs the command, from the run's start until the command ends. A guest without the command's host waits forever.
 pub(super) fn run(
     plan: &Plan,
     hosts: &Hosts,
@@ -55,7 +56,7 @@ pub(super) fn run(
     }
 }
 
-/// What shells expect in `/dev`, which the kernel does not put there: terminals, and names of their streams.
+/// Adds the files in `/dev` that shells expect and the kernel does not create: terminals, and names of the streams.
 fn complete_devices() {
     let _ = fs::create_dir("/dev/pts");
     let options = Some("ptmxmode=0666");
@@ -76,20 +77,20 @@ fn over_files(
     let (errors, errors_copy) = pipe_to(folder.join(ERRORS))?;
     let mut program = spawn(Output::Streams([input.into(), output, errors]))?;
     let status = program.wait()?;
-    // What it left running ends with it, and then nobody writes any more.
+    // This ends the processes that the program left running, so the pipes are closed.
     program.end()?;
     [output_copy, errors_copy].into_iter().try_for_each(finish)?;
     Ok(status)
 }
 
-/// A pipe into a new file. A program could cut the file itself short, as by `> /dev/stderr`.
+/// Creates a pipe into a new file. With the file itself, a program could truncate it, for example by `> /dev/stderr`.
 fn pipe_to(path: PathBuf) -> Result<(OwnedFd, JoinHandle<io::Result<()>>), Error> {
     let (end, told) =
         pipe2(OFlag::O_CLOEXEC).map_err(Error::system("make a pipe for a command's output"))?;
     Ok((told, copy(File::from(end), path, Duration::ZERO)?))
 }
 
-/// Copies what is read from there into a new file, as it comes, with a `pause` after each read.
+/// Copies data from `from` into a new file as it comes, with a `pause` after each read.
 pub(super) fn copy(
     mut from: File,
     path: PathBuf,
@@ -102,7 +103,7 @@ pub(super) fn copy(
         loop {
             match from.read(&mut bytes) {
                 Ok(0) => return Ok(()),
-                // A terminal's program is gone.
+                // The terminal's program is gone.
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => file.write_all(&bytes[..read?])?,
@@ -117,7 +118,7 @@ pub(super) fn copy(
         .map_err(Error::system("start a thread for a command's output"))
 }
 
-/// Waits until all is copied.
+/// Waits until all data is copied.
 pub(super) fn finish(copy: JoinHandle<io::Result<()>>) -> Result<(), Error> {
     let copied = copy.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     copied.map_err(Error::system("copy a command's output"))

@@ -1,4 +1,4 @@
-//! A command's terminal in a guest: a person sits before it, outside of the guest, and what is typed comes by files.
+//! A command's terminal in a guest. The user is outside of the guest; typed input comes in files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,12 +16,12 @@ use super::command::{copy, finish};
 use crate::Error;
 use crate::program::{Output, Program};
 
-/// From one look at what was typed to the next, in the guest's own time.
+/// The interval of checks for typed input, in the guest's time.
 const GLANCE: Duration = Duration::from_millis(5);
-/// From one read of what a program writes to the next: some 4 MB/s. A flood leaves time to what ends it.
+/// The interval between reads of a program's output: about 4 MB/s, so that a flood leaves time for input that ends it.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a program on a terminal of that size.
+/// Runs a program on a terminal of size `size`.
 pub(super) fn run(
     folder: &Path,
     size: TerminalSize,
@@ -47,7 +47,7 @@ pub(super) fn run(
     Ok(status)
 }
 
-/// Types in what comes, until it is over.
+/// Writes incoming input to the terminal until `over` is set.
 fn type_in(folder: &Path, keyboard: &mut File, over: &AtomicBool) {
     let mut number = 0;
     while !over.load(Ordering::Relaxed) {
@@ -57,7 +57,7 @@ fn type_in(folder: &Path, keyboard: &mut File, over: &AtomicBool) {
         let _ = fs::remove_file(&path);
         number += 1;
         match serde_json::from_str(&text) {
-            // A terminal that takes nothing is at its end.
+            // Writing fails only if the terminal has ended.
             Ok(Typed::Keys(keys)) => drop(keyboard.write_all(&keys)),
             Ok(Typed::Resized(size)) => resize(keyboard, size),
             Err(_) => {}
@@ -65,7 +65,7 @@ fn type_in(folder: &Path, keyboard: &mut File, over: &AtomicBool) {
     }
 }
 
-/// Gives the terminal another size, which its programs are notified of (`TIOCSWINSZ`, ioctl_tty(2)).
+/// Changes the size of the terminal. Its programs are notified (`TIOCSWINSZ`, ioctl_tty(2)).
 fn resize(terminal: &File, size: TerminalSize) {
     let size = window(size);
     // SAFETY: the kernel reads a size, which outlives the call.

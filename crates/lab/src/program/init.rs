@@ -1,7 +1,7 @@
-//! The first process of a program's PID namespace: it starts the program, takes in what that leaves behind,
-//! and ends when the lab does; the kernel then ends all others of the namespace.
+//! The first process of a program's PID namespace. It starts the program, reaps orphaned processes, and ends
+//! when the lab does; the kernel then kills all other processes of the namespace.
 //!
-//! It is a copy of a process with threads, so nothing here allocates or takes a lock, and nothing panics.
+//! It is a clone of a multi-threaded process, so nothing here allocates, takes a lock or panics.
 
 use std::ffi::{CStr, c_char};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ use nix::unistd::{Pid, getpid, setpgid, setsid, write};
 use super::system::{self, Cloned};
 use super::view::{self, Folder};
 
-/// Everything that is needed, prepared before the clone.
+/// All inputs of the process, prepared before the clone.
 pub(super) struct Recipe<'a> {
     pub(super) network: BorrowedFd<'a>,
     pub(super) path: &'a CStr,
@@ -30,41 +30,41 @@ pub(super) struct Recipe<'a> {
     pub(super) host: &'a [u8],
     /// The content of `/etc/hosts`.
     pub(super) names: &'a [u8],
-    /// As whom it runs, if not as this process.
+    /// The user `nobody`, if the program does not run as this process's user.
     pub(super) nobody: Option<Nobody<'a>>,
     /// Standard input, output and error.
     pub(super) streams: [BorrowedFd<'a>; 3],
-    /// The terminal that standard input is.
+    /// The kind of terminal that standard input is.
     pub(super) terminal: Terminal,
-    /// Each is readable when one is gone with whom the program ends.
+    /// Pidfds of the processes that end the program by their own end; readable when the process is gone.
     pub(super) holders: [BorrowedFd<'a>; 2],
-    /// Where a failure to start is told; closed when the program runs.
+    /// The pipe that reports a failure to start; closed when the program runs.
     pub(super) failure: OwnedFd,
-    /// Where the program's status is told.
+    /// The pipe that reports the program's exit status.
     pub(super) status: OwnedFd,
 }
 
-/// Whether standard input is a terminal, and whose.
+/// Whether standard input is a terminal, and its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Terminal {
-    /// It is none.
+    /// Not a terminal.
     None,
-    /// This process's, which the program has as long as it runs.
+    /// This process's terminal, lent to the program while it runs.
     Shared,
-    /// The program's own.
+    /// The program's own terminal.
     Own,
 }
 
-/// A user who owns nothing.
+/// The user `nobody`, who owns no files.
 #[derive(Clone, Copy)]
 pub(super) struct Nobody<'a> {
-    /// What it may write; memory unless given.
+    /// The writable folder; a tmpfs if `None`.
     pub(super) folder: Option<Folder<'a>>,
-    /// This user namespace knows no other user than root: nobody is one of a namespace within it.
+    /// Whether `nobody` needs a nested user namespace, because this one maps no user but root.
     pub(super) nested: bool,
 }
 
-/// What failed on the way to the program, as told to the lab: a step and an error's number.
+/// The step that failed before the program ran. It is sent to the lab with the errno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Step {
@@ -94,7 +94,7 @@ impl Step {
 }
 
 impl Recipe<'_> {
-    /// Lives as the namespace's first process.
+    /// Runs as the namespace's first process.
     pub(super) fn live(self) -> ! {
         system::default_signals();
         let awaited = awaited_signals();
@@ -129,14 +129,14 @@ impl Recipe<'_> {
         view::of_host(self.names)
     }
 
-    /// Lets go of all that is the lab's, whose sockets and namespaces would otherwise outlive it here.
+    /// Closes all other descriptors: the lab's sockets and namespaces would otherwise outlive the lab in this process.
     fn close_others(&self) {
         let [input, output, error] = self.streams.map(|stream| stream.as_raw_fd());
         let [lab, network] = self.holders.map(|holder| holder.as_raw_fd());
         let (failure, status) = (self.failure.as_raw_fd(), self.status.as_raw_fd());
         let mut kept = [input, output, error, lab, network, failure, status];
         kept.sort_unstable();
-        // SAFETY: what is still used is kept.
+        // SAFETY: the descriptors still in use are kept.
         unsafe { system::close_others(&kept) };
     }
 
@@ -146,7 +146,7 @@ impl Recipe<'_> {
             let _ = setsid();
             let _ = system::take_terminal(input);
         } else {
-            // Of its own group, so that the terminal's signals are for it alone; SIGTTOU is still blocked.
+            // A separate process group, so that the terminal's signals go to it only; SIGTTOU is still blocked.
             let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
         }
         if self.terminal == Terminal::Shared {
@@ -177,8 +177,8 @@ impl Recipe<'_> {
     }
 }
 
-/// What the first process waits for: ends of children, and the lab's order to end. SIGTTOU is blocked so
-/// that the program may take the terminal.
+/// The signals for which the first process waits: SIGCHLD, and SIGTERM from the lab. SIGTTOU is blocked so that the
+/// program may take the terminal.
 fn awaited_signals() -> SigSet {
     let mut set = SigSet::empty();
     set.add(Signal::SIGCHLD);
@@ -187,9 +187,9 @@ fn awaited_signals() -> SigSet {
     set
 }
 
-/// Takes in children, tells how the first of them ended, and leaves with the last or with a holder.
+/// Reaps children, reports the exit status of the first one, and exits after the last one or when a holder is gone.
 fn serve(signals: &SignalFd, holders: [BorrowedFd<'_>; 2], status: &OwnedFd) -> ! {
-    // The program is the first process that this one has made.
+    // The program is the first process that this one created.
     let program = Pid::from_raw(2);
     loop {
         let [lab, network] = holders;
@@ -218,7 +218,7 @@ fn take_in(program: Pid, status: &OwnedFd) {
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid == program => {
                 let _ = write(status, &(signal as i32).to_ne_bytes());
             }
-            // There is no shell that could let it go on.
+            // No shell is there to resume it.
             Ok(WaitStatus::Stopped(pid, _)) if pid == program => {
                 let _ = kill(pid, Signal::SIGCONT);
             }

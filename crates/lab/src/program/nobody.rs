@@ -1,5 +1,5 @@
-//! A program without rights, prepared: its folder, its environment, and the file that it is, which `nobody` must
-//! be able to reach.
+//! The preparation of a program without rights: its folder, its environment, and its executable file, which `nobody`
+//! must be able to reach.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,7 +15,7 @@ use super::system::NOBODY;
 use super::view::Folder;
 use crate::Error;
 
-/// A user who owns nothing, about to run a program.
+/// The user `nobody`, who owns no files, prepared to run a program.
 pub(super) struct Nobody {
     folder: Option<(File, CString)>,
     /// See [`init::Nobody::nested`].
@@ -23,7 +23,7 @@ pub(super) struct Nobody {
 }
 
 impl Nobody {
-    /// With a folder at `path`, which is made anew.
+    /// Prepares the user, with a new, empty folder at `path`.
     pub(super) fn new(path: Option<&Path>) -> Result<Self, Error> {
         let nested = !is_mapped();
         let folder = path.map(|path| {
@@ -39,7 +39,8 @@ impl Nobody {
         init::Nobody { folder, nested: self.nested }
     }
 
-    /// Whether it may run the file at this path: everybody, that is, where it is not this user itself.
+    /// Whether `nobody` may run the file at this path. Unless it is this user itself in a nested namespace, all users
+    /// must be allowed to.
     fn may_run(&self, path: &Path) -> bool {
         let Ok(path) = path.canonicalize() else { return false };
         let everybody = |path: &Path| {
@@ -50,7 +51,7 @@ impl Nobody {
 }
 
 fn own_folder(path: &Path, give: bool) -> io::Result<(File, CString)> {
-    // What an earlier run left; a link is no folder, and is refused.
+    // Removes the folder of an earlier run. A symbolic link is not a folder and is refused.
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => DirBuilder::new().mode(0o700).create(path)?,
@@ -65,7 +66,7 @@ fn own_folder(path: &Path, give: bool) -> io::Result<(File, CString)> {
     Ok((folder, path))
 }
 
-/// Whether this user namespace knows nobody (user_namespaces(7)).
+/// Whether this user namespace maps the user `nobody` (user_namespaces(7)).
 fn is_mapped() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.lines().any(|line| {
@@ -77,7 +78,7 @@ fn is_mapped() -> bool {
     })
 }
 
-/// The file that a shell would run for `name`, of those that `nobody` may run if that is who asks.
+/// Finds the file that a shell would run for `name`, among those that the user may run if it is `nobody`.
 pub(super) fn find(name: &str, nobody: Option<&Nobody>) -> Result<PathBuf, Error> {
     let runs = |path: &PathBuf| {
         fs::metadata(path)
@@ -91,7 +92,7 @@ pub(super) fn find(name: &str, nobody: Option<&Nobody>) -> Result<PathBuf, Error
     };
     let may = |path: &&PathBuf| nobody.is_none_or(|nobody| nobody.may_run(path));
     if let Some(path) = found.iter().find(may) {
-        // It will be elsewhere by the time that it looks.
+        // The program starts in another working directory, so the path must be absolute.
         return Ok(if path.is_absolute() {
             path.clone()
         } else {
@@ -116,8 +117,8 @@ pub(super) fn find(name: &str, nobody: Option<&Nobody>) -> Result<PathBuf, Error
     })
 }
 
-/// Whether a program without rights gets this variable of the user's. Any other may be a secret, such as a token; a command may
-/// pass it by `env NAME=VALUE`.
+/// Whether a program without rights gets this environment variable of the user. Any other variable may be a secret,
+/// such as a token; a command may pass it with `env NAME=VALUE`.
 fn is_open(name: &OsStr) -> bool {
     const OPEN: [&str; 9] = [
         "PATH",
@@ -133,7 +134,8 @@ fn is_open(name: &OsStr) -> bool {
     OPEN.iter().any(|open| name == *open) || name.as_encoded_bytes().starts_with(b"LC_")
 }
 
-/// Each variable as `NAME=VALUE`. Nobody has another home, and only those of this user's variables that are no secret.
+/// The environment variables as `NAME=VALUE`. The user `nobody` has its own home, and only those of this user's
+/// variables that are not secret.
 pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
     let kept = env::vars_os().filter(|(name, _)| nobody.is_none() || is_open(name));
     let mut all: Vec<OsString> = kept
@@ -143,7 +145,7 @@ pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
             name
         })
         .collect();
-    // A kernel's first program has the root folder as its home, which is read-only.
+    // The kernel sets HOME=/ for its init program, and `/` is read-only.
     if let Some(home) = all.iter_mut().find(|variable| **variable == *"HOME=/") {
         *home = "HOME=/tmp".into();
     }

@@ -1,4 +1,4 @@
-//! The system calls of foreign programs that are not wrapped elsewhere.
+//! System calls for starting programs that have no wrapper elsewhere.
 
 use std::ffi::{CStr, c_char};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -10,14 +10,14 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, write};
 
-/// Which of the two processes that come out of a clone this is.
+/// The side on which this process is after a clone.
 pub(super) enum Cloned {
     Parent(OwnedFd),
     Child,
 }
 
-/// Copies this process, with only this thread, into new namespaces of the given kinds. The parent gets a
-/// pidfd of the child.
+/// Clones this process, with only this thread, into new namespaces of the given kinds. The parent gets a pidfd of
+/// the child.
 ///
 /// # Safety
 /// If the process has other threads, the child must not allocate or take locks, which they may hold.
@@ -29,8 +29,8 @@ pub(super) unsafe fn clone_into(namespaces: i32) -> nix::Result<Cloned> {
     arguments.pidfd = (&raw mut child) as u64;
     arguments.exit_signal = libc::SIGCHLD as u64;
     let size = size_of::<libc::clone_args>();
-    // SAFETY: without a stack the child goes on with a copy of this one, as after a fork; the kernel
-    // writes the pidfd into `child`, which outlives the call.
+    // SAFETY: without a new stack the child continues on a copy of this one, as after a fork; the kernel writes
+    // the pidfd into `child`, which outlives the call.
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size) };
     if Errno::result(pid)? == 0 {
         return Ok(Cloned::Child);
@@ -39,7 +39,7 @@ pub(super) unsafe fn clone_into(namespaces: i32) -> nix::Result<Cloned> {
     Ok(Cloned::Parent(unsafe { OwnedFd::from_raw_fd(child) }))
 }
 
-/// A descriptor of a process, which becomes readable when that is gone.
+/// Opens a pidfd of a process. It becomes readable when the process is gone.
 pub(super) fn pidfd(process: u32) -> nix::Result<OwnedFd> {
     // SAFETY: the call takes two numbers.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
@@ -47,7 +47,7 @@ pub(super) fn pidfd(process: u32) -> nix::Result<OwnedFd> {
     Errno::result(descriptor).map(|raw| unsafe { OwnedFd::from_raw_fd(raw as RawFd) })
 }
 
-/// Sends `signal` to the process that the pidfd is of.
+/// Sends `signal` to the process of a pidfd.
 pub(super) fn send(process: BorrowedFd<'_>, signal: Signal) -> nix::Result<()> {
     let no_information = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: the call takes numbers, and no information.
@@ -58,7 +58,7 @@ pub(super) fn send(process: BorrowedFd<'_>, signal: Signal) -> nix::Result<()> {
     Errno::result(sent).map(drop)
 }
 
-/// Closes every descriptor of this process but those in `kept`, which is sorted.
+/// Closes all descriptors of this process except those in `kept`, which is sorted.
 ///
 /// # Safety
 /// Nothing may use a closed descriptor later.
@@ -78,15 +78,15 @@ pub(super) unsafe fn close_others(kept: &[RawFd]) {
 /// Gives every signal its default action.
 pub(super) fn default_signals() {
     for signal in 1..=64 {
-        // SAFETY: no handler is installed. What cannot be set needs not be.
+        // SAFETY: no handler is installed. Signals whose action cannot be set do not need it.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
-/// Becomes the program at `path`; returns only if it cannot.
+/// Executes the program at `path`. Returns only on failure.
 ///
 /// # Safety
-/// `path` is a string, and `arguments` and `environment` point to strings, the last to nothing.
+/// `path` is a C string; `arguments` and `environment` are arrays of C strings that end with a null pointer.
 pub(super) unsafe fn become_program(
     path: *const c_char,
     arguments: &[*const c_char],
@@ -97,23 +97,23 @@ pub(super) unsafe fn become_program(
     Errno::last()
 }
 
-/// Gives this UTS namespace a name.
+/// Sets the host name of this UTS namespace.
 pub(super) fn set_host_name(name: &[u8]) -> nix::Result<()> {
     // SAFETY: the kernel reads as many bytes as there are.
     Errno::result(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) }).map(drop)
 }
 
-/// Makes everything that is mounted here read-only (Linux 5.12).
+/// Makes all mounts of this namespace read-only (Linux 5.12).
 pub(super) fn protect_mounts() -> nix::Result<()> {
     change_mount(None, libc::AT_RECURSIVE as u32, libc::MOUNT_ATTR_RDONLY, 0)
 }
 
-/// Lets the mount that begins at `place` be written.
+/// Makes the mount at `place` writable.
 pub(super) fn make_writable(place: BorrowedFd<'_>) -> nix::Result<()> {
     change_mount(Some(place), libc::AT_EMPTY_PATH as u32, 0, libc::MOUNT_ATTR_RDONLY)
 }
 
-/// `mount_setattr(2)`, of `/` or of an open place.
+/// Calls `mount_setattr(2)` on `/` or on an open mount point.
 fn change_mount(
     place: Option<BorrowedFd<'_>>,
     flags: u32,
@@ -136,8 +136,8 @@ fn change_mount(
     Errno::result(changed).map(drop)
 }
 
-/// Gives up every right of this process, for good. `nested`: its user namespace knows root alone, and nobody is
-/// made in one within it.
+/// Drops all rights of this process for good. `nested`: its user namespace maps root only, so `nobody` is mapped in a
+/// nested namespace.
 pub(super) fn become_nobody(nested: bool) -> nix::Result<()> {
     // SAFETY: the call takes numbers.
     Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
@@ -145,10 +145,10 @@ pub(super) fn become_nobody(nested: bool) -> nix::Result<()> {
         unshare(CloneFlags::CLONE_NEWUSER)?;
         write_to(c"/proc/self/setgroups", b"deny")?;
         write_to(c"/proc/self/uid_map", NOBODY_MAP)?;
-        // Without capabilities as of the next program, for whom nobody is not root.
+        // The next execve drops the capabilities, because `nobody` is not root.
         return write_to(c"/proc/self/gid_map", NOBODY_MAP);
     }
-    // The C library would have the threads do the same that this process was copied from.
+    // The wrappers of the C library would do the same in the threads of the original process.
     // SAFETY: the calls take numbers, and no list.
     unsafe {
         Errno::result(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()))?;
@@ -157,7 +157,7 @@ pub(super) fn become_nobody(nested: bool) -> nix::Result<()> {
     }
 }
 
-/// The user and group `nobody`, and as a mapping of this namespace's root.
+/// The user and group `nobody`.
 pub(super) const NOBODY: u32 = 65_534;
 const NOBODY_MAP: &[u8] = b"65534 0 1";
 
@@ -166,19 +166,19 @@ fn write_to(path: &CStr, content: &[u8]) -> nix::Result<()> {
     write(&file, content).map(drop)
 }
 
-/// Makes a group of processes the terminal's.
+/// Makes a process group the foreground group of a terminal.
 pub(super) fn give_terminal(terminal: BorrowedFd<'_>, group: Pid) -> nix::Result<()> {
     // SAFETY: the call takes two numbers.
     Errno::result(unsafe { libc::tcsetpgrp(terminal.as_raw_fd(), group.as_raw()) }).map(drop)
 }
 
-/// Makes a terminal the one of this process's session, which it leads (`TIOCSCTTY`, ioctl_tty(2)).
+/// Makes a terminal the controlling terminal of the session that this process leads (`TIOCSCTTY`, ioctl_tty(2)).
 pub(super) fn take_terminal(terminal: BorrowedFd<'_>) -> nix::Result<()> {
     // SAFETY: the call takes numbers.
     Errno::result(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0) }).map(drop)
 }
 
-/// Ends this process at once, without what a process usually does at its end.
+/// Ends this process at once, without exit handlers.
 pub(super) fn leave() -> ! {
     // SAFETY: the call does not return.
     unsafe { libc::_exit(0) }

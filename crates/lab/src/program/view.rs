@@ -1,5 +1,5 @@
-//! What a program sees of the machine: its host's names and interfaces, and, if it is nobody, nothing that it
-//! can write but its own folder.
+//! A program's view of the machine: its host's names and interfaces and, if it runs as `nobody`, nothing writable
+//! except its own folder.
 //!
 //! As in [`super::init`], nothing here allocates or panics.
 
@@ -14,22 +14,21 @@ use nix::unistd::{chdir, fchdir, write};
 
 use super::system;
 
-/// There is nobody to ask: what is in no file is not known, and is known not to be at once. A machine's own
-/// resolvers are beyond the host's network, where every question would wait for its timeout.
+/// A `resolv.conf` without resolvers: names that are in no file fail at once. The machine's own resolvers are not
+/// reachable from the host's network, where every query would time out.
 const RESOLVER: &[u8] = b"# A host of a lab has no resolver.\n";
-/// `files` alone (nsswitch.conf(5)).
+/// An `nsswitch.conf` with `files` only (nsswitch.conf(5)).
 const SWITCH: &[u8] =
     b"passwd: files\ngroup: files\nshadow: files\nhosts: files\nnetworks: files\n\
 protocols: files\nservices: files\nethers: files\nrpc: files\n";
 
-/// Nothing of these mounts is started, is a device, or gives rights.
+/// The flags of mounts without executables, devices and set-user-ID files.
 const SAFE: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV).union(MsFlags::MS_NOEXEC);
 const NONE: Option<&CStr> = None;
 
-/// Shows the host in `/proc`, `/sys`, and the files by which names are looked up; `names` is the content of
-/// `/etc/hosts`.
+/// Mounts the host's `/proc`, `/sys` and name resolution files; `names` is the content of `/etc/hosts`.
 pub(super) fn of_host(names: &[u8]) -> nix::Result<()> {
-    // The files lie where /proc is about to be: so they need no directory of their own.
+    // The files are placed where /proc is mounted next, so they need no directory of their own.
     mount(Some(c"tmpfs"), c"/proc", Some(c"tmpfs"), SAFE, NONE)?;
     show(c"/proc/hosts", c"/etc/hosts", names)?;
     for (file, place, content) in [
@@ -37,7 +36,7 @@ pub(super) fn of_host(names: &[u8]) -> nix::Result<()> {
         (c"/proc/nsswitch.conf", c"/etc/nsswitch.conf", SWITCH),
     ] {
         match show(file, place, content) {
-            // Where there is none, nobody is asked.
+            // A machine without this file needs no replacement.
             Err(Errno::ENOENT) => {}
             result => result?,
         }
@@ -47,7 +46,7 @@ pub(super) fn of_host(names: &[u8]) -> nix::Result<()> {
     mount(Some(c"sysfs"), c"/sys", Some(c"sysfs"), SAFE, NONE)
 }
 
-/// Puts a new `file` of this content in the place of another.
+/// Creates `file` with this content and mounts it over `place`.
 fn show(file: &CStr, place: &CStr, content: &[u8]) -> nix::Result<()> {
     let flags = OFlag::O_CREAT | OFlag::O_WRONLY | OFlag::O_CLOEXEC;
     let descriptor = open(file, flags, Mode::from_bits_truncate(0o444))?;
@@ -67,7 +66,7 @@ pub(super) struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// The same in this mount namespace; nothing that took its place meanwhile.
+    /// Opens the same folder in this mount namespace, and fails if another one has taken its place.
     fn found_here(self) -> nix::Result<OwnedFd> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let here = open(self.path, flags, Mode::empty())?;
@@ -77,11 +76,11 @@ impl Folder<'_> {
     }
 }
 
-/// Makes all that is mounted read-only, hides the sockets and files of who is logged in, and puts `folder`, or
-/// else memory, in the place of `/tmp`, where this process then is.
+/// Makes all mounts read-only, hides the sockets and files of logged-in users, and mounts `folder`, or else a tmpfs,
+/// at `/tmp`, which becomes the working directory.
 pub(super) fn of_nobody(folder: Option<Folder<'_>>) -> nix::Result<()> {
     let folder = folder.map(Folder::found_here).transpose()?;
-    // All of the mounts below are made after it, so that they can be written.
+    // The mounts below come after this, so they are writable.
     system::protect_mounts()?;
     for (place, size) in [(c"/run", c"size=1m,mode=755"), (c"/dev/shm", c"size=256m,mode=1777")] {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;

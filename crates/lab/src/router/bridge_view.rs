@@ -1,4 +1,4 @@
-//! The node of a scenario that a router is, and what stands for the networks on its two sides.
+//! The node of a scenario that a router runs, and the nodes that represent the networks on its two sides.
 
 use network::PortId;
 use network::host;
@@ -15,12 +15,12 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BridgeView {
     node: usize,
-    /// Its port on each, and the node at the far end.
+    /// The node's port on each link, and the node at the far end.
     sides: [(PortId, usize); 2],
 }
 
 impl BridgeView {
-    /// The node of that name, or the only one that forwards.
+    /// Finds the node `name`, or the only node that forwards.
     pub(super) fn find(plan: &Plan, name: Option<&str>) -> Result<Self, Error> {
         let node = node(plan, name)?;
         let ends = plan.links.iter().enumerate().flat_map(|(number, link)| {
@@ -44,8 +44,8 @@ impl BridgeView {
         }
     }
 
-    /// The plan in which nothing but that node acts, without end: its neighbours stand for networks, and
-    /// gaps are frames.
+    /// The plan in which only that node is active, without end. Its neighbours represent networks, and gaps are sent as
+    /// frames.
     pub(super) fn plan_of(&self, plan: &Plan) -> Plan {
         let mut plan = Plan {
             duration: Duration::MAX,
@@ -60,7 +60,7 @@ impl BridgeView {
         plan
     }
 
-    /// Where each interface meets it.
+    /// The place of each interface at the node.
     pub(super) fn places(&self, interfaces: &[Interface; 2]) -> [Place; 2] {
         [0, 1].map(|side| {
             let (port, source) = self.sides[side];
@@ -79,7 +79,7 @@ impl BridgeView {
         })
     }
 
-    /// Its ports.
+    /// The node's ports.
     pub(super) fn ports(&self, plan: &Plan, interfaces: &[Interface; 2]) -> [Port; 2] {
         [0, 1].map(|side| {
             let (id, _) = self.sides[side];
@@ -89,7 +89,7 @@ impl BridgeView {
         })
     }
 
-    /// Notes where an interface has longer frames than its link takes.
+    /// Adds a note for each interface whose MTU is larger than its link's.
     pub(super) fn compare_mtus(
         &self,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! An interface of the machine that a router is to take.
+//! An interface of the machine for a router.
 
 use std::io;
 
@@ -9,37 +9,37 @@ use crate::device::Promiscuous;
 use crate::error::Error;
 use crate::{ethtool, netlink};
 
-/// What is known of an interface.
+/// The properties of an interface.
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     pub(super) name: String,
     pub(super) index: u32,
     pub(super) address: [u8; 6],
-    /// The longest IP datagram, bytes.
+    /// The largest IP datagram (MTU), bytes.
     pub(super) mtu: u32,
-    /// By how many queues it receives.
+    /// The number of receive queues.
     pub(super) queues: u32,
-    /// Where its frames come from.
+    /// The source of its frames.
     pub(super) medium: Medium,
 }
 
-/// Where an interface's frames come from.
+/// The source of an interface's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
-    /// A network card: frames are as they were on the wire.
+    /// A network card: frames are as on the wire.
     Wire,
-    /// A veth pair, whose other end may leave checksums and segmentation to this one.
+    /// A veth pair. Its other end may leave checksums and segmentation to this end.
     Veth,
-    /// Another interface of a machine's own (tap, bridge, VLAN), or one of a virtual machine, which may
-    /// leave them to it too.
+    /// Another virtual interface of the machine (tap, bridge, VLAN), or a virtual machine's. Its frames may need
+    /// checksums and segmentation too.
     Virtual,
 }
 
-/// Drivers of cards that are none: what a neighbour on the same host sent comes without checksums.
+/// The drivers of paravirtual cards: frames from a neighbour on the same host come without checksums.
 const PARAVIRTUAL: [&str; 2] = ["virtio_net", "vif"];
 
 impl Interface {
-    /// The interface of that name in the calling thread's namespace, which must be up.
+    /// Finds the interface `name` in the calling thread's namespace. It must be up.
     pub(super) fn find(name: &str) -> Result<Self, Error> {
         let link = netlink::Socket::here()?.named(name).map_err(|error| missing(name, error))?;
         if !link.header.flags.contains(LinkFlags::Up) {
@@ -61,7 +61,7 @@ impl Interface {
                 }
                 LinkAttribute::Mtu(mtu) => found.mtu = mtu,
                 LinkAttribute::NumRxQueues(queues) => found.queues = queues,
-                // What has a kind is no card.
+                // An interface with a kind is not a card.
                 LinkAttribute::LinkInfo(all) => all.iter().for_each(|info| match info {
                     LinkInfo::Kind(InfoKind::Veth) => found.medium = Medium::Veth,
                     LinkInfo::Kind(_) => found.medium = Medium::Virtual,
@@ -70,7 +70,7 @@ impl Interface {
                 _ => {}
             }
         }
-        // The kernel's count above is of all that there may be.
+        // The kernel's count above is the maximum number of queues.
         found.queues = ethtool::receive_queues(name).unwrap_or(found.queues);
         if ethtool::driver(name).is_ok_and(|driver| PARAVIRTUAL.contains(&driver.as_str())) {
             found.medium = Medium::Virtual;
@@ -78,7 +78,7 @@ impl Interface {
         Ok(found)
     }
 
-    /// An error if the machine itself reaches the world by it.
+    /// Returns an error if the interface is the machine's own uplink.
     pub(super) fn refuse_uplink(&self) -> Result<(), Error> {
         let name = &self.name;
         if !uplink::is(name).map_err(Error::system(format!("look at the routes by {name}")))? {
@@ -89,7 +89,7 @@ impl Interface {
         Err(Error::unfit(format!("{name} has this machine's default route"), help))
     }
 
-    /// Has it let in every frame.
+    /// Enables promiscuous mode.
     pub(super) fn promiscuous(&self) -> Result<Promiscuous, Error> {
         let what = format!("take all frames of {}", self.name);
         Promiscuous::new(self.index).map_err(|error| match error.kind() {

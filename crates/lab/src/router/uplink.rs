@@ -1,11 +1,11 @@
-//! Whether an interface is the machine's own way to the world: it has an IP address and a default route.
+//! Detects whether an interface is the machine's own uplink: it has an IP address and a default route.
 
 use std::net::IpAddr;
 use std::{fs, io};
 
 use nix::ifaddrs::getifaddrs;
 
-/// Whether `name`, in the calling thread's namespace, is.
+/// Whether the interface `name`, in the calling thread's namespace, is an uplink.
 pub(super) fn is(name: &str) -> io::Result<bool> {
     let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
     let v4 = read("route")?;
@@ -23,12 +23,12 @@ fn has_address(name: &str) -> io::Result<bool> {
     });
     Ok(addresses.any(|address| match address {
         IpAddr::V4(_) => true,
-        // Every interface has one of its link.
+        // Every interface has a link-local address.
         IpAddr::V6(v6) => !v6.is_unicast_link_local(),
     }))
 }
 
-/// Lines of proc(5)'s `net/route`: interface, destination, gateway, flags, three counts, mask.
+/// Searches lines of `net/route` (proc(5)): interface, destination, gateway, flags, three counters, mask.
 fn is_default_v4(routes: &str, name: &str) -> bool {
     routes.lines().skip(1).any(|line| {
         let words: Vec<_> = line.split_whitespace().collect();
@@ -36,7 +36,7 @@ fn is_default_v4(routes: &str, name: &str) -> bool {
     })
 }
 
-/// Lines of `net/ipv6_route`: destination and its length, and so on; the interface comes last.
+/// Searches lines of `net/ipv6_route`: destination, prefix length, and so on; the interface is last.
 fn is_default_v6(routes: &str, name: &str) -> bool {
     routes.lines().any(|line| {
         let words: Vec<_> = line.split_whitespace().collect();

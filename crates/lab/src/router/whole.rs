@@ -1,23 +1,23 @@
-//! Frames as they came on the wire: an interface that merges none, nor takes tags out where they are not told.
+//! Frames as on the wire: keeps an interface from merging frames, and from removing VLAN tags that are not reported.
 
 use crate::device::Kind;
 use crate::ethtool::{self, command};
 
-/// `ETH_FLAG_LRO`: the card merges segments, which nobody can cut again as they were.
+/// `ETH_FLAG_LRO`: the card merges segments, which cannot be restored afterwards.
 const LRO: u32 = 1 << 15;
-/// `ETH_FLAG_RXVLAN`: the card takes the VLAN tag out of the frame, and AF_XDP is not told of it.
+/// `ETH_FLAG_RXVLAN`: the card removes the VLAN tag from the frame, which AF_XDP does not report.
 const TAGS_OUT: u32 = 1 << 8;
 
-/// An interface that hands over whole frames as long as this lives; then it is as it was.
+/// An interface that delivers frames as on the wire. Dropping this value restores its settings.
 #[derive(Debug)]
 pub(super) struct Whole {
     name: String,
-    /// Set at the end: each command with its value.
+    /// The settings to restore: each command with its value.
     before: Vec<(u32, u32)>,
 }
 
 impl Whole {
-    /// Has the interface of that name hand over whole frames. What it refuses is noted.
+    /// Makes the interface `name` deliver frames as on the wire. A refusal is noted.
     pub(super) fn keep(name: &str, kind: Kind, notes: &mut Vec<String>) -> Self {
         let off = match kind {
             Kind::Xdp { .. } => LRO | TAGS_OUT,
@@ -28,7 +28,7 @@ impl Whole {
             (command::GET_GRO, command::SET_GRO, u32::MAX),
             (command::GET_FLAGS, command::SET_FLAGS, off),
         ] {
-            // What an interface does not know, it does not do.
+            // An interface without the setting does not have the feature.
             let Ok(value) = ethtool::get(name, get) else { continue };
             if value & off == 0 {
                 continue;

@@ -1,4 +1,4 @@
-//! A scenario's hosts and fabric without any flow, for who measures what the fabric costs.
+//! A scenario's hosts and fabric without flows, to measure the cost of the fabric.
 
 use std::time;
 
@@ -13,17 +13,17 @@ use crate::fabric::Fabric;
 use crate::hosts::Hosts;
 use crate::namespace::Namespace;
 
-/// Hosts and the fabric between them, moved a step at a time by the calling thread.
+/// Hosts and the fabric between them, run step by step by the calling thread.
 #[derive(Debug)]
 pub struct FabricBench {
     fabric: Fabric,
     hosts: Hosts,
-    /// What the fabric tells goes here.
+    /// The receiving end of the fabric's events.
     _listener: Listener,
 }
 
 impl FabricBench {
-    /// Makes the hosts of `plan`, whose kernels receive where the fabric writes, and the fabric.
+    /// Creates the hosts of `plan` and the fabric. The hosts' kernels receive on the CPU where the fabric writes.
     ///
     /// # Errors
     /// As [`super::run`].
@@ -38,12 +38,12 @@ impl FabricBench {
         Ok(Self { fabric, hosts, _listener: listener })
     }
 
-    /// The namespace of a node that is a host.
+    /// The namespace of a host; `None` for other nodes.
     pub fn host(&self, node: usize) -> Option<&Namespace> {
         self.hosts.namespaces.get(node)?.as_ref()
     }
 
-    /// Does what is due, and takes in what came; how many frames it sent to hosts.
+    /// Handles due events and received frames. Returns the number of frames sent to hosts.
     ///
     /// # Errors
     /// If an interface is gone.

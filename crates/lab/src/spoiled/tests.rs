@@ -35,7 +35,7 @@ fn stalls(each_ms: &[u64]) -> Stalls {
     stalls
 }
 
-/// What is spoiled of 10 s in which the hosts stalled so, and the emulator dropped so many towards `b`.
+/// The spoiled results of a run of 10 s with the hosts' stalls `hosts` and `drops` drops at the emulator towards `b`.
 fn spoiled(text: &str, hosts: &[u64], drops: u64) -> Vec<Spoiled> {
     let plan = plan(text);
     let mut ports = vec![PortTotals::default(); 2 * plan.links.len()];
@@ -63,7 +63,7 @@ fn a_stall_of_most_of_a_buffer_spoils_its_drops() {
     let Some(burst) = burst(&found) else { panic!("{found:?}") };
     // 10 ms of 20 Mbit/s are 16.5 frames of 1518 bytes; in slow start twice as many leave.
     assert_eq!((burst.burst_packets, burst.buffer_packets), (33, 20));
-    // Of these a fiftieth leaves while they come in at 1 Gbit/s; stalls are known to 0.8 %.
+    // A fiftieth of these leaves while they arrive at 1 Gbit/s; stalls are known to 0.8 %.
     assert!((10..=12).contains(&burst.extra), "{burst:?}");
     assert_eq!((burst.port.as_str(), burst.flow.as_str()), ("wan:east", "bulk"));
 }
@@ -98,7 +98,7 @@ fn a_window_bounds_the_burst() {
 
 #[test]
 fn stalls_are_judged_by_the_round_trip() {
-    // Ten of 40 ms in 10 s add 0.8 ms on average: much of 10 ms, and little of 30 ms.
+    // Ten stalls of 40 ms in 10 s add 0.8 ms on average: much for a path of 10 ms, little for one of 30 ms.
     let short = PATH.replace("15 ms", "5 ms");
     let found = spoiled(&short, &[40; 10], 0);
     let [Spoiled::RoundTrip(found)] = found.as_slice() else { panic!("{found:?}") };

@@ -1,4 +1,4 @@
-//! A host's address on its end of a cable, and what it reaches by it.
+//! A host's addresses on its end of a cable, and the routes through it.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,8 @@ use super::{Routes, Settings};
 use crate::Error;
 use crate::netlink::Socket;
 
-/// Gives the interface `index` the host's address and its own, usable at once, and the routes.
+/// Adds the host's address, the interface's own address and the routes to the interface `index`. The addresses are
+/// usable at once.
 pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Result<(), Error> {
     let ip = settings.address;
     add(socket, index, ip)?;
@@ -28,7 +29,7 @@ pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Resu
     }
     let Some(own) = settings.own_address else { return Ok(()) };
     add(socket, index, own)?;
-    // The hosts' interfaces are few: each has a table of its own, from 1 on.
+    // Hosts have few interfaces: each has its own routing table, from 1 on.
     let table = u8::try_from(settings.interface + 1).ok().filter(|table| *table < TABLES_END);
     let table = table.ok_or_else(|| {
         let message = format!("a host of more than {} links", TABLES_END - 1);
@@ -43,10 +44,11 @@ pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Resu
     })
 }
 
-/// The first routing table that Linux has a use for.
+/// The first routing table that Linux uses itself.
 const TABLES_END: u8 = 253;
 
-/// Lets what it is for, with so long a prefix of its source, go by that table, before the main one.
+/// Adds a rule: packets that match `what`, with a source prefix of `source_prefix` bits, use `table` before the main
+/// table.
 fn rule(
     socket: &mut Socket,
     own: IpAddr,
@@ -65,7 +67,7 @@ fn rule(
         .map_err(Error::system(format!("route {name}")))
 }
 
-/// Gives the interface an address.
+/// Adds an address to the interface.
 fn add(socket: &mut Socket, index: u32, ip: IpAddr) -> Result<(), Error> {
     let mut message = AddressMessage::default();
     message.header.family = family(ip);
@@ -80,7 +82,7 @@ fn add(socket: &mut Socket, index: u32, ip: IpAddr) -> Result<(), Error> {
         .map_err(Error::system(format!("give a host the address {ip}")))
 }
 
-/// A route on link by an interface to `target`, or to everything, in a table: packets leave with the address `source`.
+/// Adds an on-link route to `target`, or a default route, to a table. Packets get the source address `source`.
 fn route(
     socket: &mut Socket,
     (index, table): (u32, u8),

@@ -1,4 +1,4 @@
-//! A network card of this kernel's as a host's interface.
+//! A network card of this kernel as a host's interface.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -9,9 +9,9 @@ use super::{Settings, address, configure, gso_max_segs};
 use crate::netlink::{self, Socket};
 use crate::{Error, Namespace};
 
-/// Takes the card of that name from this thread's namespace into `host`, and makes it what `settings` say; returns
-/// whether the kernel holds the host to its line. Who serves the card has given it an Ethernet address, and neither
-/// segments nor sums up for it.
+/// Moves the card `card` from this thread's namespace into `host`, and configures it as `settings` say. Returns whether
+/// the kernel limits the host to the rate of its line. The card's provider has set its Ethernet address, and offers no
+/// segmentation or checksum offload.
 pub(crate) fn adopt(host: &Namespace, card: &str, settings: &Settings) -> Result<bool, Error> {
     super::check_mtu(settings.mtu, settings.address)?;
     let what = || format!("give network card {card} to a host");

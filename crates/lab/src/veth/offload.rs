@@ -1,22 +1,22 @@
-//! What a cable's ends leave to each other: segmentation, merging and checksums, set as ethtool(8)
-//! does.
+//! The offloads of a cable's ends: segmentation, merging and checksums, set as by ethtool(8).
 
 use crate::ethtool::{self, command};
 use crate::{Error, Namespace};
 
-/// What sets one feature, and its name.
+/// The command that sets a feature, and the feature's name.
 const TX_CHECKSUM: (u32, &str) = (command::SET_TX_CHECKSUM, "transmit checksums");
 const TSO: (u32, &str) = (command::SET_TSO, "TCP segmentation");
 const GSO: (u32, &str) = (command::SET_GSO, "generic segmentation");
 const GRO: (u32, &str) = (command::SET_GRO, "generic receive");
 
-/// Host's end: with `gso` everything is left to who reads the frames, else every frame is whole.
+/// Configures the host's end: with `gso`, all work is left to the reader of the frames; otherwise every frame is
+/// complete.
 pub(super) fn set_host(host: &Namespace, name: &str, gso: bool) -> Result<(), Error> {
     let features = [TX_CHECKSUM, TSO, GSO, GRO];
     host.within(|| features.into_iter().try_for_each(|feature| set(name, feature, gso)))?
 }
 
-/// Fabric's end: what came in as packets stays so.
+/// Configures the fabric's end: received packets are not merged.
 pub(super) fn set_fabric(fabric: &Namespace, name: &str) -> Result<(), Error> {
     fabric.within(|| set(name, GRO, false))?
 }

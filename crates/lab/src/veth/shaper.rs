@@ -1,5 +1,5 @@
-//! The queue before a host's line: the kernel's token bucket filter (tc-tbf(8)) at the line's rate,
-//! so that packets wait in the host as they do before a real network card.
+//! The queue before a host's line: the kernel's token bucket filter (tc-tbf(8)) at the line's rate, so that packets
+//! wait in the host as before a real network card.
 
 use std::io;
 
@@ -12,15 +12,14 @@ use super::{Segmentation, Settings};
 use crate::Error;
 use crate::netlink::Socket;
 
-/// What the kernel counts of a frame beside the IP datagram: the Ethernet header, no FCS.
+/// Bytes of a frame that the kernel counts besides the IP datagram: the Ethernet header, without FCS.
 const HEADER: u32 = 14;
-/// The shortest frame as the kernel counts, which pads none itself.
+/// The shortest frame as the kernel counts it. The kernel itself does not pad frames.
 const SHORTEST: u16 = 60;
-/// A super-frame of 64 KiB as the kernel counts it, with a header for each of its segments, of
-/// which there are at most 144 at an MTU of 576 bytes or more.
+/// A super-frame of 64 KiB as the kernel counts it, with a header for each of its segments: at most 144 at an MTU of
+/// 576 bytes or more.
 const SUPER_FRAME: u32 = 65_536 + 144 * 134;
-/// What a timer may be late, nanoseconds: what the line would have sent meanwhile may follow at
-/// once.
+/// The tolerated delay of a timer, in nanoseconds. What the line would have sent during that time may leave at once.
 const LATE: u64 = 50_000;
 
 /// Attributes of include/uapi/linux/pkt_sched.h.
@@ -29,24 +28,25 @@ const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const LINKLAYER_ETHERNET: u8 = 1;
 
-/// A line as the host's kernel keeps to it.
+/// A line to whose rate the host's kernel is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its rate; the kernel counts bytes per second, rounded down.
+    /// The rate. The kernel counts bytes per second, rounded down.
     pub rate: Rate,
-    /// What a frame costs beyond its header and payload: 4 for the FCS, and what the wire adds. A
-    /// frame shorter than Ethernet's shortest costs as much as that.
+    /// Bytes that a frame costs beyond its header and payload: 4 for the FCS, plus the overhead of the wire. A frame
+    /// shorter than Ethernet's minimum costs as much as the minimum.
     pub overhead: u16,
-    /// The bytes that may wait, headers counted and `overhead` not.
+    /// The queue limit in bytes, with headers but without `overhead`.
     pub limit: Bytes,
-    /// Whether its timer goes off when it should, as in virtual time.
+    /// Whether the timer is exact, as in virtual time.
     pub punctual: bool,
-    /// The bytes that may leave at once after silence; `None`: what the queue leaves whole, twice unless the timer is
-    /// punctual, or what the line sends in 50 us if that is more.
+    /// The bytes that may leave at once after idle time. `None`: twice the longest unit that leaves the queue whole
+    /// (with [`Segmentation::InQueue`] one frame if the timer is punctual, else one byte less than two), or what the
+    /// line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
-/// Puts the filter on the interface `index`; returns whether this kernel has it.
+/// Installs the filter on the interface `index`. Returns whether this kernel has it.
 pub(super) fn install(
     socket: &mut Socket,
     index: u32,
@@ -60,7 +60,7 @@ pub(super) fn install(
         vec![TcAttribute::Kind("tbf".into()), TcAttribute::Options(options(line, settings))];
     match socket.change(Message::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE) {
         Ok(()) => Ok(true),
-        // The kernel knows no discipline of that name.
+        // The kernel has no discipline of that name.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Error::system("put a TBF before a host's line")(error)),
     }
@@ -71,13 +71,13 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
     let exact = (line.rate.bits_per_second() / 8).max(1);
     let burst = line.burst.unwrap_or_else(|| usual_burst(exact, line, settings));
     let (rate, overhead) = if passes_whole(burst, line, settings) {
-        // A super-frame would pay for one frame's: full frames pay by a lower rate, and shorter ones wait in the
-        // fabric for what they did not pay.
+        // A super-frame would pay the overhead of a single frame. So full frames pay by a lower rate; shorter frames
+        // pay too little here and wait in the fabric for the rest.
         (exact * u64::from(frame) / u64::from(frame + u32::from(line.overhead)), 0)
     } else {
         (exact, line.overhead)
     };
-    // The kernel turns this into time as it does with a frame, whose overhead it adds.
+    // The kernel converts the burst into time as for a frame, whose overhead it adds.
     let burst = burst.saturating_add(overhead.into());
     [
         (TCA_TBF_PARMS, parameters(rate.max(1), overhead, line)),
@@ -88,7 +88,7 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
     .into()
 }
 
-/// Whether super-frames leave the queue as they are: it cuts those that are longer than the burst.
+/// Whether super-frames leave the queue whole. The queue cuts super-frames longer than the burst.
 fn passes_whole(burst: u32, line: &Line, settings: &Settings) -> bool {
     match settings.segmentation {
         Segmentation::Tcp => false,
@@ -97,14 +97,14 @@ fn passes_whole(burst: u32, line: &Line, settings: &Settings) -> bool {
     }
 }
 
-/// The longest burst by which the queue cuts all that is of two full frames. Its timer may then be late by all but what a
-/// frame takes: time that tokens cannot be saved up for is lost to the line.
+/// The longest burst with which the queue still cuts super-frames of two full frames. The timer may be late by the time
+/// of almost one frame: beyond the burst no tokens accumulate, and that time of the line is lost.
 const fn cutting_burst(line: &Line, settings: &Settings) -> u32 {
     let frame = settings.mtu + HEADER;
     if line.punctual { frame } else { 2 * frame - 1 }
 }
 
-/// In bytes, at `rate` bytes per second.
+/// The default burst in bytes at `rate` bytes per second.
 fn usual_burst(rate: u64, line: &Line, settings: &Settings) -> u32 {
     let frame = settings.mtu + HEADER;
     let most = match settings.segmentation {
@@ -126,7 +126,7 @@ fn parameters(rate: u64, overhead: u16, line: &Line) -> Vec<u8> {
     bytes.extend(overhead.to_ne_bytes());
     bytes.extend([0; 2]);
     bytes.extend(shortest.to_ne_bytes());
-    // A full field says that the rate stands in TCA_TBF_RATE64.
+    // If all bits are set, the rate is in TCA_TBF_RATE64.
     bytes.extend(u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
     bytes.extend([0; 12]);
     bytes.extend(limit.to_ne_bytes());

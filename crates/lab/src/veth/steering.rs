@@ -1,15 +1,13 @@
-//! Which CPUs do a host's receive processing: the kernel's Receive Packet Steering
+//! The CPUs for a host's receive processing: the kernel's Receive Packet Steering
 //! (Documentation/networking/scaling.rst).
 
 use std::io;
 
 use crate::{Error, Namespace, sysctl};
 
-/// Has the interface that `host` gets next do its receive processing on `cpus`; returns whether the
-/// kernel will.
+/// Makes the next interface of `host` do its receive processing on `cpus`. Returns whether the kernel supports that.
 pub(super) fn set(host: &Namespace, cpus: &[usize]) -> Result<bool, Error> {
-    // Unlike an interface's own rps_cpus this needs no sysfs, and is open to a user namespace's
-    // root.
+    // Unlike an interface's rps_cpus, this needs no sysfs, and is writable for root of a user namespace.
     const NAME: &str = "net.core.rps_default_mask";
     let mask = mask(cpus);
     match sysctl::try_set(host, NAME, &mask)? {
@@ -19,7 +17,7 @@ pub(super) fn set(host: &Namespace, cpus: &[usize]) -> Result<bool, Error> {
     }
 }
 
-/// CPUs as the kernel writes a set of them: words of 32 bits in hexadecimal, the highest first.
+/// A set of CPUs in the kernel's format: 32-bit words in hexadecimal, the highest first.
 fn mask(cpus: &[usize]) -> String {
     let mut words = vec![0u32; cpus.iter().max().map_or(1, |last| last / 32 + 1)];
     for cpu in cpus {

@@ -28,11 +28,11 @@ struct Machines {
     right: Namespace,
 }
 
-/// What the box saw.
+/// The frames that the box saw.
 #[derive(Debug, Default)]
 struct Seen {
     frames: u64,
-    /// Frames that were yet to be cut, and what they were to be cut into.
+    /// Frames that were still to be segmented, and the segments they were to become.
     to_cut: u64,
     segments: u64,
     /// The most bytes in a frame.
@@ -40,7 +40,7 @@ struct Seen {
 }
 
 impl Machines {
-    /// Machines whose frames are cut, and summed, by whom `segmentation` says.
+    /// Creates machines; `segmentation` decides which side segments frames and computes checksums.
     fn new(segmentation: Segmentation) -> Self {
         let machines = Self { left: namespace(), middle: namespace(), right: namespace() };
         let Self { left, middle, right } = &machines;
@@ -63,7 +63,7 @@ impl Machines {
         machines
     }
 
-    /// Has a box of devices of that kind join the machines while `work` runs.
+    /// Connects the machines by a box with devices of kind `kind` while `work` runs.
     fn joined(&self, kind: Kind, work: impl FnOnce(&Self)) -> Seen {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -75,7 +75,7 @@ impl Machines {
         })
     }
 
-    /// Forwards both ways until told to stop; every buffer is where it belongs then.
+    /// Forwards both ways until `stop` is set; afterwards all buffers are free again.
     fn forward(&self, kind: Kind, stop: &AtomicBool) -> Seen {
         const COUNT: u32 = 4096;
         let frame = if kind == VNET { 65_549 } else { 1514 };
@@ -138,7 +138,7 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count / 8).flat_map(|_| random.next_u64().to_ne_bytes()).collect()
 }
 
-/// Sends so many bytes by one TCP connection; they arrive as they were.
+/// Sends `count` bytes over one TCP connection and checks that they arrive unchanged.
 fn transfer(machines: &Machines, count: usize) {
     let sent = bytes(count);
     let listener = within(&machines.right, || TcpListener::bind((RIGHT, 7000))).expect("bind");
@@ -179,7 +179,7 @@ fn echo(machines: &Machines) {
     }
 }
 
-/// The next datagram; a signal, as of a stopped and continued process, is no reason to do without.
+/// The next datagram; retries after a signal, as of a stopped and continued process.
 fn next(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
     loop {
         match socket.recv_from(buffer) {
@@ -209,7 +209,7 @@ pub(crate) fn super_frames_pass_whole() {
     });
     assert!(seen.longest > 30_000, "{seen:?}");
     assert!(seen.segments > 10 * seen.to_cut, "{seen:?}");
-    // Their segments are all that carry data, but for a few short frames.
+    // All data is in their segments, except for a few short frames.
     let needed = BYTES as u64 / 1448;
     assert!((needed * 9 / 10..needed * 12 / 10).contains(&seen.segments), "{seen:?}");
 }

@@ -41,7 +41,8 @@ fn main() {
     trial::main(TRIALS);
 }
 
-/// The kinds that this machine grants. AF_XDP is not for a user, who is told what else to take.
+/// The kinds that this machine permits. AF_XDP is not for unprivileged users; the error suggests an
+/// alternative.
 fn kinds() -> Vec<Kind> {
     let error = match Side::open(&namespace(), "lo", GENERIC, 1514) {
         Ok(_) => return KINDS.to_vec(),
@@ -115,7 +116,7 @@ fn long_frames_pass() {
     }
 }
 
-/// A tag that the kernel keeps beside the frame is in the frame again.
+/// A VLAN tag that the kernel keeps outside the frame is put back into the frame.
 fn vlan_tags_pass() {
     for kind in [PACKET, VNET] {
         let mut random = Random::from_seed(9);
@@ -132,7 +133,7 @@ fn vlan_tags_pass() {
     }
 }
 
-/// What nobody receives in time is counted, whatever the kind, and nothing is counted twice.
+/// Frames that are not received in time are counted, for every kind, and none is counted twice.
 fn frames_without_room_are_counted() {
     const SENT: usize = 6_000;
     for kind in kinds() {
@@ -157,7 +158,7 @@ fn frames_without_room_are_counted() {
     }
 }
 
-/// A queue of frames to be sent that is full turns frames away, counts them and loses no buffer.
+/// A full transmit queue refuses frames, counts them and loses no buffer.
 fn frames_beyond_the_queue_are_refused() {
     for kind in kinds() {
         let (mut left, _right, _namespaces) = ends(kind, 1514);
@@ -172,7 +173,7 @@ fn frames_beyond_the_queue_are_refused() {
     }
 }
 
-/// With no buffer left a device gives up nothing that it has, and goes on once there is one.
+/// Without a free buffer, a device keeps all frames that it has, and continues once there is one.
 fn a_device_waits_for_buffers() {
     for kind in kinds() {
         let (mut left, mut right, _namespaces) = ends(kind, 1514);
@@ -236,7 +237,7 @@ fn an_interface_that_is_down_is_waited_for() {
     }
 }
 
-/// Waits until the device sees its interface like that; the kernel tells of a carrier some time later.
+/// Waits until the device sees its interface in `state`; the kernel reports a carrier with some delay.
 fn await_state(side: &mut Side, state: LinkState) {
     for _ in 0..10_000 {
         side.device.check().expect("it is there");
@@ -270,7 +271,7 @@ fn what_is_sent_without_a_carrier_is_counted() {
     }
 }
 
-/// Sending is what tells first, if nobody has looked.
+/// Sending detects the change first if nothing else has checked the link.
 fn what_is_sent_to_an_interface_just_down() {
     for kind in kinds() {
         let (mut left, _right, [namespace, _other]) = ends(kind, 1514);
@@ -303,7 +304,7 @@ fn what_cannot_be_opened_is_refused() {
     assert!(help.contains("MTU"), "{help}");
 }
 
-/// The same interface again at once, as runs follow each other.
+/// The same interface again immediately, as in successive runs.
 fn an_interface_can_be_opened_again() {
     for kind in kinds() {
         let (mut left, right, [_namespace, other]) = ends(kind, 1514);

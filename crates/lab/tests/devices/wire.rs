@@ -12,7 +12,7 @@ use lab::{Error, Namespace, sysctl};
 use nix::net::if_::if_nametoindex;
 use traffic::Packets;
 
-/// A namespace in which nothing is sent but what the tests send.
+/// A namespace with no traffic but that of the tests.
 pub(crate) fn namespace() -> Namespace {
     let namespace = Namespace::new().expect("a namespace");
     if Path::new("/proc/sys/net/ipv6").exists() {
@@ -79,7 +79,7 @@ impl Side {
         Ok(Self { device, buffers, packets, received: Vec::new() })
     }
 
-    /// Queues a frame to be sent.
+    /// Queues a frame for transmission.
     pub(crate) fn send(&mut self, frame: &[u8]) {
         let packet = self.packets.try_alloc().expect("a free buffer");
         assert!(self.buffers.write(packet, frame), "the frame fits");

@@ -109,7 +109,7 @@ pub(crate) fn plan(duration: &str, flows: &str) -> Plan {
     plan_at(["10.0.0.1", "10.0.0.2"], duration, flows)
 }
 
-/// The same with these addresses.
+/// The plan of a pair with these addresses.
 pub(crate) fn plan_at([a, b]: [&str; 2], duration: &str, flows: &str) -> Plan {
     let text = format!(
         r#"

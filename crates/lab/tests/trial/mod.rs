@@ -14,8 +14,9 @@ pub(crate) type Trial = (&'static str, fn());
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// Runs those trials whose names hold one of the arguments, or with `--exact` are one, if there are any; as root once
-/// more as a user. `--list` names them as the usual harness does, for runners that start each by itself.
+/// Runs the trials whose names contain one of the arguments (with `--exact`: equal one), or all if there are
+/// none; as root, then again as an unprivileged user. `--list` prints them as the usual harness does, for
+/// runners that start each separately.
 pub(crate) fn main(trials: &[Trial]) {
     let (options, filters): (Vec<_>, Vec<_>) =
         env::args().skip(1).partition(|word| word.starts_with('-'));
@@ -58,7 +59,7 @@ fn is_root() -> bool {
     all.split_whitespace().last() != Some("1")
 }
 
-/// Runs a copy of this program, which lies where that user may read it, as a user without rights.
+/// Runs a copy of this program as an unprivileged user, from a place that the user can read.
 fn as_nobody(options: &[String], filters: &[String]) {
     let copy = Copy::new();
     let mut command = Command::new(&copy.0);

@@ -1,20 +1,20 @@
-//! What a socket of datagrams counts, simulated or a kernel's.
+//! The counters of a datagram socket, simulated or real.
 
 use traffic::{Duration, Instant};
 use transport::Info;
 
 use super::Delay;
 
-/// What was sent and received so far.
+/// The datagrams sent and received so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     sent: Count,
     received: Count,
-    /// Datagrams received that bear a congestion mark.
+    /// Datagrams received with a congestion mark.
     marks: u64,
     last: Instant,
     delay: Delay,
-    /// What had no room: in the socket that sends, or in the one that receives.
+    /// Datagrams lost to a full buffer: in the sending socket, or in the receiving one.
     refused: u64,
     overflowed: u64,
 }
@@ -33,17 +33,17 @@ impl Count {
 }
 
 impl Counters {
-    /// A datagram of so many bytes was sent.
+    /// Counts a sent datagram of `payload` bytes.
     pub fn send(&mut self, payload: u32) {
         self.sent.add(payload);
     }
 
-    /// The datagram that was sent last was lost before it left the host.
+    /// Counts the datagram that was sent last as lost before it left the host.
     pub fn refuse(&mut self) {
         self.refused += 1;
     }
 
-    /// A datagram of so many bytes came at `now`, `delay` after it was sent if that is known.
+    /// Counts a datagram of `payload` bytes received at `now`, `delay` after it was sent if that is known.
     pub fn receive(&mut self, payload: u32, now: Instant, delay: Option<Duration>) {
         self.received.add(payload);
         self.last = now;
@@ -52,12 +52,12 @@ impl Counters {
         }
     }
 
-    /// A datagram that came bears a congestion mark.
+    /// Counts a received datagram with a congestion mark.
     pub fn mark(&mut self) {
         self.marks += 1;
     }
 
-    /// So many in all were lost for want of room where they are received.
+    /// Sets the total number of datagrams lost to a full receive buffer.
     pub fn overflow(&mut self, lost: u64) {
         self.overflowed = lost;
     }
@@ -77,17 +77,17 @@ impl Counters {
         self.received.packets
     }
 
-    /// The bytes that came, and when the last of them did.
+    /// The bytes received, and when the last of them arrived.
     pub const fn progress(&self) -> (u64, Instant) {
         (self.received.bytes, self.last)
     }
 
-    /// How long those that came were on their way.
+    /// The delays of received datagrams.
     pub const fn delay(&self) -> Delay {
         self.delay
     }
 
-    /// The counters, where a connection's have the same meaning.
+    /// The counters in the form of a connection's, where they have the same meaning.
     pub fn info(&self) -> Info {
         let Self { sent, received, .. } = self;
         Info {

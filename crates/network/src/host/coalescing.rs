@@ -1,5 +1,5 @@
-//! Interrupt coalescing: how long frames wait in an interface before the host hears of them, and how it joins them
-//! then (`ethtool -C`, Linux's NAPI and GRO). It is the noise that a delay as a congestion signal has from its host.
+//! Interrupt coalescing: the time that frames wait in an interface before the interrupt, and how they are merged
+//! then (`ethtool -C`, Linux's NAPI and GRO). It is host noise in a delay-based congestion signal.
 
 use traffic::packet::flags;
 use traffic::setting::{Field, settings};
@@ -9,10 +9,10 @@ use super::Host;
 use crate::node::{Context, Egress};
 use crate::observer::Observer;
 
-/// The longest that an interface waits: no driver takes more.
+/// The longest wait of an interface: no driver accepts more.
 const DELAY_MAX: Duration = Duration::from_ms(100);
 
-/// What GRO makes of segments at most (Linux's `GRO_LEGACY_MAX_SIZE`).
+/// The maximum size of a GRO packet (Linux's `GRO_LEGACY_MAX_SIZE`).
 const JOINED_MAX: Bytes = Bytes(65_536);
 
 settings! {
@@ -39,26 +39,26 @@ impl Default for Coalescing {
     }
 }
 
-/// It has a table of the file to itself.
+/// It is a table of its own in the file.
 impl Field for Coalescing {
     type Measure = ();
 }
 
-/// Segments that follow one another, and that the connection has taken as one.
+/// Consecutive segments that the connection has taken as one.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     /// The connection's endpoint.
     index: u32,
-    /// Where the next one begins.
+    /// The sequence number of the next segment.
     next: u32,
     ack: u32,
-    /// The payload of the first; a smaller one ends it.
+    /// The payload of the first segment; a smaller one ends the run.
     payload: u32,
     bytes: u32,
 }
 
 impl Joined {
-    /// Those of `packet` alone; `None` if nothing may follow it.
+    /// A run of `packet` alone; `None` if nothing may follow it.
     fn of(index: u32, packet: &Packet) -> Option<Self> {
         let tcp = &packet.tcp;
         (tcp.payload != 0 && tcp.flags == flags::ACK && tcp.sack_len == 0).then_some(Self {
@@ -70,7 +70,7 @@ impl Joined {
         })
     }
 
-    /// Takes `packet` in, if it follows. Returns whether more may.
+    /// Adds `packet` if it follows. Returns whether more may follow.
     fn join(&mut self, packet: &Packet) -> Option<bool> {
         let tcp = &packet.tcp;
         let follows = tcp.seq == self.next
@@ -89,13 +89,13 @@ impl Joined {
     }
 }
 
-/// The frames that wait for an interrupt, and when it comes.
+/// The frames that wait for an interrupt, and the time of the interrupt.
 #[derive(Debug)]
 pub(super) struct Interrupts {
     config: Coalescing,
     waiting: Vec<PacketId>,
     due: Instant,
-    /// No interrupt comes earlier, unless enough frames wait.
+    /// The earliest time of the next interrupt, unless enough frames wait.
     allowed: Instant,
     /// Empty between interrupts.
     joined: Vec<Joined>,
@@ -112,19 +112,19 @@ impl Interrupts {
         }
     }
 
-    /// Frames that wait.
+    /// The number of waiting frames.
     pub(super) const fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// When the interrupt comes; `NEVER` if no frame waits.
+    /// The time of the interrupt; `NEVER` if no frame waits.
     pub(super) const fn next_wakeup(&self) -> Instant {
         self.due
     }
 }
 
 impl Host {
-    /// A frame waits for the interrupt.
+    /// Queues a frame for the interrupt.
     pub(super) fn wait_for_interrupt<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,
@@ -143,14 +143,15 @@ impl Host {
         }
     }
 
-    /// Takes all that waits, if the interrupt is due.
+    /// Takes all waiting frames, if the interrupt is due.
     pub(super) fn interrupt_if_due<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         if self.interrupts.as_ref().is_some_and(|interrupts| interrupts.due <= cx.now) {
             self.interrupt(cx);
         }
     }
 
-    /// Takes all that waits. A connection answers what was joined once, when all has come or what follows cannot be joined.
+    /// Takes all waiting frames. A connection answers merged segments once, when all have been taken or the next
+    /// one cannot be merged.
     fn interrupt<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let Some(interrupts) = &mut self.interrupts else { return };
         interrupts.due = Instant::NEVER;
@@ -175,8 +176,8 @@ impl Host {
         }
     }
 
-    /// Joins a packet to those of its connection before it, or begins with it, or neither. Returns whether it is to be
-    /// answered now: nothing may follow it.
+    /// Merges a packet with the run of its connection, or starts a run, or neither. Returns whether the run is
+    /// answered now, because nothing may follow it.
     fn ends_run<E: Egress, O: Observer>(
         &mut self,
         index: u32,

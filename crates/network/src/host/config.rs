@@ -1,4 +1,4 @@
-//! What can be set of a host.
+//! The settings of a host.
 
 use traffic::setting::Frequency;
 use traffic::{Bytes, DscpMap, Duration, choice, settings};
@@ -7,7 +7,7 @@ use super::{Coalescing, Processor};
 use crate::node;
 use crate::reaction_point;
 
-/// More no machine that simulates has.
+/// The maximum memory: no machine that runs the simulator has more.
 const MEMORY_MAX: Bytes = Bytes(1 << 40);
 
 settings! {
@@ -38,7 +38,7 @@ settings! {
 }
 
 choice! {
-    /// A kernel that a host has on the simulator's clock.
+    /// A kernel for a host on the simulator's clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Kernel {
         /// Linux of the series 6.12.
@@ -47,7 +47,7 @@ choice! {
 }
 
 impl Kernel {
-    /// As scenarios name it.
+    /// The name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linux6_12 => "linux-6.12",

@@ -1,4 +1,4 @@
-//! A host's socket of datagrams: what its packets say, and the count of what it sent and received.
+//! A host's datagram socket: the headers of its packets, and its counters.
 
 use traffic::packet::{Protocol, Tcp, ecn};
 use traffic::{Instant, Packet};
@@ -6,19 +6,19 @@ use traffic::{Instant, Packet};
 use super::sockets::SocketConfig;
 use crate::datagram::{Counters, frame_length};
 
-/// A socket of datagrams.
+/// A datagram socket.
 #[derive(Debug)]
 pub(super) struct DatagramSocket {
-    /// What every datagram has in common.
+    /// The common fields of all datagrams.
     template: Packet,
     ip_header: u32,
     pub(super) counters: Counters,
-    /// The application is told of no datagram.
+    /// Whether the application reads datagrams as they arrive, without events.
     pub(super) reads_always: bool,
 }
 
 impl DatagramSocket {
-    /// The socket of that configuration, whose packets have that `tos` and so long an IP header.
+    /// The socket of `config`; its packets have the type of service `tos` and an IP header of `ip_header` bytes.
     pub(super) fn new(config: &SocketConfig, tos: u8, ip_header: u32) -> Self {
         let &SocketConfig { flow, local: source, peer: destination, priority, .. } = config;
         let priority = priority.unwrap_or(Packet::priority_of(tos));
@@ -28,7 +28,7 @@ impl DatagramSocket {
         Self { template, ip_header, counters: Counters::default(), reads_always: false }
     }
 
-    /// Writes a datagram that leaves now into `packet`, every field of it.
+    /// Writes a datagram that leaves now into `packet`, setting every field.
     pub(super) fn emit(&mut self, payload: u32, packet: &mut Packet, now: Instant) {
         let tcp = Tcp { seq: self.counters.bytes_sent() as u32, payload, ..Tcp::default() };
         let length = frame_length(payload, self.ip_header);
@@ -36,7 +36,7 @@ impl DatagramSocket {
         self.counters.send(payload);
     }
 
-    /// Counts a datagram that came.
+    /// Counts a received datagram.
     pub(super) fn receive(&mut self, packet: &Packet, now: Instant) {
         if packet.tos & ecn::MASK == ecn::CE {
             self.counters.mark();

@@ -1,16 +1,16 @@
-//! What a host remembers of its paths: a connection begins with what those before it to the same peer left.
+//! The path metrics that a host caches: a connection starts with those of earlier connections to the same peer.
 
 use std::collections::BTreeMap;
 
 use traffic::{HostId, Instant};
 use transport::{Connection, PathMetrics};
 
-/// By the two ends, of which a host with several links has more than one of its own.
+/// The path metrics by local and remote address; a host with several links has more than one local address.
 #[derive(Debug, Default)]
 pub(super) struct Paths(BTreeMap<(HostId, HostId), PathMetrics>);
 
 impl Paths {
-    /// A connection is established, and nothing is sent yet.
+    /// Applies the metrics to a connection that is established and has sent nothing yet.
     #[cold]
     pub(super) fn begin(&self, connection: &mut Connection, now: Instant) {
         if let Some(metrics) = self.0.get(&connection.ends()) {
@@ -18,7 +18,7 @@ impl Paths {
         }
     }
 
-    /// Both ends of a connection have closed it. One that was given up leaves nothing.
+    /// Saves the metrics of a connection that both ends have closed. An aborted connection saves nothing.
     pub(super) fn end(&mut self, connection: &Connection, now: Instant) {
         if connection.saves_metrics() && !connection.has_failed() {
             connection.leave_metrics(self.0.entry(connection.ends()).or_default(), now);

@@ -1,8 +1,8 @@
-//! A host's processor: what it does for packets and programs takes time, one thing after the other.
+//! A host's processor: its work for packets and programs takes time, one job after the other.
 //!
-//! Where only segments received cost something, what they bring about happens at once and the next waits (paper 0). Where
-//! sending costs something too, a write's data is in the send buffer once it is copied, a segment leaves once it is
-//! made, and what came is read once it is copied (paper 3, figure 2): see [`work`].
+//! Where only received segments cost time, their effects happen at once and the next segment waits (paper 0). Where
+//! sending costs time too, a write's data is in the send buffer once it is copied, a segment leaves once it is
+//! made, and received data is read once it is copied (paper 3, figure 2): see [`work`].
 
 mod operation;
 mod work;
@@ -80,23 +80,25 @@ settings! {
 }
 
 choice! {
-    /// What lies between a program's data and its socket.
+    /// The data path between a program's data and its socket.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DataPath {
-        /// A file in memory, copied to the program's buffer and from there to the socket, and back by the same way.
+        /// A file in memory, copied to the program's buffer and from there to the socket; received data takes the
+        /// same path back.
         Copy = "copy",
         /// A file in memory, copied to the socket without a buffer of the program's (paper 3, section 5.2; `sendfile`).
         Direct = "direct",
-        /// A file in memory, whose pages are sent as they are (`sendfile` of today); what is received is copied as by "direct".
+        /// A file in memory with its pages sent without a copy (modern `sendfile`); received data is copied as with
+        /// "direct".
         Pages = "pages",
-        /// A file on a disk, which writes it to the program's buffer; what is received is copied as by "copy".
+        /// A file on a disk, which writes it to the program's buffer; received data is copied as with "copy".
         Disk = "disk",
         /// The program's own memory: copied to the socket once, or from it.
         Memory = "memory",
     }
 }
 
-/// One that takes no time.
+/// A processor that takes no time.
 impl Default for Processor {
     fn default() -> Self {
         Self::FREE
@@ -104,7 +106,7 @@ impl Default for Processor {
 }
 
 impl Processor {
-    /// One that takes no time.
+    /// A processor that takes no time.
     pub const FREE: Self = Self {
         per_segment: Duration::ZERO,
         per_sent: Duration::ZERO,
@@ -132,7 +134,7 @@ impl Processor {
         data: DataPath::Copy,
     };
 
-    /// Whether anything but a segment received takes time.
+    /// Whether anything besides received segments takes time.
     fn charges_sending(&self) -> bool {
         let times = [self.per_sent, self.system_call, self.wakeup, self.interrupt];
         let rates = [self.memory_copy, self.memory_read, self.memory_write];
@@ -143,7 +145,7 @@ impl Processor {
     }
 }
 
-/// It has a table of the file to itself.
+/// It is a table of its own in the file.
 impl Field for Processor {
     type Measure = ();
 }
@@ -153,11 +155,11 @@ impl Field for Processor {
 pub(super) struct Processing {
     config: Processor,
     backlog: VecDeque<PacketId>,
-    /// It overflowed and is not yet empty again.
+    /// Whether the backlog overflowed and is not yet empty again.
     throttled: bool,
     busy_until: Instant,
     times: Times,
-    /// What else waits, where sending costs something.
+    /// The other waiting work, where sending takes time.
     work: Option<Box<Waiting>>,
 }
 
@@ -173,34 +175,34 @@ impl Processing {
         }
     }
 
-    /// Packets that wait, or are being made.
+    /// The number of packets that wait or are being made.
     pub(super) fn held(&self) -> usize {
         self.backlog.len() + self.segments_made()
     }
 
-    /// Segments that are being made.
+    /// The number of segments that are being made.
     fn segments_made(&self) -> usize {
         let made = self.work.as_ref().is_some_and(|work| matches!(work.job, Job::Output { .. }));
         usize::from(made)
     }
 
-    /// Whether writing, reading and sending go through it.
+    /// Whether writing, reading and sending take processor time.
     pub(super) const fn charges_sending(&self) -> bool {
         self.work.is_some()
     }
 
-    /// Whether it is doing something for that connection.
+    /// Whether its current job is for that connection.
     pub(super) fn works_for(&self, connection: u32) -> bool {
         self.work.as_ref().is_some_and(|work| work.works_for(connection))
     }
 
-    /// When it goes on; `NEVER` if nothing waits.
+    /// The time at which it continues; `NEVER` if nothing waits.
     pub(super) fn next_wakeup(&self) -> Instant {
         let waits = self.work.as_ref().is_some_and(|work| work.waits());
         if self.backlog.is_empty() && !waits { Instant::NEVER } else { self.busy_until }
     }
 
-    /// Something is paid for at once, and what comes next waits for it.
+    /// Charges work that is done at once; later work waits for it.
     fn charge(&mut self, now: Instant, charge: impl FnOnce(&mut Charge<'_>)) {
         let mut made = Charge::new(&self.config, &mut self.times);
         charge(&mut made);
@@ -209,7 +211,7 @@ impl Processing {
 }
 
 impl Host {
-    /// A segment waits for the processor, or is dropped.
+    /// Queues a segment for the processor, or drops it.
     pub(super) fn queue_for_processor<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,
@@ -228,7 +230,7 @@ impl Host {
         self.serve(cx);
     }
 
-    /// Lets the processor do what waits for it, as far as its time goes.
+    /// Runs the waiting work as far as processor time allows.
     pub(super) fn serve<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(processing) = &mut self.processing {
             let at = processing.next_wakeup();
@@ -249,7 +251,7 @@ impl Host {
         }
     }
 
-    /// The processor takes a segment. What that brings about begins now, and what comes next when its time is over.
+    /// Takes a segment. Its effects start now; the next work starts when its time is over.
     fn take_segment<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,
@@ -273,7 +275,7 @@ impl Host {
         });
     }
 
-    /// The time that the processor spent on each operation so far; `None` where none is modelled.
+    /// The time that the processor has spent on each operation; `None` without a modelled processor.
     pub fn processor_times(&self) -> Option<Times> {
         let processing = self.processing.as_ref()?;
         let mut times = processing.times;
@@ -282,12 +284,12 @@ impl Host {
         Some(times)
     }
 
-    /// Segments that the processor is making: they count as sent, and are in no queue yet.
+    /// The number of segments that the processor is making: they count as sent, and are in no queue yet.
     pub fn segments_in_processor(&self) -> usize {
         self.processing.as_ref().map_or(0, Processing::segments_made)
     }
 
-    /// The rate of a program that copies memory while nothing else has the processor; `None` where it is not modelled.
+    /// The rate of a memory copy with the processor otherwise idle; `None` where it is not modelled.
     pub fn memory_copy(&self) -> Option<Rate> {
         self.processing.as_ref()?.config.memory_copy
     }

@@ -1,7 +1,7 @@
-//! A host's sockets: what its applications act through, over modelled TCP, and for datagrams.
+//! A host's sockets: the socket interface of its applications, over modelled TCP, and for datagrams.
 //!
-//! A connection exists from when it is opened, by its application or by the peer's SYN, to when both ends have
-//! closed it: what is left of it then is its counters and the ACK that a FIN sent again is answered with.
+//! A connection exists from its opening, by its application or by the peer's SYN, until both ends have closed it.
+//! After that only its counters remain, and the ACK that answers a retransmitted FIN.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::datagram::Delay;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
 
-/// A socket that an application has.
+/// The configuration of an application's socket.
 #[derive(Clone, Debug)]
 pub struct SocketConfig {
-    /// Its number in the packets.
+    /// The flow number in its packets.
     pub flow: FlowId,
-    /// The interface, counted within the host, that leads to the peer.
+    /// The interface, numbered within the host, that leads to the peer.
     pub port: u16,
     /// This host.
     pub local: HostId,
-    /// The peer's.
+    /// The peer.
     pub peer: HostId,
     /// The priority of its packets; the class selector of their DSCP unless given.
     pub priority: Option<u8>,
-    /// What it is.
+    /// The kind of socket.
     pub kind: SocketKind,
 }
 
-/// What a socket is.
+/// A kind of socket.
 #[derive(Clone, Debug)]
 pub enum SocketKind {
     /// One connection.
@@ -47,7 +47,7 @@ pub enum SocketKind {
     },
     /// Datagrams to and from one peer.
     Datagrams {
-        /// The field of that name in the IP header, or the traffic class.
+        /// The type of service in the IP header, or the traffic class.
         tos: u8,
         /// The IP header in bytes.
         ip_header: u32,
@@ -55,7 +55,7 @@ pub enum SocketKind {
 }
 
 impl SocketConfig {
-    /// The connection, if it is to be one.
+    /// The connection for this configuration, if it is for one.
     fn open(&self) -> Option<Connection> {
         let Self { flow, local, peer, priority, ref kind, .. } = *self;
         let &SocketKind::Connection { isn, connects, ref tcp } = kind else { return None };
@@ -75,7 +75,7 @@ impl SocketConfig {
         matches!(self.kind, SocketKind::Connection { connects: true, .. })
     }
 
-    /// Where its socket stands at first.
+    /// The initial state of its socket.
     fn state(&self) -> State {
         match self.kind {
             SocketKind::Connection { .. } => State::Planned,
@@ -86,18 +86,18 @@ impl SocketConfig {
     }
 }
 
-/// Where a socket stands.
+/// The state of a socket.
 #[derive(Debug)]
 enum State {
     Planned,
     /// The endpoint of that number.
     Open(u32),
     Closed(Box<Closed>),
-    /// Datagrams, for which no connection opens or closes.
+    /// A datagram socket, without a connection.
     Datagrams(Box<DatagramSocket>),
 }
 
-/// What is left of a connection.
+/// The remains of a closed connection.
 #[derive(Debug)]
 struct Closed {
     info: Info,
@@ -109,13 +109,13 @@ struct Closed {
 #[derive(Debug)]
 struct Socket {
     config: SocketConfig,
-    /// The application that has it.
+    /// The application that owns it.
     application: u32,
     state: State,
 }
 
 impl Socket {
-    /// Sets an option of a connection that is still to be opened.
+    /// Sets an option of a connection that is not opened yet.
     fn configure(&mut self, option: &SocketOption) -> Result<(), OptionError> {
         match (&self.state, &mut self.config.kind) {
             (State::Planned, SocketKind::Connection { tcp, .. }) => {
@@ -139,31 +139,31 @@ pub(super) struct Applications {
     list: Vec<Running>,
     sockets: Vec<Socket>,
     timers: Schedule,
-    /// Connections that the application acted on.
+    /// Connections that the application used.
     touched: Vec<u32>,
-    /// Datagrams that the application sends: the socket, counted within the host, and the payload.
+    /// Datagrams that the application sends: the socket, numbered within the host, and the payload.
     outgoing: Vec<(u32, u32)>,
 }
 
-/// Where the connections of open sockets are.
+/// The connections of open sockets.
 pub(super) struct Open<'h> {
     pub(super) endpoints: &'h mut Vec<Endpoint>,
     /// Endpoints of connections that are closed.
     pub(super) free: &'h mut Vec<u32>,
     pub(super) by_flow: &'h mut FlowTable,
     pub(super) timers: &'h mut Schedule,
-    /// What programs write and read takes the processor time.
+    /// Whether the writes and reads of programs take processor time.
     pub(super) charges: bool,
 }
 
 impl Open<'_> {
-    /// The same, for a while.
+    /// A reborrow of the same.
     fn reborrow(&mut self) -> Open<'_> {
         let Self { endpoints, free, by_flow, timers, charges } = self;
         Open { endpoints, free, by_flow, timers, charges: *charges }
     }
 
-    /// Opens the connection of a socket that is to have one, and returns its endpoint's number.
+    /// Opens the connection of a connection socket, and returns its endpoint's number.
     fn open(&mut self, number: u32, config: &SocketConfig) -> Option<u32> {
         let mut connection = config.open()?;
         connection.watch(true);
@@ -192,10 +192,10 @@ impl Open<'_> {
     }
 }
 
-/// What an application was told of a connection, each once.
+/// The events of a connection that its application has received; each is delivered once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
-    /// The connection began with what the host remembers of the path; its application knows nothing of that.
+    /// The connection began with what the host remembers of the path; its application does not see this.
     pub(super) began: bool,
     opened: bool,
     written: bool,
@@ -209,14 +209,14 @@ impl Endpoint {
         self.pending.as_ref().is_none_or(|pending| pending.to_write == 0)
     }
 
-    /// Whether the send buffer took all that the application wrote, and the application is not told of it yet.
+    /// Whether the send buffer holds all that the application wrote, and [`SocketEvent::Writable`] is still due.
     pub(super) fn is_to_tell_writable(&self) -> bool {
         let Self { connection, told, .. } = self;
         !told.written && connection.is_watched() && connection.is_written() && self.is_copied()
     }
 
-    /// The next thing that its application is to be told of the connection, if there is any; `came` if a segment
-    /// has come since it was last told that there is something to read.
+    /// The next event of the connection for its application, if any; `came` if a segment has arrived since the last
+    /// [`SocketEvent::Readable`].
     fn next_event(
         &mut self,
         socket: SocketId,
@@ -251,7 +251,7 @@ impl Endpoint {
     }
 }
 
-/// A host's sockets as one of its applications has them.
+/// A host's sockets as seen by one of its applications.
 struct HostSockets<'h> {
     now: Instant,
     first: u32,
@@ -407,7 +407,7 @@ impl Applications {
         }
     }
 
-    /// Opens the socket of that number for the peer's SYN, if it listens.
+    /// Opens socket `number` for the peer's SYN, if it listens.
     pub(super) fn accept(&mut self, number: u32, mut open: Open<'_>) -> bool {
         let Some(Socket { config, state, .. }) = self.sockets.get_mut(number as usize) else {
             return false;
@@ -420,8 +420,8 @@ impl Applications {
         true
     }
 
-    /// Counts a datagram that came for the socket of that number; returns whether its application is to be told,
-    /// and `None` if the socket is none of datagrams.
+    /// Counts a datagram received for socket `number`; returns whether the application needs an event, and `None`
+    /// if it is not a datagram socket.
     pub(super) fn receive(&mut self, number: u32, packet: &Packet, now: Instant) -> Option<bool> {
         let State::Datagrams(datagrams) = &mut self.sockets.get_mut(number as usize)?.state else {
             return None;
@@ -430,7 +430,7 @@ impl Applications {
         Some(!datagrams.reads_always)
     }
 
-    /// Tells the application of a datagram of so many bytes that came for the socket of that number.
+    /// Delivers the event for a datagram of `bytes` bytes that arrived for socket `number`.
     pub(super) fn deliver_datagram(
         &mut self,
         number: u32,
@@ -443,7 +443,7 @@ impl Applications {
         self.tell(application, SocketEvent::Datagram(socket, bytes), open, now);
     }
 
-    /// Writes a datagram of that socket into `packet`; returns the port that it leaves by.
+    /// Writes a datagram of that socket into `packet`; returns the port through which it leaves.
     pub(super) fn emit(
         &mut self,
         (number, bytes): (u32, u32),
@@ -459,7 +459,7 @@ impl Applications {
         Some(config.port)
     }
 
-    /// Sets an option of the socket of that number, which is not open.
+    /// Sets an option of socket `number`, which is not open.
     pub(super) fn set_option(
         &mut self,
         number: u32,
@@ -468,12 +468,12 @@ impl Applications {
         self.sockets.get_mut(number as usize).ok_or(OptionError::NotOpen)?.configure(option)
     }
 
-    /// Tells the application that its time has come.
+    /// Delivers the timer event of an application.
     pub(super) fn wake(&mut self, application: u32, open: Open<'_>, now: Instant) {
         self.tell(application, SocketEvent::Timer, open, now);
     }
 
-    /// Tells the application of all that happened to the connection of an endpoint; `came` if a segment came.
+    /// Delivers all pending events of an endpoint's connection to its application; `came` if a segment arrived.
     pub(super) fn deliver_events(
         &mut self,
         index: u32,
@@ -502,13 +502,13 @@ impl Applications {
         timers.set(number, at);
     }
 
-    /// Whether applications acted on endpoints.
+    /// Whether applications used any endpoint.
     pub(super) fn has_touched(&self) -> bool {
         !self.touched.is_empty()
     }
 
-    /// The endpoints that applications acted on since this was last called. The list is given back to
-    /// [`Self::give_back`], so that its memory serves again.
+    /// Takes the endpoints that applications used since the last call. The caller returns the list to
+    /// [`Self::give_back`], for reuse of its memory.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
         core::mem::take(&mut self.touched)
     }
@@ -526,7 +526,7 @@ impl Applications {
         !self.outgoing.is_empty()
     }
 
-    /// The datagrams that applications have sent since this was last called; see [`Self::take_touched`].
+    /// Takes the datagrams that applications have sent since the last call; see [`Self::take_touched`].
     pub(super) fn take_outgoing(&mut self) -> Vec<(u32, u32)> {
         core::mem::take(&mut self.outgoing)
     }
@@ -537,7 +537,7 @@ impl Applications {
         self.outgoing = outgoing;
     }
 
-    /// Keeps what is left of a connection that both ends have closed, or that failed; its endpoint is free.
+    /// Keeps the remains of a connection that both ends have closed, or that failed; its endpoint becomes free.
     pub(super) fn close(&mut self, index: u32, open: Open<'_>, now: Instant) {
         let Endpoint { socket, connection, .. } = &mut open.endpoints[index as usize];
         let (info, progress) = (connection.info(), connection.read_progress());
@@ -550,8 +550,8 @@ impl Applications {
         open.free.push(index);
     }
 
-    /// A segment came for a connection that is closed. Returns the ACK that answers a FIN sent again (RFC 9293,
-    /// section 3.10.7.8, TIME-WAIT), and the port that it leaves by.
+    /// Handles a segment for a closed connection. Returns the ACK that answers a retransmitted FIN (RFC 9293,
+    /// section 3.10.7.8, TIME-WAIT), and the port through which it leaves.
     pub(super) fn answer(
         &mut self,
         number: u32,
@@ -577,7 +577,7 @@ impl Applications {
         self.sockets.iter().map(|socket| socket.config.flow)
     }
 
-    /// The state of a socket that has no open connection.
+    /// The state of a socket without an open connection.
     pub(super) fn info(&self, number: u32) -> Option<Info> {
         let Socket { config, state, .. } = self.sockets.get(number as usize)?;
         match state {
@@ -587,7 +587,7 @@ impl Applications {
         }
     }
 
-    /// How long the datagrams that came for the socket of that number were on their way.
+    /// The delays of the datagrams received on socket `number`.
     pub(super) fn delay(&self, number: u32) -> Option<Delay> {
         match &self.sockets.get(number as usize)?.state {
             State::Datagrams(datagrams) => Some(datagrams.counters.delay()),
@@ -595,7 +595,7 @@ impl Applications {
         }
     }
 
-    /// The bytes that were read from a socket that has no open connection, and when the last of them were.
+    /// The bytes read from a socket without an open connection, and the time of the last read.
     pub(super) fn progress(&self, number: u32) -> Option<(u64, Instant)> {
         match &self.sockets.get(number as usize)?.state {
             State::Closed(closed) => Some(closed.progress),
@@ -604,20 +604,20 @@ impl Applications {
         }
     }
 
-    /// The application that has the socket, and which of its sockets that is.
+    /// The application with the socket, and the socket's index in it.
     pub(super) fn application(&self, number: u32) -> Option<(&dyn Application, SocketId)> {
         let Socket { application, .. } = self.sockets.get(number as usize)?;
         let Running { application, first } = &self.list[*application as usize];
         Some((application.as_ref(), SocketId(number - first)))
     }
 
-    /// When the first application is to be woken.
+    /// The earliest wake-up time of any application.
     #[inline]
     pub(super) fn next_wakeup(&self) -> Instant {
         self.timers.earliest()
     }
 
-    /// The application whose time has come.
+    /// The application with a timer due at `now`.
     #[inline]
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         self.timers.due(now).map(|(_, number)| number)

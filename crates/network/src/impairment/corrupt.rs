@@ -1,5 +1,5 @@
-//! Damage: a share of the packets arrives with a bit that is wrong (tc-netem(8), `corrupt`). Switches and routers
-//! forward it; the host that it is for finds its checksum wrong and drops it.
+//! Damage: a share of the packets arrives with a wrong bit (tc-netem(8), `corrupt`). Switches and routers forward
+//! the packet; its destination host finds the checksum wrong and drops it.
 
 use traffic::{Random, Share, settings};
 

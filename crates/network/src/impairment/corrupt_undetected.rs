@@ -1,6 +1,7 @@
-//! Damage that no checksum finds: a share of the packets arrives with a bit of its payload wrong and its checksums right, as from a
-//! switch or a router whose memory is faulty (Stone and Partridge, "When the CRC and TCP checksum disagree", 2000). What a real
-//! program receives is wrong; a modelled host's data has no content, and is only counted.
+//! Damage that no checksum finds: a share of the packets arrives with a bit of its payload wrong and its checksums
+//! right, as from a switch or a router with faulty memory (Stone and Partridge, "When the CRC and TCP checksum
+//! disagree", 2000). What a real program receives is wrong; a modelled host's data has no content, and is only
+//! counted.
 
 use traffic::{Random, Share, settings};
 
@@ -16,7 +17,7 @@ settings! {
     }
 }
 
-/// Damages packets at random, and mends their checksums.
+/// Damages packets at random, and corrects their checksums.
 #[derive(Clone, Debug)]
 pub struct CorruptUndetected {
     share: Share,

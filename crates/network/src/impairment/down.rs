@@ -1,5 +1,5 @@
-//! Outages: the link is down for a while, once or again and again, and loses what is sent meanwhile, as a cable that
-//! is pulled or a radio link that changes cells. Routes stay, and queues are served.
+//! Outages: the link is down for a while, once or periodically, and loses all packets sent meanwhile, as with a
+//! pulled cable or a radio link that changes cells. Routes stay, and queues are served.
 
 use traffic::{DropReason, Duration, Random, settings};
 
@@ -21,7 +21,7 @@ settings! {
     }
 }
 
-/// Loses what leaves while the link is down.
+/// Loses the packets that leave while the link is down.
 #[derive(Clone, Debug)]
 pub struct Down {
     parameters: Parameters,

@@ -1,8 +1,9 @@
-//! Burst loss by the Gilbert-Elliott model: a link is in a good or a bad state, and loses a share of the packets
-//! that it meets in each (E. N. Gilbert, BSTJ 39, 1960; E. O. Elliott, BSTJ 42, 1963).
+//! Burst loss by the Gilbert-Elliott model: a link is in a good or a bad state, and loses a share of the packets in
+//! each (E. N. Gilbert, BSTJ 39, 1960; E. O. Elliott, BSTJ 42, 1963).
 //!
 //! As Linux' `loss gemodel p r 1-h 1-k` (`net/sched/sch_netem.c`, `loss_gilb_ell`): each packet first moves the
-//! state, and is lost by the share of the state that it found. The state moves with packets, not with time.
+//! state, and is lost with the probability of the state before the move. The state moves with packets, not with
+//! time.
 
 use traffic::{DropReason, Random, Share, settings};
 
@@ -34,8 +35,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The share of packets lost in the long run: that of each state, weighted by how often it is met,
-    /// r / (p + r) and p / (p + r). Not a number where neither state turns.
+    /// The long-run share of lost packets: the share of each state, weighted by how often it occurs, r / (p + r)
+    /// and p / (p + r). Not a number if neither state is ever left.
     pub fn loss(&self) -> f64 {
         let [p, r, bad, good] = [self.to_bad, self.to_good, self.loss_bad, self.loss_good]
             .map(|share| f64::from(share.0) / 2_f64.powi(32));
@@ -43,7 +44,7 @@ impl Parameters {
     }
 }
 
-/// A link that is in its good state at first.
+/// A link that starts in the good state.
 #[derive(Clone, Debug)]
 pub struct GilbertElliott {
     parameters: Parameters,

@@ -1,8 +1,8 @@
 //! Jitter: each packet arrives later by a time that is drawn anew (tc-netem(8), `delay TIME JITTER`).
 //!
-//! Packets keep their order: one that is drawn a short time waits for those before it, as on a path whose queues are
-//! the reason of the jitter. That lengthens what was drawn where packets follow one another faster than it varies.
-//! netem's jitter reorders; here [`super::reorder`] does.
+//! Packets keep their order: a packet with a short random delay waits for those before it, as on a path where
+//! queues cause the jitter. Where packets follow one another faster than the delay varies, this makes delays longer
+//! than drawn. netem's jitter reorders; here [`super::reorder`] does.
 
 use traffic::{Distribution, Duration, Random, settings};
 
@@ -24,7 +24,7 @@ impl Default for Parameters {
     }
 }
 
-/// Delays packets by times that are drawn.
+/// Delays packets by random times.
 #[derive(Clone, Debug)]
 pub struct Jitter {
     delay: Distribution<Duration>,

@@ -4,62 +4,65 @@ use std::sync::Arc;
 
 use super::{Allgather, Allreduce, Alltoall, Library};
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `MPI_Barrier`: nobody goes on before all have come (dissemination; Hensgen, Finkel and Manber 1988).
+    /// `MPI_Barrier`: no rank continues before all ranks have entered (dissemination; Hensgen, Finkel and Manber
+    /// 1988).
     Barrier,
-    /// `MPI_Bcast`: the root's bytes to all, along a binomial tree.
+    /// `MPI_Bcast`: the root's bytes go to all ranks, along a binomial tree.
     Bcast(u32),
-    /// `MPI_Reduce`: a combination of all ranks' bytes to the root, along a binomial tree.
+    /// `MPI_Reduce`: a combination of all ranks' bytes goes to the root, along a binomial tree.
     Reduce(u32),
     /// `MPI_Allreduce`.
     Allreduce,
-    /// `MPI_Alltoall`, or `MPI_Alltoallv`: so many bytes to each.
+    /// `MPI_Alltoall`, or `MPI_Alltoallv`: each rank sends the given bytes to each other rank.
     Alltoall,
-    /// `MPI_Allgather`: all get the bytes of each.
+    /// `MPI_Allgather`: all ranks get the bytes of each rank.
     Allgather,
-    /// `MPI_Gather`: the root gets the bytes of each, at once.
+    /// `MPI_Gather`: the root gets the bytes of each rank, at once.
     Gather(u32),
-    /// `MPI_Scatter`: the root sends so many bytes to each, at once.
+    /// `MPI_Scatter`: the root sends the given bytes to each rank, at once.
     Scatter(u32),
-    /// `MPI_Reduce_scatter_block`: each gets a combination of so many bytes, by pairwise exchange.
+    /// `MPI_Reduce_scatter_block`: each rank gets a combination of the given bytes, by pairwise exchange.
     ReduceScatter,
     /// `MPI_Scan`: along the ranks.
     Scan,
-    /// `MPI_Neighbor_alltoall` of a torus of two dimensions: so many bytes to each of the four neighbours.
+    /// `MPI_Neighbor_alltoall` on a two-dimensional torus: each rank sends the given bytes to each of its four
+    /// neighbours.
     Halo,
-    /// Each rank of a half sends so many bytes to each of the other half: what of `MPI_Alltoall` goes between two clusters.
+    /// Each rank of one half sends the given bytes to each rank of the other half: the part of `MPI_Alltoall`
+    /// between two clusters.
     Across,
     /// Rank r of the first half sends to r + half.
     Burst,
-    /// The first rank sends to the last.
+    /// The first rank sends to the last one.
     Transfer,
-    /// Receives from the western and the northern neighbour, where there are such.
+    /// Receives from the western and northern neighbours, where they exist.
     FromNorthwest,
-    /// Sends to the eastern and the southern neighbour, where there are such.
+    /// Sends to the eastern and southern neighbours, where they exist.
     ToSoutheast,
 }
 
 /// A rank's part in a collective operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// What is done.
+    /// The operation.
     pub kind: Kind,
     /// The ranks that take part.
     pub members: Arc<[u32]>,
-    /// How many bytes: see [`Kind`].
+    /// The number of bytes: see [`Kind`].
     pub bytes: u64,
-    /// The bytes to each member, or of allgather from each, where they differ.
+    /// The bytes to each member (allgather: from each member), where they differ.
     pub counts: Option<Arc<[u64]>>,
 }
 
-/// What a rank sends and receives at once; members by their place in the operation.
+/// The messages that a rank sends and receives at once; members are given by their position in the operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// To whom, and how many bytes.
+    /// The destinations, each with the number of bytes.
     pub sends: Vec<(usize, u64)>,
-    /// From whom.
+    /// The sources.
     pub receives: Vec<usize>,
 }
 
@@ -79,7 +82,7 @@ impl Round {
     }
 }
 
-/// A member's place among so many.
+/// A member's position `own` among `all` members.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     own: usize,
@@ -87,29 +90,29 @@ struct Place {
 }
 
 impl Place {
-    /// The member so many places on, in the ring of all.
+    /// The member `distance` positions after this one in the ring.
     fn after(self, distance: usize) -> usize {
         (self.own + distance) % self.all
     }
 
-    /// The member so many places back.
+    /// The member `distance` positions before this one in the ring.
     fn before(self, distance: usize) -> usize {
         (self.own + self.all - distance % self.all) % self.all
     }
 
-    /// Sends that way around the ring, receives from the other.
+    /// A round that sends `distance` positions forward in the ring, and receives from as far back.
     fn shift(self, distance: usize, bytes: u64) -> Round {
         Round::default().send(self.after(distance), bytes).receive(self.before(distance))
     }
 
-    /// Turns with distances 1, 2, 4, ...
+    /// The number of rounds with distances 1, 2, 4, ...
     fn doublings(self) -> usize {
         self.all.next_power_of_two().trailing_zeros() as usize
     }
 }
 
 impl Collective {
-    /// The round of that number of the member at that place; `None` after the last.
+    /// Round `number` of the member at position `own`; `None` after the last.
     pub fn round(&self, library: &Library, own: usize, number: usize) -> Option<Round> {
         let place = Place { own, all: self.members.len() };
         if place.all < 2 {
@@ -141,7 +144,7 @@ impl Collective {
         self.members.iter().position(|&member| member == rank).unwrap_or(0)
     }
 
-    /// What is for that member, or from it.
+    /// The bytes to that member, or from it.
     fn bytes_to(&self, member: usize) -> u64 {
         let count = self.counts.as_ref().and_then(|counts| counts.get(member).copied());
         count.unwrap_or(self.bytes)
@@ -157,7 +160,8 @@ impl Collective {
             }),
             Alltoall::Pairwise => (number + 1 < place.all)
                 .then(|| place.shift(number + 1, self.bytes_to(place.after(number + 1)))),
-            // The blocks for members whose distance has that bit; of a vector their mean.
+            // The blocks for members with this bit set in their distance; for a vector operation, the mean block
+            // size.
             Alltoall::Bruck => (number < place.doublings()).then(|| {
                 let blocks = (1..place.all).filter(|distance| distance >> number & 1 == 1).count();
                 let total: u64 = match &self.counts {
@@ -171,7 +175,7 @@ impl Collective {
 
     fn allgather(&self, algorithm: Allgather, place: Place, number: usize) -> Option<Round> {
         match algorithm {
-            // In turn k goes on what came in turn k - 1: the block of the member so far back.
+            // Round k passes on what arrived in round k - 1: the block of the member that far back.
             Allgather::Ring => (number + 1 < place.all)
                 .then(|| place.shift(1, self.bytes_to(place.before(number)))),
             Allgather::Bruck => (number < place.doublings()).then(|| {
@@ -211,7 +215,7 @@ fn broadcast(place: Place, root: usize, bytes: u64, number: usize) -> Option<Rou
     }
 }
 
-/// The other way around.
+/// The reverse of [`broadcast`].
 fn reduce(place: Place, root: usize, bytes: u64, number: usize) -> Option<Round> {
     let tree = Tree::new(place, root);
     match number {
@@ -246,7 +250,7 @@ impl Tree {
         (self.distance > 0).then(|| self.member(self.distance & (self.distance - 1)))
     }
 
-    /// The nearest first.
+    /// The children, the nearest first.
     fn children(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         let bits = match self.distance {
             0 => self.place.doublings(),
@@ -272,8 +276,8 @@ fn allreduce(algorithm: Allreduce, place: Place, bytes: u64, number: usize) -> O
     }
 }
 
-/// Where the members are no power of two, the first ones come in pairs: the even one of a pair gives what it has to the odd one,
-/// which takes its part, and gets the result (Rabenseifner 2004).
+/// If the number of members is not a power of two, the first ones form pairs: the even one of a pair passes its
+/// data to the odd one, which takes its part and returns the result (Rabenseifner 2004).
 fn recursive_doubling(place: Place, bytes: u64, number: usize) -> Option<Round> {
     let power = 1 << place.all.ilog2();
     let (surplus, turns) = (place.all - power, place.all.ilog2() as usize);
@@ -316,7 +320,7 @@ fn scan(place: Place, bytes: u64, number: usize) -> Option<Round> {
     }
 }
 
-/// The ranks as rows and columns, as near to a square as their number allows.
+/// The rows and columns of the grid of ranks, as close to a square as their number allows.
 fn grid(place: Place) -> (usize, usize) {
     let rows = (1..=place.all.isqrt()).rev().find(|rows| place.all.is_multiple_of(*rows));
     let rows = rows.unwrap_or(1);

@@ -1,7 +1,7 @@
-//! What the messages on a connection are.
+//! The headers of the messages on a connection.
 //!
-//! Sockets here carry numbers of bytes and no contents, and what a receiver would read in a message's header it finds in a list
-//! that both ends have: headers in the order in which they were written.
+//! Sockets here carry byte counts and no contents. What a receiver would read from a message's header, it takes
+//! from a list that both ends share: the headers in the order written.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,25 +11,25 @@ use transport::LimitedTimes;
 
 use super::wait::Transfer;
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// The message follows.
     Eager(Envelope),
-    /// A message waits to be asked for.
+    /// A message waits for its request.
     RequestToSend(Envelope),
-    /// The message of that number may come.
+    /// The message of that number may be sent.
     ClearToSend(u64),
     /// That message follows.
     Data(u64),
 }
 
-/// Which message it is.
+/// The identity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Envelope {
     pub(super) communicator: u32,
     pub(super) tag: i32,
-    /// The sender's number of it.
+    /// The sender's number for the message.
     pub(super) number: u64,
 }
 
@@ -37,19 +37,19 @@ pub(super) struct Envelope {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) content: Content,
-    /// How much there is of it on the connection, with what follows.
+    /// Its bytes on the connection, including the data that follows it.
     pub(super) bytes: u64,
     /// When the sending rank wrote it.
     pub(super) written: Instant,
-    /// How long its connection had been limited by then.
+    /// How long its connection had been limited at that time, by limit.
     pub(super) limited: LimitedTimes,
-    /// What went before it: a request to send, or what asked for it.
+    /// The transfers before it: a request to send, or the clear-to-send.
     pub(super) transfer: Transfer,
 }
 
 impl Header {
-    /// The transfer, now that what was written has come to its end; its sender was limited for so long so far, and `latency` is
-    /// the least that the way takes.
+    /// The transfer, after its data has arrived. The times are the sender's limited times so far; `latency` is the
+    /// minimum latency of the path.
     pub(super) fn carried(
         &self,
         now: Instant,
@@ -60,7 +60,7 @@ impl Header {
     }
 }
 
-/// The headers on the way in one direction.
+/// The headers in flight in one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers(Arc<Mutex<VecDeque<Header>>>);
 

@@ -1,4 +1,4 @@
-//! Which message is for which receive (MPI 3.1, section 3.5): those of one source in the order of sending.
+//! Matching of messages and receives (MPI 3.1, section 3.5): messages of one source match in sending order.
 
 use std::collections::VecDeque;
 
@@ -6,12 +6,12 @@ use super::envelope::Envelope;
 use super::program::Request;
 use super::wait::Transfer;
 
-/// What came before it was asked for.
+/// A message that arrived before its receive was posted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unexpected {
-    /// The message, all of it.
+    /// The whole message.
     Eager,
-    /// That there is one.
+    /// The request to send it.
     RequestToSend,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// A receive is posted; returns the message that it is for, if that came already.
+    /// Posts a receive; returns the matching message if it has already arrived.
     pub(super) fn post(
         &mut self,
         (communicator, tag): (u32, i32),
@@ -39,7 +39,7 @@ impl Matching {
         self.unexpected.remove(found?)
     }
 
-    /// A message came, or that there is one; returns the receive that it is for, if that is posted.
+    /// Takes a message, or the request to send it; returns the matching receive if it is posted.
     pub(super) fn arrive(
         &mut self,
         envelope: Envelope,

@@ -1,4 +1,4 @@
-//! What ranks do: calls of the library with computing between, recorded or made of steps.
+//! The programs of ranks: calls of the library with computing in between, recorded or made of steps.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,10 +8,10 @@ use traffic::{Bytes, Duration};
 
 use super::collective::{Collective, Kind};
 
-/// A request of a rank's call that does not wait: each has its own number, below 2^31.
+/// The request of a non-blocking call: each has its own number, below 2^31.
 pub type Request = u32;
 
-/// A message of two ranks.
+/// A message between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The other rank.
@@ -24,7 +24,7 @@ pub struct Message {
     pub tag: i32,
 }
 
-/// A call of the library, or what a rank does between calls.
+/// A call of the library, or the computing between calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Computes.
@@ -42,32 +42,32 @@ pub enum Call {
 /// A step that all ranks of a job take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Each computes for so long.
+    /// Each rank computes for the given time.
     Compute(Duration),
-    /// A collective operation of all ranks with so many bytes.
+    /// A collective operation of all ranks with the given bytes.
     Collective(Kind, Bytes),
-    /// A wave through the grid of ranks: each receives from its western and northern neighbour, computes for so long, and sends
-    /// so many bytes to the eastern and southern one.
+    /// A wave through the grid of ranks: each rank receives from its western and northern neighbours, computes for
+    /// the given time, and sends the given bytes to its eastern and southern neighbours.
     Wavefront(Bytes, Duration),
 }
 
-/// What all ranks of a job do.
+/// The steps of all ranks of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     /// The steps.
     pub steps: Arc<[Step]>,
-    /// How often they are taken.
+    /// How often the steps are repeated.
     pub iterations: u64,
 }
 
-/// What was recorded of a program.
+/// A recorded program.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// The name of the file.
     pub name: String,
     /// The calls of each rank.
     pub ranks: Vec<Vec<Call>>,
-    /// What the file holds: another run begins with the same.
+    /// The content of the file: another run starts with the same.
     pub file: Vec<u8>,
 }
 
@@ -84,17 +84,17 @@ impl fmt::Debug for Recorded {
     }
 }
 
-/// What the ranks of a job do.
+/// The program of a job's ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
     /// All take the same steps.
     Steps(Steps),
-    /// Each makes the calls that were recorded.
+    /// Each rank makes its recorded calls.
     Recorded(Arc<Recorded>),
 }
 
 impl Program {
-    /// What was recorded, if it was.
+    /// The recorded program, if it is one.
     pub fn recorded(&self) -> Option<&Arc<Recorded>> {
         match self {
             Self::Steps(_) => None,

@@ -17,25 +17,26 @@ use crate::application::{
     ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
 };
 
-/// What became of a rank.
+/// The results of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RankTotals {
     /// Its number.
     pub rank: u32,
-    /// When it began with its first call: its connections were there.
+    /// The start of its first call: its connections were established.
     pub started: Option<Instant>,
-    /// When it returned from its last one.
+    /// The return from its last call.
     pub finished: Option<Instant>,
     /// How long it computed.
     pub computing: Duration,
-    /// How long it waited in calls, and what for.
+    /// How long it waited in calls, by cause.
     pub waiting: Waits,
     /// Messages that it sent to other ranks.
     pub messages: u64,
     /// Their payload.
     pub bytes: u64,
-    /// What it did when; shared by the ends of all its connections. A driver that runs it in another process does not have it.
+    /// Its timeline, shared by the ends of all its connections. Absent if a driver runs the rank in another
+    /// process.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timeline: Arc<Timeline>,
 }
@@ -45,12 +46,12 @@ pub struct RankTotals {
 pub struct Job {
     /// Its MPI library.
     pub library: Library,
-    /// What its ranks do.
+    /// The program of its ranks.
     pub program: Program,
 }
 
 impl Job {
-    /// The programs of so many ranks, in their order. Rank i has a socket for each other rank, in their order, and connects to
+    /// The programs of `count` ranks, in order. Rank i has a socket for each other rank, in order, and connects to
     /// those above it.
     pub fn ranks(&self, span: ActivePeriod, count: usize) -> Vec<Rank> {
         let headers: Vec<Vec<Headers>> =
@@ -78,22 +79,22 @@ impl Job {
     }
 }
 
-/// What a rank knows of another one; of itself, what it sends to itself.
+/// A rank's state for a peer; for itself, the state of messages to itself.
 #[derive(Clone, Debug)]
 struct Peer {
     outgoing: Headers,
     incoming: Headers,
     matching: Matching,
-    /// The header that is being read with what follows it, and how much of it is still to come.
+    /// The header being read with its data, and the outstanding bytes.
     reading: Option<(Header, u64)>,
-    /// Whether something came that was not read, and when the last of it did.
+    /// Whether there is unread data, and when the last of it arrived.
     ready: bool,
     came: Instant,
-    /// Sends that are written, and not all in the send buffer, with their headers.
+    /// Sends that are written but not entirely in the send buffer, with their headers.
     writing: Vec<(Request, Header)>,
-    /// Messages that wait to be asked for: their number, request and payload.
+    /// Messages that wait for a clear-to-send: their number, request and payload.
     offered: Vec<(u64, Request, u64)>,
-    /// Messages that were asked for: their sender's number, and the receive.
+    /// Messages that were requested: their sender's number, and the receive.
     awaited: Vec<(u64, Request)>,
 }
 
@@ -119,20 +120,20 @@ pub struct Rank {
     library: Library,
     span: ActivePeriod,
     calls: Calls,
-    /// All ranks, itself among them.
+    /// All ranks, including itself.
     peers: Vec<Peer>,
     /// The rank that it connects to next.
     connects: usize,
-    /// Connections that are there.
+    /// The number of established connections.
     opened: usize,
-    /// Peers from whom something came.
+    /// Peers with unread data.
     ready: VecDeque<u32>,
     state: State,
     /// Requests that are not complete.
     outstanding: BTreeSet<Request>,
-    /// Messages that it has numbered.
+    /// The number of messages numbered so far.
     numbered: u64,
-    /// What completed a request last.
+    /// The transfer that completed a request last.
     last: Transfer,
     totals: RankTotals,
 }
@@ -150,7 +151,7 @@ enum State {
         requests: Box<[Request]>,
         since: Instant,
     },
-    /// In a round of a collective operation: all of its requests are above that number.
+    /// In a round of a collective operation: all of its requests have numbers from `OWN_REQUESTS` on.
     Collective {
         collective: Box<Collective>,
         round: usize,
@@ -159,18 +160,18 @@ enum State {
     Done,
 }
 
-/// A rank waits for so many connections at once: of hundreds the SYNs would not fit any queue, and be sent again seconds
-/// later.
+/// The maximum number of connections that a rank opens at once. With hundreds, the SYNs would overflow any queue
+/// and be retransmitted seconds later.
 const CONNECTING_MAX: usize = 16;
-/// Numbers of requests of collective operations lie above those of a program's own.
+/// Request numbers of collective operations start here, above those of a program's own requests.
 const OWN_REQUESTS: Request = 1 << 31;
-/// The communicator of collective operations' messages: they match no others.
+/// The communicator of collective operations: their messages match no others.
 const COLLECTIVE: u32 = u32::MAX;
 
 /// The phase of messages that belong to no collective operation.
 const POINT_TO_POINT: &str = "point-to-point";
 
-/// The phase that an operation is, if it is one: a collective operation whose messages share bandwidth.
+/// The phase of an operation; `None` unless it is a collective operation with messages that share bandwidth.
 fn phase(phases: Phases, kind: Kind) -> Option<&'static str> {
     let name = match kind {
         Kind::Reduce(_) => "reduce",
@@ -202,7 +203,7 @@ impl Rank {
         self.totals.rank as usize
     }
 
-    /// The socket of the connection to that rank: there is none to itself.
+    /// The socket of the connection to that rank; a rank has none to itself.
     fn socket(&self, peer: usize) -> SocketId {
         SocketId((peer - usize::from(peer > self.number())) as u32)
     }
@@ -227,7 +228,7 @@ impl Rank {
         }
     }
 
-    /// Writes a header with what follows it; `transfer` is what went before.
+    /// Writes a header with its data; `transfer` holds the transfers before it.
     fn write(
         &mut self,
         peer: usize,
@@ -280,7 +281,7 @@ impl Rank {
         }
     }
 
-    /// Asks for a message.
+    /// Requests a message.
     fn ask(
         &mut self,
         peer: usize,
@@ -298,7 +299,7 @@ impl Rank {
         self.last = transfer;
     }
 
-    /// All that was written to that peer is in the send buffer.
+    /// Handles that all data written to that peer is in the send buffer.
     fn written(&mut self, peer: usize, sockets: &dyn Sockets) {
         let (now, limited) = (sockets.now(), sockets.limits(self.socket(peer)).own);
         for (request, header) in core::mem::take(&mut self.peers[peer].writing) {
@@ -307,7 +308,7 @@ impl Rank {
         }
     }
 
-    /// Reads what came from that peer.
+    /// Reads the data from that peer.
     fn read(&mut self, peer: usize, sockets: &mut dyn Sockets) {
         let socket = self.socket(peer);
         loop {
@@ -330,7 +331,7 @@ impl Rank {
         }
     }
 
-    /// A header with all that follows it came from that peer.
+    /// Handles a header from that peer, with all its data.
     fn arrived(&mut self, peer: usize, header: Header, sockets: &mut dyn Sockets) {
         let ConnectionLimits { peer: limited, min_rtt, .. } = sockets.limits(self.socket(peer));
         let connection = &mut self.peers[peer];
@@ -367,7 +368,7 @@ impl Rank {
         }
     }
 
-    /// Reads all connections on which something came.
+    /// Reads all connections with unread data.
     fn progress(&mut self, sockets: &mut dyn Sockets) {
         while let Some(peer) = self.ready.pop_front() {
             self.peers[peer as usize].ready = false;
@@ -377,7 +378,8 @@ impl Rank {
 
     /// Posts the receives of a round and begins to send.
     fn begin(&mut self, collective: &Collective, round: &Round, sockets: &mut dyn Sockets) {
-        // Two ranks take part in the operations that they have in common in one order, and each in the order of its rounds.
+        // Two ranks take part in their common operations in the same order, and each goes through its rounds in
+        // order.
         let message = |member: usize, bytes| {
             let peer = collective.members[member];
             Message { peer, bytes, communicator: COLLECTIVE, tag: 0 }
@@ -392,14 +394,14 @@ impl Rank {
         }
     }
 
-    /// The rank waited since then, and does no longer.
+    /// Counts a wait from `since` to `now`.
     fn waited(&mut self, since: Instant, now: Instant) {
         let waits = self.last.causes([since, now]);
         self.totals.waiting.add(&waits);
         Arc::make_mut(&mut self.totals.timeline).wait(since, &waits);
     }
 
-    /// Goes as far as it can without waiting.
+    /// Runs calls as far as possible without waiting.
     fn run(&mut self, sockets: &mut dyn Sockets) {
         let now = sockets.now();
         loop {
@@ -459,7 +461,7 @@ impl Rank {
         State::Running
     }
 
-    /// Begins the round of that number, if there is one.
+    /// Begins round `number`, if it exists.
     fn next_round(
         &mut self,
         collective: Box<Collective>,
@@ -484,7 +486,7 @@ impl Rank {
         let phase = ProgramPhase { name: name.into(), age_max: self.library.phase_age_max };
         let option = SocketOption::Phase(phase);
         for &member in members.iter().filter(|&&member| member != self.totals.rank) {
-            // A connection that is over has no phases; what knows none at all is refused before the run.
+            // A connection that is over has no phases; a stack without phases is refused before the run.
             let _ = sockets.set_option(self.socket(member as usize), &option);
         }
     }
@@ -495,7 +497,7 @@ impl Rank {
         (0..self.peers.len() as u32 - 1).for_each(|socket| sockets.close(SocketId(socket)));
     }
 
-    /// Whether it reads what comes now.
+    /// Whether it reads arriving data now.
     fn reads(&self) -> bool {
         match self.state {
             State::Computing { .. } => self.library.progress == Progress::Always,

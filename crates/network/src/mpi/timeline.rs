@@ -1,10 +1,10 @@
-//! What a rank did when.
+//! The timeline of a rank.
 
 use traffic::{Duration, Instant};
 
 use super::wait::{Cause, Waits};
 
-/// What a rank did in an interval: there, for how long each.
+/// The activity of a rank in an interval: the time for each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Interval {
@@ -14,8 +14,9 @@ pub struct Interval {
     pub waiting: Waits,
 }
 
-/// What a rank did in intervals of one length, from the beginning of the run. However many calls it makes, there are at most
-/// [`Timeline::INTERVALS_MAX`] of them: where more would be needed, each two become one.
+/// The activity of a rank in intervals of equal length, from the start of the run. There are at most
+/// [`Timeline::INTERVALS_MAX`] intervals for any number of calls: where more would be needed, pairs of intervals
+/// are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timeline {
@@ -30,38 +31,38 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// The most intervals.
+    /// The maximum number of intervals.
     pub const INTERVALS_MAX: usize = 1024;
 
-    /// How long an interval is: 1 us or a power of two times as much.
+    /// The length of an interval: 1 us times a power of two.
     pub const fn length(&self) -> Duration {
         self.length
     }
 
-    /// The intervals up to the last one in which anything was done.
+    /// The intervals up to the last one with activity.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// Merges intervals until they are at least that long.
+    /// Merges intervals until they are at least `length` long.
     pub fn widen(&mut self, length: Duration) {
         while self.length < length {
             self.halve();
         }
     }
 
-    /// It did this from then on: it computed, then waited for one cause after the other.
+    /// Adds activity that starts at `from`: computing, then waiting for one cause after the other.
     pub fn add(&mut self, from: Instant, done: &Interval) {
         self.compute(from, from + done.computing);
         self.wait(from + done.computing, &done.waiting);
     }
 
-    /// It computed from then until then.
+    /// Adds computing from `from` to `until`.
     pub(super) fn compute(&mut self, from: Instant, until: Instant) {
         self.spread(from, until, |interval, time| interval.computing += time);
     }
 
-    /// It waited from then on, for these causes one after the other.
+    /// Adds waiting that starts at `from`, for these causes one after the other.
     pub(super) fn wait(&mut self, from: Instant, waits: &Waits) {
         let mut from = from;
         for (cause, time) in waits.iter().filter(|(_, time)| *time != Duration::ZERO) {
@@ -70,7 +71,7 @@ impl Timeline {
         }
     }
 
-    /// Adds what lies between two instants to the intervals that it lies in.
+    /// Adds the time from `from` to `until` to the intervals that it overlaps.
     fn spread(&mut self, from: Instant, until: Instant, add: impl Fn(&mut Interval, Duration)) {
         if from >= until {
             return;
@@ -93,7 +94,7 @@ impl Timeline {
         at.as_ps() / self.length.as_ps()
     }
 
-    /// Makes one of each two intervals.
+    /// Merges each pair of intervals.
     fn halve(&mut self) {
         self.length = self.length.times(2);
         for place in 0..self.intervals.len().div_ceil(2) {
@@ -123,7 +124,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
-        /// However long it goes on, nothing is lost, no interval holds more than itself, and there are few.
+        /// For any length of run, no time is lost, no interval holds more than its length, and the intervals are
+        /// few.
         #[test]
         fn few_intervals_hold_all_of_the_time(steps in prop::collection::vec((0_u64..9, 1_u64..20_000_000), 1..200)) {
             let mut timeline = Timeline::default();

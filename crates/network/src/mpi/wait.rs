@@ -1,11 +1,11 @@
-//! What ranks wait for.
+//! The causes of ranks' waiting times.
 //!
-//! A wait ends with a message, or with room for one in the send buffer. Until that was written, the rank waited for its sender.
-//! From then on the time that the sending TCP was limited counts for what limited it (see [`transport::limit`]); half the
-//! connection's least round trip is latency; and what remains is bandwidth: serialisation, queues, ACKs that were delayed.
-//! Where only a part of a message's time falls into the wait, its end counts as latency, and the other causes in
-//! proportion: that part is an estimate. A kernel's connections tell nothing of themselves, so that all but the sender's time
-//! is bandwidth there.
+//! A wait ends with a message, or with room for one in the send buffer. Until that message was written, the rank
+//! waited for its sender. From then on the time that the sending TCP was limited counts for what limited it (see
+//! [`transport::limit`]); half the connection's minimum round trip is latency; the remainder is bandwidth:
+//! serialisation, queues, delayed ACKs. Where only a part of a message's time falls into the wait, its end counts
+//! as latency, and the other causes in proportion: that part is an estimate. A kernel's connections report no
+//! limits, so all but the sender's time counts as bandwidth there.
 
 use core::ops::{Index, IndexMut};
 
@@ -15,11 +15,11 @@ use transport::{Limit, LimitedTimes};
 /// Why a rank waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The other rank came late: what is waited for was not written yet.
+    /// The other rank was late: the awaited message was not written yet.
     Sender,
     /// The congestion window, below the slow start threshold.
     SlowStart,
-    /// The congestion window, at or above it.
+    /// The congestion window, at or above the slow start threshold.
     Window,
     /// Loss recovery without a timeout.
     Recovery,
@@ -31,14 +31,14 @@ pub enum Cause {
     Nagle,
     /// The pacing rate.
     Pacing,
-    /// Serialisation and queues, and whatever nothing else accounts for.
+    /// Serialisation and queues, and all remaining time.
     Bandwidth,
-    /// The way of the last bit: half the least round trip.
+    /// The propagation of the last bit: half the minimum round trip.
     Latency,
 }
 
 impl Cause {
-    /// All of them, in the order in which a wait has them.
+    /// All causes, in the order used in [`Waits`].
     pub const ALL: [Self; 10] = [
         Self::Sender,
         Self::SlowStart,
@@ -83,7 +83,7 @@ impl Waits {
         Cause::ALL.into_iter().zip(self.0)
     }
 
-    /// Adds others.
+    /// Adds other times.
     pub fn add(&mut self, others: &Self) {
         for (own, other) in self.0.iter_mut().zip(others.0) {
             *own += other;
@@ -105,23 +105,23 @@ impl IndexMut<Cause> for Waits {
     }
 }
 
-/// The way of a message, with that of the request to send and of what asked for it, if it has such.
+/// The transfer of a message, including that of the request to send and of the clear-to-send, if there are any.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Transfer {
-    /// When the first of these was written.
+    /// The time at which the first of these was written.
     began: Instant,
-    /// What held them up since, one after the other; the ranks' own part is missing.
+    /// The waiting times since then, one after the other, without those of the ranks.
     waits: Waits,
 }
 
 impl Transfer {
-    /// One that begins now.
+    /// A transfer that begins now.
     pub(super) fn new(now: Instant) -> Self {
         Self { began: now, waits: Waits::default() }
     }
 
-    /// What was written then has come to its end now. Its sender had been limited for the times `before` when it was written,
-    /// and has been for the times `after` now; `latency` is the least that the way takes.
+    /// Adds the step from `written` to its arrival at `now`. `before` and `after` are the times for which its
+    /// sender had been limited at these two instants; `latency` is the minimum latency of the path.
     pub(super) fn carried(
         mut self,
         [written, now]: [Instant; 2],
@@ -143,14 +143,15 @@ impl Transfer {
         self
     }
 
-    /// What a rank waited for between these two instants, if this transfer ended its wait at the second; in all as long.
+    /// The causes of a rank's wait between these two instants, if this transfer ended it at the second; they add up
+    /// to the wait.
     pub(super) fn causes(&self, [since, now]: [Instant; 2]) -> Waits {
         let mut waits = Waits::default();
         let began = self.began.max(since).min(now);
         waits[Cause::Sender] = began.since(since);
         let overlap = now.since(began);
         let latency = overlap.min(self.waits[Cause::Latency]);
-        // The other causes' part of the wait, and all there is of them and the ranks' own part.
+        // The part of the other causes in the wait, and the total of these causes and the ranks' own part.
         let part = (overlap - latency).as_ps();
         let network = self.waits.total() - self.waits[Cause::Latency];
         let all = (now.since(self.began) - self.waits[Cause::Latency]).max(network).as_ps();
@@ -203,7 +204,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-        /// Whatever is told of a message, its wait has causes to the picosecond, and no sender's limit twice.
+        /// For any message, the causes add up to its wait to the picosecond, and no limit of the sender counts
+        /// twice.
         #[test]
         fn causes_are_the_whole_wait(
             mut steps in prop::collection::vec(0_u64..1_000_000, 5),

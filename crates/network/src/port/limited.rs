@@ -1,4 +1,4 @@
-//! Flows of a port that reaction points limit: their packets wait before the discipline, which is not theirs yet.
+//! Flows that reaction points limit at a port: their packets wait before they enter the discipline.
 
 use traffic::{Bytes, Dequeued, DropReason, Enqueued, Instant, Notification, PacketId};
 
@@ -9,19 +9,19 @@ use crate::observer::Observer;
 use crate::reaction_point::{Config, Counters, ReactionPoints};
 
 impl Port {
-    /// This port, which limits flows as congestion notifications ask (IEEE 802.1Qau).
+    /// The same port, with flows limited by congestion notifications (IEEE 802.1Qau).
     #[must_use]
     pub fn with_reaction_points(self, config: Config, overhead: Bytes, seed: u64) -> Self {
         let points = ReactionPoints::new(config, self.rate(), overhead, seed);
         Self { reaction_points: Some(Box::new(points)), ..self }
     }
 
-    /// What its reaction points counted; `None` if it has none.
+    /// The counters of its reaction points; `None` if it has none.
     pub fn reaction_points(&self) -> Option<Counters> {
         self.reaction_points.as_ref().map(|points| points.counted())
     }
 
-    /// A switch says that a flow's packets from here meet a congested queue.
+    /// Handles a notification that a flow's packets from here meet a congested queue.
     #[cold]
     pub fn notify<E: Egress, O: Observer>(
         &mut self,
@@ -36,7 +36,7 @@ impl Port {
         }
     }
 
-    /// Has a packet wait if its flow is limited; else it is as any.
+    /// Queues a packet at its flow's limiter if it has one.
     #[inline(never)]
     pub(super) fn limit<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -55,7 +55,7 @@ impl Port {
         Some(Offered::Queued)
     }
 
-    /// Gives the discipline the packets that may go at this time.
+    /// Passes the packets that may go now to the discipline.
     #[inline(never)]
     pub(super) fn let_go<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -76,7 +76,7 @@ impl Port {
         }
     }
 
-    /// What goes out next, or when the port goes on: at the latest when a limited packet may go.
+    /// The next item to send, or when the port continues: at the latest when a limited packet may go.
     pub(super) fn unless_limited<E, O>(
         &mut self,
         next: Result<Dequeued, Instant>,

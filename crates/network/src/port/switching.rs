@@ -1,4 +1,4 @@
-//! Another discipline for a port, or other parameters, while it runs.
+//! Changes of a port's discipline or its parameters at run time.
 
 use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
@@ -11,13 +11,13 @@ use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer};
 
 impl Port {
-    /// ALTQ's switch: gives the port these parameters, of the discipline that it has or of another. No
-    /// queued packet is lost: the same discipline keeps what it can in its classes, and what another
-    /// left goes out before the new one's.
+    /// Switches the port to these parameters, of the same discipline or another (as ALTQ does). No queued packet is
+    /// lost: the same discipline keeps what it can in its classes; packets left by another one go out before those
+    /// of the new one.
     ///
     /// # Errors
     ///
-    /// The discipline's refusal; then everything stays as it was.
+    /// The discipline's refusal; everything then stays as it was.
     pub fn switch<E: Egress, O: Observer>(
         &mut self,
         parameters: &qdisc::Parameters,
@@ -41,7 +41,7 @@ impl Port {
     ///
     /// # Errors
     ///
-    /// None that a port whose frames fit a FIFO's default could meet.
+    /// None for a port with frames that fit a FIFO's default limits.
     pub fn disable<E: Egress, O: Observer>(
         &mut self,
         owner: &mut dyn Owner,
@@ -53,11 +53,11 @@ impl Port {
         Ok(())
     }
 
-    /// Puts the discipline that was asked for last in its place again.
+    /// Restores the discipline that was requested last.
     ///
     /// # Errors
     ///
-    /// None, for it was accepted before.
+    /// None, because it was accepted before.
     pub fn enable<E: Egress, O: Observer>(
         &mut self,
         owner: &mut dyn Owner,
@@ -67,11 +67,11 @@ impl Port {
         self.switch(&asked, owner, cx)
     }
 
-    /// Asks the discipline for a class, admitted or refused with the arithmetic.
+    /// Requests a class from the discipline, which admits or refuses it with its calculation.
     ///
     /// # Errors
     ///
-    /// The discipline's refusal; then everything stays as it was.
+    /// The discipline's refusal; everything then stays as it was.
     pub fn reserve<E: Egress, O: Observer>(
         &mut self,
         request: &Request,
@@ -84,11 +84,11 @@ impl Port {
         Ok(())
     }
 
-    /// Gives a class's promise back; what it has queued is still sent.
+    /// Releases the reservation of a class; its queued packets are still sent.
     ///
     /// # Errors
     ///
-    /// There is no reservation of that name.
+    /// If there is no reservation of that name.
     pub fn release<E: Egress, O: Observer>(
         &mut self,
         name: &str,
@@ -101,7 +101,7 @@ impl Port {
         Ok(())
     }
 
-    /// Tells of each class before it may get another number.
+    /// Reports each class before its number may change.
     #[cold]
     fn report_classes<E, O: Observer>(&self, cx: &mut Context<'_, E, O>) {
         let port = self.id;
@@ -110,15 +110,14 @@ impl Port {
         });
     }
 
-    /// What waits here bears no number of the classes that there were.
+    /// Clears the class numbers of packets that wait here, because the classes are gone.
     #[cold]
     fn leave_classes<E, O>(&self, cx: &mut Context<'_, E, O>) {
         let held: Vec<PacketId> = cx.packets.held_by(self.holder()).map(|(id, _)| id).collect();
         held.into_iter().for_each(|id| cx.packets[id].class = 0);
     }
 
-    /// Takes over from the discipline that is there. What that does not give back is dropped; returns how
-    /// many packets these are.
+    /// Takes over from the present discipline. Packets that it does not return are dropped; returns their number.
     fn install<E, O: Observer>(
         &mut self,
         fresh: Qdisc,
@@ -142,7 +141,7 @@ impl Port {
         lost
     }
 
-    /// Drops what is in the port's custody, and not `left`.
+    /// Drops the packets in the port's custody that are not `left`.
     #[cold]
     fn drop_lost<E, O: Observer>(&self, owner: &mut dyn Owner, cx: &mut Context<'_, E, O>) {
         let mut left: Vec<PacketId> = self.left.iter().collect();
@@ -157,8 +156,8 @@ impl Port {
         }
     }
 
-    /// Puts a plain FIFO in the place of a discipline that broke its contract, and tells of it. What it
-    /// held goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
+    /// Replaces a discipline that broke its contract with a plain FIFO, and reports it. What the discipline held
+    /// goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
     #[cold]
     pub fn fail<E: Egress, O: Observer>(
         &mut self,

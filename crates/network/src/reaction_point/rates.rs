@@ -1,4 +1,4 @@
-//! The rates of one reaction point: how they fall and come back.
+//! The rates of one reaction point: their decrease and recovery.
 
 use traffic::Rate;
 
@@ -11,7 +11,7 @@ use super::Config;
 pub struct Rates {
     current: u64,
     target: u64,
-    /// At most: the line rate.
+    /// The maximum: the line rate.
     max: u64,
     /// Cycles of bytes sent (rpByteStage) and of time (rpTimeStage).
     byte_stage: u32,
@@ -19,17 +19,17 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// At the line rate, in bits per second.
+    /// Rates that start at the line rate, in bits per second.
     pub const fn new(line: u64) -> Self {
         Self { current: line, target: line, max: line, byte_stage: 0, time_stage: 0 }
     }
 
-    /// The rate that the flow may have.
+    /// The present rate limit of the flow.
     pub fn current(&self) -> Rate {
         Rate::from_bits_per_second(self.current).unwrap_or(Rate::MIN)
     }
 
-    /// The rate that it comes back to, in bits per second.
+    /// The target rate of the recovery, in bits per second.
     pub const fn target(&self) -> u64 {
         self.target
     }
@@ -39,11 +39,11 @@ impl Rates {
         self.current >= self.max
     }
 
-    /// A notification of that quantised feedback, 0 to 63: the rate falls by `gain` times the feedback, at most to
-    /// `min_decrease` of itself. Returns whether the count of bytes begins anew.
+    /// Handles a notification with the quantised feedback `feedback`, 0 to 63: the rate falls by `gain` times the
+    /// feedback, at most to `min_decrease` of itself. Returns whether the byte count restarts.
     ///
-    /// The target is the rate from before, but stays within the first cycle of bytes: several notifications in a row would
-    /// forget how fast the flow was.
+    /// The target becomes the previous rate, but stays unchanged within the first byte cycle: several notifications
+    /// in a row would otherwise lose the original rate.
     pub fn decrease(&mut self, feedback: u8, config: &Config) -> bool {
         let again = self.byte_stage != 0 || self.is_full();
         if again {
@@ -61,22 +61,22 @@ impl Rates {
         again
     }
 
-    /// So many bytes were sent as a cycle has. Returns how many cycles that makes.
+    /// Ends a byte cycle. Returns how many byte cycles that makes.
     pub fn byte_cycle(&mut self, config: &Config) -> u32 {
         self.byte_stage = self.byte_stage.saturating_add(1);
         self.increase(config);
         self.byte_stage
     }
 
-    /// As much time is over as a cycle has. Returns how many cycles that makes.
+    /// Ends a time cycle. Returns how many time cycles that makes.
     pub fn time_cycle(&mut self, config: &Config) -> u32 {
         self.time_stage = self.time_stage.saturating_add(1);
         self.increase(config);
         self.time_stage
     }
 
-    /// The target grows beyond fast recovery, and the rate goes half of the way to it. At the end of the first cycle a
-    /// target of more than ten times the rate falls to an eighth (extra fast recovery).
+    /// Raises the target beyond fast recovery, and moves the rate halfway to it. At the end of the first cycle, a
+    /// target of more than ten times the rate is reduced to an eighth (extra fast recovery).
     fn increase(&mut self, config: &Config) {
         const FAR: u64 = 10;
         let (bytes, time) = (self.byte_stage, self.time_stage);
@@ -92,7 +92,7 @@ impl Rates {
             };
             self.target = self.target.saturating_add(step).min(self.max);
         }
-        // Rounded up, so that it gets there.
+        // Rounded up, so that the rate reaches the target.
         let sum = u128::from(self.current) + u128::from(self.target);
         self.current = u64::try_from(sum.div_ceil(2)).unwrap_or(u64::MAX).min(self.max);
     }

@@ -1,21 +1,20 @@
-//! The packet memory of a switch, which its ports share, with its bytes accounted by the port and priority by which they
-//! came in.
+//! The packet memory of a switch, shared by its ports. Bytes are accounted by ingress port and priority.
 //!
-//! A group, which is one priority of one ingress port (all of them where the port is stopped as a whole), has a minimum of
-//! its own, then takes from what all share up to a threshold, and then, if it is lossless, from its headroom. It is
-//! stopped from the threshold on. A threshold is fixed, or a multiple of what is left of the shared part (Choudhury and
-//! Hahne, IEEE/ACM ToN 6(2), 1998). Lossy priorities are held to such a multiple by their egress queues, and have no
-//! headroom. A packet takes room from when it came in as a whole until its first bit leaves.
+//! A group is one priority of one ingress port, or all of them if the port is paused as a whole. It has a minimum
+//! of its own, then takes from the shared part up to a threshold, and then, if it is lossless, from its headroom.
+//! It is paused from the threshold on. A threshold is fixed, or a multiple of the remaining shared part (Choudhury
+//! and Hahne, IEEE/ACM ToN 6(2), 1998). Lossy priorities are limited to a multiple of this kind by their egress
+//! queues, and have no headroom. A packet occupies memory from its complete arrival until its first bit leaves.
 
 use traffic::control::PRIORITIES;
 use traffic::{Bytes, DropReason, Priorities};
 
-/// How much of the shared part one group or queue may have.
+/// The limit of one group or queue in the shared part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Threshold {
-    /// So many bytes.
+    /// A number of bytes.
     Fixed(u64),
-    /// So many times what is left of it: a numerator and a denominator.
+    /// A multiple of the remaining shared part: numerator and denominator.
     Dynamic(u32, u32),
 }
 
@@ -30,7 +29,7 @@ impl Threshold {
     fn of(self, left: u64) -> u64 {
         match self {
             Self::Fixed(bytes) => bytes,
-            // A memory is small enough for that, but nothing says so.
+            // A real memory does not overflow here, but no check ensures it.
             Self::Dynamic(over, under) => match left.checked_mul(over.into()) {
                 Some(product) => product / u64::from(under.max(1)),
                 None => Self::wide(left, over, under),
@@ -39,22 +38,22 @@ impl Threshold {
     }
 }
 
-/// What holds for all groups.
+/// The rules for all groups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Priorities of which nothing may be lost.
+    /// The lossless priorities.
     pub(super) lossless: Priorities,
-    /// Whether a port is stopped as a whole, so that its priorities are one group.
+    /// Whether a port is paused as a whole, so that its priorities are one group.
     pub(super) whole_ports: bool,
-    /// What stops a lossless group.
+    /// The threshold at which a lossless group is paused.
     pub(super) xoff: Threshold,
-    /// It goes on when so much below.
+    /// How far below `xoff` a group must fall to go on.
     pub(super) xon_offset: u64,
-    /// What an egress queue of a lossy priority may have.
+    /// The limit of an egress queue of a lossy priority.
     pub(super) lossy: Threshold,
     /// Each group's minimum.
     pub(super) reserved: u64,
-    /// Bytes that all share.
+    /// The size of the shared part in bytes.
     pub(super) shared: u64,
 }
 
@@ -65,18 +64,18 @@ struct Group {
     held: u64,
     /// Bytes in its headroom.
     headroom: u64,
-    /// The size of that.
+    /// The size of its headroom.
     headroom_size: u64,
     headroom_max: u64,
     stopped: bool,
 }
 
-/// What the memory counted.
+/// The occupancy of the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// The most bytes that were ever in it.
+    /// The maximum number of bytes in it.
     pub bytes_max: Bytes,
-    /// The most of them that were in the shared part.
+    /// The maximum number of bytes in the shared part.
     pub shared_max: Bytes,
     /// The size of the shared part.
     pub shared_size: Bytes,
@@ -89,16 +88,16 @@ pub(super) struct Buffer {
     groups: Box<[Group]>,
     /// Bytes by egress port and priority.
     queues: Box<[u64]>,
-    /// Bytes of the shared part that are taken.
+    /// Bytes in use of the shared part.
     shared: u64,
     bytes: u64,
     occupancy: Occupancy,
-    /// Groups that may go on, and were not yet told.
+    /// Groups that may go on, with their pause not ended yet.
     going_on: Vec<u16>,
 }
 
 impl Buffer {
-    /// The memory of a switch whose ports have this headroom for each of their lossless groups.
+    /// The memory of a switch; `headrooms` gives, per port, the headroom of each lossless group.
     pub(super) fn new(rules: Rules, headrooms: impl Iterator<Item = Bytes>) -> Self {
         let groups = headrooms.flat_map(|Bytes(headroom_size)| {
             [Group { headroom_size, ..Group::default() }; PRIORITIES]
@@ -109,7 +108,7 @@ impl Buffer {
         Self { rules, groups, queues, shared: 0, bytes: 0, occupancy, going_on: Vec::new() }
     }
 
-    /// The group of what comes in by a port with a priority.
+    /// The group of packets that arrive at a port with a priority.
     #[inline]
     fn group_of(&self, ingress: u16, priority: u8) -> usize {
         let priority = if self.rules.whole_ports { 0 } else { usize::from(priority) % PRIORITIES };
@@ -121,22 +120,22 @@ impl Buffer {
         usize::from(egress) * PRIORITIES + usize::from(priority) % PRIORITIES
     }
 
-    /// Bytes of a priority that are to leave by the port `egress`.
+    /// The bytes of a priority that wait to leave through the port `egress`.
     pub(super) fn queue(&self, egress: u16, priority: u8) -> u64 {
         self.queues[Self::queue_of(egress, priority)]
     }
 
-    /// What of a group that holds so much lies in the shared part.
+    /// The bytes of a group holding `held` that count against the shared part.
     #[inline]
     fn above_minimum(&self, held: u64) -> u64 {
         held.saturating_sub(self.rules.reserved)
     }
 
-    /// Takes a packet that came in at one port and is to leave by another.
+    /// Admits a packet that arrived at one port and leaves through another.
     ///
     /// # Errors
     ///
-    /// There is no room for it.
+    /// If there is no space for it.
     #[inline]
     pub(super) fn admit(
         &mut self,
@@ -171,7 +170,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Gives back what a packet took: the headroom first, the minimum last.
+    /// Frees the memory of a packet: the headroom first, the minimum last.
     #[inline]
     pub(super) fn release(&mut self, [ingress, egress]: [u16; 2], priority: u8, length: u32) {
         let (length, number) = (u64::from(length), self.group_of(ingress, priority));
@@ -197,7 +196,8 @@ impl Buffer {
         group.headroom == 0 && (above == 0 || above + self.rules.xon_offset <= threshold)
     }
 
-    /// Whether the group of what came in by a port with a priority has to be stopped, and was not before; its number.
+    /// Returns the group of packets that arrive at a port with a priority, if it has to be paused and was not
+    /// before.
     #[inline]
     pub(super) fn stop(&mut self, ingress: u16, priority: u8) -> Option<u16> {
         if !self.rules.lossless.contains(priority) {
@@ -215,7 +215,7 @@ impl Buffer {
         Some(number as u16)
     }
 
-    /// A group that may go on since this was last asked.
+    /// Takes a group that may go on since the last call.
     #[inline]
     pub(super) fn take_going_on(&mut self) -> Option<u16> {
         self.going_on.pop()
@@ -233,12 +233,12 @@ impl Buffer {
         self.bytes
     }
 
-    /// What it counted.
+    /// Its occupancy.
     pub(super) const fn occupancy(&self) -> Occupancy {
         self.occupancy
     }
 
-    /// The most bytes that a port ever had in the headroom of one of its groups, and that one's size.
+    /// The maximum bytes in the headroom of any group of a port, and the size of that headroom.
     pub(super) fn headroom(&self, ingress: u16) -> [Bytes; 2] {
         let first = usize::from(ingress) * PRIORITIES;
         let groups = self.groups.get(first..first + PRIORITIES).unwrap_or_default();
@@ -247,7 +247,7 @@ impl Buffer {
         [Bytes(most), Bytes(size)]
     }
 
-    /// The law of its accounts, of packets that it holds by ingress, egress, priority and length.
+    /// Asserts that its accounts match the packets that it holds, given by ingress, egress, priority and length.
     #[cfg(debug_assertions)]
     pub(super) fn assert_accounts(&self, packets: impl Iterator<Item = ([u16; 2], u8, u32)>) {
         let (mut groups, mut queues) = (vec![0; self.groups.len()], vec![0; self.queues.len()]);

@@ -1,4 +1,4 @@
-//! The pauses that a switch has told the far ends of its links, said again before they end.
+//! The pauses that a switch has sent to the far ends of its links, refreshed before they expire.
 
 use traffic::control::PRIORITIES;
 use traffic::{Bytes, Control, Instant, Pause};
@@ -9,17 +9,17 @@ use crate::node::{Context, Egress};
 use crate::observer::Observer;
 use crate::port::Port;
 
-/// As long as can be said: the far end is told to go on before.
+/// The longest pause time in a frame; the switch ends the pause earlier.
 const LONGEST: u16 = u16::MAX;
 
-/// A group that is stopped, and when the far end is told so again.
+/// A paused group, and when its pause is sent again.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     group: u16,
     again: Instant,
 }
 
-/// Those in force.
+/// The pauses in force.
 #[derive(Debug)]
 pub(super) struct Pauses {
     by: PauseBy,
@@ -27,12 +27,12 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// None yet.
+    /// No pauses yet.
     pub(super) const fn new(by: PauseBy) -> Self {
         Self { by, told: Vec::new() }
     }
 
-    /// Stops a group.
+    /// Pauses a group.
     #[cold]
     pub(super) fn begin<E: Egress, O: Observer>(
         &mut self,
@@ -45,7 +45,7 @@ impl Pauses {
         }
     }
 
-    /// Lets a group go on.
+    /// Ends the pause of a group.
     #[cold]
     pub(super) fn end<E: Egress, O: Observer>(
         &mut self,
@@ -57,7 +57,7 @@ impl Pauses {
         self.say(group, 0, ports, cx);
     }
 
-    /// Says again what would end.
+    /// Sends again the pauses that would expire.
     pub(super) fn refresh<E: Egress, O: Observer>(
         &mut self,
         ports: &mut [Port],
@@ -73,12 +73,12 @@ impl Pauses {
         }
     }
 
-    /// When [`Self::refresh`] has something to say.
+    /// The next time at which [`Self::refresh`] has something to send.
     pub(super) fn next_refresh(&self) -> Instant {
         self.told.iter().map(|told| told.again).min().unwrap_or(Instant::NEVER)
     }
 
-    /// Tells the far end; returns when half of that time is over.
+    /// Sends a pause of `quanta` to the far end; returns when half of that time is over.
     fn say<E: Egress, O: Observer>(
         &self,
         group: u16,

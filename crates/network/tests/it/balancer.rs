@@ -1,4 +1,4 @@
-//! How a load balancer spreads packets over links of equal cost.
+//! The way a load balancer spreads packets over links of equal cost.
 
 use crate::far_side::{Wire, gigabit};
 use network::balancer::{self, Unit};
@@ -11,7 +11,7 @@ use traffic::{Duration, FlowId, HostId, Instant, Packet, Packets};
 
 const LINKS: u32 = 4;
 
-/// A node from which four links of equal cost lead to host 1.
+/// A node with four links of equal cost to host 1.
 fn node(by: Unit, gap: Option<Duration>) -> Node {
     let queue = qdisc::Parameters::Fifo(fifo::Parameters::default());
     let port = |number| Port::new(PortId(number), &queue, gigabit()).unwrap();
@@ -24,7 +24,8 @@ fn node(by: Unit, gap: Option<Duration>) -> Node {
     Kind::Balancer(balancer::Config { by, gap, ..balancer::Config::default() }).build(parts)
 }
 
-/// By which port each packet leaves; they arrive at these times, of these flows, at an idle node.
+/// The port by which each packet leaves. `arrivals` has the packets' arrival times at an idle node, and their
+/// flows.
 fn ports(node: &mut Node, arrivals: &[(Instant, u32)]) -> Vec<u32> {
     let (mut packets, mut wire) = (Packets::new(), Wire::default());
     let mut taken = Vec::new();

@@ -1,4 +1,4 @@
-//! Congestion notification (IEEE 802.1Qau): what a congestion point tells, and how a reaction point does as it is told.
+//! Congestion notification (IEEE 802.1Qau): what a congestion point sends, and how a reaction point responds.
 
 use crate::far_side::{Wire, gigabit};
 use network::custody::Left;
@@ -56,7 +56,7 @@ proptest! {
     }
 }
 
-/// At 26 kB and a weight of 2 the bound is 130 kB.
+/// With 26 kB and a weight of 2, the bound is 130 kB.
 #[test]
 fn feedback_of_known_queues() {
     let feedback = |length, before| rules(26_000, 2).feedback(Bytes(length), Bytes(before)).2;
@@ -70,7 +70,7 @@ fn feedback_of_known_queues() {
     assert_eq!((offset, delta), (-26_000, -13_000));
 }
 
-/// From 1 % of frames of 1500 bytes to some 8 %: each row of the table of intervals.
+/// From 1 % of frames of 1500 bytes to about 8 %: each row of the table of intervals.
 #[test]
 fn the_more_congested_the_sooner_the_next_sample() {
     let intervals = (0..8).map(|row| rules(26_000, 2).interval(8 * row)).collect::<Vec<_>>();
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// What a host has at its port, by flow.
+/// The packets of a host that have left its port, by flow.
 #[derive(Default)]
 struct Credits(Vec<(FlowId, i64)>);
 
@@ -216,7 +216,7 @@ impl Owner for Credits {
     }
 }
 
-/// A port of 1 Gbit/s whose flows 1 and 2 always have two packets of 1500 bytes there.
+/// A port of 1 Gbit/s at which flows 1 and 2 always have two packets of 1500 bytes.
 struct Bench {
     port: Port,
     packets: Packets,
@@ -299,7 +299,7 @@ impl Bench {
         self.port.notify(&said, cx);
     }
 
-    /// Bits a second of a flow since it was last asked, of the wire.
+    /// The rate of a flow on the wire since the last call, bit/s.
     fn rate(&mut self, flow: u32, time: Duration) -> u64 {
         let own = |&&(packet, _): &&(PacketId, Instant)| self.packets[packet].flow == FlowId(flow);
         let bits = self.wire.left.iter().filter(own).count() as u64 * 8 * u64::from(LENGTH + 20);
@@ -319,12 +319,12 @@ fn a_limited_flow_has_its_rate_and_holds_up_no_other() {
     // Before the count of bytes is over: 131 Mbit/s are 16 kB in a millisecond.
     bench.run(&[1, 2], ms(4));
     let (slow, fast) = (bench.rate(1, Duration::from_ms(3)), bench.rate(2, Duration::from_ms(3)));
-    // Two packets of it were in the queue when it was told, which is 8 Mbit/s of 3 ms.
+    // Two of its packets were in the queue when the notification arrived: 8 Mbit/s over 3 ms.
     assert!((130_000_000..142_000_000).contains(&slow), "{slow}");
     assert!((855_000_000..875_000_000).contains(&fast), "{fast}");
     assert_eq!(bench.port.reaction_points().map(|c| (c.received, c.created)), Some((3, 1)));
 
-    // With nothing to send but its own it comes back to the line rate, and is not limited then.
+    // With only its own traffic, it returns to the line rate, and is not limited then.
     bench.run(&[1], ms(4_000));
     bench.wire.left.clear();
     bench.run(&[1], ms(4_010));

@@ -8,8 +8,8 @@ use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{Parameters, priq};
 use traffic::{Bytes, Duration, FlowId, Instant, Packet, Packets};
 
-/// How long an urgent frame waits behind a queue of others on a serial line of 128 kbit/s whose device
-/// takes so many bytes ahead.
+/// The time that an urgent frame waits behind a queue of others on a serial line of 128 kbit/s. The device
+/// takes up to `device_buffer` bytes ahead.
 fn wait(device_buffer: Bytes) -> Duration {
     let class = |name: &str, priority| priq::Class {
         name: name.into(),

@@ -1,6 +1,6 @@
-//! The direct path through a port and the general one do the same. A port that the far end has stopped for a
-//! priority of which no packet is asks its flow control before each packet, and passes none past its queue; it
-//! sends what a port without flow control sends, at the same times, whatever its discipline.
+//! The direct path through a port and the general one do the same. The far end has stopped the port for a
+//! priority that no packet has. So the port asks its flow control before each packet, and no packet bypasses
+//! its queue; it sends what a port without flow control sends, at the same times, with any discipline.
 
 use crate::drawn;
 use crate::far_side::{Wire, gigabit};
@@ -32,7 +32,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A router whose port 0 sends what comes in at port 1.
+/// A router; its port 0 sends what comes in at port 1.
 struct Bench {
     node: Node,
     packets: Packets,
@@ -59,7 +59,7 @@ impl Bench {
         act(&mut self.node, &mut self.wire.context(&mut self.packets, observer, self.now))
     }
 
-    /// Stops priority 7 for as long as can be said: 33 ms.
+    /// Stops priority 7 for the longest time that a frame can express: 33 ms.
     fn stop_another_priority(&mut self) {
         let frame = self.packets.insert_control(Control::Pause(Pause::priority(7, u16::MAX)));
         self.act(|node, cx| node.receive(0, frame, cx));

@@ -1,4 +1,4 @@
-//! Laws of data acquisition, whatever the network does: programs over pipes that deliver when and as much as they like.
+//! Laws of data acquisition over any network: programs over pipes that deliver at any time and in any amounts.
 
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use network::event_builder::{EventBuilder, EventSource, Events, Mode, Names, Readout};
@@ -60,7 +60,7 @@ impl Sockets for Ends<'_> {
     }
 }
 
-/// Sources, a builder, and what is between them.
+/// Sources, a builder, and the pipes between them.
 struct Network {
     now: Instant,
     sources: Vec<EventSource>,
@@ -117,7 +117,7 @@ impl Network {
         assert!(self.builder.next_wakeup() > self.now, "it asks for its past");
     }
 
-    /// Goes on to whoever wants to be woken first, if anybody does.
+    /// Advances to the earliest wakeup and handles it; false if there is none.
     fn wake(&mut self) -> bool {
         let next = self.sources.iter().map(Application::next_wakeup).min().expect("sources");
         let next = next.min(self.builder.next_wakeup());
@@ -136,7 +136,7 @@ impl Network {
         true
     }
 
-    /// Delivers up to so much of the fragments and of the requests of a source; returns whether there was any.
+    /// Delivers up to `most` bytes each of a source's fragments and requests; returns whether there were any.
     fn deliver(&mut self, index: usize, most: u64) -> bool {
         let deliver = |pipe: &mut Pipe| {
             let bytes = most.min(pipe.written - pipe.delivered);
@@ -252,7 +252,7 @@ proptest! {
         prop_assert!(first.iter().all(|pipe| pipe.closed));
     }
 
-    /// What was counted in two parts of a run is what was counted in all of it.
+    /// The counters of two parts of a run add up to those of the whole run.
     #[test]
     fn parts_of_a_run_add_up(readout in readouts(), rounds in 0..60_usize) {
         let mut network = Network::new(&readout, 3);
@@ -274,7 +274,7 @@ proptest! {
     }
 }
 
-/// Of sources that take turns each sends its part of the time later.
+/// If sources take turns, each sends later by its part of the time.
 #[test]
 fn turns_are_spread_over_the_time_given() {
     let readout = Readout {

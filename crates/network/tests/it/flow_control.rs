@@ -1,4 +1,4 @@
-//! A port that the far end stops, as a whole or by priorities, and what it sends itself.
+//! A port that the far end stops, as a whole or by priorities, and the pause frames that it sends.
 
 use crate::far_side::{Wire, gigabit};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
@@ -13,7 +13,7 @@ use traffic::{
     Packets, Pause, PcpMap, Priorities,
 };
 
-/// A frame of 1 500 bytes and its overhead, at a gigabit a second.
+/// A frame of 1 500 bytes and its overhead, at 1 Gbit/s.
 const FRAME: u32 = 1_500;
 const FRAME_TIME: Duration = Duration::from_ns(1_520 * 8);
 /// The shortest frame, which a control frame is.
@@ -82,7 +82,7 @@ impl Bench {
         self.told(Control::Pause(pause));
     }
 
-    /// Lets the port go on whenever it wants to, up to `until`.
+    /// Resumes the port whenever it asks for it, up to `until`.
     fn run(&mut self, until: Instant) {
         while let Some(at) = self.wire.resumes.filter(|&at| at <= until) {
             self.now = at;
@@ -94,7 +94,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// When what was offered began to be sent, by packet.
+    /// The time at which transmission of each offered packet began.
     fn starts(&self) -> Vec<(PacketId, Instant)> {
         let start = |&(packet, leaves): &(PacketId, Instant)| {
             let control = self.packets[packet].flow == FlowId::CONTROL;
@@ -113,7 +113,7 @@ fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// So many quanta at a gigabit a second: 512 ns each.
+/// The time of `quanta` pause quanta at 1 Gbit/s: 512 ns each.
 fn quanta(quanta: u16) -> Duration {
     Duration::from_ns(512 * u64::from(quanta))
 }
@@ -249,7 +249,7 @@ fn a_pause_speaks_of_what_it_names() {
     assert_eq!(Pause::port(1).time(8, rate), None);
 }
 
-/// What happens to the port.
+/// An event at the port.
 #[derive(Clone, Debug)]
 enum Step {
     Offer(u8),
@@ -268,8 +268,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever it is told: no packet of a stopped priority starts, none is lost or overtaken, what it counts is
-    /// what it has, and in the end all are sent.
+    /// For any sequence of steps: no packet of a stopped priority starts, none is lost or overtaken, the
+    /// counters match the queue, and in the end all packets are sent.
     #[test]
     fn a_port_keeps_to_what_it_is_told(steps in prop::collection::vec(step(), 1..80)) {
         let mut bench = Bench::fifo();
@@ -315,7 +315,8 @@ proptest! {
     }
 }
 
-/// A control frame that is gone may have told it so, and a packet have passed its empty queue since.
+/// The early resume may come from a control frame that has left; a packet may have passed the empty queue since
+/// then.
 #[test]
 fn a_port_that_is_told_to_go_on_too_early_waits() {
     let mut bench = Bench::fifo();

@@ -1,4 +1,4 @@
-//! What the Gilbert-Elliott model loses, against its stationary distribution.
+//! The losses of the Gilbert-Elliott model, against its stationary distribution.
 
 use network::impairment::gemodel::Parameters;
 use network::impairment::{self, Impairment, Transit};

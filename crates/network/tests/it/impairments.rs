@@ -1,4 +1,4 @@
-//! What impairments do to the packets on a wire, against the shares and times that they are asked for.
+//! The effects of impairments on the packets on a wire, against the configured shares and times.
 
 use network::impairment::{Impairment, Parameters, Transit, down, duplicate, jitter, reorder};
 use network::link::Wire;
@@ -13,8 +13,8 @@ fn share(share: f64) -> Share {
     Share((share * 2_f64.powi(32)) as u32)
 }
 
-/// When each of `count` packets leaves that follow one another by `gap`, and the packets with the times at which
-/// they arrive.
+/// Sends `count` packets, `gap` apart. Returns the packets in the order sent, and the packets that arrive with
+/// their times of arrival.
 fn passed(
     parameters: Parameters,
     seed: u64,
@@ -68,7 +68,7 @@ proptest! {
         }
     }
 
-    /// Far enough apart that none waits for another.
+    /// Packets are far enough apart that none waits for another.
     #[test]
     fn the_mean_of_jitter_is_that_of_its_distribution(seed: u64, mean in 10_u64..1_000) {
         const COUNT: u32 = 20_000;

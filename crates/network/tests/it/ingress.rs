@@ -11,7 +11,7 @@ use traffic::condition::{Action, Conditioner, Parameters};
 use traffic::qdisc::{self, fifo};
 use traffic::{DropReason, HostId, Instant, Packet, Packets};
 
-/// Where packets were dropped, and why.
+/// The places and reasons of drops.
 #[derive(Default)]
 struct Drops(Vec<(Place, DropReason)>);
 

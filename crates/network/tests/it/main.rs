@@ -1,4 +1,4 @@
-//! Ports, links, switches and what stands on them, in one executable: most of a test's building is linking.
+//! Tests of ports, links, switches and applications, in one executable: most of a test's build time is linking.
 
 mod balancer;
 mod congestion;

@@ -49,11 +49,11 @@ fn with_root(kind: Kind, root: u32) -> Kind {
     }
 }
 
-/// What ranks know: of which ranks they have, directly or not, heard of since the operation began.
+/// For each rank, the ranks that it has heard from since the operation began, directly or not.
 type Heard = Vec<Vec<bool>>;
 
-/// Runs all members' rounds; what is sent waits in a queue of its source and destination. Returns who has heard of whom, and
-/// how many bytes each has sent, if all came to their end and nothing was left over.
+/// Runs all members' rounds; a message waits in the queue of its source and destination. Returns who has heard
+/// from whom, and the bytes that each has sent, if all finished and no message was left over.
 fn run(collective: &Collective, library: &Library) -> Option<(Heard, Vec<u64>)> {
     let all = collective.members.len();
     let mut heard: Heard =
@@ -102,7 +102,8 @@ fn run(collective: &Collective, library: &Library) -> Option<(Heard, Vec<u64>)> 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// Every message is received, nobody waits for one that does not come, and who must have heard of whom has.
+    /// Every message is received, no rank waits for one that does not come, and each has heard from those that
+    /// it must.
     #[test]
     fn every_message_of_an_operation_is_received(
         kind in prop::sample::select(KINDS.to_vec()),

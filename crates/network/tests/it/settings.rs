@@ -28,7 +28,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
 /// Parameters, and what they start from.
 type Blank = (&'static str, fn() -> Box<dyn Settings>);
 
-/// What can be set of each program, and of its host.
+/// The settings of each program, and of its host.
 const PROGRAMS: [Blank; 10] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
@@ -45,7 +45,7 @@ const PROGRAMS: [Blank; 10] = [
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
-    /// What is drawn within the ranges comes back as set, and works, or is refused at one of its settings.
+    /// Settings drawn within the ranges are read back as set, and work, or are refused at one of them.
     #[test]
     fn drawn_settings_work_or_are_refused_at_one((name, given) in drawn()) {
         let mut parameters = blank(name);
@@ -65,7 +65,7 @@ proptest! {
         }
     }
 
-    /// What is drawn within the ranges of a program comes back as set.
+    /// Settings of a program drawn within the ranges are read back as set.
     #[test]
     fn drawn_settings_of_a_program_are_held(
         (blank, given) in prop::sample::select(&PROGRAMS[..])

@@ -55,7 +55,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Counts what is dropped: nothing may be but what is refused.
+/// Counts drops: only refused packets may be dropped.
 #[derive(Default)]
 struct Drops(u64);
 

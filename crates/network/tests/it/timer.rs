@@ -1,4 +1,4 @@
-//! A discipline that waits goes on with a tick of its machine's timer.
+//! A discipline that waits continues at a tick of its machine's timer.
 
 use crate::far_side::{Wire, gigabit, rate};
 use network::port::Offered;
@@ -50,8 +50,8 @@ fn a_wait_ends_with_a_tick() {
     }
 }
 
-/// What a discipline waited for may be flushed; the next packet passes at once, and nobody asks for another
-/// while that is on the wire.
+/// A flush may discard the packet that a discipline waits for. The next packet passes at once, and no other is
+/// requested while that one is on the wire.
 #[test]
 fn a_wait_ends_with_a_flush() {
     let queue = psp::Parameters { gaps: false, ..psp::Parameters::single(rate(10_000_000)) };

@@ -1,10 +1,11 @@
-//! A port's far side that takes note of what leaves, and when the port wants to go on.
+//! The far side of a port, which records the packets that leave, and the time at which the port wants to
+//! resume.
 
 use network::link::Launched;
 use network::{Context, Egress, Observer, PortId};
 use traffic::{Bytes, Instant, PacketId, Packets, Rate};
 
-/// What left and when, and when the port goes on.
+/// The packets that left and their times, and the time at which the port resumes.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     pub(crate) left: Vec<(PacketId, Instant)>,
@@ -29,7 +30,7 @@ impl Egress for Wire {
 }
 
 impl Wire {
-    /// What a node or port acts with at `now`.
+    /// The context in which a node or port acts at `now`.
     pub(crate) fn context<'a, O: Observer>(
         &'a mut self,
         packets: &'a mut Packets,

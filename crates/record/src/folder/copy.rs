@@ -1,5 +1,5 @@
-//! Copies what programs wrote. A program chooses how long its files say they are, so holes stay holes and a limit counts what
-//! the copy takes.
+//! Copies the files that programs wrote. A program chooses the apparent length of its files, so holes stay holes and
+//! a limit counts the space that the copy takes.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -11,16 +11,17 @@ use nix::errno::Errno;
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::{Whence, lseek};
 
-/// What a file or folder counts against the limit beside its data, bytes.
+/// The bytes that a file or folder counts against the limit beside its data.
 const ENTRY: u64 = 1024;
-/// How much is copied before the next look at whether that is still wanted, bytes.
+/// The bytes that are copied before the next check whether the copy is still wanted.
 const PIECE: usize = 1 << 20;
 
-/// Copies a folder with all folders and files in it, into one that need not be there; links and what else there is are left.
-/// Files keep their holes and who may read, write or run them; no copy runs as its owner (set-user-ID).
+/// Copies a folder with all folders and files in it, into one that may not exist yet; links and special files are
+/// left out. Files keep their holes and their read, write and execute permissions; no copy runs as its owner
+/// (set-user-ID).
 ///
 /// # Errors
-/// What cannot be read or written; [`ErrorKind::QuotaExceeded`] if the copy takes more than `limit` bytes; and
+/// If a file cannot be read or written; [`ErrorKind::QuotaExceeded`] if the copy takes more than `limit` bytes; and
 /// [`ErrorKind::Interrupted`] once `is_interrupted`.
 pub fn copy(
     from: &Path,
@@ -83,7 +84,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Counts so many bytes.
+    /// Counts `bytes` bytes against the limit.
     fn take(&mut self, bytes: u64) -> io::Result<()> {
         if (self.is_interrupted)() {
             return Err(ErrorKind::Interrupted.into());
@@ -97,7 +98,8 @@ impl Copy<'_> {
     }
 }
 
-/// The next part of the file that is no hole, from that offset on: all of it where the file system knows no holes.
+/// Returns the next part of the file that is not a hole, from that offset on: all of it where the file system has no
+/// holes.
 fn next_data(file: &File, from: u64, length: u64) -> io::Result<Option<Range<u64>>> {
     let seek = |at: u64, kind| {
         let at = i64::try_from(at).map_err(|_| Errno::EOVERFLOW)?;
@@ -119,7 +121,7 @@ mod tests {
 
     const NEVER: &dyn Fn() -> bool = &|| false;
 
-    /// A folder with one file of 1 GiB that is a hole but for a few bytes.
+    /// Makes a folder with one file of 1 GiB that is a hole except for a few bytes.
     fn sparse() -> tempfile::TempDir {
         let place = tempfile::tempdir().expect("a folder");
         fs::create_dir_all(place.path().join("from/in")).expect("a folder");

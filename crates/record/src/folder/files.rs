@@ -1,4 +1,4 @@
-//! The files of a run while it goes on: each is created anew, and some room on the disk is kept back for their ends.
+//! The files of a run while it goes on. Each is newly created, and some disk space is reserved to complete them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::Error;
 use crate::provenance::Provenance;
 
-/// Room that is kept back on the disk: what tables hold in memory when it is full, their footers, summary, report.
+/// The disk space that is reserved: for what tables hold in memory when the disk is full, their footers, summary and
+/// report.
 const RESERVE_BYTES: i64 = 4 << 20;
-/// The file that keeps it.
+/// The file that reserves it.
 const RESERVE: &str = "reserve";
 
 /// A directory that a run writes its files into.
@@ -23,15 +24,15 @@ pub struct Files {
     provenance: Option<Arc<Provenance>>,
 }
 
-/// Room that a full disk still has for the end of what was begun.
+/// The space that a full disk still has for the end of files that were begun.
 #[derive(Debug, Default)]
 struct Reserve {
-    /// None where none is kept.
+    /// None if nothing is reserved.
     path: Option<PathBuf>,
     full: AtomicBool,
 }
 
-/// A file in the making. If the disk is full it takes from the reserve.
+/// A file that is being written. If the disk is full, it uses the reserve.
 #[derive(Debug)]
 pub(crate) struct OutFile {
     file: File,
@@ -39,21 +40,21 @@ pub(crate) struct OutFile {
 }
 
 impl Files {
-    /// Into `path` as it is, with nothing kept back.
+    /// Puts files into `path` as it is, with nothing reserved.
     pub(crate) fn into_folder(path: &Path) -> Self {
         Self { path: path.to_owned(), reserve: Arc::default(), provenance: None }
     }
 
-    /// Those of a run, into `path`, with room kept back.
+    /// Puts the files of a run into `path` and reserves disk space for their ends.
     ///
     /// # Errors
-    /// If there is not so much room.
+    /// If there is not enough space.
     pub(crate) fn of_run(path: &Path, provenance: Provenance) -> Result<Self, Error> {
         let reserve = path.join(RESERVE);
         let file = create_new(&reserve).map_err(Error::io(path))?;
         let kept = match allocate(&file) {
             Err(error) if is_full(&error) => return Err(Error::io(path)(error)),
-            // A file system that cannot promise room.
+            // A file system that cannot reserve space.
             other => other.is_ok(),
         };
         let reserve = Reserve { path: Some(reserve), full: AtomicBool::new(false) };
@@ -74,19 +75,19 @@ impl Files {
         &self.path
     }
 
-    /// Whether the disk was found full: what is written now is the end of it.
+    /// Returns whether the disk was found full: only the ends of files are written from then on.
     pub fn is_full(&self) -> bool {
         self.reserve.full.load(Ordering::Relaxed)
     }
 
-    /// Creates a file that is not there yet.
+    /// Creates a file that does not exist yet.
     pub(crate) fn create(&self, name: &str) -> Result<OutFile, Error> {
         let path = self.path.join(name);
         let file = create_new(&path).map_err(Error::io(&path))?;
         Ok(OutFile { file, reserve: Arc::clone(&self.reserve) })
     }
 
-    /// Writes a whole file, or takes away what was written of it.
+    /// Writes a whole file, or removes what was written of it.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
         let mut file = self.create(name)?;
         file.write_all(bytes.as_ref()).map_err(|error| {
@@ -95,12 +96,12 @@ impl Files {
         })
     }
 
-    /// Takes away what could not be written whole.
+    /// Removes a file that could not be written whole.
     pub(crate) fn remove(&self, name: &str) {
         let _ = std::fs::remove_file(self.path.join(name));
     }
 
-    /// From now on the room that was kept back is anybody's.
+    /// Releases the reserved space.
     pub(crate) fn release(&self) {
         self.reserve.release();
     }
@@ -132,12 +133,12 @@ impl Write for OutFile {
     }
 }
 
-/// Whether there is no room for more.
+/// Returns whether the error says that the disk is full.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Opens a file that was not there before; a symlink of that name is an error, as any file is.
+/// Opens a file that did not exist before; a symlink of that name is an error, as any file is.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }

@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// The lock's name in a folder. It is there while somebody writes, or was killed while writing.
+/// The lock's name in a folder. It exists while a process writes, or was killed while writing.
 pub const LOCK: &str = "run.lock";
-/// Longer command lines are cut where they are told.
+/// The longest command line in messages, in characters; longer ones are cut.
 const COMMAND_MAX: usize = 200;
 
-/// A folder that nobody else writes into for as long as this lives.
+/// A folder that no other process writes into while this value lives.
 #[derive(Debug)]
 pub struct FolderLock {
     path: PathBuf,
     file: File,
 }
 
-/// Who holds a lock, as the lock file says.
+/// The holder of a lock, from the lock file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its process.
@@ -35,7 +35,7 @@ pub struct Holder {
 }
 
 impl FolderLock {
-    /// Locks a folder that there is.
+    /// Locks an existing folder.
     ///
     /// # Errors
     /// [`Error::Busy`] if another process, or another run of this one, writes into it; a folder that cannot be
@@ -46,7 +46,7 @@ impl FolderLock {
             let mut file = open(&path).map_err(Error::io(&path))?;
             match file.try_lock() {
                 Ok(()) => {}
-                // No file system that lacks locks is refused: results are as good as before there were any.
+                // A file system without locks is not refused: results are as good as before there were locks.
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(Error::io(&path)(error)),
                 Err(TryLockError::WouldBlock) => {
@@ -57,7 +57,7 @@ impl FolderLock {
             // Its last holder may have removed it between our opening and our locking it.
             if is_at(&file, &path) {
                 let mut lock = Self { path, file };
-                // Should that fail, it goes again.
+                // If that fails, the lock file is removed again.
                 let written = Holder::of_this_process().write(&mut lock.file);
                 return written.map_err(Error::io(&lock.path)).map(|()| lock);
             }
@@ -67,7 +67,7 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Still locked, so it is ours to remove.
+        // Still locked, so it may be removed here.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -103,7 +103,7 @@ impl Holder {
         file.write_all((serde_json::to_string(self)? + "\n").as_bytes())
     }
 
-    /// As people are told of it: command, process, and since when.
+    /// Returns a description for messages: command, process, and since when.
     pub fn describe(&self) -> String {
         let began = SystemTime::UNIX_EPOCH + Duration::from_secs(self.since);
         let seconds = now().duration_since(began).unwrap_or_default().as_secs();
@@ -117,7 +117,7 @@ impl Holder {
     }
 }
 
-/// The wall clock: for telling people since when, never for results.
+/// Returns the wall clock's time. It is only for messages about since when, never for results.
 #[allow(clippy::disallowed_methods, reason = "tells people, decides nothing")]
 fn now() -> SystemTime {
     SystemTime::now()

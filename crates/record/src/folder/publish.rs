@@ -1,4 +1,4 @@
-//! A run's files come from the directory that they were written in to the folder that they are for, all by rename.
+//! Moves a run's files from the directory where they were written to their folder, all by rename.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// The length of every file in `folder`, by its name; of those in a folder within it as `FOLDER/NAME`.
+/// Returns the length of every file in `folder`, by its name; of files in a folder within it as `FOLDER/NAME`.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// If a folder cannot be read.
 pub(super) fn lengths(folder: &Path) -> Result<BTreeMap<String, u64>, Error> {
     let mut all = BTreeMap::new();
     for (name, metadata) in entries(folder)? {
@@ -28,7 +28,7 @@ pub(super) fn lengths(folder: &Path) -> Result<BTreeMap<String, u64>, Error> {
 fn entries(folder: &Path) -> Result<Vec<(String, Metadata)>, Error> {
     let entry = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;
-        // Our own names are text; of another one nothing is known.
+        // Suimon's own names are UTF-8; other files are unknown.
         let name = entry.file_name().to_string_lossy().into_owned();
         Ok((name, entry.metadata()?))
     };
@@ -36,7 +36,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, Metadata)>, Error> {
     read.map_err(Error::io(folder))
 }
 
-/// Moves `names` from one folder to the other, in place of what has their names there.
+/// Moves `names` from one folder to the other, replacing existing files of these names.
 ///
 /// # Errors
 /// If a file cannot be moved.
@@ -58,7 +58,7 @@ pub(super) fn bring<'n>(
     Ok(())
 }
 
-/// Moves the folders in `from`, whatever is in them, to `to`, where those of an earlier run are removed.
+/// Moves the folders in `from`, with their contents, to `to`, where those of an earlier run are removed.
 ///
 /// # Errors
 /// If a folder cannot be removed or moved.
@@ -81,7 +81,7 @@ pub(super) fn bring_folders(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A folder of ours within the run's: never one that a symlink leads to.
+/// Makes a folder within the run's; never one that a symlink leads to.
 fn make_folder(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => return Ok(()),
@@ -91,7 +91,7 @@ fn make_folder(path: &Path) -> Result<(), Error> {
     fs::create_dir(path).map_err(Error::io(path))
 }
 
-/// Removes a file, or the symlink of that name, if there is one.
+/// Removes a file, or the symlink of that name, if it exists.
 ///
 /// # Errors
 /// If it cannot be removed.
@@ -102,7 +102,7 @@ pub(super) fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes a folder of ours with all that is in it, or the symlink or file of that name.
+/// Removes one of Suimon's folders with everything in it, or the symlink or file of that name.
 ///
 /// # Errors
 /// If it cannot be removed.

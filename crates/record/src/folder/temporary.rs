@@ -1,4 +1,4 @@
-//! Folders of a command among temporary files. A command that was killed leaves its own behind; the next one removes it.
+//! Temporary folders of a command. A command that was killed leaves its own behind; the next one removes it.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::{FolderLock, LOCK};
 
-/// How often one is made, should another process take a new one for abandoned before it is locked.
+/// How often creation is tried, in case another process takes a new folder for abandoned before it is locked.
 const TRIES: usize = 3;
 
 /// A folder that is locked as long as this lives, and is removed with all in it.
@@ -21,8 +21,8 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// A new one in `place`, whose name begins with `prefix`. Others of this user there that begin so are removed if nobody
-    /// has locked them. [`LOCK`] is in it.
+    /// Makes a new folder in `place` with a name that begins with `prefix`, and [`LOCK`] in it. Removes this user's
+    /// other folders there with that prefix if no process has locked them.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -57,7 +57,7 @@ impl TemporaryFolder {
     }
 }
 
-/// Removes this user's folder if its lock is there, and nobody holds it.
+/// Removes this user's folder if its lock file exists and no process holds it.
 fn remove_abandoned(folder: &Path, user: u32) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let has_lock = fs::symlink_metadata(folder.join(LOCK))?.is_file();

@@ -35,9 +35,9 @@ pub(super) struct Ideal {
     seconds: f64,
 }
 
-/// That of a flow; none if it has no set size or no path. The least time is the handshake's round trip, the one-way
-/// delay, and the flow's frames at whichever link of its path takes longest for them: what a window that
-/// is never too small would take on an idle network, but for storing and forwarding on the other links.
+/// Returns that of a flow; none if it has no set size or no path. The least time is the handshake's round trip, the
+/// one-way delay, and the flow's frames at the slowest link of its path. That is the time on an idle network with a
+/// window that is always large enough, without the store-and-forward delay of the other links.
 pub(super) fn ideal(plan: &Plan, flow: &Flow, number: usize) -> Option<Ideal> {
     let (bytes, tcp) = (flow.span.bytes?.0, flow.tcp()?);
     let path = scenario::path(plan, flow, number)?;
@@ -59,7 +59,7 @@ pub(super) fn ideal(plan: &Plan, flow: &Flow, number: usize) -> Option<Ideal> {
 /// What a TCP header takes without options (RFC 9293).
 const TCP_HEADER: u32 = 20;
 
-/// Sums up flows, each with what it may take at least; none where no flow is of a set size.
+/// Sums up flows, each with its least possible time; none if no flow has a set size.
 pub(super) fn sum_completion<'f>(
     flows: impl Iterator<Item = (&'f FlowSummary, Option<Ideal>)>,
 ) -> Option<(Completion, Named<Completion>)> {
@@ -103,7 +103,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The nearest rank of sorted values.
+/// Returns the nearest-rank percentile of sorted values.
 fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)

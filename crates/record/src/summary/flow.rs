@@ -82,7 +82,7 @@ pub struct FlowSummary {
 }
 
 impl FlowSummary {
-    /// Whether it is a connection of our own programs, of which TCP tells.
+    /// Returns whether it is a connection of our own programs, so that TCP's statistics exist.
     pub const fn is_connection(&self) -> bool {
         self.datagrams.is_none() && self.program.is_none()
     }
@@ -173,13 +173,13 @@ pub struct DatagramSummary {
     pub jitter_seconds: f64,
 }
 
-/// The mean of two means, each of so many.
+/// Returns the mean of two means, each with the number of its values.
 fn mean_of(a: (f64, u64), b: (f64, u64)) -> f64 {
     per(a.0 * a.1 as f64 + b.0 * b.1 as f64, (a.1 + b.1) as f64)
 }
 
 impl DatagramSummary {
-    /// What became of those of both together.
+    /// Sums up the datagrams of both.
     pub(super) fn and(self, other: Self) -> Self {
         let (sent, lost) = (self.sent + other.sent, self.lost + other.lost);
         Self {
@@ -202,7 +202,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let [from, until] = t.measured();
     let seconds = until.since(from).as_secs_f64();
     let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
-    // Who asks sends little: what the answers cost counts too.
+    // A client sends little: the retransmissions of the responses count too.
     let asks = t.exchanges.is_some() || t.events.is_some();
     let ends = if asks { &[t.sender, t.receiver][..] } else { &[t.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
@@ -266,7 +266,7 @@ fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
     }
 }
 
-/// What became of the requests of one flow, or of several together.
+/// Sums up the requests of one flow, or of several together.
 pub(super) fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
     let seconds = exchanges.sum as f64 / PS_PER_SECOND as f64;
     let percentile = |share| Some(exchanges.times.quantile(share).as_secs_f64());
@@ -280,7 +280,7 @@ pub(super) fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
     }
 }
 
-/// What became of the events of one builder, in so many seconds.
+/// Sums up the events of one builder over `seconds` seconds.
 pub(super) fn sum_events(events: &Events, seconds: f64) -> EventSummary {
     let sum = events.sum as f64 / PS_PER_SECOND as f64;
     let percentile = |share| events.times.quantile(share).as_secs_f64();

@@ -109,7 +109,7 @@ impl NetworkWaits {
     }
 }
 
-/// What became of the job that these flows are the connections of, if they are.
+/// Sums up the MPI job that has these flows as its connections, if there is one.
 pub(super) fn sum_mpi<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Option<MpiSummary> {
     let ranks = ranks::all(flows);
     let finished = ranks.iter().filter(|rank| rank.finished.is_some()).count();

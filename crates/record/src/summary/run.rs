@@ -97,7 +97,7 @@ pub struct Group {
     pub size: Named<Completion>,
 }
 
-/// A flow with what became of it.
+/// A flow with its totals.
 type Known<'a> = (&'a Flow, &'a FlowTotals);
 
 pub(super) fn sum_run(
@@ -110,7 +110,7 @@ pub(super) fn sum_run(
     totals.ports.iter().for_each(|p| drops.add(&p.drops));
     totals.nodes.iter().for_each(|n| drops.add(&n.drops));
     let sent = known.iter().map(|(_, f)| f.sender.segments_sent + f.receiver.segments_sent);
-    // A program that sent nothing ran for itself. What a program could send nobody knows.
+    // A program that sent nothing ran for itself. How much a program could send is not known.
     let is_program = |flow: &Flow| matches!(flow.transport, Transport::Program(_));
     let moved = known.iter().filter(|(f, t)| !is_program(f) || t.received.0 > 0);
     let own = known.iter().zip(flows).filter(|((f, _), _)| !is_program(f));
@@ -132,8 +132,8 @@ pub(super) fn sum_run(
     }
 }
 
-/// Jain's index over the flows that send what they can, for one of a set rate is no victim of the others; over
-/// all where every one has a rate of its own, or waits for what it asked.
+/// Returns Jain's index over the flows that send as much as they can, as a flow of a set rate does not compete with
+/// the others. If every flow has a rate of its own, or waits for responses, the index is over all.
 fn fairness<'p>(flows: impl Iterator<Item = (&'p Flow, f64)> + Clone) -> f64 {
     let greedy = |flow: &Flow| flow.tcp().is_some_and(|tcp| tcp.workload == Workload::Bulk);
     let some_greedy = flows.clone().any(|(flow, _)| greedy(flow));
@@ -157,7 +157,7 @@ pub(super) fn sum_groups(
     let known = known.iter().zip(numbers);
     let known = known.map(|(&(flow, t), &number)| (t, ideal(plan, flow, number)));
     let all: Vec<_> = flows.iter().zip(known).collect();
-    // Those that one count made stand together.
+    // The flows of one count form a group.
     let groups = all.chunk_by(|((a, _), _), ((b, _), _)| group_of(a) == group_of(b));
     let named = groups.filter_map(|members| Some((group_of(&members.first()?.0.0)?, members)));
     named.map(|(name, members)| (name.to_owned(), sum_group(members))).collect()
@@ -170,7 +170,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
     let members = group.iter().map(|((_, flow), _)| flow);
     let goodputs = members.clone().map(|f| f.goodput);
     let completion = sum_completion(group.iter().map(|&((_, flow), (t, ideal))| {
-        // Those that are cut off at the start would look short.
+        // Flows that are cut off at the start would look short.
         (flow, ideal.filter(|_| t.began_measured()))
     }));
     let (completion, size) = completion.unzip();
@@ -197,15 +197,15 @@ fn sum_group(group: &[Member<'_>]) -> Group {
     }
 }
 
-/// What became of the events that these flows are the sources of: each of them knows all that their builder does.
+/// Merges the events of these flows, their sources: each flow has all that their builder counted.
 fn built<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Option<Events> {
     let mut all = flows.filter_map(|flow| flow.events.as_ref());
     let first = all.next()?.clone();
     Some(all.fold(first, Events::and_source))
 }
 
-/// Bytes that the flows received, per second of the time in which any of them ran: no more than the links
-/// carry, whenever each of them began and ended.
+/// Returns the bytes that the flows received, per second of the time in which any of them ran: no more than the links
+/// carry, regardless of when each of them began and ended.
 fn goodput<'t>(flows: impl Iterator<Item = &'t FlowTotals> + Clone) -> f64 {
     let bytes: u64 = flows.clone().map(|flow| flow.received.0).sum();
     per(bytes as f64, busy(flows).as_secs_f64())

@@ -1,7 +1,7 @@
-//! What was counted in a part of the run: what was counted until its end, less what was counted before it.
+//! The totals of a part of the run: those at its end, less those at its start.
 //!
-//! Counters and distributions are of that part. What is no sum, such as the longest that a queue was or a window at the
-//! end, is that of the run until then; a longest wait or response is of the part, as its distribution tells it.
+//! Counters and distributions are of that part. Values that are not sums, such as the longest queue or a window at
+//! the end, are of the run until then. A longest wait or response is of the part, taken from its distribution.
 
 use std::borrow::Cow;
 use std::iter;
@@ -17,8 +17,8 @@ use super::{
 };
 
 impl Totals {
-    /// What `plan` wants of a run: all of it, or what was counted between two looks. A run that ended before a look has
-    /// its end in place of it.
+    /// Returns the totals that `plan` wants of a run: all of it, or what was counted between two snapshots. If a run
+    /// ended before a snapshot, the totals at its end replace that snapshot.
     #[must_use]
     pub fn measured(mut self, plan: &Plan, looks: Vec<Self>) -> Self {
         self.end_jobs(plan);
@@ -75,13 +75,13 @@ impl Totals {
     }
 }
 
-/// What was counted, and nothing for whatever comes after the list.
+/// Returns the totals, and then empty ones without end.
 fn or_nothing<T: Clone + Default>(counted: &[T]) -> impl Iterator<Item = Cow<'_, T>> {
     counted.iter().map(Cow::Borrowed).chain(iter::repeat_with(|| Cow::Owned(T::default())))
 }
 
 impl FlowTotals {
-    /// What became of it as a whole, with what was counted between two looks.
+    /// Returns the totals as a whole, with the counts between two snapshots.
     fn within(&self, window: Window, later: &Self, earlier: &Self) -> Self {
         let [from, until] = [self.start.max(window.from), self.end.min(window.until)];
         let lost = Self::datagrams_lost;
@@ -138,7 +138,8 @@ impl Carried {
 }
 
 impl PortTotals {
-    /// A class or an element is the one of the same name; one that was not there counted nothing before.
+    /// Subtracts a class or an element from the later one with its name; one that did not exist before counted
+    /// nothing.
     fn since(&self, earlier: &Self) -> Self {
         fn of<'e, T, U>(names: &[(String, T)], list: &'e [U], name: &str) -> Option<&'e U> {
             list.get(names.iter().position(|(known, _)| known == name)?)

@@ -13,7 +13,7 @@ use traffic::header::Header;
 use traffic::packet::{ecn, flags};
 use traffic::{Bytes, Control, DropReason, Duration, Instant, Packet, Pause, Priorities};
 
-/// Payload of zeros with which the sum over the scene's addresses, ports and lengths comes to zero.
+/// The length of a payload of zeros that makes the checksum over the scene's addresses, ports and lengths zero.
 const SUMS_TO_ZERO: u32 = 15_688;
 
 /// A connection's start on the access link, with a gap, datagrams, a loss at the emulator, and SACKs back.
@@ -47,7 +47,7 @@ fn capture(folder: &Path) {
     recorder.finish(&totals_until(at_us(30_000))).unwrap();
 }
 
-/// tshark's output, or `None` (said loudly) where there is no tshark.
+/// The output of tshark, or `None` (with a message) if there is no tshark.
 fn tshark(folder: &Path, arguments: &[&str]) -> Option<String> {
     let file = folder.join(record::capture::FILE);
     let mut command = Command::new("tshark");
@@ -74,7 +74,7 @@ fn fields(folder: &Path, filter: &str, names: &[&str]) -> Option<Vec<Vec<String>
 fn nothing_is_malformed_and_every_checksum_is_good() {
     let folder = tempfile::tempdir().unwrap();
     capture(folder.path());
-    // A datagram whose payload is not kept is "short" to tshark, as after `tcpdump -s`.
+    // A datagram without its payload is "short" to tshark, as after `tcpdump -s`.
     let bad = "_ws.malformed || (_ws.short && !udp) || ip.checksum.status == 0 || tcp.checksum.status == 0 \
                || udp.checksum.status == 0 || udp.checksum == 0 || eth.fcs.status == 0 || (_ws.expert.severity >= 6291456 && !tcp.analysis)";
     let Some(text) = tshark(folder.path(), &["-Y", bad]) else { return };

@@ -1,4 +1,4 @@
-//! What a run leaves behind, in one executable: most of a test's building is linking.
+//! Tests of a run's files, in one executable: most of a test's build time is linking.
 
 mod capture;
 #[path = "../scene/mod.rs"]

@@ -1,4 +1,4 @@
-//! Tables read back as they were written, in memory or from Parquet, and are the same every time.
+//! Tables read back as they were written, from memory or Parquet, and identical every time.
 
 use crate::scene;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -12,7 +12,7 @@ fn record(folder: Option<&std::path::Path>) -> Recording {
     recorder.finish(&scene::totals()).unwrap()
 }
 
-/// A table as text, so that names compare whatever their numbers.
+/// A table as text, so that names compare independently of their numbers.
 fn text<R: Row>(table: &Table<R>, show: impl Fn(&R, &Names) -> String) -> Vec<String> {
     let mut lines = Vec::new();
     table.each(|row, names| lines.push(show(row, names))).unwrap();
@@ -148,7 +148,7 @@ fn partial_files_of_killed_writers_are_removed() {
     assert!(!locked.exists());
 }
 
-/// What other tools read of a table beside its rows.
+/// The metadata of a table that other tools read.
 #[test]
 fn a_table_tells_its_run_and_the_units_of_its_columns() {
     let manifest = record::Manifest {

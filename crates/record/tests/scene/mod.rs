@@ -21,11 +21,11 @@ use traffic::{
     Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Protocol, Rate, Statistics, qdisc,
 };
 
-/// From the sender to the emulator.
+/// The port from the sender to the emulator.
 pub(crate) const ACCESS: PortId = PortId(0);
-/// From the emulator to the receiver.
+/// The port from the emulator to the receiver.
 pub(crate) const WAN: PortId = PortId(2);
-/// From the receiver to the emulator.
+/// The port from the receiver to the emulator.
 pub(crate) const BACK: PortId = PortId(3);
 
 pub(crate) const SENDER: HostId = HostId(0);
@@ -211,7 +211,7 @@ pub(crate) fn sack(seq: u32, ack: u32, start: u32) -> Tcp {
     tcp
 }
 
-/// Segments and gaps in turn on the access link for 8 ms: the bytes of each.
+/// Drives segments and gaps alternately on the access link for 8 ms; returns the bytes of each.
 pub(crate) fn drive(recorder: &mut Recorder) -> (u64, u64) {
     let (mut packets, mut gaps) = (0, 0);
     let mut now = Instant::ZERO;
@@ -254,12 +254,12 @@ fn sample(recorder: &mut Recorder, now: Instant, n: u32) {
     recorder.queue_sample(now, WAN, &queue);
 }
 
-/// The same of a run that came to `at`.
+/// The totals of a run that reached `at`.
 pub(crate) fn totals_until(at: Instant) -> Totals {
     Totals { ending: Ending { at, complete: true }, ..totals() }
 }
 
-/// What a driver would have counted.
+/// The totals that a driver would have counted.
 pub(crate) fn totals() -> Totals {
     let sender = transport::Info {
         segments_sent: 5_000,

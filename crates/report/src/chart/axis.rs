@@ -1,28 +1,28 @@
-//! Axes: where a value lies, and where the ticks are.
+//! Axes: the positions of values and ticks.
 
-/// How values spread along an axis.
+/// How values are distributed along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
     #[default]
     Linear,
-    /// By their logarithm; values at or below zero are left out.
+    /// By the logarithm; values at or below zero are left out.
     Log,
 }
 
-/// Data are flat whose least is above this share of the greatest.
+/// Data are flat if their minimum is above this share of their maximum.
 const FLAT: f64 = 0.98;
 
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it shows, with its unit: `time (s)`.
+    /// Its quantity, with the unit: `time (s)`.
     pub label: String,
-    /// How values spread.
+    /// How values are distributed.
     pub scale: Scale,
-    /// What it spans; from the data if not given.
+    /// Its range; taken from the data if not given.
     pub range: Option<(f64, f64)>,
-    /// Of a time axis: how many seconds its unit is. Charts over time share a cursor.
+    /// For a time axis: the seconds in its unit. Charts over time share a cursor.
     pub seconds: Option<f64>,
 }
 
@@ -32,34 +32,34 @@ impl Axis {
         Self { label: label.into(), ..Self::default() }
     }
 
-    /// The same axis with a logarithmic scale.
+    /// Sets a logarithmic scale.
     #[must_use]
     pub fn log(mut self) -> Self {
         self.scale = Scale::Log;
         self
     }
 
-    /// The same axis with a range of its own.
+    /// Sets a range.
     #[must_use]
     pub const fn range(mut self, from: f64, to: f64) -> Self {
         self.range = Some((from, to));
         self
     }
 
-    /// The same axis as one of time, in a unit of so many seconds.
+    /// Makes the axis one of time, in a unit of `seconds` seconds.
     #[must_use]
     pub const fn time(mut self, seconds: f64) -> Self {
         self.seconds = Some(seconds);
         self
     }
 
-    /// About so many ticks of an axis with a range: where they lie as shares of it, and their texts.
+    /// Returns about `about` ticks of an axis with a range: their positions as shares of it, and their texts.
     pub(crate) fn ticks(&self, about: u32) -> Vec<(f64, String)> {
         let layout = self.lay_out(core::iter::empty(), about, true);
         layout.ticks.iter().map(|(tick, text)| (layout.place(*tick), text.clone())).collect()
     }
 
-    /// The axis laid out for `data`; `ticks` is about how many ticks it should have.
+    /// Lays the axis out for `data`, with about `ticks` ticks.
     pub(super) fn lay_out(
         &self,
         data: impl Iterator<Item = f64>,
@@ -88,7 +88,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Where `value` lies: 0 at the low end, 1 at the high end.
+    /// Returns the position of `value`: 0 at the low end, 1 at the high end.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -97,14 +97,14 @@ impl Layout {
     }
 }
 
-/// A tight axis ends where its data do; another one on its ticks, and at zero if that is near, or if the
-/// data are so flat that anything else would make mountains of nothing.
+/// Lays out a linear axis. A tight axis ends where its data end. Another one ends on its ticks, and at zero if that
+/// is near, or if the data are so flat that a narrower range would exaggerate small differences.
 fn linear((mut low, mut high): (f64, f64), ticks: u32, tight: bool) -> Layout {
     if !tight && low > 0.0 && (low < high * 0.6 || low > high * FLAT) {
         low = 0.0;
     }
     if high <= low {
-        // One value only: put it in the middle, or at the top if the axis may begin at zero.
+        // One value only: near the top of an axis from zero, or at the bottom if it is not above zero.
         (low, high) = if low > 0.0 { (0.0, low * 1.25) } else { (low, low + 1.0) };
     }
     let step = nice((high - low) / f64::from(ticks));
@@ -118,14 +118,15 @@ fn linear((mut low, mut high): (f64, f64), ticks: u32, tight: bool) -> Layout {
     Layout { scale: Scale::Linear, low, high, ticks }
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below `step`.
+/// Returns the smallest of 1, 2, 5 times a power of ten that is not below `step`.
 fn nice(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * 0.999);
     factor.unwrap_or(10.0) * power
 }
 
-/// An axis that ends on ticks: at powers of ten, and over few of these at twice and five times such too.
+/// Lays out a logarithmic axis that ends on ticks: at powers of ten, and over few of these also at twice and five
+/// times a power.
 fn log((low, high): (f64, f64)) -> Layout {
     let (low, high) = (low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);

@@ -1,7 +1,7 @@
-//! A page's charts as data for its script: each series once, short, and nothing lost that matters.
+//! A page's charts as data for its script: each series once, in short form, without visible loss.
 //!
-//! Abscissas are whole multiples of a power of ten below a hundred-millionth of the axis, written as
-//! differences, and those that several series share stand there once. Ordinates have six digits.
+//! Abscissas are whole multiples of a power of ten below a hundred-millionth of the axis, written as differences.
+//! Abscissas that several series share are written once. Ordinates have six digits.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,9 +18,9 @@ const DIGITS: u32 = 6;
 /// Charts in the order of the page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Data {
-    /// Each list of abscissas as JSON with its place.
+    /// The index of each list of abscissas, by its JSON.
     places: BTreeMap<String, usize>,
-    /// The same lists by place.
+    /// These lists by place.
     abscissas: Vec<String>,
     charts: Vec<String>,
 }
@@ -48,14 +48,14 @@ impl Data {
         self.charts.is_empty()
     }
 
-    /// All of it, safe within an HTML element.
+    /// Returns everything as JSON, safe within an HTML element.
     pub(crate) fn to_json(&self) -> String {
         let (x, charts) = (self.abscissas.join(",\n"), self.charts.join(",\n"));
         format!("{{\"x\":[{x}],\n\"charts\":[{charts}]}}")
     }
 
     fn series(&mut self, series: &Series, x: &Layout) -> String {
-        // What an axis cannot show is left out of its data.
+        // Values that an axis cannot show are left out of its data.
         let log = x.scale == Scale::Log;
         let points = series.points.iter().filter(|(x, _)| x.is_finite() && (!log || *x > 0.0));
         let xs = points.clone().map(|(x, _)| *x);
@@ -102,7 +102,7 @@ fn plain(xs: impl Iterator<Item = f64>) -> String {
     format!("[{}]", xs.map(number).collect::<Vec<_>>().join(","))
 }
 
-/// Numbers as differences of whole steps: `per` steps make one. What differs stays different.
+/// Writes numbers as differences of whole steps: `per` steps make one. Different values stay different.
 fn stepped(xs: impl Iterator<Item = f64>, span: f64) -> String {
     let finest = (STEPS / span.max(f64::MIN_POSITIVE)).log10().ceil().clamp(0.0, 15.0);
     let per = 10_f64.powi(finest as i32);
@@ -126,7 +126,7 @@ fn number(value: f64) -> String {
     if value.is_finite() { significant(value, DIGITS) } else { "null".to_owned() }
 }
 
-/// A string of JSON that ends no HTML element.
+/// Writes a JSON string that cannot end an HTML element.
 fn text(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default().replace('<', "\\u003c")
 }

@@ -1,10 +1,10 @@
-//! Fewer points for the same picture: of each pixel column the first, least, greatest and last.
+//! Fewer points for an identical picture: the first, minimum, maximum and last of each pixel column.
 //!
-//! A line through these paints the same pixels as one through all (Jugel, Jerzak, Hackenbroich and
-//! Markl, "M4: a visualization-oriented time series data aggregation", VLDB 2014), so no peak and no
-//! silence is lost, and a series of any length takes memory for its columns only.
+//! A line through these paints the same pixels as one through all points (Jugel, Jerzak, Hackenbroich and Markl, "M4:
+//! a visualization-oriented time series data aggregation", VLDB 2014). No peak and no gap is lost, and a series of
+//! any length takes memory for its columns only.
 
-/// Thins a series whose `x` never falls.
+/// Thins a series with `x` values that never fall.
 #[derive(Clone, Debug)]
 pub struct Decimator {
     from: f64,
@@ -23,14 +23,14 @@ struct Column {
 }
 
 impl Decimator {
-    /// For a chart that shows `from` to `to` on `columns` pixels.
+    /// Creates one for a chart that shows `from` to `to` on `columns` pixels.
     pub fn new((from, to): (f64, f64), columns: u32) -> Self {
         let span = if to > from { to - from } else { 1.0 };
         let columns_per_unit = f64::from(columns) / span;
         Self { from, columns_per_unit, points: Vec::new(), column: None }
     }
 
-    /// Adds a point. A `y` that is no number breaks the line.
+    /// Adds a point. A `y` that is NaN breaks the line.
     pub fn push(&mut self, x: f64, y: f64) {
         if y.is_nan() {
             self.close();
@@ -53,7 +53,7 @@ impl Decimator {
         }
     }
 
-    /// What is left of the series.
+    /// Returns the remaining points.
     pub fn finish(mut self) -> Vec<(f64, f64)> {
         self.close();
         self.points

@@ -85,7 +85,7 @@ fn limits_of(plan: &Plan, probe: &Bandwidth) -> Vec<Limit> {
     found
 }
 
-/// The nodes on the paths of the flows whose packets leave at `port`, in order.
+/// Returns the nodes on the paths of the flows with packets that leave at `port`, in order.
 fn passed(plan: &Plan, port: PortId) -> BTreeSet<usize> {
     let mut passed = BTreeSet::new();
     for (number, flow) in plan.flows.iter().enumerate() {

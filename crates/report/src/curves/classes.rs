@@ -20,7 +20,7 @@ const fn key(row: &ClassRow) -> Key {
     (row.port, Some(row.class))
 }
 
-/// The classes that had the greatest `amount`: as many as one chart takes, and how many had any.
+/// Returns the classes with the largest `amount`, as many as one chart takes, and how many had any.
 fn classes(run: &Run<'_>, amount: impl Fn(&ClassSummary) -> u64) -> (Vec<Wanted>, usize) {
     let classes = run.summary.ports().flat_map(|port| {
         let all = port.direction.class.0.iter();
@@ -33,7 +33,7 @@ fn classes(run: &Run<'_>, amount: impl Fn(&ClassSummary) -> u64) -> (Vec<Wanted>
     (wanted.collect(), all)
 }
 
-/// What each class sends from sample to sample.
+/// Draws what each class sends from sample to sample.
 pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure>, Error> {
     let (wanted, all) = classes(run, |class| class.bytes);
     let classes = run.summary.ports().flat_map(|port| &port.direction.class.0);
@@ -78,7 +78,7 @@ pub(super) fn backlogs(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Fig
     Ok(what.figure(run, (&wanted, all), curves, unit))
 }
 
-/// What a chart of classes tells.
+/// The contents of a chart of classes.
 struct What<'t> {
     title: &'static str,
     description: &'static str,
@@ -88,7 +88,7 @@ struct What<'t> {
 }
 
 impl What<'_> {
-    /// The chart, if there is anything to draw.
+    /// Returns the chart, if there is anything to draw.
     fn figure(
         &self,
         run: &Run<'_>,

@@ -1,10 +1,10 @@
-//! One colour for one thing in all charts of a page: a flow, a class, a port.
+//! One colour for each flow, class or port in all charts of a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chart::{Chart, PALETTE};
 
-/// The colours of what was drawn so far.
+/// The colours assigned so far.
 #[derive(Debug, Default)]
 pub(crate) struct Colours {
     of: BTreeMap<String, usize>,
@@ -12,9 +12,9 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    /// Gives each series its colour. What an earlier chart had keeps its own; `port class` has that of the
-    /// flow of the class's name, and `port dropped` the port's. What would be a second of one colour gets
-    /// another.
+    /// Gives each series its colour. A series of an earlier chart keeps its colour. `port class` gets the colour of
+    /// the flow with the class's name, and `port dropped` that of the port. A series that would share its colour with
+    /// another one in the chart gets a different one.
     pub(crate) fn paint(&mut self, chart: &mut Chart) {
         let mut taken = BTreeSet::new();
         let mut kept = |name: &str| self.of.get(name).copied().filter(|own| taken.insert(*own));
@@ -33,7 +33,7 @@ impl Colours {
         self.of.get(first).or_else(|| self.of.get(last)).copied()
     }
 
-    /// The next colour that the chart has not yet; with another pattern once it has them all.
+    /// Returns the next colour that the chart does not have yet; with another pattern once it has them all.
     fn free(&mut self, taken: &mut BTreeSet<usize>) -> usize {
         let colours = PALETTE.len();
         let round = |n: usize| (self.next + n) % colours + n / colours * colours;

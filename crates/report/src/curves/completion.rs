@@ -1,4 +1,4 @@
-//! How the completion times of flows of a set size are distributed, by size.
+//! The distribution of completion times of flows of a set size, by size.
 
 use scenario::measured::SIZE_BUCKETS;
 
@@ -10,7 +10,7 @@ use crate::{Cell, Grid};
 use record::quantity::{Kind, count};
 use record::summary::FlowSummary;
 
-/// A curve for each size of each group, with the numbers that people ask for; none if no group has completion
+/// Draws a curve for each size of each group, with a table of the usual numbers; none if no group has completion
 /// times.
 pub(crate) fn completions(run: &Run<'_>) -> Option<(Figure, Grid)> {
     let units = run.plan.units;
@@ -52,7 +52,7 @@ pub(crate) fn completions(run: &Run<'_>) -> Option<(Figure, Grid)> {
     Some((Figure { chart, caption }, grid))
 }
 
-/// How long the flows of a group took that are of such a size and completed.
+/// Returns the completion times of the flows of a group with sizes in this bucket, if they completed.
 fn seconds_of(run: &Run<'_>, group: &str, bucket: &str) -> Vec<f64> {
     let place = SIZE_BUCKETS.iter().position(|(name, _)| *name == bucket).unwrap_or(0);
     let above = place.checked_sub(1).map_or(0, |before| SIZE_BUCKETS[before].1);

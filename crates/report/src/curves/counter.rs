@@ -1,4 +1,4 @@
-//! A counter's course: what it grew by from sample to sample.
+//! A counter over time: its growth from sample to sample.
 
 use scenario::Units;
 use traffic::Duration;
@@ -10,24 +10,23 @@ use super::Points;
 pub(super) struct Counter {
     seconds: f64,
     count: u64,
-    /// Samples that come sooner after the last are passed over, seconds.
+    /// Samples that come sooner than this after the last one are skipped, seconds.
     least: f64,
 }
 
-/// What it grew by between two samples.
+/// A counter's growth between two samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Growth {
     /// The earlier sample, seconds.
     pub(super) from: f64,
     /// How long until the later one, seconds.
     pub(super) seconds: f64,
-    /// By how much.
+    /// The amount.
     pub(super) count: u64,
 }
 
-/// The least time over which a rate is told, seconds. At a mean of `rate` bytes a second it carries so many
-/// full frames that one more or less is no step to be seen, though it is never more than a hundredth of the
-/// `span`.
+/// Returns the shortest time over which a rate is shown, seconds. At a mean of `rate` bytes a second it carries 16
+/// full frames, so that one more or less makes no visible step. It is never more than a hundredth of the `span`.
 pub(super) fn least(rate: f64, span: (f64, f64)) -> f64 {
     const FRAMES: f64 = 16.0;
     const FRAME: f64 = 1514.0;
@@ -42,12 +41,13 @@ pub(super) fn spans(units: Units, least: f64, samples: Option<Duration>) -> Stri
 }
 
 impl Counter {
-    /// One whose growth is told over that time at least.
+    /// Creates a counter that shows its growth over at least `least` seconds.
     pub(super) fn over(least: f64) -> Self {
         Self { least, ..Self::default() }
     }
 
-    /// It stands at `count`. None if too little time passed since the last sample, or the run's start.
+    /// Takes a sample: the counter is at `count`. Returns none if too little time passed since the last sample, or
+    /// the run's start.
     pub(super) fn sample(&mut self, seconds: f64, count: u64) -> Option<Growth> {
         let before = *self;
         if seconds <= before.seconds {
@@ -66,7 +66,7 @@ impl Counter {
         })
     }
 
-    /// The corner that ends its curve: what it grew by last holds until the last sample.
+    /// Adds the corner that ends its curve: the last growth holds until the last sample.
     pub(super) fn close(&self, points: &mut Points) {
         let last = points.last().map(|&(_, y)| (self.seconds, y));
         points.extend(last);
@@ -74,12 +74,12 @@ impl Counter {
 }
 
 impl Growth {
-    /// As a point: by how much a second, from the earlier sample on.
+    /// Returns the growth per second as a point at the earlier sample.
     pub(super) fn rate(self) -> (f64, f64) {
         (self.from, self.count as f64 / self.seconds)
     }
 
-    /// As a point: by how much, from the earlier sample on.
+    /// Returns the growth as a point at the earlier sample.
     pub(super) fn amount(self) -> (f64, f64) {
         (self.from, self.count as f64)
     }

@@ -1,4 +1,4 @@
-//! How delays and the times between packets are distributed at ports.
+//! The distributions of delays and of the times between packets at ports.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use record::rows::DelayRow;
 use record::summary::Summary;
 use record::table::Table;
 
-/// The least that is drawn, of the greatest: so many decades below it.
+/// The number of decades that are drawn below the maximum.
 const DECADES: i32 = 6;
 
 /// A port's histogram: the end of each range, nanoseconds, and how many packets lie in it.
@@ -22,11 +22,11 @@ pub(super) struct Distribution {
     pub(super) port: String,
     ranges: Vec<(u64, u64)>,
     packets: u64,
-    /// The longest to the nanosecond, where it is known; else the end of the last range.
+    /// The longest, exact to the nanosecond if known; else the end of the last range.
     exact: Option<u64>,
 }
 
-/// A chart of each kind, not yet painted, with the numbers that people ask for.
+/// Draws a chart of each kind, not yet painted, with a table of the usual numbers.
 pub(crate) fn figures(
     summary: &Summary,
     table: &Table<DelayRow>,
@@ -63,7 +63,7 @@ pub(crate) fn figures(
     Ok([sojourn, spacing].into_iter().flatten().collect())
 }
 
-/// Of every port, sojourns and spacings.
+/// Reads the sojourns and spacings of every port.
 pub(super) fn read(table: &Table<DelayRow>) -> Result<[Vec<Distribution>; 2], Error> {
     let mut found: [BTreeMap<_, Distribution>; 2] = Default::default();
     table.each(|row, names| {
@@ -79,7 +79,7 @@ pub(super) fn read(table: &Table<DelayRow>) -> Result<[Vec<Distribution>; 2], Er
 }
 
 impl Distribution {
-    /// What `share` of `of` packets were not longer than, to 0.8 %, nanoseconds.
+    /// Returns the value that `share` of `of` packets do not exceed, to 0.8 %, nanoseconds.
     fn quantile(&self, share: u64, of: u64) -> u64 {
         let wanted = u128::from(self.packets) * u128::from(share);
         let mut seen = 0;
@@ -94,7 +94,7 @@ impl Distribution {
         self.exact.unwrap_or_else(|| self.ranges.last().map_or(0, |(to, _)| *to))
     }
 
-    /// The share of packets, percent, that were no longer, over seconds, from `least` on.
+    /// Returns the percentage of packets that were no longer, over seconds, from `least` on.
     pub(super) fn cumulated(&self, least: f64) -> Vec<(f64, f64)> {
         let mut seen = 0;
         let mut points = Vec::with_capacity(self.ranges.len() + 1);
@@ -114,12 +114,12 @@ pub(super) fn nanoseconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The least that is drawn where that is the longest, seconds.
+/// Returns the least value that is drawn if `longest_ns` is the longest, seconds.
 pub(super) fn least_drawn(longest_ns: u64) -> f64 {
     (nanoseconds(longest_ns) / 10_f64.powi(DECADES)).max(1e-9)
 }
 
-/// What a chart of distributions tells.
+/// The contents of a chart of distributions.
 struct What {
     title: &'static str,
     description: &'static str,

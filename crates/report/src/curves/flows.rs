@@ -1,4 +1,4 @@
-//! Flows over time: what they receive, their windows and their round trips.
+//! Flows over time: their goodput, their windows and their round trips.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,13 @@ pub(super) const fn key(row: &FlowRow) -> Key {
     (row.flow, None)
 }
 
-/// What each line's flows receive from sample to sample, and all together.
+/// Draws what each line's flows receive from sample to sample, and the sum of all.
 pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>, Error> {
     let span = whole(run);
     let mut lines = lines::of(run.plan);
     let all = run.plan.flows.len();
     if lines.len() > 1 {
-        // Below the others, one of which may be all there is for a while.
+        // Drawn below the others, as a single flow may be the whole sum for a while.
         lines.insert(0, Line { name: format!("all {all} flows"), flows: (0..all).collect() });
     }
     let busiest = run.summary.flow.0.iter().map(|(_, flow)| flow.goodput).fold(0.0, f64::max);
@@ -70,14 +70,14 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     Ok(vec![Figure { chart, caption }])
 }
 
-/// The flows of the summary by name: those that nothing was measured of are not in it.
+/// Returns the flows of the summary by name; flows without measurements are not in it.
 fn measured<'r>(run: &Run<'r>) -> BTreeMap<&'r str, &'r FlowSummary> {
     run.summary.flow.0.iter().map(|(name, flow)| (name.as_str(), flow)).collect()
 }
 
-/// The least time over which a line's rate is drawn, seconds: `frames`, which carries enough full frames,
-/// and no less than a round trip of its flows, within which a window is sent in one burst; but of a run of
-/// few round trips a quarter at most.
+/// Returns the shortest time over which a line's rate is drawn, seconds. It is `frames`, which carries enough full
+/// frames, and at least a round trip of its flows, as a window may be sent in one burst. In a run of few round trips
+/// it is at most a quarter of the run.
 fn shortest_bin(
     run: &Run<'_>,
     measured: &BTreeMap<&str, &FlowSummary>,
@@ -91,7 +91,8 @@ fn shortest_bin(
     known.reduce(f64::min).unwrap_or(0.0).min(most).max(frames)
 }
 
-/// What the flows of each line received together, a second, over its bin at least, whenever each of them was sampled.
+/// Returns what the flows of each line received together, per second, over at least its bin, whenever each of them
+/// was sampled.
 pub(super) fn received(
     plan: &Plan,
     table: &Table<FlowRow>,
@@ -123,7 +124,7 @@ pub(super) fn received(
     Ok(sums.into_iter().map(|sum| sum.finish(end)).collect())
 }
 
-/// How the goodputs of many flows are distributed, by group, with the numbers that people ask for.
+/// Draws the distribution of goodputs of many flows, by group, with a table of the usual numbers.
 pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     let flows = &run.summary.flow.0;
     if flows.len() <= TOGETHER {
@@ -175,12 +176,12 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     Some((Figure { chart, caption }, grid))
 }
 
-/// The greatest abscissa of all curves.
+/// Returns the largest abscissa of all curves.
 pub(super) fn greatest_x<N>(curves: &[(N, Points)]) -> f64 {
     curves.iter().flat_map(|(_, points)| points).map(|point| point.0).fold(0.0, f64::max)
 }
 
-/// The share of values, percent, that are no greater.
+/// Returns the percentage of values that are no greater.
 pub(super) fn cumulated(mut values: Vec<f64>) -> Points {
     values.sort_unstable_by(f64::total_cmp);
     let all = values.len() as f64;
@@ -189,7 +190,7 @@ pub(super) fn cumulated(mut values: Vec<f64>) -> Points {
     points
 }
 
-/// Windows and round trips of connections, at least one of each group.
+/// Draws windows and round trips of connections, at least one of each group.
 pub(super) fn windows_and_round_trips(
     run: &Run<'_>,
     table: &Table<FlowRow>,

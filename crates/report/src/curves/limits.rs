@@ -1,4 +1,4 @@
-//! What a rate cannot exceed, drawn beside it: line rates, and the limits of WAN emulators.
+//! Upper limits of a rate, drawn beside it: line rates, and the limits of WAN emulators.
 
 use network::PortId;
 use scenario::plan::NodeKind;
@@ -7,12 +7,12 @@ use scenario::{Plan, Unit};
 use crate::chart::Mark;
 use crate::path::path_of;
 
-/// Limits much above the data would squeeze them, and are not drawn.
+/// Limits much above the data would compress them, and are not drawn.
 const MARK_ABOVE: f64 = 2.5;
-/// More limits than these could not be told apart.
+/// More limits than these are hard to distinguish.
 const MARKS_MAX: usize = 3;
 
-/// What limits a rate, bytes a second.
+/// The limit of a rate, bytes a second.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Limit {
     pub(super) name: String,
@@ -33,7 +33,7 @@ pub(super) fn emulator(plan: &Plan, node: usize) -> Option<Limit> {
     Some(Limit { name: format!("limit of {}", plan.nodes[node].name), rate })
 }
 
-/// The bottleneck on the path of each of these flows, each once; none where they have too many.
+/// Returns the bottleneck on the path of each of these flows, each once; none if there are too many.
 pub(super) fn bottlenecks(plan: &Plan, flows: impl Iterator<Item = usize>) -> Vec<Limit> {
     let mut found: Vec<Limit> = Vec::new();
     for number in flows {
@@ -53,7 +53,7 @@ pub(super) fn bottlenecks(plan: &Plan, flows: impl Iterator<Item = usize>) -> Ve
     found
 }
 
-/// The limits that lie near the greatest value, `top`.
+/// Returns the limits near the largest value, `top`.
 pub(super) fn marks(limits: Vec<Limit>, top: f64, unit: Unit) -> Vec<Mark> {
     let near = limits.into_iter().filter(|limit| limit.rate <= MARK_ABOVE * top);
     let mark = |limit: Limit| Mark {

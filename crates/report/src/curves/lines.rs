@@ -1,18 +1,18 @@
-//! Which lines a chart of flows has: one for each flow while they can be told apart, else one for all
-//! that a `count` made.
+//! The lines in a chart of flows: one for each flow while they are few enough to distinguish, else one for all flows
+//! of a `count`.
 
 use scenario::Plan;
 
 use super::TOGETHER;
 use record::summary::group_of;
 
-/// Lines that one chart takes where groups stand for their flows.
+/// The most lines in a chart of groups of flows.
 const LINES_MAX: usize = 12;
 
 /// One line: a flow, or the flows of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// What the legend says.
+    /// Its name in the legend.
     pub(super) name: String,
     /// Its flows, by their places in the plan.
     pub(super) flows: Vec<usize>,
@@ -46,7 +46,7 @@ pub(super) fn groups(plan: &Plan) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (place, flow) in plan.flows.iter().enumerate() {
         let name = group_of(&flow.name).unwrap_or(&flow.name);
-        // The flows of a count stand together.
+        // The flows of a count share one line.
         match lines.last_mut().filter(|line| line.name == name) {
             Some(line) => line.flows.push(place),
             None => lines.push(Line { name: name.to_owned(), flows: vec![place] }),
@@ -60,8 +60,8 @@ pub(super) fn groups(plan: &Plan) -> Vec<Line> {
     lines
 }
 
-/// Flows that stand for all in a chart of what cannot be added up: at least one of each line, and more
-/// while there is room. In the order of the plan.
+/// Returns the flows that represent all in a chart of values that cannot be added up: at least one of each line, and
+/// more while there is room. In the order of the plan.
 pub(super) fn examples(plan: &Plan, fits: impl Fn(usize) -> bool) -> Vec<usize> {
     let groups = groups(plan);
     let firsts = groups.iter().filter_map(|line| line.flows.iter().find(|&&flow| fits(flow)));

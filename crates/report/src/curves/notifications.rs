@@ -13,14 +13,14 @@ use record::error::Error;
 use record::rows::NotificationRow;
 use record::table::Table;
 
-/// Spans over which a rate is told, at most: a port sends some thousand a second.
+/// The most intervals over which a rate is shown: a port sends some thousand a second.
 const SPANS: f64 = 100.0;
 
 const fn key(row: &NotificationRow) -> Key {
     (row.port, None)
 }
 
-/// A line for each port whose queues sent most.
+/// Draws a line for each of the ports with the most notifications sent by their queues.
 pub(super) fn figures(run: &Run<'_>, table: &Table<NotificationRow>) -> Result<Vec<Figure>, Error> {
     let ports = run.summary.ports();
     let sent = ports.filter_map(|port| Some((port.name, port.direction.cnm.as_ref()?.sent)));

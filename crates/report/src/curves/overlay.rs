@@ -1,4 +1,4 @@
-//! The same curves of several runs in one chart: what the drivers agree on, and from when on they do not.
+//! Curves of several runs in one chart: what the drivers agree on, and from when on they do not.
 
 use std::path::Path;
 
@@ -14,22 +14,22 @@ use record::rows::{DelayRow, FlowRow, PauseRow, QueueRow, Row};
 use record::stored_run::StoredRun;
 use record::table::Table;
 
-/// Connections whose windows are drawn, a chart each.
+/// The number of connections with their windows drawn, a chart each.
 const WINDOWS_MAX: usize = 2;
 
-/// A run of those that are compared.
+/// One of the compared runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Overlaid<'a> {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: &'a str,
-    /// What it left.
+    /// The stored run.
     pub run: &'a StoredRun,
     /// Its scenario.
     pub plan: &'a Plan,
 }
 
 impl Overlaid<'_> {
-    /// A table of its folder, where it was recorded.
+    /// Returns a table of its folder, if it was recorded.
     fn table<R: Row>(&self) -> Option<Table<R>> {
         let recorded = Path::is_file(&self.run.folder.join(R::FILE));
         recorded.then(|| Table::open(&self.run.folder))
@@ -40,8 +40,8 @@ impl Overlaid<'_> {
     }
 }
 
-/// The charts of runs of one scenario, the first of which says what is worth drawing. A run that recorded
-/// nothing has no curve.
+/// Draws the charts of runs of one scenario. The first run decides what is worth drawing. A run that recorded nothing
+/// has no curve.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -86,7 +86,7 @@ fn figure(
     (!chart.series.is_empty()).then(|| Figure { chart, caption: caption.to_owned() })
 }
 
-/// The same over time.
+/// As [`figure`], over time.
 fn over_time(
     units: Units,
     (title, label, caption): (String, &str, &str),
@@ -140,7 +140,7 @@ fn windows(
     Ok(over_time(units, what, span, Unit::NUMBER, Shape::Line, curves))
 }
 
-/// The port whose queue was the longest.
+/// Returns the port with the longest queue.
 fn fullest(run: &Overlaid<'_>) -> Result<Option<String>, Error> {
     let Some(table) = run.table::<QueueRow>() else { return Ok(None) };
     let mut fullest = (0, String::new());
@@ -175,7 +175,7 @@ fn backlogs(
     Ok(over_time(units, what, span, unit, Shape::Line, curves))
 }
 
-/// When the priority was paused that was for longest.
+/// Draws when the priority with the longest pauses was paused.
 fn paused(runs: &[Overlaid<'_>], units: Units, span: (f64, f64)) -> Result<Option<Figure>, Error> {
     let tables = || runs.iter().map(|run| (run.name, run.table::<PauseRow>()));
     let Some((_, Some(first))) = tables().next() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Pauses over time: what share of the time the far end of a link had a port stopped.
+//! Pauses over time: the share of time for which the far end of a link paused a port.
 
 use scenario::plan::NodeKind;
 use scenario::{Plan, Unit};
@@ -15,14 +15,14 @@ use record::error::Error;
 use record::rows::PauseRow;
 use record::table::Table;
 
-/// Spans over which a share is told, at most: pauses come and go within microseconds.
+/// The most intervals over which a share is shown: pauses come and go within microseconds.
 const SPANS: f64 = 200.0;
 
 /// A priority of a port, or the port where PAUSE frames stop all of it.
 struct Stopped {
     port: String,
     priority: usize,
-    /// By the name that a class of that priority has unless the scenario names it.
+    /// Its name: that of a class of this priority unless the scenario names the class.
     name: String,
     seconds: f64,
 }
@@ -31,7 +31,7 @@ const fn key(row: &PauseRow) -> Key {
     (row.port, None)
 }
 
-/// A line for each of those that were stopped for longest.
+/// Draws a line for each of those that were paused for longest.
 pub(super) fn figures(run: &Run<'_>, table: &Table<PauseRow>) -> Result<Vec<Figure>, Error> {
     let mut stopped = stopped(run);
     let all = stopped.len();
@@ -71,13 +71,13 @@ pub(super) fn figures(run: &Run<'_>, table: &Table<PauseRow>) -> Result<Vec<Figu
     Ok(vec![Figure { chart, caption }])
 }
 
-/// The least time over which a share is told, seconds.
+/// Returns the shortest time over which a share is shown, seconds.
 pub(super) fn least((from, to): (f64, f64)) -> f64 {
     (to - from) / SPANS
 }
 
-/// Of each port that is wanted, the percentage of the time from sample to sample, over `least` seconds at least, for
-/// which each priority was stopped.
+/// Returns the percentage of the time for which each priority was paused, for each wanted port, from sample to
+/// sample, over at least `least` seconds.
 pub(super) fn shares(
     table: &Table<PauseRow>,
     wanted: &[Wanted],
@@ -96,7 +96,7 @@ pub(super) fn shares(
     Ok(curves)
 }
 
-/// The port and the priority that was stopped for longest, if any was.
+/// Returns the port and the priority that was paused for longest, if any was.
 pub(super) fn longest(table: &Table<PauseRow>) -> Result<Option<(String, usize)>, Error> {
     let mut longest = (0, String::new(), 0);
     table.each(|row, names| {
@@ -116,7 +116,7 @@ fn percentage(growth: Growth) -> (f64, f64) {
     (from, (rate / 1e7).min(100.0))
 }
 
-/// What was stopped at all, the longest first.
+/// Returns everything that was paused, the longest first.
 fn stopped(run: &Run<'_>) -> Vec<Stopped> {
     let mut all = Vec::new();
     for port in run.summary.ports() {
@@ -135,7 +135,7 @@ fn stopped(run: &Run<'_>) -> Vec<Stopped> {
     all
 }
 
-/// Whether the node of that name stops ports as a whole.
+/// Returns whether the node of that name pauses ports as a whole.
 fn stops_ports(plan: &Plan, name: &str) -> bool {
     let node = plan.nodes.iter().find(|node| node.name == name);
     matches!(node.map(|node| &node.kind), Some(NodeKind::Switch(s)) if s.pause == PauseBy::Port)

@@ -1,4 +1,4 @@
-//! Queues over time: how long they are, what they drop and what they mark.
+//! Queues over time: their lengths, drops and marks.
 
 use std::cmp::Reverse;
 
@@ -23,8 +23,8 @@ const fn key(row: &QueueRow) -> Key {
     (row.port, None)
 }
 
-/// The ports of which `amount` is above `least`, those of the greatest first: as many as one chart takes, and
-/// how many there are.
+/// Returns the ports with an `amount` above `least`, the largest first: as many as one chart takes, and the number of
+/// all of them.
 fn ports(run: &Run<'_>, least: u64, amount: impl Fn(&Direction) -> u64) -> (Vec<Wanted>, usize) {
     let those = run.summary.ports().map(|port| (amount(port.direction), port.name));
     let mut those: Vec<_> = those.filter(|(amount, _)| *amount > least).collect();

@@ -1,12 +1,12 @@
-//! Sums of counters that are sampled at different moments: what each grew by is spread evenly over the time between two of
-//! its samples, on a grid that all share.
+//! Sums of counters that are sampled at different times: the growth of each is spread evenly over the time between
+//! two of its samples, on a grid that all share.
 
 use traffic::Duration;
 
 use super::Points;
 use crate::chart::{COLUMNS, Decimator};
 
-/// No curve is summed in finer steps than this part of the run.
+/// The finest step of a sum, as a part of the run.
 const STEPS_MAX: u64 = 1 << 18;
 const NS: f64 = 1e9;
 
@@ -28,12 +28,13 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// One that counts from that time on.
+    /// Creates a counter that starts at that time.
     pub(super) const fn from(time_ns: u64) -> Self {
         Self { time_ns, count: 0 }
     }
 
-    /// It stands at `count`: from when to when it grew, and by how much. Samples that come late, after a later one, say nothing.
+    /// Takes a sample: returns from when to when the counter grew, and by how much. Samples that come late, after a
+    /// later one, are ignored.
     pub(super) fn sample(&mut self, time_ns: u64, count: u64) -> Option<((u64, u64), u64)> {
         if time_ns < self.time_ns {
             return None;
@@ -44,8 +45,8 @@ impl Sampled {
 }
 
 impl SpreadSum {
-    /// A sum over that part of the run, seconds, in steps of `least` or more: whole numbers of samples, where they come
-    /// `every` so often.
+    /// Creates a sum over that part of the run, seconds, in steps of `least` or more: whole numbers of samples, if
+    /// there is a sample in each `every`.
     pub(super) fn new(span: (f64, f64), least: f64, every: Option<Duration>) -> Self {
         let samples = every.map(|every| every.as_secs_f64()).filter(|every| *every > 0.0);
         let whole = |every: f64| every * (least / every - 1e-9).ceil().max(1.0);
@@ -55,13 +56,13 @@ impl SpreadSum {
         Self { span, step_ns, steps: Vec::new(), sampled: false }
     }
 
-    /// One of the counters grew by that between these times.
+    /// Adds the growth of one of the counters between these times.
     pub(super) fn add(&mut self, (from, to): (u64, u64), grown: u64) {
         self.sampled = true;
         if grown == 0 {
             return;
         }
-        // What was counted at the very end of a step is of that step.
+        // Growth at the very end of a step belongs to that step.
         let (first, last) = (from / self.step_ns, to.saturating_sub(1).max(from) / self.step_ns);
         if self.steps.len() as u64 <= last {
             self.steps.resize(last as usize + 1, 0.0);
@@ -74,8 +75,8 @@ impl SpreadSum {
         }
     }
 
-    /// What all of them grew by, a second, from step to step until `end`; nothing of counters that nobody sampled. A step
-    /// that was not over then is left out.
+    /// Returns the growth of all counters per second, step by step until `end`; nothing if no counter was sampled. A
+    /// step that is not complete by then is left out.
     pub(super) fn finish(mut self, end_ns: u64) -> Points {
         if !self.sampled {
             return Points::new();
@@ -102,7 +103,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Two counters of one a nanosecond each, sampled every 10 ms, the second so much after the first.
+    /// Samples two counters of one a nanosecond each every 10 ms, the second `lag_ns` after the first.
     fn together(lag_ns: u64) -> Points {
         let mut sum = SpreadSum::new((0.0, 0.1), 0.002, Some(Duration::from_ms(10)));
         let mut counters = [Sampled::from(0); 2];

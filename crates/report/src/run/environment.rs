@@ -1,4 +1,4 @@
-//! What was run, by what and on what.
+//! What was run, with what and on which machine.
 
 use scenario::plan::{NodeKind, Plan, Transport};
 
@@ -7,7 +7,7 @@ use crate::{Cell, Grid, Section};
 use record::manifest::SCHEMA;
 use record::quantity::{count, size, time};
 
-/// What was run, in a sentence.
+/// Describes what was run, in a sentence.
 pub(super) fn what(run: &Run<'_>) -> String {
     let plan = run.plan;
     let nodes = NodeKind::NAMES.iter().map(|&name| {
@@ -49,7 +49,7 @@ fn listed(parts: &[(usize, &str, impl AsRef<str>)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The congestion controls in use, each once, in the order of the alphabet.
+/// Lists the congestion controls in use, each once, in alphabetical order.
 fn controls(plan: &Plan) -> Vec<&str> {
     let controls = plan.flows.iter().filter_map(|flow| flow.tcp()).map(|tcp| {
         tcp.kernel_congestion.as_deref().unwrap_or_else(|| tcp.sender.congestion.algorithm().name())
@@ -60,7 +60,7 @@ fn controls(plan: &Plan) -> Vec<&str> {
     controls
 }
 
-/// Versions, seed and effort; of a run on real packets, the machine too.
+/// Returns versions, seed and effort; for a run on real packets, the machine too.
 pub(super) fn section(run: &Run<'_>) -> Section {
     let mut section = Section::new("Environment");
     let mut grid = Grid::new(&["", ""]);
@@ -88,7 +88,7 @@ pub(super) fn section(run: &Run<'_>) -> Section {
     section
 }
 
-/// What was found out of the machine; what it did not tell is left out.
+/// Lists what is known of the machine; fields that it does not report are left out.
 fn machine(lab: &Lab<'_>) -> Vec<(&'static str, String)> {
     let Lab { environment, cost, .. } = lab;
     let facts = [

@@ -1,4 +1,4 @@
-//! What an engineer asks first: throughput, fairness, loss, queueing delay.
+//! The key numbers: throughput, fairness, loss, queueing delay.
 
 use scenario::Units;
 
@@ -37,7 +37,7 @@ fn cards(summary: &Summary, units: Units) -> Vec<Card> {
     cards
 }
 
-/// How long packets waited at the port where they waited longest; none where delays were not counted.
+/// Returns how long packets waited at the port with the longest waits; none if delays were not counted.
 fn queueing(summary: &Summary, units: Units) -> Option<Card> {
     let used = summary.ports().filter(|port| port.direction.packets > 0);
     let counted = used.filter_map(|port| Some((port.direction.sojourn_p99_seconds?, port)));

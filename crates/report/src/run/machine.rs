@@ -1,11 +1,11 @@
-//! Whether the machine that moved real packets kept up.
+//! Whether the machine kept up in a run on real packets.
 
 use record::lab::{HostStalls, LabReport, listed, nanoseconds};
 use record::quantity::count;
 
 use crate::{Cell, Grid, Section};
 
-/// What `report` tells, as a section.
+/// Shows `report` as a section.
 pub(super) fn section(report: &LabReport) -> Section {
     let mut section = Section::new("Whether the machine kept up");
     let mut grid = Grid::new(&["", ""]);

@@ -1,4 +1,4 @@
-//! The report of a run that a folder keeps.
+//! The report of a run in a folder.
 
 use record::expectation;
 use record::{Error, StoredRun};
@@ -6,10 +6,10 @@ use scenario::Plan;
 
 use super::{Lab, Run};
 
-/// The page of `stored`, of `plan`, which is that of its scenario.
+/// Returns the page of `stored`; `plan` is the plan of its scenario.
 ///
 /// # Errors
-/// A summary of another version; tables that cannot be read; expectations of what there is not.
+/// A summary of another version; tables that cannot be read; expectations of missing quantities.
 pub fn stored_to_html(stored: &StoredRun, plan: &Plan) -> Result<String, Error> {
     let summary = stored.read_summary()?;
     let judged = if stored.complete { &plan.expectations[..] } else { &[] };

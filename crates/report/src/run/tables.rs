@@ -182,7 +182,7 @@ fn connections(summary: &Summary) -> Grid {
     grid
 }
 
-/// What the network carried of each program's packets, both ways.
+/// Returns the table of each program's packets that the network carried, both ways.
 fn programs(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         "Program",
@@ -321,7 +321,7 @@ fn ports(summary: &Summary) -> Grid {
     grid
 }
 
-/// What impairments did on each wire that has some.
+/// Returns the table of the impairments of each wire that has some.
 fn impairments(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         "Wire from",
@@ -416,7 +416,7 @@ fn nodes(summary: &Summary) -> Grid {
     grid
 }
 
-/// The reasons that there were: `queue_bytes 12, link_loss 3`.
+/// Lists the reasons that occur: `queue_bytes 12, link_loss 3`.
 fn reasons(drops: &Named<u64>) -> String {
     let those = drops.0.iter().filter(|(_, n)| *n > 0);
     those.map(|(reason, n)| format!("{reason} {}", count(*n))).collect::<Vec<_>>().join(", ")

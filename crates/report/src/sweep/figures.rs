@@ -7,12 +7,12 @@ use crate::heat::Heat;
 use crate::sweep::Digest;
 use crate::{Section, escape};
 
-/// More lines cannot be told apart.
+/// More lines are hard to distinguish.
 const LINES_MAX: usize = 6;
 /// More maps than these are left to the table.
 const MAPS_MAX: usize = 36;
 
-/// Everything that is drawn of a measure; `None` where the table of means says it all.
+/// Returns all pictures of a measure; `None` if the table of means is enough.
 pub(super) fn section(sweep: &Digest<'_>, measure: usize) -> Option<Section> {
     let mut section = Section::new(&sweep.measures[measure]);
     let maps = maps(sweep, measure);
@@ -40,7 +40,7 @@ fn caption(sweep: &Digest<'_>) -> &'static str {
     }
 }
 
-/// The axes by how many values they have, the most first; of equal ones the earlier.
+/// Returns the axes by the number of their values, the largest first; of equal ones the earlier.
 fn longest_first(sweep: &Digest<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sweep.axes.len()).collect();
     order.sort_by_key(|&axis| std::cmp::Reverse(sweep.axes[axis].values.len()));
@@ -154,7 +154,7 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
     })
 }
 
-/// The settings that tell a line from the others; empty for a line alone.
+/// Returns the settings that distinguish a line from the others; empty for a single line.
 fn name(sweep: &Digest<'_>, along: usize, places: &[usize]) -> String {
     let axes = sweep.axes.iter().zip(places).enumerate();
     let others = axes.filter(|(number, _)| *number != along);
@@ -162,7 +162,7 @@ fn name(sweep: &Digest<'_>, along: usize, places: &[usize]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Logarithmic where the values lie at ratios that differ less than their distances do.
+/// Returns a logarithmic scale if the ratios of the values differ less than their distances.
 fn scale(numbers: &[f64]) -> Scale {
     let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);

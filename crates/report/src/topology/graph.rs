@@ -1,4 +1,4 @@
-//! What of a plan is drawn: boxes for nodes, or for many that are alike, and the wires between them.
+//! The parts of a plan that are drawn: boxes for nodes, or for many identical ones, and the wires between them.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use record::quantity::{count, share};
 pub(super) struct Graph {
     pub(super) boxes: Vec<Box>,
     pub(super) wires: Vec<Wire>,
-    /// Whether a box stands for several hosts.
+    /// Whether a box represents several hosts.
     pub(super) grouped: bool,
     /// Nodes for which there was no room.
     pub(super) left_out: usize,
@@ -26,12 +26,12 @@ pub(super) struct Graph {
 #[derive(Clone, Debug)]
 pub(super) struct Box {
     pub(super) name: String,
-    /// What there is to say of it, below its name.
+    /// The lines below its name.
     pub(super) lines: Vec<String>,
     pub(super) kind: Kind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Host,
@@ -74,7 +74,7 @@ impl Graph {
         let mut wires = Vec::new();
         for (link, forward) in plan.links.iter().zip(forward) {
             let ends = link.ends.each_ref().map(|end| end.node);
-            // Of hosts that are alike the first one's link stands for all.
+            // For identical hosts only the link of the first one is drawn.
             if ends.iter().any(|&node| groups[node] != node) {
                 continue;
             }
@@ -91,7 +91,7 @@ impl Graph {
         }
     }
 
-    /// The picture in words.
+    /// Describes the picture in words.
     pub(super) fn description(&self) -> String {
         let wire = |wire: &Wire| {
             let [from, to] = wire.ends.map(|end| self.boxes[end].name.as_str());
@@ -101,7 +101,7 @@ impl Graph {
     }
 }
 
-/// For each node the first one that it is drawn with: itself, unless there are too many.
+/// Returns for each node the first one that it is drawn with: itself, unless there are too many.
 fn groups(plan: &Plan, most: usize) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..plan.nodes.len()).collect();
     if groups.len() <= most {
@@ -137,7 +137,7 @@ fn kept(plan: &Plan, groups: &[Vec<usize>], most: usize) -> Vec<usize> {
     kept
 }
 
-/// For each node how many flows more it sends than it receives.
+/// Returns for each node how many more flows it sends than it receives.
 fn sends(plan: &Plan) -> Vec<i64> {
     let mut sends = vec![0; plan.nodes.len()];
     for flow in &plan.flows {
@@ -147,7 +147,7 @@ fn sends(plan: &Plan) -> Vec<i64> {
     sends
 }
 
-/// For each link whether most flows pass it from its first end to its second.
+/// Returns for each link whether most flows pass it from its first end to its second.
 fn directions(plan: &Plan) -> Vec<bool> {
     let mut net = vec![0_i64; plan.links.len()];
     for (number, flow) in plan.flows.iter().enumerate() {
@@ -192,7 +192,7 @@ fn wire(plan: &Plan, link: &Link, ends: [usize; 2], forward: bool) -> Wire {
     wire
 }
 
-/// What governs an end's packets; an emulator's port has its buffer, which its box tells.
+/// Returns the discipline for an end's packets. An emulator's port has a buffer, which its box shows.
 fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
     let end = &link.ends[end];
     let conditioned = end.conditioner.iter().map(|_| "conditioner");
@@ -224,7 +224,7 @@ fn facts(units: Units, link: &Link) -> String {
     facts
 }
 
-/// The share that a link loses at random, where it is the same in both directions.
+/// Returns the share that a link loses at random, if it is equal in both directions.
 fn common_loss(link: &Link) -> Option<Share> {
     let [there, back] = [0, 1].map(|end| link.ends[end].impairments.iter().find_map(loss));
     there.filter(|_| there == back)

@@ -1,29 +1,29 @@
 //! Columns for boxes, so that wires go from left to right, and their order, so that few wires cross.
 //!
-//! In the manner of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system
-//! structures", 1981): longest paths make the columns, wires that pass a column have a place in it, and
-//! each column is sorted by the mean of its neighbours' places, to and fro.
+//! The method is that of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system
+//! structures", 1981): longest paths make the columns, wires that pass a column have a place in it, and each column
+//! is sorted by the mean of its neighbours' places, back and forth.
 
 use super::graph::{Graph, Wire};
 
 /// Times that all columns are sorted.
 const SWEEPS: usize = 8;
 
-/// Where everything goes.
+/// The positions of all items.
 #[derive(Debug)]
 pub(super) struct Layers {
-    /// From left to right, from top to bottom.
+    /// The columns from left to right, each from top to bottom.
     pub(super) columns: Vec<Vec<Item>>,
     /// The column of each box.
     pub(super) column: Vec<usize>,
 }
 
-/// What has a place in a column.
+/// An item of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// A box.
     Box(usize),
-    /// A wire on its way past.
+    /// A wire that passes.
     Wire(usize),
 }
 
@@ -56,8 +56,8 @@ pub(super) fn span(wire: &Wire, column: &[usize]) -> [usize; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// The column of each box: one more than that of all that lead there; a box that nothing leads to stands
-/// right before what it leads to. A circle is cut where its first box stands.
+/// Returns the column of each box: one more than the highest of the boxes that lead there. A box that nothing leads
+/// to is right before the nearest one that it leads to. A cycle is cut at its first box.
 fn columns(graph: &Graph) -> Vec<usize> {
     let count = graph.boxes.len();
     let mut waiting = vec![0; count];

@@ -8,16 +8,16 @@ use crate::escape;
 
 const LETTER: f64 = 7.0;
 const LINE: f64 = 16.0;
-/// Between two wires on one side of a box: room for a discipline's name.
+/// The distance between two wires on one side of a box: room for a discipline's name.
 const PITCH: f64 = 34.0;
-/// Between two boxes of a column.
+/// The distance between two boxes of a column.
 const GAP: f64 = 26.0;
-/// What a wire goes straight before it turns: room for a discipline's name.
+/// The straight part of a wire before it turns: room for a discipline's name.
 const LEAD: f64 = 54.0;
-/// Between the leads of two columns: room for a link's name.
+/// The distance between the leads of two columns: room for a link's name.
 const TURN: f64 = 140.0;
 const MARGIN: f64 = 10.0;
-/// Letters of a name that are shown.
+/// The number of letters of a name that are shown.
 const LETTERS_MAX: usize = 24;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ struct Point {
     y: f64,
 }
 
-/// Where a column stands, and each of its items from top to bottom.
+/// The position of a column and of each of its items, from top to bottom.
 struct Column {
     left: f64,
     width: f64,
@@ -53,7 +53,7 @@ pub(super) fn svg(graph: &Graph, layers: &Layers, description: &str) -> String {
         0.7 * width,
         escape(description)
     );
-    // Wires first: their names must not lie below another wire.
+    // Wires first: their names must not be below another wire.
     let ways: Vec<Vec<Point>> = (0..graph.wires.len()).map(|number| picture.way(number)).collect();
     ways.iter().for_each(|way| line(&mut svg, way));
     ways.iter().enumerate().for_each(|(number, way)| picture.words(&mut svg, number, way));
@@ -87,7 +87,7 @@ impl<'a> Picture<'a> {
         }
         let tallest = heights.iter().copied().fold(0.0, f64::max);
         for (column, height) in picture.columns.iter_mut().zip(heights) {
-            // Spread over the whole height, so that columns of as many boxes stand in rows.
+            // Spread over the whole height, so that columns with equal numbers of boxes form rows.
             let room = GAP + (tallest - height) / column.items.len().max(1) as f64;
             let mut top = MARGIN;
             for (_, middle, height) in &mut column.items {
@@ -99,7 +99,7 @@ impl<'a> Picture<'a> {
         picture
     }
 
-    /// How high an item is: a box has room for its words and its wires.
+    /// Returns the height of an item: a box has room for its words and its wires.
     fn height(&self, item: Item) -> f64 {
         let Item::Box(number) = item else { return PITCH };
         let words = LINE * (1 + self.graph.boxes[number].lines.len()) as f64;
@@ -118,13 +118,13 @@ impl<'a> Picture<'a> {
         all.filter(move |(_, wire)| here(wire.ends)).map(|(number, _)| number)
     }
 
-    /// The middle of what a wire touches in a column.
+    /// Returns the middle of an item in a column.
     fn middle(&self, column: usize, wanted: Item) -> f64 {
         let items = &self.columns[column].items;
         items.iter().find(|(item, _, _)| *item == wanted).map_or(0.0, |(_, middle, _)| *middle)
     }
 
-    /// The slot of a wire at one of its boxes: those on a side come in the order of their other ends.
+    /// Returns the slot of a wire at one of its boxes: the slots of a side are in the order of the wires' other ends.
     fn slot(&self, number: usize, at: usize, right: bool) -> Point {
         let toward = |wire: usize| {
             let ends = self.graph.wires[wire].ends;
@@ -198,7 +198,7 @@ fn line(svg: &mut String, way: &[Point]) {
     for (before, after) in leads.clone().zip(leads.skip(1)) {
         let ([_, a], [b, c]) = (before, after) else { continue };
         let _ = write!(svg, "L{:.0} {:.0}", a.x, a.y);
-        // Out and in level; back to the same column in an arc.
+        // Level at both ends; back to its own column in an arc.
         let bend = if (a.x - b.x).abs() < 1.0 { TURN / 2.0 } else { (b.x - a.x) / 2.0 };
         let (out, back) =
             (a.x + bend, if (a.x - b.x).abs() < 1.0 { b.x + bend } else { b.x - bend });
@@ -254,7 +254,7 @@ fn width(node: &Box) -> f64 {
     20.0 + LETTER * longest.unwrap_or(0) as f64
 }
 
-/// A name as far as there is room for it.
+/// Shortens a name to the available room.
 fn short(name: &str) -> String {
     if name.chars().count() <= LETTERS_MAX {
         return name.to_owned();

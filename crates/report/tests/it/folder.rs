@@ -175,7 +175,7 @@ fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files.map(|name| (name.clone(), std::fs::read(folder.join(name)).unwrap())).collect()
 }
 
-/// A run into `path` that never comes to its end; what is returned drops it, or not.
+/// A run into `path` that never completes; the caller may drop it or not.
 fn begin(path: &Path) -> (RunFolder, Recorder) {
     let next = RunFolder::create(path, manifest(), "# another scenario\n").unwrap();
     let mut recorder = Recorder::in_folder(&scene::plan(), next.files()).unwrap();
@@ -287,7 +287,7 @@ fn no_file_is_written_through_a_symlink() {
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "years of work");
 }
 
-/// The least that makes a folder a run's.
+/// The minimum that makes a folder a run's.
 const MANIFEST: &str =
     r#"{"suimon": "0.1.0", "schema": 1, "driver": "simulate", "command": [], "complete": true}"#;
 

@@ -35,7 +35,7 @@ fn plan(switch: &str) -> Plan {
     document.plan().expect("it is a scenario")
 }
 
-/// What a port had counted when it had been stopped for so many microseconds by those priorities.
+/// The counters of a port that was stopped for these priorities, each for the given number of microseconds.
 fn counters(frames: u64, stopped: &[(usize, u64)]) -> Counters {
     let mut counted = Counters { pauses_received: frames, ..Counters::default() };
     for &(priority, us) in stopped {
@@ -48,7 +48,7 @@ fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_ms(ms)
 }
 
-/// What a run had counted that ended with those counters at its ports.
+/// The totals of a run that ended with these counters at its ports.
 fn totals(plan: &Plan, counted: impl Fn(usize) -> Counters) -> Totals {
     let port = |port| PortTotals { flow_control: Some(counted(port)), ..PortTotals::default() };
     Totals {
@@ -116,7 +116,7 @@ fn a_priority_is_drawn_from_sample_to_sample() {
     assert!(page.contains("pauses.parquet has every sample."));
 }
 
-/// However many samples there are, the page has no more than some hundred points of a line.
+/// For any number of samples, the page has no more than some hundred points per line.
 #[test]
 fn many_samples_are_few_points() {
     let plan = plan("lossless = 0");

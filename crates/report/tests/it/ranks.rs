@@ -32,7 +32,7 @@ fn plan(hosts: usize) -> Plan {
     Document::parse("ranks.toml", &text).expect("it parses").plan().expect("it is a scenario")
 }
 
-/// What a rank did from the beginning on, each for so many milliseconds.
+/// The totals of a rank; `done` is what it did from the beginning, each with its length in milliseconds.
 fn rank(number: u32, done: &[(Option<Cause>, u64)]) -> RankTotals {
     let at = |ms| Instant::ZERO + Duration::from_ms(ms);
     let (mut timeline, mut now) = (Timeline::default(), 0);

@@ -73,7 +73,7 @@ fn one_sample_of_a_million_is_in_the_page() {
     assert!(page.contains(">10000</text>"));
 }
 
-/// The scene with so many hosts more at its emulator.
+/// The scene with `hosts` additional hosts at its emulator.
 fn wide(hosts: usize) -> Plan {
     let mut plan = scene::plan();
     let (host, link) = (plan.nodes[0].clone(), plan.links[0].clone());

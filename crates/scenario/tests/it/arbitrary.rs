@@ -1,9 +1,9 @@
-//! Whatever the bytes: a plan or errors, never a panic; and a plan's lock file has the same plan.
+//! For any bytes: a plan or errors, never a panic; and a plan's lock file gives the same plan.
 
 use proptest::prelude::*;
 use scenario::{Document, lock, physics};
 
-/// What the fuzz target does too.
+/// The same check as in the fuzz target.
 fn survives(text: &str) {
     let Ok(document) = Document::parse("any.toml", text) else { return };
     let Ok(runs) = document.runs() else { return };
@@ -140,7 +140,7 @@ fn network() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a queue's class may be called: anything.
+/// The name of a queue's class: anything.
 fn class_name() -> impl Strategy<Value = String> {
     "[\\PC\"\\\\ .é]{0,6}".prop_map(|name| {
         let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");

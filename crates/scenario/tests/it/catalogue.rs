@@ -32,7 +32,7 @@ fn the_pages_that_are_checked_in_are_current() {
     are_current(&folder, &current);
 }
 
-/// Whether a folder holds these pages and no others; it does where they are to be written anew.
+/// Checks that a folder has exactly these pages; writes them first if they are to be updated.
 fn are_current(folder: &Path, current: &BTreeMap<String, String>) {
     if std::env::var_os("UPDATE_CATALOGUE").is_some() {
         let _ = std::fs::remove_dir_all(folder);
@@ -50,7 +50,7 @@ fn are_current(folder: &Path, current: &BTreeMap<String, String>) {
     );
 }
 
-/// What keeps a person from setting `parameter` after reading of it.
+/// The information that a user lacks to set `parameter`, if any.
 fn lack(parameter: &Parameter) -> Option<&'static str> {
     let Parameter { takes, required, default, doc, .. } = parameter;
     let says = |words: &[&str]| words.iter().any(|word| doc.to_lowercase().contains(word));

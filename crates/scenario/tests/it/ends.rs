@@ -1,4 +1,4 @@
-//! What a link's end has of its own: for all members of a counted host, and for one of them besides.
+//! Settings of a link's end: for all members of a counted host, and for a single one.
 
 use network::impairment::{Parameters, gemodel};
 use scenario::{Document, lock};

@@ -1,4 +1,4 @@
-//! A wrong file gets line, column, what is wrong and what would be right: nodes, links, queues, and the text itself.
+//! Errors in a file give line, column, problem and remedy: nodes, links, queues, and the text itself.
 
 use crate::said::{GOOD, added, said};
 use scenario::Document;
@@ -81,7 +81,7 @@ fn names() {
     );
 }
 
-/// They are units mistaken: a run would not end, or no machine has them.
+/// These are mistaken units: a run would not end, or no machine has such rates.
 #[test]
 fn absurd_rates_and_intervals_are_refused() {
     assert_eq!(
@@ -269,7 +269,8 @@ fn networks() {
     );
 }
 
-/// A setting's range is told where it is passed, whatever it is a setting of, with what the setting is for.
+/// A value out of range is reported at its key, with the range and the setting's purpose, for any kind of
+/// setting.
 #[test]
 fn what_is_out_of_range_is_told_at_its_key() {
     let queue = |queue: &str| added(&format!("[link.wan.at.r]\nqueue.{queue}\n"));
@@ -377,7 +378,7 @@ fn headers() {
         "x.toml:4:11: `sender` has the address 10.0.0.1 already\n  \
          help: give every host an address of its own"
     );
-    // The receiver is the second node: 10.0.0.2, though nobody said so.
+    // The receiver is the second node, so it gets 10.0.0.2 by default.
     assert_eq!(
         said("[host.sender]", "[host.sender]\naddress = \"10.0.0.2\"", ""),
         "x.toml:3:11: `receiver` has the address 10.0.0.2 already\n  \
@@ -563,7 +564,7 @@ fn a_disciplines_complaint_points_to_what_it_is_about() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What no packet can ever come to would be there in vain.
+/// Elements that no packet can reach would have no effect.
 #[test]
 fn what_nothing_leads_to_is_refused() {
     let element = "[link.wan.at.r.conditioner.element.police]\n\

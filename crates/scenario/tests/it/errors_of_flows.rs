@@ -1,10 +1,9 @@
-//! A wrong file gets line, column, what is wrong and what would be right: flows, their programs and changes, and what
-//! is expected.
+//! Errors in a file give line, column, problem and remedy: flows, their programs and changes, and expectations.
 
 use crate::said::{GOOD, added, said};
 use scenario::Document;
 
-/// What is said of a flow with this `congestion`.
+/// The messages for a flow with this `congestion`.
 fn of_congestion(congestion: &str) -> String {
     added(&format!("congestion = {congestion}\n"))
 }
@@ -29,7 +28,7 @@ fn parameters_of_an_algorithm() {
     assert!(other.contains("no key `las_vegas`"), "{other}");
 }
 
-/// Who starts when the run is over is never seen, and looked like unfairness.
+/// Flows that start after the end of the run are never seen, which looked like unfairness.
 #[test]
 fn a_stagger_past_the_end_says_how_many_flows_start_and_what_to_change() {
     assert_eq!(

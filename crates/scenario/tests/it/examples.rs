@@ -28,13 +28,13 @@ fn plans(name: &str, text: &str) -> Vec<Plan> {
     plans.unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Gives the document at `path` the files that it names, which lie beside it.
+/// Adds to the document at `path` the files that it names, from the same folder.
 fn supply(document: &mut Document, path: &Path) {
     for file in document.files() {
         let text = std::fs::read_to_string(path.with_file_name(&file)).expect("a file beside it");
         document.supply(file, text);
     }
-    // A lock's traces lie beside it in a run's folder; here, beside what it is the lock of.
+    // In a run's folder, a lock's traces are beside it; here they are beside its scenario.
     for file in document.traces() {
         let bytes = std::fs::read(path.with_file_name(&file)).expect("a trace beside it");
         let trace = scenario::read_trace(&file, &bytes).expect("a trace");

@@ -1,4 +1,4 @@
-//! Interfaces with addresses: `host:link` says by which link a flow leaves and arrives.
+//! Interfaces with addresses: `host:link` names the link by which a flow leaves and arrives.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ fn plan(text: &str) -> Plan {
     parsed(text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// What the lock file says; it makes the same plan.
+/// The lock file; it gives the same plan.
 fn locked(plan: &Plan) -> String {
     let text = lock(plan);
     let document = Document::parse("lock.toml", &text).expect("a lock file parses");

@@ -1,4 +1,4 @@
-//! Tables of nodes: what they make of a plan, what is wrong with them, and that the lock file says the same.
+//! Tables of nodes: their plans, their errors, and their lock files.
 
 use network::balancer::{Config, Unit};
 use scenario::plan::NodeKind;

@@ -1,4 +1,4 @@
-//! What the command line changes, and grids of runs.
+//! Changes by the command line, and grids of runs.
 
 use scenario::Document;
 use traffic::{Bytes, Duration, Instant, qdisc};
@@ -67,7 +67,7 @@ fn another_discipline_takes_the_place_of_the_one_in_the_file() {
     assert_eq!(plan.links[0].ends[0].queue.name(), "psp");
 }
 
-/// What `--set` answers to an assignment: its place and message.
+/// The error of `--set` for an assignment: its place and message.
 fn refusal(assignment: &str) -> String {
     let mut document = document();
     let errors = match document.set(assignment) {
@@ -211,7 +211,7 @@ fn a_path_of_many_keys_is_refused() {
     }
 }
 
-/// What is set of a probe, a change or a flow that the file does not have, as in the file itself.
+/// Settings of a probe, a change or a flow that the file does not have work as in the file itself.
 #[test]
 fn what_is_not_there_yet_can_be_set() {
     let mut document = document();

@@ -2,7 +2,7 @@
 
 use scenario::{Document, physics};
 
-/// What is said of the long fat pipe with these changes.
+/// The warnings for the long fat pipe with these changes.
 fn said(changes: &[&str]) -> Vec<String> {
     said_of(scenario::template("long-fat-pipe").unwrap().text(), changes)
 }
@@ -63,7 +63,7 @@ fn numbers_are_named() {
     );
 }
 
-/// Datagrams are offered as frames; what is never sent at once is not summed up.
+/// Datagrams count as frames; flows that never send at the same time are not added up.
 #[test]
 fn datagrams_that_do_not_fit_are_told() {
     const NOISE: &str = "\n[flow.noise]\nfrom = \"sender\"\nto = \"receiver\"\n\
@@ -84,7 +84,7 @@ fn datagrams_that_do_not_fit_are_told() {
     assert_eq!(said_of(&two, &in_turn), [""; 0]);
 }
 
-/// Whatever the order of the file; what a run may refuse for its arithmetic is not told.
+/// The order in the file does not matter; what a run may refuse because of its arithmetic is not reported.
 #[test]
 fn reservations_that_cannot_be_are_told() {
     let change = |name: &str, when: &str, what: &str| {
@@ -239,7 +239,7 @@ fn a_class_that_no_flow_meets_is_named() {
     // What marks packets on the way may make them what the class is for.
     let marks = "[link.in.at.r.conditioner.element.m]\nmatch = {}\ngreen = \"mark ef\"\n";
     assert_eq!(unmet(&format!("{}{marks}", classes("{ dscp = \"ef\" }"))), [""; 0]);
-    // Nobody knows what a program sends.
+    // The traffic of a program is unknown.
     let program = "[flow.p]\nfrom = \"a\"\nto = \"c\"\nprogram = \"true\"\n";
     let with_program = unmet(&format!("{}{program}", classes("{ dscp = \"ef\" }")));
     assert_eq!(with_program, [""; 0]);

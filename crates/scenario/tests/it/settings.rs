@@ -1,5 +1,5 @@
-//! Laws of everything that can be set, written as a file from the declarations alone: what is within its range is read,
-//! and comes back from a lock file; what is beside it is refused at its own place.
+//! Laws of all settings, written to a file from the declarations alone: values within their range are read, and
+//! come back from a lock file; values outside are refused at their place.
 
 use crate::values;
 use crate::values::{beside, values};
@@ -81,12 +81,12 @@ fn span(time: Duration) -> String {
     format!("\"{} ps\"", time.as_ps())
 }
 
-/// A table of the file in which something can be set: its header, what else it must have, and what can be set.
+/// A table of the file with settings: its header, the settings, and what else it must have.
 #[derive(Clone, Debug)]
 struct Table {
     header: String,
     settings: Vec<Setting>,
-    /// What stands behind the table's settings.
+    /// The text after the table's settings.
     rest: String,
 }
 
@@ -101,20 +101,20 @@ impl Table {
         format!("{NETWORK}[{}]\n{lines}{}", self.header, self.rest)
     }
 
-    /// The settings that must be given, but for one.
+    /// The settings that are required, except for `except`.
     fn required(&self, except: &str) -> Vec<(&'static str, String)> {
         let needed = self.settings.iter().filter(|set| set.required && set.name != except);
         needed.map(|set| (set.name, written(&least(*set)))).collect()
     }
 }
 
-/// The least value of a range.
+/// The minimum of a range.
 fn least(setting: Setting) -> Value {
     values::of_number(setting.kind, setting.range.least).expect("what is required is counted")
 }
 
-/// Every table whose settings are declared: of nodes, links and their ends, of flows, of disciplines and their classes, of
-/// conditioners and meters, of impairments, of algorithms, of TCP, of what a flow's programs do, of what a segment costs.
+/// Every table with declared settings: of nodes, links and their ends, flows, disciplines and their classes,
+/// conditioners and meters, impairments, algorithms, TCP, a flow's programs, and the cost of a segment.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     let nodes: [(_, &dyn Settings); 4] = [
@@ -218,7 +218,8 @@ fn drawn() -> impl Strategy<Value = (Table, Vec<(&'static str, String)>)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// A plan whose lock file says the same; or problems, each in the table itself, none with a setting's range.
+    /// Settings within their ranges give a plan whose lock file says the same; or errors in the table itself,
+    /// none about a range.
     #[test]
     fn what_is_within_its_range_is_read_and_locked((table, given) in drawn()) {
         let text = table.file(&given);
@@ -262,7 +263,7 @@ fn what_is_beside_its_range_is_refused_at_its_value() {
     assert!(refused > 80, "{refused}");
 }
 
-/// The schema tells an editor the same range.
+/// The schema gives editors the same ranges.
 #[test]
 fn the_schema_has_each_range() {
     let schema = scenario::schema();

@@ -1,4 +1,4 @@
-//! Tables of switches: what they make of a plan, what is wrong with them, and that the lock file says the same.
+//! Tables of switches: their plans, their errors, and their lock files.
 
 use network::switch::Config;
 use scenario::plan::NodeKind;
@@ -56,7 +56,7 @@ fn queues_tell_of_congestion_by_the_settings_of_the_standard() {
     let NodeKind::Host(host) = &plan.nodes[0].kind else { panic!("a host first") };
     let qcn = host.qcn.expect("given");
     assert_eq!((qcn.gain, qcn.threshold, qcn.enable), ((1, 64), 5, true));
-    // A queue for each priority, so that a notification does not wait for what it tells of.
+    // One queue per priority, so that a notification does not wait behind the traffic that it reports.
     assert!(matches!(plan.links[0].ends[1].queue, Parameters::Ets(_)));
     assert!(!locked("lossless = 3", "").has_notifications());
 
@@ -118,7 +118,7 @@ fn priorities_become_others_by_number_or_range() {
     }
 }
 
-/// A pause frame stops a priority of the sender's, which knows nothing of what it becomes.
+/// A pause frame stops a priority of the sender, which does not know how it is regenerated.
 #[test]
 fn what_a_pause_frame_does_not_stop_is_told() {
     let warnings = |switch: &str, host: &str| -> Vec<String> {

@@ -15,7 +15,7 @@ fn plan(text: &str) -> Plan {
     parsed(text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// How many tables of that kind the lock file has; it makes the same plan.
+/// The number of tables of each kind in the lock file; it gives the same plan.
 fn locked(plan: &Plan) -> BTreeMap<String, usize> {
     let text = lock(plan);
     let document = Document::parse("lock.toml", &text).expect("a lock file parses");

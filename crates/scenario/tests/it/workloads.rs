@@ -193,7 +193,7 @@ fn ranks_have_a_connection_for_every_two_and_are_locked_with_their_steps() {
     assert_eq!(again.flows[0].job(), plan.flows[0].job());
 }
 
-/// Two ranks, of which one sends and both agree on a sum.
+/// Two ranks: one sends, and both agree on a sum.
 fn trace() -> Vec<u8> {
     use mpi_trace::{Call, Operation, Trace};
     let call = |operation, peer, bytes, computing| Call {

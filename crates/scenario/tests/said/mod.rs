@@ -1,4 +1,4 @@
-//! A scenario without a mistake, and what is said when something in it is wrong.
+//! A correct scenario, and the messages if something in it is wrong.
 
 use scenario::Document;
 
@@ -18,7 +18,7 @@ from = "sender"
 to = "receiver"
 "#;
 
-/// What is said of `GOOD` with `from` replaced by `to`, and `more` behind it.
+/// The messages for `GOOD` with `from` replaced by `to`, and `more` appended.
 pub(crate) fn said(from: &str, to: &str, more: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     let text = GOOD.replacen(from, to, 1) + more;
@@ -26,7 +26,7 @@ pub(crate) fn said(from: &str, to: &str, more: &str) -> String {
     plan.map(|_| "nothing".into()).unwrap_or_else(|errors| errors.to_string())
 }
 
-/// What is said of `GOOD` with lines added.
+/// The messages for `GOOD` with lines added.
 pub(crate) fn added(more: &str) -> String {
     said("", "", more)
 }

@@ -1,4 +1,4 @@
-//! A command in a host that has a kernel, while the scenario's network is there for it: its flows are left out.
+//! A command in a host with a kernel, on the scenario's network without its flows.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -27,37 +27,37 @@ pub enum Stream {
     Errors,
 }
 
-/// Where a command was typed.
+/// The console of a command.
 pub trait Console {
-    /// The command has written this.
+    /// Shows output of the command.
     ///
     /// # Errors
-    /// [`ErrorKind::BrokenPipe`] if nobody reads it any more, which ends the command.
+    /// [`ErrorKind::BrokenPipe`] if the output has no reader any more, which ends the command.
     fn show(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
 
-    /// The simulation has come to `now`: what was typed since it was asked last. A console that paces the simulation waits
-    /// here.
+    /// Returns the input typed since the last call; the simulation has reached `now`. A console that paces the
+    /// simulation waits here.
     ///
     /// # Errors
-    /// [`ErrorKind::BrokenPipe`] if nobody is there any more, which ends the command.
+    /// [`ErrorKind::BrokenPipe`] if the terminal is gone, which ends the command.
     fn typed(&mut self, now: Instant) -> io::Result<Vec<Typed>>;
 }
 
 /// How a run of a command ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// The command did.
+    /// The command ended.
     Exited(Exited),
-    /// Nobody is there any more to whom it talks.
+    /// The command's output lost its reader.
     Unread,
     /// It was interrupted.
     Interrupted,
-    /// At the end of all time, 213 days.
+    /// The simulation reached its maximum time, 213 days.
     Never,
 }
 
-/// Runs `command` in a host of `plan` that has a kernel, without the plan's flows but with its hosts' programs, which are
-/// waited for until they listen. It reads `input` unless it has a terminal.
+/// Runs `command` in a host of `plan` with a kernel, without the plan's flows but with its hosts' programs, which
+/// it waits for until they listen. The command reads `input` unless it has a terminal.
 ///
 /// # Errors
 /// See [`Refusal`]; guests that do not start, or break.
@@ -91,7 +91,7 @@ pub fn run_command(
     }
 }
 
-/// Why time goes no further.
+/// Why the simulation stops.
 enum Stop {
     Ended(Ending),
     Failed(Error),
@@ -103,21 +103,21 @@ impl From<Error> for Stop {
     }
 }
 
-/// Guests in one of which a command runs, and who typed it.
+/// Guests with a command running in one of them, and the command's console.
 struct Attended<'a, C> {
     guests: Guests<()>,
     /// The guest of the command.
     place: usize,
-    /// The folder that it has, too.
+    /// The folder shared with that guest.
     folder: PathBuf,
     streams: [Tail; 2],
-    /// How many files of what was typed were written.
+    /// The number of input files written so far.
     typed: u64,
     console: &'a mut C,
 }
 
 impl<C: Console> Attended<'_, C> {
-    /// Passes on what the command has written, and how it ended if it has.
+    /// Passes on the output of the command, and how it ended if it has.
     fn listen(&mut self) -> Result<(), Stop> {
         for (tail, stream) in self.streams.iter_mut().zip([Stream::Output, Stream::Errors]) {
             let more = tail.more().map_err(Error::system("read what the command says"))?;
@@ -129,7 +129,7 @@ impl<C: Console> Attended<'_, C> {
         exited.map_or(Ok(()), |exited| Err(Stop::Ended(Ending::Exited(exited))))
     }
 
-    /// Lets the command have what was typed until `now`.
+    /// Passes the input typed until `now` to the command.
     fn type_in(&mut self, now: Instant) -> Result<(), Stop> {
         for typed in self.console.typed(now).map_err(gone)? {
             self.write(&typed).map_err(Error::system("write what was typed"))?;
@@ -138,7 +138,7 @@ impl<C: Console> Attended<'_, C> {
         Ok(())
     }
 
-    /// Whole at once: the guest reads it as soon as it is there.
+    /// Writes the file atomically: the guest reads it as soon as it exists.
     fn write(&self, typed: &Typed) -> io::Result<()> {
         let (new, path) =
             (self.folder.join("typed.new"), self.folder.join(Typed::file(self.typed)));
@@ -147,7 +147,7 @@ impl<C: Console> Attended<'_, C> {
     }
 }
 
-/// Of a console that failed.
+/// The stop for a console that failed.
 fn gone(error: io::Error) -> Stop {
     match error.kind() {
         ErrorKind::BrokenPipe => Stop::Ended(Ending::Unread),
@@ -181,7 +181,7 @@ impl<C: Console> Simulation<ProgramTap<()>> for Attended<'_, C> {
     }
 }
 
-/// A file that the guest writes, and that keeps nothing which was read.
+/// A file that the guest writes; data that was read is discarded.
 struct Tail {
     path: PathBuf,
     /// How much of it was read.
@@ -189,7 +189,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// What has come since the last time.
+    /// The data since the last call.
     fn more(&mut self) -> io::Result<Vec<u8>> {
         let mut more = Vec::new();
         let mut file = match File::options().read(true).write(true).open(&self.path) {
@@ -199,7 +199,7 @@ impl Tail {
         file.seek(SeekFrom::Start(self.read))?;
         if file.read_to_end(&mut more)? > 0 {
             self.read += more.len() as u64;
-            // The guest goes on where it was: what is before that is a hole, which takes no room.
+            // The guest continues at its position: the part before that is a hole, which takes no space.
             file.set_len(0)?;
         }
         Ok(more)

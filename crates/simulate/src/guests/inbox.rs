@@ -1,4 +1,4 @@
-//! The messages that a guest writes into the folder that it shares.
+//! The messages that a guest writes into its shared folder.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,15 +10,15 @@ use transport::Info;
 
 use super::work;
 
-/// A sample of a flow: when, which flow, and both ends, the one that writes what counts first.
+/// A sample of a flow: the time, the flow, and both ends; the end that writes the measured data comes first.
 pub(super) type Sample = (Instant, u32, [Info; 2]);
 
 /// How a command in a host ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exited {
-    /// Its status as of wait(2).
+    /// Its status as in wait(2).
     pub status: i32,
-    /// The programs of hosts of its guest that failed, each with its status and what it said last.
+    /// The programs of its guest's hosts that failed, each with its status and its last output.
     pub failed_programs: Vec<String>,
 }
 
@@ -35,13 +35,13 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Of so many guests in that folder.
+    /// One inbox for each of `guests` guests in `folder`.
     pub(super) fn each(folder: &Path, guests: usize) -> Vec<Self> {
         let path = |guest| work(folder, guest).join(MESSAGES);
         (0..guests).map(|guest| Self { path: path(guest), ..Self::default() }).collect()
     }
 
-    /// Reads the lines that have come; the samples among them.
+    /// Reads the new lines; returns the samples among them.
     pub(super) fn read(&mut self) -> Vec<Sample> {
         let (mut samples, mut text) = (Vec::new(), Vec::new());
         let Ok(mut file) = File::open(&self.path) else { return samples };

@@ -1,11 +1,13 @@
-//! The parameters of our congestion control in a guest kernel. An algorithm has them once, from the kernel's command line.
+//! The parameters of our congestion control in a guest kernel. A kernel has one set per algorithm, from its command
+//! line.
 
 use congestion::Config;
 use scenario::Plan;
 
 use crate::refusal::Refusal;
 
-/// What sets them for the flows of kernels, as in `sui_vegas.alpha=3`; an algorithm at its defaults takes no word.
+/// The kernel command line words for the flows of kernels, as in `sui_vegas.alpha=3`; an algorithm at its defaults
+/// needs none.
 ///
 /// # Errors
 /// If two flows set an algorithm differently.
@@ -51,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// The words for these flows from `a` to `b`, of kernels, and from `c` to `d`, of none.
+    /// The words for these flows from `a` to `b`, which have kernels, and from `c` to `d`, which have none.
     fn words_of(flows: &str) -> Result<Vec<String>, Refusal> {
         let hosts = "[host.a]\nkernel = \"linux-6.12\"\n[host.b]\nkernel = \"linux-6.12\"\n[host.c]\n[host.d]\n\
                      [link.real]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\n\
@@ -81,7 +83,7 @@ mod tests {
         let refused = refused.expect_err("two settings").to_string();
         let told = "set `vegas` differently: alpha = 3, beta = 4, gamma = 1; and alpha = 2, ";
         assert!(refused.contains(told), "{refused}");
-        // The model has any number.
+        // Modelled hosts may have any number of sets.
         let words = words_of(&(set + &flow("two", ["c", "d"], "\"vegas\"")));
         assert_eq!(words.expect("one setting"), ["sui_vegas.alpha=3"]);
     }

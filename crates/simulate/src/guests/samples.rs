@@ -1,4 +1,4 @@
-//! What guests know of flows, put together: a flow's two ends may be at two guests, or one of them modelled.
+//! Combines what guests report of flows: a flow's two ends may be at two guests, or one of them modelled.
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,15 @@ use transport::Info;
 
 use super::inbox::Sample;
 
-/// Samples of flows, whose two ends may be at different guests.
+/// Samples of flows; the two ends of a flow may be at different guests.
 pub(super) struct Samples {
-    /// By flow, in which guests the hosts `from` and `to` are.
+    /// By flow: the guests of the hosts `from` and `to`.
     places: Vec<[Option<usize>; 2]>,
-    /// The same of the one that writes what counts, and the one that reads it.
+    /// By flow: the guests of the end that writes the measured data and of the end that reads it.
     ends: Vec<[Option<usize>; 2]>,
-    /// By flow and end: samples that wait for the other end's.
+    /// By flow and end: samples that wait for the sample of the other end.
     halves: Vec<[VecDeque<(Instant, Info)>; 2]>,
-    /// The last of each flow.
+    /// The last sample of each flow.
     last: Vec<Option<[Info; 2]>>,
 }
 
@@ -65,7 +65,7 @@ impl Samples {
         }
     }
 
-    /// Puts the last samples of flows in the place of results that never came.
+    /// Fills in missing results of flows from their last samples.
     pub(super) fn so_far(&self, flows: &mut [FlowTotals]) {
         for (flow, last) in flows.iter_mut().zip(&self.last) {
             if let Some([sender, receiver]) = *last {
@@ -75,7 +75,7 @@ impl Samples {
         }
     }
 
-    /// Puts what the guest knows of flows at its hosts beside what the network counted, which is every drop.
+    /// Merges the guest's counts of flows at its hosts with those of the network, which has every drop.
     pub(super) fn complete(
         &self,
         plan: &Plan,
@@ -102,7 +102,7 @@ impl Samples {
                 counted.received = known.received;
                 counted.received_by_half = known.received_by_half;
             }
-            // Of a program those know who started it.
+            // For a program, these are known at the guest that started it.
             if if program { near } else { reads } {
                 (counted.start, counted.end) = (known.start, known.end);
                 counted.completed = known.completed;

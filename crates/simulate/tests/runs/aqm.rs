@@ -1,6 +1,6 @@
 //! What each queue management does to a link under load: throughput, how long packets wait, how many are
-//! dropped and how many marked, by TCP that backs off and by Poisson datagrams that do not. The tables
-//! in `golden/` are for a reader; the laws that they obey stand here.
+//! dropped and how many marked, by TCP that backs off and by Poisson datagrams that do not. The tables in
+//! `golden/` are for readers; this file checks the laws that they obey.
 
 use std::fmt::Write;
 
@@ -10,39 +10,39 @@ use traffic::{Duration, Instant, Packet};
 
 use crate::driver;
 
-/// What drives the link.
+/// The traffic on the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Load {
-    /// So many unlimited connections.
+    /// This number of unlimited connections.
     Tcp(u32),
-    /// Poisson datagrams of full frames that come to so many percent of the link.
+    /// Poisson datagrams of full frames at this percentage of the link's rate.
     Datagrams(u32),
 }
 
 /// A queue management on a link: its name in the table, its queue in a scenario.
 type Queue = (&'static str, String);
 
-/// A link, and what is measured on it.
+/// A link, and its measurements.
 struct Link {
     mbit: u32,
-    /// Of the path, without waiting.
+    /// Round-trip time of the path without queueing.
     rtt_ms: u32,
-    /// Before this nothing is counted: slow starts.
+    /// The time before counting starts: slow start.
     warm: Duration,
     seconds: u32,
-    /// Packets that drop-tail holds.
+    /// The drop-tail limit, packets.
     buffer: u32,
     queues: Vec<Queue>,
     loads: &'static [Load],
 }
 
-/// Counts what passes the bottleneck after the warm-up.
+/// Counts the packets that pass the bottleneck after the warm-up.
 struct Watcher {
     port: PortId,
     from: Instant,
     bytes: u64,
     sojourns: Vec<Duration>,
-    /// The least wait within each interval.
+    /// The minimum wait in each interval.
     least: Vec<Duration>,
     drops: u64,
     marks: u64,
@@ -86,14 +86,14 @@ struct Row {
     mbit: f64,
     mean_ms: f64,
     p99_ms: f64,
-    /// What waits always: the mean over every 100 ms, CoDel's interval, of the least wait within.
+    /// The standing queue: the mean of the minimum waits in every 100 ms, CoDel's interval.
     standing_ms: f64,
     packets: usize,
     drops: u64,
     marks: u64,
 }
 
-/// What a full frame takes of the wire, and what it carries of a datagram.
+/// The size of a full frame on the wire, and of its datagram payload.
 const WIRE: f64 = 1_538.0;
 const PAYLOAD: f64 = 1_472.0;
 
@@ -201,7 +201,7 @@ impl Link {
     }
 }
 
-/// What does not hold of a link's rows.
+/// The laws, and the rows of a link that violate them.
 struct Laws<'a> {
     link: &'a Link,
     faults: Vec<String>,
@@ -249,13 +249,13 @@ impl Laws<'_> {
     fn check_queue(&mut self, row: &Row) {
         let saturated = matches!(row.load, Load::Tcp(10..) | Load::Datagrams(100..));
         match (row.queue, row.load) {
-            // Drop-tail stands full: of the packets of its buffer the last waits for all others.
+            // Drop-tail stays full: the last packet in the buffer waits for all others.
             ("fifo", Load::Tcp(100) | Load::Datagrams(100..)) => {
                 let full = f64::from(self.link.buffer) * self.frame_ms();
                 self.hold(row, "the wait", row.mean_ms / full, 0.93, 1.01);
             }
-            // M/D/1 (Pollaczek and Khinchin): rho / (2 (1 - rho)) frames. The waits of a busy queue
-            // hang together over some 2 / (1 - rho)^2 frames, so few of them are independent.
+            // M/D/1 (Pollaczek and Khinchin): rho / (2 (1 - rho)) frames. The waits of a busy queue are
+            // correlated over some 2 / (1 - rho)^2 frames, so few of them are independent.
             ("fifo", Load::Datagrams(percent @ ..100)) => {
                 let rho = f64::from(percent) / 100.0;
                 let law = rho / (2.0 * (1.0 - rho)) * self.frame_ms();
@@ -273,7 +273,7 @@ impl Laws<'_> {
         }
     }
 
-    /// Where TCP is few, a mark does what a drop would have done.
+    /// With few TCP flows, marks replace all drops.
     fn check_ecn(&mut self, row: &Row) {
         if !row.ecn {
             return self.hold(row, "marks without ECN", row.marks as f64, 0.0, 0.0);
@@ -298,7 +298,7 @@ fn queue(name: &'static str, settings: &str) -> Queue {
     (name, settings.to_owned())
 }
 
-/// Every setting is the default, but drop-tail's buffer: 123 ms.
+/// Every setting is the default, except drop-tail's buffer: 123 ms.
 #[test]
 fn ten_megabit() {
     let managed = ["red", "rio", "blue", "codel", "fq_codel", "pie"];
@@ -323,8 +323,8 @@ fn ten_megabit() {
     check(&link, "aqm-10-mbit");
 }
 
-/// What counts packets has twenty times as many as at 10 Mbit/s, as the path has; what measures time
-/// needs no more than room.
+/// Limits in packets are twenty times those at 10 Mbit/s, like the BDP of the path; limits in time only need
+/// enough room.
 #[test]
 fn a_gigabit() {
     let link = Link {

@@ -1,5 +1,5 @@
-//! What congestion control keeps in a switch's queue, against closed forms: DCTCP's sawtooth, the few packets of each
-//! Vegas flow, and the round trip time of windows that are full.
+//! The queue of congestion control in a switch, against closed forms: DCTCP's sawtooth, the few packets of each
+//! Vegas flow, and the round-trip time of full windows.
 
 use network::observer::PortId;
 use network::{Event, Observer};
@@ -8,11 +8,11 @@ use traffic::{Duration, Instant};
 
 use crate::driver;
 
-/// What a full frame takes of the wire at an MTU of 1500 bytes, in bits.
+/// The size of a full frame on the wire at an MTU of 1500 bytes, in bits.
 const PACKET_BITS: f64 = 1_538.0 * 8.0;
-/// What it carries, in bits.
+/// Its payload, in bits.
 const PAYLOAD_BITS: f64 = 1_448.0 * 8.0;
-/// The rate of all links, in bits a second.
+/// The rate of all links, bit/s.
 const RATE: f64 = 10e9;
 /// Propagation of two links, there and back, and a data packet's serialisation on both, in microseconds.
 const BASE_RTT_US: f64 = 100.0 + 2.0 * PACKET_BITS / RATE * 1e6;
@@ -58,7 +58,7 @@ fn scenario(flows: u32, milliseconds: u32, every: &str, xoff: &str, more: &str) 
     )
 }
 
-/// What samples of a run's second half say.
+/// Samples of the second half of a run.
 struct Samples {
     /// The port in front of the last link.
     bottleneck: PortId,
@@ -86,7 +86,7 @@ impl Observer for Samples {
 }
 
 impl Samples {
-    /// Those of a scenario, in which nothing may be lost.
+    /// Runs a scenario without losses; returns its samples and totals.
     fn of(flows: u32, milliseconds: u32, every: &str, xoff: &str, more: &str) -> (Self, Totals) {
         let plan = driver::plan(&scenario(flows, milliseconds, every, xoff, more));
         let from = Instant::ZERO + Duration::from_ms(u64::from(milliseconds / 2));
@@ -104,8 +104,9 @@ impl Samples {
         mean(self.queue.iter().map(|&packets| packets as f64))
     }
 
-    /// Of each cycle that begins when the queue rises above `threshold` after it was at least `below` lower: how many
-    /// samples it has, and the difference of its highest and lowest queue.
+    /// The cycles of the queue: each begins when the queue rises above `threshold` after it was at least
+    /// `below` lower. Returns the number of samples of each, and the difference of its highest and lowest
+    /// queue.
     fn cycles(&self, threshold: u64, below: u64) -> Vec<(usize, u64)> {
         let (mut starts, mut was_low) = (Vec::new(), false);
         for (place, &packets) in self.queue.iter().enumerate() {
@@ -173,8 +174,8 @@ fn vegas_keeps_two_to_four_packets_a_flow() {
     }
 }
 
-/// Windows that are always full: their sum is what is on its way, so divided by the rate it is the round trip time (Little's
-/// law), to the microsecond in which TCP measures.
+/// Windows that are always full: their sum is the data in flight, so divided by the rate it is the round-trip
+/// time (Little's law), to the microsecond that TCP measures in.
 #[test]
 fn full_windows_divided_by_the_rate_are_the_round_trip_time() {
     for (flows, window) in [(2, 200), (8, 64), (32, 64)] {
@@ -202,7 +203,7 @@ fn n_to_one_is_the_line_rate() {
     }
 }
 
-/// A window of so many packets from the first round trip on.
+/// A window of `window` packets from the first round trip on.
 fn full(window: u32) -> String {
     format!("tcp.window = {{ clamp = {window}, initial = {window} }}")
 }

@@ -1,4 +1,4 @@
-//! A port's queue changed while the run goes on: reservations, and ALTQ's switch.
+//! Changes of a port's queue during a run: reservations, and ALTQ's switch.
 
 use record::totals::FlowTotals;
 use record::{Recorder, Summary};
@@ -62,7 +62,7 @@ fn what_is_promised_holds_from_then_on_and_until_it_is_released() {
     let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, _) = recording.bandwidth.rows().expect("tables in memory");
     let frames: Vec<u64> = rows.iter().map(|row| row.bytes / 246).collect();
-    // 625 datagrams a second of 200 bytes, each a frame of 246.
+    // 625 datagrams per second of 200 bytes, each a frame of 246.
     for second in [3, 4, 5, 9] {
         assert!((624..=626).contains(&frames[second]), "second {second} of {frames:?}");
     }
@@ -104,8 +104,8 @@ rate = "40 Mbit/s"
 "#;
     let totals = driver::totals(&driver::plan(text));
     let sent = totals.ports[0].statistics.sent_packets;
-    // 1288 bytes on the wire each: 10 and 4 Mbit in the first two seconds; then the queue of 1000 is served at
-    // 40 Mbit/s while 20 Mbit/s come, of which each is 1250 bytes with IP and UDP.
+    // Each is 1288 bytes on the wire: 10 and 4 Mbit in the first two seconds; then the queue of 1000 is served
+    // at 40 Mbit/s while 20 Mbit/s arrive, in packets of 1250 bytes with IP and UDP.
     let carried = |megabits: u64| megabits * 1_000_000 / 8 / 1_288;
     let third = 1_000 + 20_000_000 / 8 / 1_222;
     let expected = carried(14) + third.min(carried(40));
@@ -113,7 +113,7 @@ rate = "40 Mbit/s"
     assert_eq!(totals.ports[1].statistics.sent_packets, 0);
 }
 
-/// One flow over 100 Mbit/s that is asked for other options as it goes on.
+/// One flow over 100 Mbit/s whose options change while it runs.
 fn with_options(changes: &str) -> (Summary, FlowTotals) {
     let text = format!(
         r#"

@@ -1,4 +1,4 @@
-//! What a run tells of a discipline's classes, and of chosen flows at a port.
+//! The results of a run about a discipline's classes, and about chosen flows at a port.
 
 use record::{Recorder, Summary};
 
@@ -89,7 +89,7 @@ fn classes_are_sampled_and_delays_counted_unasked() {
     let quantities = summary.quantities();
     let value = |path: &str| quantities.iter().find(|(name, _)| name == path).unwrap().1;
 
-    // The last sample lies before the end, by 1/500 of the run at most.
+    // The last sample is before the end, by at most 1/500 of the run.
     let (rows, names) = recording.classes.rows().expect("tables in memory");
     for class in ["slow", "fast"] {
         let of_class = || {

@@ -42,7 +42,8 @@ fn an_interrupt_for_each_frame_changes_nothing() {
     assert_eq!(plain.flows[0].received, at_once.flows[0].received);
 }
 
-/// A segment takes 1.23 us on the wire, so an interrupt every 25 us brings 20 of them: with GRO one ACK, without it one for two.
+/// A segment takes 1.23 us on the wire, so an interrupt every 25 us brings 20 segments: with GRO they get one
+/// ACK, without it one ACK for every two.
 #[test]
 fn what_is_joined_is_acknowledged_once() {
     let flow = "tcp.emission.tso = false";
@@ -58,9 +59,9 @@ fn what_is_joined_is_acknowledged_once() {
     }
 }
 
-/// Vegas keeps 2 to 4 packets in what it takes for a queue: where interrupts come later than these last, its rate is what makes
-/// it so and no longer the line's (paper 4, table 3). Which delay takes how much depends on how the interrupts of both
-/// hosts fall in with each other.
+/// Vegas keeps 2 to 4 packets in its estimated queue: if interrupts are delayed by more than the time of these
+/// packets, the delay limits its rate and no longer the line (paper 4, table 3). The effect of each delay
+/// depends on the relative timing of both hosts' interrupts.
 #[test]
 fn vegas_takes_the_delay_for_a_queue() {
     let goodput = |delay: &str| {

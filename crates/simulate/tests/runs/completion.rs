@@ -1,4 +1,4 @@
-//! Flow completion times and slowdowns, by hand.
+//! Flow completion times and slowdowns, compared with manual calculations.
 
 use record::Summary;
 

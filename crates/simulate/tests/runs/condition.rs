@@ -5,7 +5,7 @@ use traffic::DropReason;
 
 use crate::driver;
 
-/// Through a router whose input polices `bulk` and marks `gold`; its output knows gold by the mark.
+/// A router polices `bulk` and marks `gold` at its input; its output matches gold by the mark.
 const TEXT: &str = r#"
 duration = "10 s"
 [host.a]

@@ -1,4 +1,4 @@
-//! What congestion control algorithms are for, on the path that they are for.
+//! Congestion control algorithms on the paths that they are made for.
 
 use record::summary::{Direction, FlowSummary};
 
@@ -32,8 +32,9 @@ fn illinois_fills_a_long_fat_pipe_again_long_before_newreno() {
     assert!(fast > 450.0 && fast > 1.2 * slow, "{fast} and {slow} Mbit/s");
 }
 
-/// What `count` flows of `congestion` have of a switch's port of 1 Gbit/s that marks what waited for longer than
-/// `above_us` (segments leave one by one: bursts that the interface cuts up are as long as K), at the end of a wire of `delay_us`, in Mbit/s, and that port.
+/// The goodput in Mbit/s of `count` flows of `congestion` through a switch's port of 1 Gbit/s at the end of a
+/// wire of `delay_us`, and that port. The port marks packets that waited for longer than `above_us`. Segments
+/// leave one by one, because bursts that the interface segments are as long as K.
 fn through_a_marking_port(
     congestion: &str,
     count: u32,
@@ -54,7 +55,7 @@ fn through_a_marking_port(
     (goodput, summary.link.0.remove(port).1.forward)
 }
 
-/// Packets that wait at the port, p50 and p99, beside its goodput.
+/// The goodput, and the p50 and p99 of the packets that wait at the port.
 fn queue(congestion: &str, count: u32, threshold: u32, delay_us: u32) -> (f64, f64, f64) {
     const PACKET_US: f64 = 1_538.0 * 8e-3;
     let above_us = (f64::from(threshold) * PACKET_US) as u32;

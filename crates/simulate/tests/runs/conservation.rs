@@ -1,6 +1,6 @@
-//! Packets and bytes are conserved: whatever was sent was received, was dropped and counted, or is
-//! still inside, at every port, in every node and for every flow. (Debug builds assert the same of the
-//! packets as a whole after every event.)
+//! Packets and bytes are conserved: everything that was sent was received, was dropped and counted, or is still
+//! inside, at every port, in every node and for every flow. (Debug builds assert the same of all packets after
+//! every event.)
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ impl Load {
     }
 }
 
-/// What an observer saw at one port or of one flow.
+/// The events that an observer saw at one port or of one flow.
 #[derive(Clone, Debug, Default)]
 struct Account {
     transmitted: Load,
@@ -42,7 +42,7 @@ struct Account {
     gaps: Load,
 }
 
-/// What an observer saw in all.
+/// All events that an observer saw.
 #[derive(Debug)]
 struct Ledger {
     ports: Vec<Account>,
@@ -88,7 +88,7 @@ impl Observer for Ledger {
     }
 }
 
-/// A port's own counters against each other and against what was seen; a wire's against its port's.
+/// Compares a port's counters with each other and with the observed events; and a wire's with its port's.
 fn check_ports(engine: &Engine, ledger: &Ledger) {
     for port in engine.world().nodes.iter().flat_map(Node::ports) {
         let (seen, own) = (&ledger.ports[port.id().0 as usize], port.statistics());
@@ -185,7 +185,7 @@ fn check_flows(plan: &Plan, engine: &Engine, ledger: &Ledger) {
     assert_eq!(inside_flows, on_wires as u64 + queued + held as u64, "what the flows have inside");
 }
 
-/// Runs `text` in stretches, and looks at the books after each.
+/// Runs `text` in parts, and checks the counters after each.
 fn audit(text: &str) -> (Engine, Ledger) {
     let plan = driver::plan(text);
     let mut ledger = Ledger::new(&plan);
@@ -255,7 +255,7 @@ fn talk() -> impl Strategy<Value = Talk> {
     })
 }
 
-/// What distinguishes one network from another beside its links and flows.
+/// The properties of a network besides its links and flows.
 #[derive(Clone, Debug)]
 struct Shape {
     profiles: Vec<&'static str>,

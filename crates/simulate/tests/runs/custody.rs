@@ -1,21 +1,21 @@
-//! A host's own queue, whatever discipline it has: TCP keeps the link as busy as with a FIFO, or at the rate that the
-//! discipline is set to, and no flow is starved, though the queue drops what it has taken, or is changed.
+//! A host's own queue, with any discipline: TCP keeps the link as busy as with a FIFO, or at the rate that the
+//! discipline is set to, and no flow is starved, even if the queue drops accepted packets, or is changed.
 
 use proptest::prelude::*;
 use traffic::qdisc::REGISTRY;
 
 use crate::driver;
 
-/// How far goodput may lie from what is expected, as a share.
+/// The relative tolerance of the goodput.
 const NEAR: f64 = 0.02;
-/// What each flow gets at least of an equal part of its group's goodput.
+/// The least share of each flow, relative to an equal part of its group's goodput.
 const LEAST_PART: f64 = 0.1;
 /// The host's link, Mbit/s.
 const LINK: f64 = 10.0;
 /// Frame bits of the link's bits: 1518 of 1538 bytes.
 const FRAME_SHARE: f64 = 1_518.0 / 1_538.0;
 
-/// Numbers from 0 to 1000 of which a discipline's parameters are made.
+/// Numbers from 0 to 1000 that determine a discipline's parameters.
 #[derive(Clone, Debug)]
 struct Drawn([u32; 5]);
 
@@ -35,7 +35,7 @@ impl Drawn {
     }
 }
 
-/// What limits least: every number at its greatest.
+/// The widest limits: every number at its maximum.
 const WIDE: Drawn = Drawn([1_000; 5]);
 
 fn drawn() -> impl Strategy<Value = Drawn> {
@@ -192,7 +192,7 @@ fn queue(name: &str, drawn: &Drawn) -> (String, f64) {
     (format!("{name} = {{ {settings} }}"), rate.min(LINK * FRAME_SHARE))
 }
 
-/// What two groups of flows send over.
+/// The path of two groups of flows.
 #[derive(Clone, Debug)]
 struct Path {
     /// The link's delay, ms.
@@ -203,7 +203,7 @@ struct Path {
 }
 
 impl Path {
-    /// What each flow received by group, Mbit/s, out of one host of Linux 6 whose link has that queue.
+    /// The goodput of each flow by group, Mbit/s, from one Linux 6 host whose link has the queue `queue`.
     fn goodputs(&self, queue: &str) -> [Vec<f64>; 2] {
         let Self { delay, ecn, counts: [one, two] } = self;
         let flow = format!(r#"from = "a", to = "b", tcp.segment.ecn = {ecn}"#);
@@ -239,7 +239,7 @@ fn total(groups: &[Vec<f64>]) -> f64 {
     groups.iter().flatten().sum()
 }
 
-/// What is wrong with goodputs that should be `expected` together, Mbit/s.
+/// The fault of goodputs that should sum to `expected` Mbit/s, if any.
 fn fault(groups: &[Vec<f64>], expected: f64) -> Option<String> {
     let total = total(groups);
     if (total / expected - 1.0).abs() > NEAR {
@@ -272,7 +272,7 @@ proptest! {
     }
 }
 
-/// Twenty bulk flows out of one host of Linux 6 at 10 Mbit/s, whose queue is its own.
+/// Twenty bulk flows from one Linux 6 host at 10 Mbit/s, through the host's own queue.
 fn crowd(queue: &str, more: &str) -> String {
     format!(
         r#"
@@ -292,7 +292,7 @@ two = {{ from = "a", to = "b", count = 10 }}
     )
 }
 
-/// What all flows received in a second of their last half, in Mbit/s, and how many stood still.
+/// The goodput of all flows in their last half, in Mbit/s, and the number of stalled flows.
 fn outcome(text: &str) -> (f64, usize) {
     let summary = driver::summary(&driver::plan(text));
     let late = summary.flow.0.iter().map(|(_, flow)| flow.goodput_last_half.unwrap_or(0.0));
@@ -318,7 +318,7 @@ fn the_flows_of_a_host_live_with_a_queue_that_drops_what_it_has_taken() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
-    /// Debug builds assert after every event that the credits are what is queued.
+    /// Debug builds assert after every event that the credits equal the queue.
     #[test]
     fn the_flows_of_a_host_live_through_changes_of_its_queue(
         changes in prop::collection::vec((0..REGISTRY.len(), 1..9_000_u32, any::<bool>()), 1..12),

@@ -52,7 +52,7 @@ fn seconds(second: usize) -> Instant {
 
 #[test]
 fn even_spacing_is_exact_to_a_packet() {
-    // 1234567 bit/s in datagrams of 1000 bytes: 154.32 a second, 1543.2 in ten.
+    // 1234567 bit/s in datagrams of 1000 bytes: 154.32 per second, 1543.2 in ten seconds.
     let left = departures("datagrams = { rate = \"1234567 bit/s\", size = \"1000 B\" }");
     for second in 1..=10 {
         let by_then = left.iter().filter(|&&at| at < seconds(second)).count() as f64;
@@ -140,7 +140,7 @@ fn a_host_s_own_queue_refuses_what_does_not_fit() {
     assert!(flow.drops > 0);
 }
 
-/// Two bulk flows beside twenty calls at a set rate, on 20 Mbit/s, with what is expected of the calls.
+/// Two bulk flows beside twenty calls at a fixed rate, on 20 Mbit/s, with expectations of the calls.
 const CALLS: &str = r#"
 duration = "20 s"
 [host.a]
@@ -185,7 +185,7 @@ fn a_count_of_calls_stands_for_all_and_no_call_is_a_victim_of_bulk_flows() {
     assert!((group.delay_mean_seconds * group.received as f64 - delays).abs() < 1e-6);
 }
 
-/// Whose packets left the first host, in that order.
+/// The flows of the packets that left the first host, in order.
 #[derive(Default)]
 struct Left(Vec<FlowId>);
 

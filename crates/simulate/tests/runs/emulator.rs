@@ -7,9 +7,9 @@ use traffic::{DropReason, Instant};
 
 use crate::driver;
 
-/// The first segments leave back to back and reach the emulator before it has sent one of them on: all
-/// within 0.6 ms, where it takes 1.2 ms for one. The first window, whose size a SYN cannot scale, holds
-/// no more than 45.
+/// The first segments leave back to back and reach the emulator before it has forwarded one of them: all within
+/// 0.6 ms, while one takes 1.2 ms. The first window holds no more than 45, because a SYN's window is not
+/// scaled.
 const BURST: u64 = 44;
 const FRAME: u64 = 1518;
 /// Towards the receiver, from the emulator.
@@ -44,7 +44,7 @@ receiver_tcp.buffers.receive = "1 MB"
     ))
 }
 
-/// What the emulator's port dropped, and the longest its buffer was, within the burst.
+/// The drops of the emulator's port, and the maximum length of its buffer, within the burst.
 fn overflow(buffer: u64) -> (u64, u64) {
     let mut plan = burst(buffer);
     assert_eq!(plan.nodes[plan.links[1].ends[0].node].name, "wan");

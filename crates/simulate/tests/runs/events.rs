@@ -1,4 +1,5 @@
-//! Data acquisition over modelled TCP: what it takes at least, that nothing is left out, and what a pull keeps out of queues.
+//! Data acquisition over modelled TCP: its minimum time, that nothing is left out, and the queueing that a pull
+//! avoids.
 
 use network::event_builder::Events;
 use proptest::prelude::*;
@@ -7,7 +8,7 @@ use traffic::Duration;
 
 use crate::driver;
 
-/// So many sources and one builder at 10 Gbit/s and 1 us through a switch.
+/// `sources` sources and one builder at 10 Gbit/s and 1 us through a switch.
 fn text(duration: &str, sources: u64, (switch, queue): (&str, &str), events: &str) -> String {
     format!(
         r#"
@@ -33,17 +34,18 @@ fn text(duration: &str, sources: u64, (switch, queue): (&str, &str), events: &st
     )
 }
 
-/// What finds no room in the switch waits in the sources.
+/// Data without room in the switch waits in the sources.
 const LOSSLESS: (&str, &str) =
     ("[switch.tor]\nlossless = 0\nbuffer = \"3 MB\"\nxoff = \"9 kB\"", "");
-/// What finds no room in the builder's queue is lost.
+/// Data without room in the builder's queue is lost.
 const LOSSY: (&str, &str) = ("[router.tor]", "at.tor.queue.fifo.bytes = \"700 kB\"");
 
 fn events(totals: &Totals) -> Vec<Events> {
     totals.flows.iter().map(|flow| flow.events.clone().expect("a source of events")).collect()
 }
 
-/// What the payload takes on the builder's link at least, full frames of 1538 bytes with 1448 of it, and one way.
+/// The minimum time of the payload on the builder's link, in full frames of 1538 bytes with 1448 of payload,
+/// and one way.
 fn ideal(payload: u64) -> Duration {
     Duration::from_ps(payload * 1538 / 1448 * 800) + Duration::from_us(2)
 }
@@ -51,7 +53,7 @@ fn ideal(payload: u64) -> Duration {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
-    /// Every event is completed once, whatever the network lost, and none sooner than the line allows.
+    /// Every event is completed once, with any losses, and none earlier than the line rate permits.
     #[test]
     fn every_event_is_completed_and_none_too_soon(
         sources in 1..40_u64,
@@ -113,7 +115,7 @@ fn a_load_is_offered_to_the_builders_link() {
     }
 }
 
-/// The builder's queue holds what was asked for and no more: its port never has to drop.
+/// The builder's queue holds only requested data: its port never has to drop.
 #[test]
 fn a_pull_keeps_the_queue_to_what_was_asked_for() {
     let most = |mode: &str| {
@@ -130,7 +132,7 @@ fn a_pull_keeps_the_queue_to_what_was_asked_for() {
     assert!(pushed.abs_diff(pulled) <= 1, "the rate is the same: {pushed} and {pulled}");
 }
 
-/// Late is what is read after the deadline: all of it where the line takes longer, nothing where there is time.
+/// Fragments read after the deadline are late: all if the line takes longer, none if there is enough time.
 #[test]
 fn fragments_are_late_after_the_deadline() {
     let late = |deadline: &str| {

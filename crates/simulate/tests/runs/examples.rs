@@ -15,7 +15,7 @@ fn verdicts(plan: &Plan) -> Result<Vec<Verdict>, record::Error> {
     judge(&plan.expectations, &summary)
 }
 
-/// Every quantity of the summary stands in the table of its entity, and the summary can be read back.
+/// Every quantity of the summary is declared in the table of its entity, and the summary can be read back.
 fn declared_and_read_back(summary: &Summary) {
     let quantities = summary.quantities();
     let unknown: Vec<_> =
@@ -34,7 +34,7 @@ fn scenarios(folder: &str) -> Vec<(PathBuf, String)> {
     files.map(|path| (path.clone(), std::fs::read_to_string(path).expect("a file"))).collect()
 }
 
-/// The plan of the scenario at `path`, with the files that it names beside it.
+/// The plan of the scenario at `path`, with the files that it names from the same folder.
 fn plan(path: &Path, text: &str) -> Plan {
     let mut document = Document::parse("test.toml", text).unwrap_or_else(|e| panic!("{e}"));
     for file in document.files() {
@@ -44,7 +44,7 @@ fn plan(path: &Path, text: &str) -> Plan {
     document.plan().unwrap_or_else(|e| panic!("{e}\n{}", path.display()))
 }
 
-/// Runs what is in `folder`, at least so many scenarios.
+/// Runs the scenarios in `folder`, at least `least` of them.
 fn all_hold(folder: &str, least: usize) {
     let all = scenarios(folder);
     assert!(all.len() >= least, "{}", all.len());
@@ -98,7 +98,7 @@ fn the_surprises_hold() {
     all_hold("surprises", 20);
 }
 
-/// What an example shows is the discipline's doing: a plain queue in its place does not meet it.
+/// The discipline causes what an example shows: with a plain queue instead, the example fails.
 #[test]
 fn a_plain_queue_in_its_place_fails() {
     for entry in REGISTRY.iter().filter(|entry| entry.name != "fifo") {
@@ -108,7 +108,7 @@ fn a_plain_queue_in_its_place_fails() {
                 end.queue = Parameters::by_name("fifo").expect("it is in the registry");
             }
         }
-        // Classes that there are no longer are not what the example is about.
+        // Expectations of classes that no longer exist are left out.
         plan.expectations.retain(|expectation| !expectation.path.contains(".class."));
         let verdicts = verdicts(&plan).expect("quantities that are measured");
         let failed = verdicts.is_empty() || verdicts.iter().any(|verdict| !verdict.ok);

@@ -9,8 +9,8 @@ use simulate::sweep::{WorkerPool, sweep};
 
 use crate::driver;
 
-/// From one flow's start to the next one's. Each seed draws others, and so is another sample of who loses when
-/// the queue is full.
+/// The time between the starts of two flows. Each seed draws other times, and so is another sample of the flows
+/// that lose packets when the queue is full.
 const STAGGER: &str = "0 ms..100 ms";
 
 /// Few flows differ by 0.02 from seed to seed, which three seeds do not average out; many do it
@@ -24,12 +24,12 @@ fn seeds(count: u32) -> u64 {
 struct Flows {
     algorithm: &'static str,
     count: u32,
-    /// What their TCP has beside.
+    /// Additional TCP settings.
     tcp: &'static str,
 }
 
-/// Seconds that the flows run. Windows of 80 packets lose every 1.6 s with NewReno, and every 4 s with CUBIC,
-/// whose K is cbrt(0.3 * 80 / 0.4) s whatever the round trip: a half must hold enough losses of either.
+/// Seconds that the flows run. Windows of 80 packets have a loss every 1.6 s with NewReno, and every 4 s with
+/// CUBIC, where K is cbrt(0.3 * 80 / 0.4) s for any round trip: a half must contain enough losses of either.
 fn duration(algorithm: &str) -> u32 {
     if algorithm == "cubic" { 200 } else { 100 }
 }
@@ -101,7 +101,7 @@ impl Sample {
     }
 }
 
-/// What Ethernet leaves of 100 Mbit/s to payload: 1448 of 1538 byte times.
+/// The payload rate of 100 Mbit/s Ethernet: 1448 of 1538 byte times.
 const FULL: f64 = 100.0 * 1448.0 / 1538.0;
 
 #[test]

@@ -4,7 +4,7 @@ use record::Summary;
 
 use crate::driver;
 
-/// One flow for each rule; what is sent without one is in the last class.
+/// One flow for each rule; traffic without a rule is in the last class.
 const TEXT: &str = r#"
 duration = "1 s"
 [host.a]

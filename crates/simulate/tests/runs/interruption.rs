@@ -1,4 +1,4 @@
-//! An interrupted run keeps what was measured so far, and says so.
+//! An interrupted run keeps the results so far, and reports the interruption.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,7 +58,7 @@ impl Observer for Impatient<'_> {
 
 #[test]
 fn a_costly_step_is_interrupted_within_it() {
-    // A step of the timetable is a tenth of a second, in which this sends a million packets.
+    // A step of the timetable is 0.1 s; this sends a million packets in that time.
     let plan = driver::plan(
         r#"
 duration = "100 s"

@@ -5,16 +5,16 @@
 
 use crate::driver;
 
-/// One flow over a bottleneck with a drop-tail buffer, and what Linux made of it.
+/// One flow over a bottleneck with a drop-tail buffer, and Linux's goodput.
 struct Path {
     congestion: &'static str,
     mbit: &'static str,
     rtt_ms: u32,
-    /// What of a fifo's limits is set.
+    /// The fifo's limit, as in a scenario.
     buffer: String,
     seconds: u32,
     goodput: f64,
-    /// How far off the model may be, in per cent.
+    /// The tolerance of the model, in per cent.
     within: f64,
 }
 

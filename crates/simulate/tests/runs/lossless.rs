@@ -9,7 +9,7 @@ use traffic::{Bytes, DropReason};
 
 use crate::driver;
 
-/// `senders` at `rate` into one port of the switch; `more` stands in its table and after it.
+/// `senders` at `rate` into one port of the switch; `more` goes into its table and after it.
 fn incast(senders: u32, rate: &str, more: &str, flows: &str) -> String {
     format!(
         r#"
@@ -35,7 +35,7 @@ fn incast(senders: u32, rate: &str, more: &str, flows: &str) -> String {
     )
 }
 
-/// What the switch, the second of the nodes in the plan's order, lost.
+/// The losses of the switches: of the shared buffer and at their ports.
 fn lost(plan: &Plan, totals: &Totals) -> u64 {
     let nodes = plan.nodes.iter().zip(&totals.nodes);
     let switches = nodes.filter(|(node, _)| matches!(node.kind, NodeKind::Switch(_)));
@@ -46,7 +46,7 @@ fn lost(plan: &Plan, totals: &Totals) -> u64 {
     itself + ports
 }
 
-/// The most that came in after "stop" at any port, and the least room that there was for it.
+/// The maximum received after a pause at any port, and the minimum headroom for it.
 fn headroom(totals: &Totals) -> [Bytes; 2] {
     let ports = || totals.ports.iter().filter_map(|port| port.headroom);
     let most = ports().map(|[most, _]| most).max().expect("a switch's port");
@@ -73,7 +73,7 @@ fn many_to_one_fills_the_line_and_loses_nothing() {
     }
 }
 
-/// Without "stop" the buffer alone holds what it can.
+/// Without pauses, the buffer alone has to hold the packets.
 #[test]
 fn a_switch_where_nothing_is_lossless_drops() {
     let plan = driver::plan(&incast(64, "10 Gbit/s", "buffer = \"2 MB\"", ""));
@@ -81,7 +81,7 @@ fn a_switch_where_nothing_is_lossless_drops() {
     assert!(lost(&plan, &totals) > 0 && pauses(&totals) == 0);
 }
 
-/// The last of what was stopped is told again before its time is over: a sink that takes next to nothing.
+/// A stopped priority is paused again before the pause expires: a sink that takes next to nothing.
 #[test]
 fn a_pause_lasts_as_long_as_it_has_to() {
     let text = incast(1, "100 Gbit/s", "lossless = 0\nxoff = \"10 kB\"\nbuffer = \"64 MB\"", "")
@@ -117,8 +117,9 @@ fn another_priority_goes_on() {
     assert!(stopped[0].as_secs_f64() > 0.01 && stopped[5].as_ps() == 0, "{stopped:?}");
 }
 
-/// Enhanced transmission selection (802.1Qaz) at a switch's port: 60, 30 and 10 per cent of the line for three priorities
-/// that each ask for all of it, whether what is too much is lost or waits at its sender. The port itself is never stopped.
+/// Enhanced transmission selection (802.1Qaz) at a switch's port: 60, 30 and 10 per cent of the line for three
+/// priorities that each offer the full rate. The excess is lost or waits at its sender. The port itself is
+/// never stopped.
 #[test]
 fn shares_of_an_egress_are_what_its_classes_were_given() {
     for lossless in ["", "lossless = \"1-3\"\nxoff = \"50 kB\""] {
@@ -161,7 +162,7 @@ struct Drawn {
     /// Payload bytes.
     size: u64,
     xoff: u64,
-    /// Of the other direction, which the pause frames wait for.
+    /// Payload bytes of the reverse direction, which pause frames wait for.
     back: u64,
 }
 
@@ -257,8 +258,9 @@ fn a_headroom_one_frame_too_small_loses() {
     }
 }
 
-/// Five switches in a ring, each with a host that sends to the one two further on: whoever waits for room in the next
-/// switch's memory waits for itself in the end. The check names the circle, and the run stands still.
+/// Five switches in a ring, each with a host that sends to the host two switches further on: each switch waits
+/// for memory in the next one, and so in the end for itself. The check names the circle, and the run stops
+/// moving.
 #[test]
 fn a_circle_of_waiting_is_named_and_comes_true() {
     let mut text = String::from("duration = \"20 ms\"\n");

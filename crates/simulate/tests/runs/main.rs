@@ -1,5 +1,5 @@
-//! Runs of scenarios from their text to their results, each file by what it looks at. One program: each of them would be
-//! compiled and linked with the whole simulator once more.
+//! Runs of scenarios from their text to their results, one file per topic. All are in one executable, to
+//! compile and link the simulator only once.
 
 mod aqm;
 mod backlog;

@@ -1,12 +1,12 @@
-//! Small messages over modelled TCP, of whatever size, buffer and MTU: all of them arrive, at the pace that the path allows. In
-//! debug builds the simulator asserts at the end of each run that no flow stalled.
+//! Small messages over modelled TCP, of any size, buffer and MTU: all of them arrive, at the pace that the path
+//! permits. In debug builds the simulator asserts at the end of each run that no flow stalled.
 
 use proptest::prelude::*;
 use record::FlowTotals;
 
 use crate::driver;
 
-/// One flow over 1 Gbit/s and 1 ms, with what it carries.
+/// One flow over 1 Gbit/s and 1 ms, with the settings `flow`.
 fn text(duration: &str, mtu: u32, flow: &str) -> String {
     format!(
         r#"
@@ -45,12 +45,12 @@ fn cases() -> u32 {
 
 const MTUS: [u32; 4] = [576, 1_280, 1_500, 9_000];
 
-/// Send buffers of so many bytes at both ends.
+/// Send buffers of `bytes` bytes at both ends.
 fn fixed(bytes: u32) -> String {
     format!("tcp.buffers.send = \"{bytes} B\"\nreceiver_tcp.buffers.send = \"{bytes} B\"\n")
 }
 
-/// The send buffers of both ends, tuned or fixed, in which every message finds room.
+/// The send buffers of both ends, tuned or fixed; every message fits into them.
 fn buffers() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), (65_536..1_000_000_u32).prop_map(fixed)]
 }
@@ -64,7 +64,8 @@ fn sizes() -> impl Strategy<Value = (u32, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
-    /// Requests and responses of any size go on to the end: neither faster than round trips, nor slower than a few of them.
+    /// Requests and responses of any size complete: neither faster than round trips, nor slower than a few of
+    /// them.
     #[test]
     fn exchanges_go_on_to_the_end(
         (mtu, request) in sizes(),
@@ -78,7 +79,7 @@ proptest! {
         prop_assert!((300..500).contains(&completed), "{}", completed);
     }
 
-    /// In a buffer of a few segments, which is less than a message takes, each waits for ACKs, be they delayed.
+    /// With a buffer of a few segments, less than a message, each message waits for ACKs, even delayed ones.
     #[test]
     fn exchanges_go_on_in_little_buffers(
         (mtu, request) in sizes(),

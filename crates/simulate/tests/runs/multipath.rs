@@ -55,7 +55,7 @@ fn all_spines_carry_what_the_flow_hash_gives_them() {
     }
     for (spine, flows) in (1..).zip(expected) {
         assert!((16..=48).contains(&flows), "{expected:?} of 128 flows");
-        // From the first leaf to the spine go the flows' 69 segments each, and what is sent again.
+        // The first leaf sends the flows' 69 segments each to the spine, and retransmissions.
         let packets = summary.link.get(&format!("up{spine}.1")).expect("a link").forward.packets;
         let least = 69 * u64::from(flows);
         assert!((least..2 * least).contains(&packets), "spine {spine}: {packets} of {flows} flows");
@@ -65,7 +65,7 @@ fn all_spines_carry_what_the_flow_hash_gives_them() {
 
 #[test]
 fn a_flow_keeps_to_its_path_and_another_seed_to_another() {
-    // One small flow for each pair: nothing is lost, so a segment sent again would tell of reordering.
+    // One small flow per pair: nothing is lost, so a retransmission would mean reordering.
     let summary = driver::summary(&leaf_spine(1, 1));
     for (name, flow) in &summary.flow.0 {
         assert_eq!((flow.drops, flow.retransmissions), (0, 0), "{name}");

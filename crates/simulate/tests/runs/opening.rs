@@ -1,4 +1,4 @@
-//! Connections whose first SYNs are lost: when they open, and with what.
+//! Connections whose first SYNs are lost: when they open, and with which options.
 
 use record::Summary;
 
@@ -8,7 +8,7 @@ fn run(text: &str) -> Summary {
     driver::summary(&driver::plan(text))
 }
 
-/// The longest of twenty flows that begin while the link is down, 200 ms apart, in seconds.
+/// The longest completion time of twenty flows that begin while the link is down, 200 ms apart, in seconds.
 fn slowest(tcp: &str) -> f64 {
     let summary = run(&format!(
         "duration = \"9 s\"\n[host.a]\n[host.b]\n\
@@ -25,14 +25,15 @@ fn slowest(tcp: &str) -> f64 {
 
 #[test]
 fn flows_begin_within_a_second_of_the_link_s_return() {
-    // The first of them, whose SYN goes out each second and the rest of a slot of the timer wheel: 5.2603 s by Linux 6.12.
+    // The first flow sends a SYN every second plus the rest of a slot of the timer wheel: 5.2603 s with Linux
+    // 6.12.
     let exact = "tcp.rto.wheel = false";
     assert!((5.255..5.265).contains(&slowest("")));
     assert!((5.0..5.2).contains(&slowest(exact)));
     assert!((7.3..7.5).contains(&slowest("tcp.rto.syn_linear = 0")), "3 s are doubled to 7");
 }
 
-/// Echoes of congestion that a flow gets whose first SYN asks for ECN and is lost.
+/// The congestion echoes of a flow whose first SYN requests ECN and is lost.
 fn echoes(tcp: &str) -> u64 {
     let summary = run(&format!(
         "duration = \"4 s\"\n[host.a]\n[host.b]\n[router.r]\n\

@@ -1,4 +1,4 @@
-//! A program with several connections sets the options of each while they go on.
+//! A program with several connections sets the options of each while they are open.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! What a run records of the pauses of its switches.
+//! The recording of the pauses of a run's switches.
 
 use std::path::Path;
 use std::process::Command;
@@ -50,7 +50,7 @@ fn port(plan: &Plan, name: &str) -> PortId {
     found.unwrap_or_else(|| panic!("no port {name}")).0
 }
 
-/// Hands everything on, and keeps what a port said by pause frames: when, and for how many quanta.
+/// Passes everything on, and stores the pause frames of a port: time and quanta.
 struct Overheard<'a> {
     recorder: &'a mut Recorder,
     at: PortId,
@@ -76,7 +76,7 @@ fn tshark(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Each frame that stops a port or lets it go on is in the capture where it left, in its order and at its time.
+/// Each frame that stops or resumes a port is in the capture where it left, in order and at its time.
 #[test]
 fn a_capture_has_every_pause_frame() {
     let test = "a_capture_has_every_pause_frame";
@@ -118,7 +118,7 @@ fn a_capture_has_every_pause_frame() {
     }
 }
 
-/// The samples of pauses of a run of `plan`, each with its port's name, and what was counted in all.
+/// The pause samples of a run of `plan`, each with its port's name, and the totals.
 fn sampled(plan: &Plan) -> (Vec<(String, PauseRow)>, Totals) {
     let mut recorder = Recorder::new(plan, None).expect("a recorder");
     let totals = driver::totals_observed(plan, &mut recorder);
@@ -131,7 +131,8 @@ fn sampled(plan: &Plan) -> (Vec<(String, PauseRow)>, Totals) {
     (rows, totals)
 }
 
-/// Samples rise with time, by no more than passes, to what the run counted; what is never stopped has none.
+/// Samples increase with time, by no more than the time that passes, to the totals; ports that are never
+/// stopped have none.
 #[test]
 fn samples_of_pauses_lead_to_the_totals() {
     const EVERY: u64 = 50_000;

@@ -4,7 +4,7 @@ use scenario::Plan;
 
 use crate::driver;
 
-/// Four senders of 10 Gbit/s into one port of as much; `switch` stands in its table, `flow` in the flows'.
+/// Four senders of 10 Gbit/s into one port of 10 Gbit/s; `switch` goes into its table, `flow` into the flows'.
 fn incast(switch: &str, flow: &str) -> Plan {
     driver::plan(&format!(
         r#"
@@ -50,7 +50,7 @@ fn a_mapped_priority_is_stopped_at_its_senders() {
     }
 }
 
-/// A host with a map of its own sends by that.
+/// A host with its own map sends by that map.
 #[test]
 fn datagrams_have_the_priority_of_their_code_point() {
     let flow = "dscp = \"af31\"\ndatagrams = { rate = \"1 Gbit/s\" }";
@@ -64,8 +64,9 @@ fn datagrams_have_the_priority_of_their_code_point() {
     }
 }
 
-/// What a switch makes of a priority is what the next one has it in, as its tag says, and stops: the switch at the edge regenerates
-/// 5 as 3 (IEEE 802.1Q, 6.9.4), the one behind it takes 3 as it is, for all their DSCP, and the bottleneck is there.
+/// A switch tags packets with their regenerated priority, and the next switch uses and stops that one: the edge
+/// switch regenerates 5 as 3 (IEEE 802.1Q, 6.9.4), the core takes 3 regardless of the DSCP, and has the
+/// bottleneck.
 #[test]
 fn a_regenerated_priority_is_carried_on() {
     let chain = |edge: &str, core: &str| {
@@ -102,7 +103,8 @@ fn a_regenerated_priority_is_carried_on() {
             "#
         ))
     };
-    // By which priority the trunk and the last port send, which one the core stops at the edge, and whether it is lost.
+    // The priorities by which the trunk and the last port send, those that the core stops at the edge, and
+    // whether packets are lost.
     let run = |edge: &str, core: &str| {
         let totals = driver::totals(&chain(edge, core));
         let busy = |port: usize| -> Vec<String> {
@@ -122,7 +124,7 @@ fn a_regenerated_priority_is_carried_on() {
     }
     // Where the sources know of it, nothing is lost.
     assert_eq!(run("dscp = \"cs5:3\"", "pcp = \"5:1\""), (named(3), named(3), vec![3], false));
-    // The DSCP decides where both are said.
+    // The DSCP takes precedence if both are configured.
     let both = run("pcp = \"5:3\"\ndscp = \"cs5:4\"", "pcp = \"4:3\"");
     assert_eq!(both, (named(4), named(3), vec![3], true), "which stops no 4");
 }

@@ -1,4 +1,4 @@
-//! What a host's processor takes for its operations, and what waits for it meanwhile (paper 3).
+//! The CPU time of a host's operations, and the operations that wait for it (paper 3).
 
 use network::host::{Operation, Times};
 use record::Totals;
@@ -45,7 +45,7 @@ fn us(totals: &Totals, node: usize, operation: Operation) -> f64 {
     times(totals, node).of(operation).as_secs_f64() * 1e6
 }
 
-/// How long the transfer took, in microseconds.
+/// The time of the transfer, in microseconds.
 fn took(totals: &Totals) -> f64 {
     let flow = &totals.flows[0];
     assert!(flow.completed);
@@ -92,7 +92,7 @@ fn the_direct_path_is_the_copy_to_the_buffer_less() {
     assert_near(took(&direct), 256.0 * (16_384.0 + 70.0 + 20.0) * 8.0 / 622.0);
 }
 
-/// Nothing of one segment's way overlaps: copies, output, the wire, input, copies.
+/// For one segment, no steps overlap: copies, output, the wire, input, copies.
 #[test]
 fn one_segment_takes_the_sum_of_all_that_is_done_for_it() {
     let ideal = took(&run("", "", "16 KiB"));
@@ -119,7 +119,7 @@ fn a_slow_reader_closes_the_window() {
     let slow = run("", &xeon(", memory_copy = \"4 MB/s\", data = \"memory\""), "1 MiB");
     let copies = 1_048_576.0 / 4.0;
     assert!(took(&slow) > copies && took(&slow) < copies * 1.05, "{}", took(&slow));
-    // The FIN may find the window full, and no more than that is sent again.
+    // The FIN may find the window full; only the FIN is retransmitted.
     assert_eq!(slow.flows[0].sender.bytes_retransmitted, 0);
 }
 

@@ -1,5 +1,5 @@
-//! What programs do to a flow: read slowly, write in messages; and what a link does to a packet that is
-//! too long for it.
+//! The effects of programs on a flow: slow reads, writes in messages; and of a link on a packet that is too
+//! long for it.
 
 use crate::driver;
 
@@ -41,7 +41,7 @@ fn a_slow_reader_sets_the_rate_and_nothing_is_lost() {
 
 #[test]
 fn a_train_sends_its_messages_and_no_more() {
-    // At 0, 1, 2, 3 and 4 s, each over in some 100 ms.
+    // At 0, 1, 2, 3 and 4 s, each takes about 100 ms.
     let train = path("4.9 s", "train = { message = \"300 KB\", every = \"1 s\" }");
     let flow = train.flow.get("one").expect("the flow");
     assert_eq!(flow.bytes, 5 * 300_000);
@@ -166,7 +166,7 @@ fn both_ends_draw_the_same_sizes_and_close_after_the_last() {
     assert_eq!(exchanges.completed, 201);
     // A server that took another size for a request's would answer too early or never.
     assert!(second.bytes > first.bytes);
-    // The sum of the first 200 draws: whoever reads it twice reads the same.
+    // The sum of the first 200 draws; every reader of this stream draws the same.
     let draws = |key: &str, of: traffic::Distribution<traffic::Bytes>| {
         let mut random = traffic::Random::new(1, &format!("one {key}"));
         (0..200).map(|_| of.draw(&mut random).0.max(1)).sum::<u64>()

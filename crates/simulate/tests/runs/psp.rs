@@ -25,7 +25,7 @@ fn plan() -> Plan {
     document.plan().expect("a plan")
 }
 
-/// How long the access link was taken since it settled.
+/// The time that the access link was busy since it settled.
 #[derive(Default)]
 struct Taken {
     by_packets: Duration,

@@ -9,8 +9,8 @@ use scenario::Plan;
 
 use crate::driver;
 
-/// So many senders of 10 Gbit/s into one port of as much by way of two switches: the one that they hang on knows nothing
-/// of congestion, the one behind it tells of it. `flow` is what each sends.
+/// `senders` senders of 10 Gbit/s into one port of 10 Gbit/s through two switches. The first switch has no
+/// congestion point, the second one sends notifications. `flow` is what each sends.
 fn incast(senders: usize, flow: &str, more: &str) -> Plan {
     driver::plan(&incast_text(senders, flow, more))
 }
@@ -83,8 +83,8 @@ fn congested(plan: &Plan) -> PortId {
     PortId(2 * (plan.links.len() as u32 - 1))
 }
 
-/// Datagrams that would be four times what the port takes, from hosts that cannot know: the queue hovers about its set
-/// point, nobody is stopped, and the port is busy.
+/// Datagrams at four times the port's rate, from hosts that do not know it: the queue hovers about its set
+/// point, no host is stopped, and the port is busy.
 #[test]
 fn a_queue_hovers_about_its_set_point_and_the_port_is_busy() {
     for (senders, flow) in [(8, UDP), (8, TCP), (2, TCP)] {
@@ -108,7 +108,7 @@ fn a_queue_hovers_about_its_set_point_and_the_port_is_busy() {
     }
 }
 
-/// The start apart, the priority is not stopped, and a flow of another one passes meanwhile as if it were alone.
+/// After the start, the priority is not stopped, and a flow of another priority passes as if it were alone.
 #[test]
 fn pauses_end_when_the_rates_have_settled() {
     let more = "[flow.other]\nfrom = \"s.1\"\nto = \"sink\"\ndscp = \"cs5\"\n\
@@ -124,7 +124,7 @@ fn pauses_end_when_the_rates_have_settled() {
     assert_eq!(totals.flows.iter().map(|flow| flow.drops).sum::<u64>(), 0);
 }
 
-/// A host whose interface does not react is told for nothing: PFC stops it instead.
+/// A host whose interface does not react to notifications: PFC stops it instead.
 #[test]
 fn an_interface_that_does_not_react_is_stopped_instead() {
     let run = |enable: bool| {
@@ -192,7 +192,8 @@ fn tshark(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// A router forwards no such frame: the flow behind it is not slowed down, and the switch tells it for nothing.
+/// A router does not forward notifications: the flow behind it is not slowed down, and the switch sends them in
+/// vain.
 #[test]
 fn notifications_end_at_a_router() {
     let text = incast_text(4, TCP, "");
@@ -203,7 +204,7 @@ fn notifications_end_at_a_router() {
     let lost: u64 =
         totals.nodes.iter().map(|node| node.drops.of(traffic::DropReason::NoRoute)).sum();
     assert!(sent(&totals) > 0 && received(&totals) == 0);
-    // Those under way at the end apart.
+    // Except for those in flight at the end.
     assert!(sent(&totals) - lost < 10, "{} {lost}", sent(&totals));
 }
 

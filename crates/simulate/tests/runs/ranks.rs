@@ -1,4 +1,4 @@
-//! What ranks of MPI jobs wait for: the causes are all of a wait, and they are the ones that the path makes.
+//! The waits of MPI ranks: the causes add up to the wait, and match the path.
 
 use network::mpi::rank::RankTotals;
 use network::mpi::wait::{Cause, Waits};
@@ -68,12 +68,13 @@ fn assert_whole(rank: &RankTotals) {
     assert_eq!((computing, waiting), (rank.computing, rank.waiting), "rank {}", rank.rank);
 }
 
-/// What share of a rank's waiting a cause has, percent.
+/// The share of a cause in a rank's waiting, percent.
 fn percent(rank: &RankTotals, cause: Cause) -> u64 {
     100 * rank.waiting[cause].as_us() / rank.waiting.total().as_us().max(1)
 }
 
-/// The delays of three links, and what a handshake's frames take on them: the least round trip is known to 1 us.
+/// The delays of three links, plus the transmission times of a handshake's frames: the min RTT is known to 1
+/// us.
 const ONE_WAY: Duration = Duration::from_us(10_022);
 
 const WIDE: &str = "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nqueue.fifo.bytes = \"8 MiB\"";
@@ -118,7 +119,7 @@ fn a_small_receive_window_is_told_from_the_congestion_window() {
 
 #[test]
 fn a_lost_tail_waits_for_the_timeout() {
-    // Small messages one after the other, of which some are lost: no ACK of another tells.
+    // Small messages one after the other, some of which are lost: no ACK of another message reports the loss.
     let lossy = format!("{WIDE}\nloss = \"5 %\"");
     let steps = "steps = \"transfer 1 kB, barrier\", iterations = 60";
     let without = "tcp.recovery.tlp = false\nreceiver_tcp.recovery.tlp = false";
@@ -156,7 +157,7 @@ fn a_message_that_must_be_asked_for_takes_three_ways_and_no_late_sender() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
-    /// Whatever ranks do over whatever path, they finish, and all of their time has causes.
+    /// With any operations over any path, ranks finish, and all of their time has causes.
     #[test]
     fn all_of_a_ranks_time_has_causes(
         half in 1_usize..4,

@@ -1,5 +1,5 @@
-//! Connections exist while they are open: both ends close them, whatever is lost on the way, and their memory
-//! serves the next.
+//! Connections exist while they are open: both ends close them with any losses on the path, and their memory is
+//! reused.
 
 use simulate::{Engine, World};
 use traffic::{Duration, FlowId, Instant};
@@ -69,7 +69,7 @@ fn the_handshake_ends_with_an_ack_of_its_own() {
 
 #[test]
 fn a_connection_begins_with_what_the_one_before_to_the_same_host_found_out() {
-    // A flow fills half a second of buffer; 2 s later all that the next one sends first is lost.
+    // A flow fills half a second of buffer; 2 s later, everything that the next flow sends first is lost.
     let took = |metrics: &str, to: &str| {
         let text = format!(
             "duration = \"9 s\"\n[host.a]\n[host.b]\n[host.c]\n[router.r]\n\

@@ -1,9 +1,9 @@
 //! Throughput of one flow under random loss, over a grid of loss and round trip time, for the two stacks
 //! that the two formulas of the field describe.
 //!
-//! Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) take a stack whose losses never time out: SACK, RACK
-//! and limited transmit as in Linux 6. Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998, equation 30)
-//! take Reno without SACK, where a window with several losses waits for the timer.
+//! Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) assume a stack whose losses never time out: SACK, RACK and
+//! limited transmit as in Linux 6. Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998, equation 30) assume Reno
+//! without SACK, where a window with several losses waits for the timer.
 
 use std::fmt::Write;
 
@@ -28,20 +28,20 @@ tcp.recovery = { detection = "duplicate-acks", reduction = "inflate", partial_ac
 tcp.emission = { tso = false }
 "#;
 
-/// Bytes a second by the square-root law with periodic loss: the window's sawtooth from W/2 to W.
+/// Bytes per second by the square-root law with periodic loss: the window's sawtooth from W/2 to W.
 fn mathis(loss: f64, rtt: f64) -> f64 {
     MSS / rtt * (1.5 / loss).sqrt()
 }
 
-/// The same sawtooth with the round that fast recovery takes, in which the window does not grow and W/2
-/// packets leave: `1/p = 3/8 W^2 + W/2` packets in `W/2 + 1` rounds.
+/// The same sawtooth plus the round of fast recovery, during which the window does not grow and W/2 packets
+/// leave: `1/p = 3/8 W^2 + W/2` packets in `W/2 + 1` rounds.
 fn with_recovery(loss: f64, rtt: f64) -> f64 {
     let window = (-0.5 + (0.25 + 1.5 / loss).sqrt()) / 0.75;
     MSS / loss / ((window / 2.0 + 1.0) * rtt)
 }
 
-/// Bytes a second where the share `timed_out` of the loss events waits `rto` for the timer, without a
-/// limit on the window.
+/// Bytes per second if the share `timed_out` of the loss events waits `rto` for the timer, without a limit on
+/// the window.
 fn padhye(loss: f64, rtt: f64, rto: f64, timed_out: f64) -> f64 {
     let recovery = rtt * (2.0 * loss / 3.0).sqrt();
     let timeout = rto * timed_out * loss * (1.0 + 32.0 * loss * loss);
@@ -80,7 +80,7 @@ receiver_tcp.buffers = {{ receive = "64 MiB", window_share = "1/1" }}
     driver::summary(&driver::plan(&text)).flow.0.remove(0).1
 }
 
-/// One cell of the grid, rates in bytes a second.
+/// One cell of the grid, rates in bytes per second.
 struct Cell {
     loss: f64,
     rtt_ms: u64,
@@ -96,7 +96,7 @@ struct Cell {
 impl Cell {
     fn new(loss: f64, rtt_ms: u64) -> Self {
         let rtt = rtt_ms as f64 / 1000.0;
-        // The timer of Linux: the round trip and at least 200 ms of variance.
+        // Linux's RTO: the round trip plus at least 200 ms of variance.
         let rto = rtt + 0.2;
         let mathis = mathis(loss, rtt);
         let padhye_bursts = padhye(loss, rtt, rto, timed_out_in_bursts(loss));
@@ -132,7 +132,7 @@ impl Cell {
         writeln!(table, "  {:>4}", reno.timeouts).unwrap();
     }
 
-    /// What does not agree with the formulas.
+    /// The deviations from the formulas.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut hold = |what: &str, ratio: f64, low: f64, high: f64| {

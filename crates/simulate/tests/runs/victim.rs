@@ -17,9 +17,8 @@ const LINE: f64 = 40.0;
 /// The four hosts' flows to R come first.
 const INCAST: usize = 4;
 
-/// The plan with so many hosts at T3 that send to R. `spines` says how leaves are joined to spines, `incast`
-/// what else the four flows to R have. With thresholds of 100 kB
-/// the pauses have reached all senders within a millisecond.
+/// The plan with `remote` hosts at T3 that send to R. `spines` says how leaves connect to spines, `incast` what
+/// else the four flows to R have. With thresholds of 100 kB, the pauses reach all senders within a millisecond.
 fn clos(seed: u64, remote: usize, spines: &str, incast: &str) -> Plan {
     let mut text = format!(
         r#"
@@ -81,9 +80,10 @@ fn leaf(plan: &Plan, (number, flow): (usize, &Flow)) -> usize {
     plan.nodes[node].name.strip_prefix("l.").and_then(|n| n.parse().ok()).expect("a leaf")
 }
 
-/// The victim's share in Gbit/s of frames, of flows that the hash leads to these leaves: R's link divided evenly among
-/// the ports by which its switch is reached, a leaf's part of that among its own ports, and what its uplink gets among
-/// the hosts that use it, as each switch stops its ports alike. The victim gets no more than the others of its uplink.
+/// The victim's share in Gbit/s of frames, if the hash leads the flows to these leaves. R's link is divided
+/// evenly among the ports by which its switch is reached, a leaf's part of that among its own ports, and an
+/// uplink's part among the hosts that use it, because each switch stops its ports alike. The victim gets no
+/// more than the others on its uplink.
 fn share(leaves: &[usize]) -> f64 {
     let (victim, remote) = (leaves[INCAST], &leaves[INCAST + 1..]);
     // L1 and L3, L2 and L4 have a spine to themselves.
@@ -118,7 +118,8 @@ fn a_victim_gets_what_the_pauses_of_its_uplink_leave() {
     assert_eq!(paper, [true, true], "the paper's own cases are among them");
 }
 
-/// Behind flows of a higher priority, which pauses stop alone, it has what the four leave of the uplink: the 20 Gbit/s that one would expect.
+/// With the four flows in a higher priority, which is the only one that pauses stop, the victim gets the rest of
+/// the uplink: the expected 20 Gbit/s.
 #[test]
 fn a_victim_of_another_priority_has_the_rest_of_its_uplink() {
     let plan = clos(2, 0, "planes = 2", ", dscp = \"cs1\"");
@@ -126,8 +127,9 @@ fn a_victim_of_another_priority_has_the_rest_of_its_uplink() {
     assert!((measured - LINE / 2.0).abs() < 0.02 * LINE / 2.0, "{measured}");
 }
 
-/// The paper's figure 4: the median over where the hash leads the flows is 10 Gbit/s without senders at T3, where one would
-/// expect 20, and 4.5 with two. Here it is 9.6 and 4.8 of payload, which is 957 of 1000 parts of a frame's time.
+/// The paper's figure 4: the median over the paths chosen by the hash is 10 Gbit/s without senders at T3 (20
+/// would be expected), and 4.5 with two. Here it is 9.6 and 4.8 of payload, which is 957 of 1000 parts of a
+/// frame's time.
 #[test]
 fn the_median_victim_has_ten_gigabits_and_half_of_them_with_two_senders_elsewhere() {
     for (remote, published) in [(0, 10.0), (2, 4.5)] {

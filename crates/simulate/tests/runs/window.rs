@@ -1,4 +1,4 @@
-//! Measuring a part of the run: what is counted in its parts is counted in the whole, and all of it is the whole.
+//! Measuring a part of the run: the counters of its parts add up to those of the whole run.
 
 use proptest::prelude::*;
 use record::Summary;
@@ -53,7 +53,7 @@ fn totals(measure: &str) -> Totals {
     driver::totals(&driver::plan(&format!("{measure}{TEXT}")))
 }
 
-/// What of a flow adds up.
+/// The additive counters of a flow.
 fn flow(t: &FlowTotals) -> Vec<u64> {
     let exchanges = t.exchanges.as_ref();
     let delay = t.delay.as_ref().map_or(0, |delay| delay.sum);
@@ -70,7 +70,7 @@ fn flow(t: &FlowTotals) -> Vec<u64> {
     ]
 }
 
-/// What of a port adds up.
+/// The additive counters of a port.
 fn port(t: &PortTotals) -> Vec<u64> {
     let delays = t.delays.as_ref().expect("they are counted");
     let impaired = t.impairments.unwrap_or_default();
@@ -125,7 +125,7 @@ proptest! {
     }
 }
 
-/// With all of the run measured every quantity is what it is without.
+/// Measuring all of the run gives the same quantities as no `measure`.
 #[test]
 fn all_of_it_is_the_whole() {
     let summary = |measure: &str| {

@@ -1,4 +1,4 @@
-//! What a rule may ask of a packet.
+//! The fields of a packet that a rule can match.
 
 use core::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::packet::{FlowId, HostId, Packet};
 /// The addresses that begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
-    /// An address of it; bits past `length` are not looked at.
+    /// An address with the prefix; bits past `length` are ignored.
     pub address: IpAddr,
     /// Leading bits that count: 0 (any address of the family) to 32 or 128.
     pub length: u8,
@@ -23,7 +23,7 @@ pub struct PortRange {
     pub last: u16,
 }
 
-/// A differentiated-services code point (RFC 2474, section 3), of which only some bits may count.
+/// A differentiated-services code point (RFC 2474, section 3) with a mask of the bits to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp {
     /// The value, 0 to 63.
@@ -32,23 +32,23 @@ pub struct Dscp {
     pub mask: u8,
 }
 
-/// What a packet must look like. What is `None` is not looked at, so the default matches
-/// everything; a field that the packet does not have matches nothing.
+/// The conditions on a packet. A field that is `None` is not checked, so the default matches everything. A
+/// condition on a field that the packet does not have never matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Where it comes from.
+    /// The source address.
     pub source: Option<Prefix>,
-    /// Where it goes to.
+    /// The destination address.
     pub destination: Option<Prefix>,
-    /// Its transport protocol: IANA's number.
+    /// The transport protocol: IANA's number.
     pub protocol: Option<u8>,
     /// The sender's port.
     pub source_ports: Option<PortRange>,
     /// The receiver's port.
     pub destination_ports: Option<PortRange>,
-    /// Its code point.
+    /// The code point.
     pub dscp: Option<Dscp>,
-    /// Its IPv6 flow label, 20 bits.
+    /// The IPv6 flow label, 20 bits.
     pub flow_label: Option<u32>,
     /// The priority in its 802.1Q tag, 0 to 7.
     pub vlan_priority: Option<u8>,
@@ -56,14 +56,14 @@ pub struct Filter {
     pub source_host: Option<HostId>,
     /// The simulated host it is for.
     pub destination_host: Option<HostId>,
-    /// Its simulated flow.
+    /// The simulated flow.
     pub flow: Option<FlowId>,
 }
 
-/// What is classified: a real frame's header, a simulated packet, or (in the lab) both of one.
+/// The input of a classification: a real frame's header, a simulated packet, or (in the lab) both.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Subject<'a> {
-    /// What was read from the frame.
+    /// The fields read from the frame.
     pub header: Option<&'a Header>,
     /// The simulator's metadata.
     pub packet: Option<&'a Packet>,
@@ -84,14 +84,14 @@ impl<'a> From<&'a Packet> for Subject<'a> {
 /// Why a match is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// More bits than an address has.
+    /// The prefix is longer than an address.
     #[error("the prefix {address}/{length} is longer than an address: at most /{max}")]
     PrefixLength {
         /// The address.
         address: IpAddr,
         /// The length given.
         length: u8,
-        /// Bits of such an address.
+        /// The bits of such an address.
         max: u8,
     },
     /// An empty range.
@@ -110,19 +110,19 @@ pub enum Error {
         /// The mask given.
         mask: u8,
     },
-    /// Past 20 bits.
+    /// The flow label has more than 20 bits.
     #[error("the flow label {0} passes 1048575: it has 20 bits")]
     FlowLabel(u32),
     /// Past 3 bits.
     #[error("the VLAN priority {0} passes 7: it has 3 bits")]
     VlanPriority(u8),
-    /// Nothing is both.
+    /// The conditions exclude each other.
     #[error(
         "the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's): no packet is both, so \
          make two rules"
     )]
     Families,
-    /// Wider than the search's index.
+    /// The class number is above the search's index type.
     #[error("class {0} is too many: at most 4294967295 classes")]
     Class(usize),
     /// No room to number another rule.
@@ -155,7 +155,7 @@ impl Prefix {
 }
 
 impl PortRange {
-    /// Whether the port is one of them.
+    /// Whether the port is in the range.
     pub const fn contains(self, port: u16) -> bool {
         self.first <= port && port <= self.last
     }
@@ -173,7 +173,7 @@ impl Filter {
         let ip = header.filter(|header| header.family != Family::None);
         let ports = header.and_then(|header| header.ports);
         let protocol = ip.map(|ip| ip.protocol).or(packet.map(|packet| packet.protocol as u8));
-        // A conditioner marks the packet, not the header that it came with.
+        // A conditioner marks the packet, not the header that was read before.
         let tos = packet.map(|packet| packet.tos).or(ip.map(|ip| ip.tos));
         let label = ip.filter(|ip| ip.family == Family::V6).map(|ip| ip.flow_label);
         asks(self.source, ip, |want, ip| want.contains(ip.family, ip.source))
@@ -222,7 +222,7 @@ impl Filter {
     }
 }
 
-/// True if nothing is wanted, or if what is wanted is there and `fits`.
+/// Whether a condition holds: nothing is wanted, or the value is present and `fits`.
 fn asks<W, T>(want: Option<W>, is: Option<T>, fits: impl FnOnce(W, T) -> bool) -> bool {
     want.is_none_or(|want| is.is_some_and(|is| fits(want, is)))
 }

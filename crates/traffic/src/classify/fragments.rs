@@ -1,17 +1,17 @@
-//! Fragments go where their datagram's first one went: a later fragment has no ports, so it borrows
-//! the first one's (ALTQ's classifier does so for IPv4; here IPv6 too).
+//! Tracks fragments, so that all fragments of a datagram get the same class: a later fragment has no ports,
+//! so it gets those of the first one (ALTQ's classifier does so for IPv4; here IPv6 too).
 
 use alloc::vec::Vec;
 
 use crate::header::{Family, Header, Ports};
 
-/// What tells fragments of different datagrams apart (RFC 791, section 3.2; RFC 8200, section 4.5).
+/// The fields that identify the datagram of a fragment (RFC 791, section 3.2; RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Datagram {
     family: Family,
     source: u128,
     destination: u128,
-    /// In IPv4 only: IPv6's fragments may name different next headers and be of one datagram.
+    /// In IPv4 only: fragments of one IPv6 datagram may have different next headers.
     protocol: u8,
     id: u32,
 }
@@ -23,15 +23,14 @@ struct First {
     ports: Ports,
 }
 
-/// More would take long to search.
+/// A larger table would take long to search.
 const CAPACITY_MAX: usize = 1_024;
 
-/// The first fragments seen last, each with its ports.
+/// The most recent first fragments, each with its ports.
 ///
-/// Bounded: when one more arrives, the one that was not asked for the longest is forgotten. A
-/// fragment that overtakes its first one, or comes after that was forgotten, goes without ports.
-/// It is searched from the most recent on, so keep it small; packets that are no fragments cost
-/// nothing.
+/// The table is bounded: a new entry replaces the least recently used one. A fragment that arrives before its
+/// first one, or after that was replaced, has no ports. The search starts at the most recent entry, so keep
+/// the table small. Packets that are not fragments cost nothing.
 #[derive(Clone, Debug)]
 pub struct Fragments {
     /// The most recently used first.
@@ -40,21 +39,22 @@ pub struct Fragments {
 }
 
 impl Default for Fragments {
-    /// 16 datagrams at a time, as ALTQ (`altq_subr.c`).
+    /// 16 datagrams, as in ALTQ (`altq_subr.c`).
     fn default() -> Self {
         Self::new(16)
     }
 }
 
 impl Fragments {
-    /// Room for so many datagrams, at most 1024; with zero no fragment follows another.
+    /// An empty table for `capacity` datagrams, at most 1024. With capacity zero, later fragments are not
+    /// matched to their first one.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.min(CAPACITY_MAX);
         Self { firsts: Vec::with_capacity(capacity), capacity }
     }
 
-    /// Remembers a first fragment; gives a later one its first one's protocol and ports. Call it
-    /// for every header before it is classified.
+    /// Remembers a first fragment; gives a later fragment the protocol and ports of its first one. Call it
+    /// for every header before classification.
     #[inline]
     pub fn follow(&mut self, header: &mut Header) {
         if header.fragment.is_some() {
@@ -75,7 +75,7 @@ impl Fragments {
             header.ports = Some(self.firsts[0].ports);
             return;
         }
-        // A new datagram may bear an old one's identification: the newer counts.
+        // A new datagram may have an old one's identification: the newer one counts.
         if let Some(place) = known {
             self.firsts.remove(place);
         }

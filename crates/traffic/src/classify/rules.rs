@@ -1,12 +1,10 @@
-//! Rules with priorities, added and removed while packets pass, and the class that they give a
-//! packet.
+//! Rules with priorities, added and removed while packets pass, and the class that they assign to a packet.
 //!
-//! Every field is bits in a key of eight words, laid out so that a common rule looks at few of
-//! them: the five-tuple of IPv4 is two. A port range becomes the prefixes that it consists of (at
-//! most 30, of 16 lengths), each an entry of its own; if a rule has two ranges, only the
-//! destination's is taken apart (both would be up to 900 entries) and the source's is checked
-//! beside the hash. So a search stays sub-linear unless very many rules differ in nothing but their
-//! source ports' range.
+//! Each field is a range of bits in a key of eight words. The layout lets a common rule read few words: the
+//! IPv4 five-tuple takes two. A port range is split into prefixes (at most 30, of 16 lengths), each with its
+//! own entry. If a rule has two ranges, only the destination range is split (splitting both would give up to
+//! 900 entries); the source range is checked after the hash lookup. A search therefore stays sub-linear
+//! unless very many rules differ only in their source port range.
 
 use alloc::collections::BTreeMap;
 
@@ -15,29 +13,29 @@ use super::tuples::{Entry, Key, Shape, TupleSpace};
 use crate::header::{Family, Header};
 use crate::packet::Packet;
 
-/// A rule's handle, for its removal; never given twice by the same rules.
+/// A rule's handle, for its removal; never reused by the same `Rules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(u64);
 
-/// Words of a key: a power of two, as the search wants it, so the last is not used.
+/// The words of a key. The search needs a power of two, so the last word is unused.
 const WORDS: usize = 8;
 
 /// The words' order.
 mod word {
-    /// IPv4's source in the high half and destination in the low, or IPv6's flow label: no packet
-    /// has both.
+    /// IPv4 source in the high half and destination in the low half, or the IPv6 flow label: no packet has
+    /// both.
     pub(super) const V4_OR_LABEL: usize = 0;
-    /// IPv6's source, high half first, then its destination.
+    /// IPv6 source, high half first, then the destination.
     pub(super) const V6_SOURCE: usize = 1;
     pub(super) const V6_DESTINATION: usize = 3;
     /// From the top: source port 16 bits, destination port 16, protocol 8, type of service 8, VLAN
     /// priority 8, zero 8.
     pub(super) const TRANSPORT: usize = 5;
-    /// Destination host 16 bits, source host 16, flow 32: as they lie in a [`Packet`].
+    /// Destination host 16 bits, source host 16, flow 32: the memory order of a [`Packet`].
     pub(super) const SIMULATED: usize = 6;
 }
 
-/// Where the fields of [`word::TRANSPORT`] and [`word::SIMULATED`] begin.
+/// The first bits of the fields in [`word::TRANSPORT`] and [`word::SIMULATED`].
 mod at {
     pub(super) const SOURCE_PORT: u32 = 48;
     pub(super) const DESTINATION_PORT: u32 = 32;
@@ -59,7 +57,7 @@ mod has {
     pub(super) const SIMULATED: u8 = 32;
 }
 
-/// Source ports to check beside the hash; all of them if there is nothing to check.
+/// The source ports to check after the hash lookup; all ports if there is nothing to check.
 type Rest = PortRange;
 const ALL_PORTS: PortRange = PortRange { first: 0, last: u16::MAX };
 
@@ -70,10 +68,8 @@ struct Rule {
     class: u32,
 }
 
-/// Rules, and the search for the one that decides.
-///
-/// Of the rules that match, the one with the greatest priority does; of equals, the one that was
-/// added first.
+/// Rules, and the search for the one that decides: the matching rule with the greatest priority, or the first
+/// added among equals.
 #[derive(Clone, Debug)]
 pub struct Rules {
     space: TupleSpace<WORDS, Rest>,
@@ -87,31 +83,29 @@ impl Rules {
         Self { space: TupleSpace::new(seed), rules: BTreeMap::new(), added: 0 }
     }
 
-    /// How many rules there are.
+    /// The number of rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// How many distinct sets of bits the rules look at: the most probes a search may take.
+    /// The number of distinct sets of bits that rules look at: the most probes of a search.
     pub fn shapes(&self) -> usize {
         self.space.shapes()
     }
 
-    /// Adds a rule that leads to `class`, an index of the caller's. The greater the priority, the
-    /// sooner it decides.
+    /// Adds a rule for `class`, an index of the caller's. The rule with the greatest priority decides.
     pub fn add(&mut self, filter: &Filter, priority: u16, class: usize) -> Result<RuleId, Error> {
         filter.check()?;
         let class = u32::try_from(class).map_err(|_| Error::Class(class))?;
         if self.added >> 48 != 0 {
             return Err(Error::Rules);
         }
-        // The lower rank decides: upside down in the priority (16 bits), then in the order added
-        // (48 bits).
+        // The lower rank decides: the inverted priority (16 bits), then the order of adding (48 bits).
         let rank = u64::from(!priority) << 48 | self.added;
         let id = RuleId(self.added);
         self.added += 1;
@@ -122,7 +116,7 @@ impl Rules {
         Ok(id)
     }
 
-    /// Removes a rule; false if it is not there.
+    /// Removes a rule; false if it does not exist.
     pub fn remove(&mut self, id: RuleId) -> bool {
         let Some(rule) = self.rules.remove(&id) else { return false };
         let space = &mut self.space;
@@ -136,7 +130,7 @@ impl Rules {
         self.class_of_fields(&Fields::from(subject.into()))
     }
 
-    /// As [`Rules::class_of`], for a packet that is looked up more than once.
+    /// Like [`Rules::class_of`], for a packet that is looked up more than once.
     #[inline]
     pub fn class_of_fields(&self, fields: &Fields) -> Option<usize> {
         let source_port = (fields.0.words[word::TRANSPORT] >> at::SOURCE_PORT) as u16;
@@ -144,12 +138,12 @@ impl Rules {
     }
 }
 
-/// A packet's fields packed for the search: worth keeping if several sets of rules see the packet.
+/// A packet's fields packed for the search. Keep it if several sets of rules look at the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields(Key<WORDS>);
 
 impl Fields {
-    /// Those of a header, if there is one.
+    /// The fields of a header, if there is one.
     #[inline]
     pub(crate) fn of(header: Option<&Header>) -> Self {
         Self(header.map_or(Key { words: [0; WORDS], has: 0 }, pack))
@@ -173,7 +167,7 @@ impl<'a> From<Subject<'a>> for Fields {
     }
 }
 
-/// What a packet lacks may be any value: rules that look there need the group, see [`has`].
+/// Packs a header. A missing field may have any value: rules that look at it need its group, see [`has`].
 #[inline]
 fn pack(header: &Header) -> Key<WORDS> {
     let Header { family, source, destination, protocol, tos, flow_label, .. } = *header;
@@ -258,7 +252,7 @@ fn ones_above(zeros: u32, width: u32) -> u64 {
     all & u64::MAX.checked_shl(zeros).unwrap_or(0)
 }
 
-/// All of a rule but its ports.
+/// All of a rule except its ports.
 fn bits_of(filter: &Filter) -> Bits {
     let mut bits = Bits { shape: Shape { mask: [0; WORDS], needs: 0 }, words: [0; WORDS] };
     if let Some(prefix) = filter.source {
@@ -294,7 +288,7 @@ fn bits_of(filter: &Filter) -> Bits {
     bits
 }
 
-/// Calls `each` with every entry that stands for the rule.
+/// Calls `each` with every entry that represents the rule.
 fn each_entry(rule: &Rule, mut each: impl FnMut(&Shape<WORDS>, &[u64; WORDS], Entry<Rest>)) {
     let bits = bits_of(&rule.filter);
     let (source, destination) = (rule.filter.source_ports, rule.filter.destination_ports);
@@ -323,12 +317,12 @@ struct PortPrefix {
     length: u32,
 }
 
-/// The prefixes that together are exactly the range, each as large as may be.
+/// The prefixes that together are exactly the range, each as large as possible.
 fn port_prefixes(range: PortRange) -> impl Iterator<Item = PortPrefix> {
     let (mut next, end) = (u32::from(range.first), u32::from(range.last) + 1);
     core::iter::from_fn(move || {
         let left = end.checked_sub(next).filter(|&left| left > 0)?;
-        // Neither past the range's end nor past what the first port's low zeros align with.
+        // Neither past the end of the range nor past the alignment of the first port.
         let zeros = next.trailing_zeros().min(left.ilog2());
         let prefix = PortPrefix { first: next as u16, length: 16_u32.saturating_sub(zeros) };
         next += 1 << zeros;

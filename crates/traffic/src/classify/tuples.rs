@@ -1,11 +1,11 @@
 //! Tuple space search (Srinivasan, Suri, Varghese: Packet Classification using Tuple Space Search,
 //! SIGCOMM 1999): one hash table for each set of bits that rules look at.
 //!
-//! Chosen over decision graphs (HiCuts, HyperCuts) and bit vectors, because rules come and go while
-//! packets pass: a rule is one hash entry, added or removed in constant time, whereas those others
-//! are built anew. A lookup costs one probe for each distinct shape, whatever the number of rules,
-//! and people's rule sets have few shapes. Tables are tried in the order of the best rule that each
-//! holds, and the search ends when no later table can hold a better one than was found.
+//! Decision graphs (HiCuts, HyperCuts) and bit vectors must be rebuilt when rules change. Here rules come and
+//! go while packets pass: a rule is one hash entry, added or removed in constant time. A lookup costs one
+//! probe for each distinct shape, for any number of rules, and real rule sets have few shapes. Tables are
+//! tried in the order of their best rules, and the search ends when no later table can hold a better rule
+//! than the one found.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -13,16 +13,16 @@ use alloc::vec::Vec;
 
 use crate::random::Random;
 
-/// What is looked up: the packet's fields packed into words.
+/// The search key: the packet's fields packed into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key<const N: usize> {
     /// The fields; zero where the packet has none.
     pub(crate) words: [u64; N],
-    /// Which groups of fields the packet has, a bit each.
+    /// The groups of fields that the packet has, a bit each.
     pub(crate) has: u8,
 }
 
-/// Which bits a rule looks at.
+/// The set of bits that a rule looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape<const N: usize> {
     /// The bits of [`Key::words`].
@@ -34,11 +34,11 @@ pub(crate) struct Shape<const N: usize> {
 /// A rule as the search knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<R> {
-    /// The lowest wins; no two rules have the same.
+    /// The rank. The lowest wins; all ranks differ.
     pub(crate) rank: u64,
     /// The class.
     pub(crate) class: u32,
-    /// What remains to be checked when the masked words agree.
+    /// The conditions to check after the masked words agree.
     pub(crate) rest: R,
 }
 
@@ -47,10 +47,10 @@ const NONE: u32 = u32::MAX;
 /// A table's first size; sizes are powers of two.
 const SLOTS_MIN: usize = 4;
 
-/// A place of the open-addressing table: the hash and the best rule with the key of that hash.
+/// A slot of the open-addressing table: the hash, and the best rule with the key of that hash.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Zero in a vacant slot, never zero in another.
+    /// Zero in a vacant slot, nonzero in any other.
     tag: u32,
     node: u32,
 }
@@ -71,34 +71,34 @@ struct Node<const N: usize, R> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Look {
     mask: u64,
-    /// Below N.
+    /// The index of the word, below N.
     word: usize,
 }
 
 impl Look {
     #[inline]
     fn at<const N: usize>(self, words: &[u64; N]) -> u64 {
-        // The remainder is a mask, since N is a power of two, and spares a check of the bounds.
+        // N is a power of two, so the remainder is a mask, and no bounds check is needed.
         words[self.word % N] & self.mask
     }
 }
 
-/// A bit of [`Shape::needs`] that no packet has: the shape counts more words than two, which most
-/// do not, so that a probe asks for both by one test.
+/// A bit of [`Shape::needs`] that no packet has: the shape counts more than two words, which is rare. A probe
+/// thus checks for both with one test.
 const MORE: u8 = 0x80;
 
-/// The rules of one shape. What every probe reads comes first, in a cache line and a half.
+/// The rules of one shape. The fields that every probe reads come first, in one and a half cache lines.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Table<const N: usize, R> {
     /// The lowest of `ranks`.
     best: u64,
-    /// The first two words that count; most shapes have no more. A look at no bits is harmless.
+    /// The first two words that count; most shapes have no more. An unused look has an empty mask.
     looks: [Look; 2],
     slots: Vec<Slot>,
     /// The shape's, and [`MORE`].
     needs: u8,
-    /// A slot's number is its tag shifted right by so much: the tag's upper bits.
+    /// The right shift that turns a tag into a slot number: the tag's upper bits.
     shift: u32,
     nodes: Vec<Node<N, R>>,
     /// The words that count beyond two.
@@ -112,12 +112,11 @@ struct Table<const N: usize, R> {
     shape: Shape<N>,
 }
 
-/// Odd multipliers for the first word, the second, and all those after.
+/// Odd multipliers for the first word, the second, and all later ones.
 ///
-/// The hash is multiply-shift: the sum of products modulo 2^64, of which the upper bits are used.
-/// With random odd multipliers two keys collide hardly more often than by chance (Dietzfelbinger,
-/// Hagerup, Katajainen, Penttonen: A Reliable Randomized Algorithm for the Closest-Pair Problem,
-/// 1997, section 2.2).
+/// The hash is multiply-shift: the upper bits of the sum of products modulo 2^64. With random odd
+/// multipliers, two keys collide hardly more often than by chance (Dietzfelbinger, Hagerup, Katajainen,
+/// Penttonen: A Reliable Randomized Algorithm for the Closest-Pair Problem, 1997, section 2.2).
 #[derive(Clone, Copy, Debug)]
 struct Multipliers([u64; 3]);
 
@@ -156,7 +155,7 @@ impl<const N: usize, R: Copy> Table<N, R> {
     /// The hash of all words.
     #[inline(never)]
     fn hash_all(&self, words: &[u64; N], by: &Multipliers) -> u64 {
-        // Multiplied on from word to word: one multiplier serves any number of them.
+        // The product continues from word to word, so one multiplier serves any number of words.
         let more = self.more.iter();
         more.fold(self.hash(words, by), |hash, look| {
             let hash = hash ^ hash >> 32;
@@ -175,7 +174,7 @@ impl<const N: usize, R: Copy> Table<N, R> {
             && (self.more.is_empty() || self.more.iter().zip(&node.words[2..]).all(same))
     }
 
-    /// Where the key's slot is, or the vacant one where it belongs.
+    /// The slot of the key, or the vacant slot where it belongs.
     #[inline(never)]
     fn place(&self, words: &[u64; N], tag: u32) -> usize {
         let mut place = (tag >> self.shift) as usize;
@@ -190,8 +189,8 @@ impl<const N: usize, R: Copy> Table<N, R> {
         }
     }
 
-    /// The best rule for the key below `bound` whose rest `admits`, in the chain of a slot that has
-    /// the key's tag.
+    /// Returns the best entry that matches `words`, ranks below `bound` and passes `admits`. `slot` is a slot
+    /// with the key's tag.
     #[inline]
     fn best_of(
         &self,
@@ -209,14 +208,14 @@ impl<const N: usize, R: Copy> Table<N, R> {
             if admits(&node.entry.rest) {
                 return Some(&node.entry);
             }
-            // "None" is past any node.
+            // "None" is past the last node.
             node = self.nodes.get(node.next as usize)?;
         }
         None
     }
 
     fn insert(&mut self, words: &[u64; N], by: &Multipliers, entry: Entry<R>) {
-        // A quarter full at most: nearly every probe ends at its first slot.
+        // At most a quarter full: nearly every probe ends at its first slot.
         if (self.keys + 1) * 4 > self.slots.len() {
             self.resize(self.slots.len() * 2);
         }
@@ -307,7 +306,7 @@ impl<const N: usize, R: Copy> Table<N, R> {
     }
 }
 
-/// The upper half of a hash, and never zero, which is the vacant slots'.
+/// The upper half of a hash, but never zero, which marks vacant slots.
 #[inline]
 const fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32 | 1
@@ -317,7 +316,7 @@ const fn shift(slots: usize) -> u32 {
     u32::BITS - slots.trailing_zeros()
 }
 
-/// A table that may hold what is looked for, the slot in it, and the tables after it.
+/// A table that may hold the key, the slot in it, and the tables after it.
 type Candidate<'a, const N: usize, R> = (&'a Table<N, R>, Slot, &'a [Table<N, R>]);
 
 /// Rules by the shapes they have.
@@ -329,19 +328,20 @@ pub(crate) struct TupleSpace<const N: usize, R> {
 }
 
 impl<const N: usize, R: Copy> TupleSpace<N, R> {
-    /// No rules; `seed` decides the hashes, so that nobody can choose addresses that collide.
+    /// An empty space. `seed` selects the hash functions, so an attacker cannot choose addresses that
+    /// collide.
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::from_seed(seed);
         let multipliers = Multipliers(core::array::from_fn(|_| random.next_u64() | 1));
         Self { tables: Vec::new(), multipliers }
     }
 
-    /// How many distinct shapes the rules have.
+    /// The number of distinct shapes.
     pub(crate) fn shapes(&self) -> usize {
         self.tables.len()
     }
 
-    /// The class of the best rule whose masked words are the key's and whose rest `admits`.
+    /// Returns the class of the best rule that matches the key and passes `admits`.
     #[inline]
     pub(crate) fn find(&self, key: &Key<N>, admits: impl Fn(&R) -> bool) -> Option<u32> {
         let (mut best, mut class) = (u64::MAX, None);
@@ -355,8 +355,8 @@ impl<const N: usize, R: Copy> TupleSpace<N, R> {
         class
     }
 
-    /// The first of the tables that may hold a rule below `bound` for the key. Most probes find
-    /// nothing: here they are quick, and all the rest is elsewhere.
+    /// Returns the first of the tables that may hold a rule below `bound` for the key. Most probes find
+    /// nothing: this path is fast, and the rest is elsewhere.
     #[inline]
     fn candidate<'a>(
         &self,
@@ -391,7 +391,7 @@ impl<const N: usize, R: Copy> TupleSpace<N, R> {
         None
     }
 
-    /// Adds a rule. A rule may be added under several words, all with its own rank.
+    /// Adds a rule. A rule may be added under several words, all with the same rank.
     pub(crate) fn insert(&mut self, shape: &Shape<N>, words: &[u64; N], entry: Entry<R>) {
         let place = self.tables.iter().position(|table| table.shape == *shape);
         let place = place.unwrap_or_else(|| {
@@ -402,7 +402,7 @@ impl<const N: usize, R: Copy> TupleSpace<N, R> {
         self.tables.sort_by_key(|table| table.best);
     }
 
-    /// Removes what was added under these words with this rank, if it is there.
+    /// Removes the rule with these words and this rank, if it exists.
     pub(crate) fn remove(&mut self, shape: &Shape<N>, words: &[u64; N], rank: u64) {
         let Some(place) = self.tables.iter().position(|table| table.shape == *shape) else {
             return;
@@ -419,7 +419,7 @@ mod tests {
 
     use super::*;
 
-    /// Rules of up to four words over few values: mask by word, value by word.
+    /// Rules of up to four words over few values: the mask of each word, and the value of each word.
     fn rule() -> impl Strategy<Value = ([u64; 4], [u64; 4])> {
         let mask = prop::sample::select(vec![0, 0, 1, 0b10, 0b11, 1 << 63, u64::MAX]);
         let masks = prop::collection::vec(mask, 4);
@@ -435,8 +435,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The same with a hash that is always the same: then every key is in one run of slots, and
-        /// all depends on telling keys apart and on moving slots back after a removal.
+        /// The same test with a constant hash: all keys share one run of slots, so the result depends on
+        /// comparing keys and on moving slots back after a removal.
         #[test]
         fn a_search_is_right_whatever_the_hash(
             multiplier in prop::sample::select(vec![0_u64, 1, 0x1_0000_0001]),

@@ -1,8 +1,8 @@
-//! The search over rules that look at simulated fields only, which are one word.
+//! The search over rules that look at simulated fields only, which fit in one word.
 //!
-//! A hash table for each set of bits that rules look at, as in [`super::tuples`]. But these rules stay,
-//! and what they ask is all in the word: so a slot holds all there is to a rule, and a probe mostly reads
-//! one line of the cache.
+//! There is a hash table for each set of bits that rules look at, as in [`super::tuples`]. But these rules do
+//! not change, and the word holds all their conditions. A slot therefore holds a whole rule, and a probe
+//! mostly reads one cache line.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     word: u64,
-    /// Its place in the order of rules; the lowest decides.
+    /// The place of the rule in the list; the lowest decides.
     rank: u32,
     /// [`NONE`] in a vacant slot.
     class: u32,
@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 const VACANT: Slot = Slot { word: 0, rank: u32::MAX, class: NONE };
 
 /// 2^64 over the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4): flows are
-/// numbered one after the other, and such numbers it spreads more evenly than chance.
+/// numbered consecutively, and it spreads such numbers more evenly than chance.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The rules of one shape.
@@ -29,22 +29,22 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 struct Table {
     /// The bits that count.
     mask: u64,
-    /// A word's place is its hash shifted right by so much.
+    /// The right shift that turns a word's hash into its place.
     shift: u32,
     /// The lowest of its ranks.
     best: u32,
-    /// As many as places, and those that the last ones overflowed into.
+    /// One slot for each place, and extra slots for overflow from the last places.
     slots: Vec<Slot>,
 }
 
 impl Table {
-    /// A table with places for so many rules, two thirds full at most.
+    /// A table for `rules` rules, at most two thirds full.
     fn new(mask: u64, rules: usize, best: u32) -> Self {
         let places = (rules * 3 / 2 + 1).next_power_of_two().max(2);
         Self { mask, shift: u64::BITS - places.trailing_zeros(), best, slots: vec![VACANT; places] }
     }
 
-    /// Where a word is, or the vacant place where it belongs: after the last one, it may be.
+    /// The place of a word, or the vacant place where it belongs, which may be after the last one.
     #[inline]
     fn place(&self, word: u64) -> usize {
         let mut place = (word.wrapping_mul(MULTIPLIER) >> self.shift) as usize;
@@ -63,7 +63,7 @@ impl Table {
         self.slots.get(self.place(word & self.mask)).copied().unwrap_or(VACANT)
     }
 
-    /// Adds a rule, unless one before it asks the same.
+    /// Adds a rule, unless an earlier one has the same condition.
     fn insert(&mut self, slot: Slot) {
         let place = self.place(slot.word);
         match self.slots.get_mut(place) {
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-/// Rules over one word, the first that matches to decide.
+/// Rules over one word; the first matching rule decides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
     /// The table with the first rule first.
@@ -82,7 +82,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Rules in order: the bits that each looks at, what they must be (zero elsewhere), and the class,
+    /// Rules in order: the bits that each looks at, their required values (zero elsewhere), and the class,
     /// below 2^32 - 1.
     pub(super) fn new(rules: &[(u64, u64, u32)]) -> Self {
         let mut tables: Vec<Table> = Vec::new();
@@ -115,7 +115,7 @@ impl Words {
 fn first_of(tables: &[Table], word: u64) -> Slot {
     let mut found = VACANT;
     for table in tables {
-        // No table from this one on has an earlier rule.
+        // This table and all later ones have no earlier rule.
         if table.best > found.rank {
             break;
         }
@@ -133,10 +133,10 @@ mod tests {
 
     use super::*;
 
-    /// Words whose hashes are the greatest there are, so that all belong in the last place and run over;
-    /// and small ones.
+    /// Either words with the largest hashes, which all belong in the last place and overflow it, or small
+    /// words.
     fn word() -> impl Strategy<Value = u64> {
-        // Each step doubles the bits that are right (Newton).
+        // Each step doubles the number of correct bits (Newton).
         let inverse = (0..6)
             .fold(1_u64, |x, _| x.wrapping_mul(2_u64.wrapping_sub(MULTIPLIER.wrapping_mul(x))));
         (any::<bool>(), 0_u64..30)

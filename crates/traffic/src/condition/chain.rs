@@ -1,4 +1,4 @@
-//! Elements' names resolved to indices, and what may be wrong with the chains that they make.
+//! Resolves the names of elements to indices, and checks their chains.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::{Action, Element, Error, Parameters, Source};
 use crate::tree::list;
 
-/// An action whose element is an index.
+/// An action that names its element by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Pass,
@@ -28,11 +28,11 @@ impl Step {
     }
 }
 
-/// Parameters in which every name leads somewhere and every chain ends.
+/// Checked parameters: every name exists and every chain ends.
 pub(super) struct Chains {
-    /// For each element its actions, green first.
+    /// The actions of each element, green first.
     pub(super) steps: Vec<[Step; 3]>,
-    /// For each rule its element.
+    /// The element of each rule.
     pub(super) firsts: Vec<usize>,
     pub(super) default: Step,
 }
@@ -80,18 +80,18 @@ pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
     Ok(Chains { steps, firsts, default })
 }
 
-/// Which colours a packet may get there, green first.
+/// The colours that a packet may get there, green first.
 pub(super) fn colours(element: &Element) -> [bool; 3] {
     element.meter.map_or([true, false, false], |meter| meter.gives())
 }
 
-/// The elements that a packet may go to from this one, also by way of the default action.
+/// The elements that may follow this one, also through the default action.
 fn successors(element: &Element, steps: [Step; 3], default: Step) -> impl Iterator<Item = usize> {
     let taken = steps.into_iter().zip(colours(element)).filter(|&(_, possible)| possible);
     taken.filter_map(move |(step, _)| if step == Step::Return { default } else { step }.target())
 }
 
-/// Follows every chain depth first; an element met again on the chain that led to it is a cycle.
+/// Follows every chain depth first. An element found again on its own chain is a cycle.
 fn check_ends(elements: &[Element], steps: &[[Step; 3]], default: Step) -> Result<(), Error> {
     let (mut entered, mut left) = (vec![false; elements.len()], vec![false; elements.len()]);
     for start in 0..elements.len() {

@@ -18,25 +18,24 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// Both are to be given.
+    /// A placeholder: the user must give both.
     fn default() -> Self {
         Self { rate: Rate::MIN, burst: Bytes(1) }
     }
 }
 
-/// Picoseconds times bits per second in a byte: the remainder's unit is one of so many parts.
+/// Picoseconds times bits per second in one byte. The remainder counts in fractions of this.
 const PARTS_PER_BYTE: u64 = 8 * PS_PER_SECOND;
 
-/// Whole bytes earned since last asked, never rounded: the part of a byte is kept for the next
-/// time.
+/// Counts the whole bytes earned since the last call, without rounding: the fraction of a byte is kept for
+/// the next call.
 ///
-/// RFC 2697, section 3: a count "is incremented by one" so many times a second. So the instants at
-/// which a byte is earned lie on a grid that begins with the meter, whether or not the bucket is
-/// full.
+/// RFC 2697, section 3: a count "is incremented by one" a fixed number of times per second. The instants of
+/// these increments therefore form a grid that starts with the meter, whether or not the bucket is full.
 #[derive(Clone, Copy, Debug)]
 struct Earnings {
     rate: Rate,
-    /// In units of 1/[`PARTS_PER_BYTE`] byte, and below one.
+    /// The fraction of a byte, in units of 1/[`PARTS_PER_BYTE`].
     parts: u64,
     until: Instant,
 }
@@ -46,7 +45,7 @@ impl Earnings {
         Self { rate, parts: 0, until: now }
     }
 
-    /// The rate from now on; ask [`Earnings::earn`] for what came before.
+    /// Sets the rate from now on; call [`Earnings::earn`] before, for the time so far.
     fn change(&mut self, rate: Rate) {
         self.rate = rate;
     }
@@ -80,7 +79,7 @@ impl Tokens {
         Self { count: limit.0, limit: limit.0 }
     }
 
-    /// Puts tokens in; returns those for which there was no room.
+    /// Adds tokens; returns those that did not fit.
     #[inline]
     pub(super) fn put(&mut self, tokens: u64) -> u64 {
         let taken = tokens.min(self.limit - self.count);
@@ -88,7 +87,7 @@ impl Tokens {
         tokens - taken
     }
 
-    /// Takes out tokens, if it holds so many.
+    /// Takes out `tokens` tokens if the bucket holds that many.
     #[inline]
     pub(super) fn spend(&mut self, tokens: u64) -> bool {
         let holds = self.count >= tokens;
@@ -98,7 +97,7 @@ impl Tokens {
         holds
     }
 
-    /// Another size; what is past it is lost.
+    /// Changes the size; tokens above it are lost.
     pub(super) fn resize(&mut self, limit: Bytes) {
         self.limit = limit.0;
         self.count = self.count.min(limit.0);
@@ -119,7 +118,7 @@ impl TokenBucket {
         Ok(Self::full(parameters.rate, parameters.burst, now))
     }
 
-    /// Takes new parameters at `now`, and keeps the tokens that it still has room for.
+    /// Takes new parameters at `now`, and keeps the tokens that still fit.
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
         in_range(parameters)?;
         self.earn(now);
@@ -127,7 +126,7 @@ impl TokenBucket {
         Ok(())
     }
 
-    /// Whether an IP packet of so many bytes conforms at `now`; if so its tokens are spent.
+    /// Whether an IP packet of `bytes` bytes conforms at `now`. If it does, its tokens are spent.
     #[inline]
     pub fn conforms(&mut self, bytes: u64, now: Instant) -> bool {
         self.earn(now);
@@ -135,32 +134,32 @@ impl TokenBucket {
     }
 }
 
-/// As a part of a meter of several, which checks the parameters of all.
+/// The bucket as a part of a larger meter, which checks all parameters.
 impl TokenBucket {
     pub(super) const fn full(rate: Rate, burst: Bytes, now: Instant) -> Self {
         Self { earnings: Earnings::new(rate, now), tokens: Tokens::full(burst) }
     }
 
-    /// Puts in what was earned until `now`; returns the tokens for which there was no room.
+    /// Adds the tokens earned until `now`; returns the tokens that did not fit.
     #[inline]
     pub(super) fn earn(&mut self, now: Instant) -> u64 {
         self.tokens.put(self.earnings.earn(now))
     }
 
-    /// Another rate and size, after what was earned is put in; what is past the size is lost.
+    /// Changes rate and size, after the earned tokens are added; tokens above the size are lost.
     pub(super) fn set(&mut self, rate: Rate, burst: Bytes) {
         self.earnings.change(rate);
         self.tokens.resize(burst);
     }
 
-    /// Takes out tokens, if it holds so many.
+    /// Takes out `tokens` tokens if the bucket holds that many.
     #[inline]
     pub(super) fn spend(&mut self, tokens: u64) -> bool {
         self.tokens.spend(tokens)
     }
 }
 
-/// It says whether a packet conforms, and colours none anew for later meters.
+/// A bucket decides whether a packet conforms, and does not change its colour for later meters.
 impl Metering for TokenBucket {
     type Parameters = Parameters;
     const GIVES: [bool; 3] = [true, false, true];

@@ -1,5 +1,5 @@
-//! The single-rate three-colour marker (srTCM, RFC 2697): one rate fills a committed bucket, and
-//! what that has no room for fills an excess bucket. The length of a burst decides its colour.
+//! The single-rate three-colour marker (srTCM, RFC 2697): one rate fills a committed bucket, and its overflow
+//! fills an excess bucket. The length of a burst decides its colour.
 
 use super::bucket::{TokenBucket, Tokens};
 use super::{Colour, Error, Metering};
@@ -25,7 +25,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// The rate and the bursts are to be given.
+    /// A placeholder: the user must give the rate and the bursts.
     fn default() -> Self {
         let (committed_burst, excess_burst) = (Bytes(0), Bytes(0));
         Self { committed_rate: Rate::MIN, committed_burst, excess_burst, colour_aware: false }
@@ -41,7 +41,7 @@ pub struct SingleRate {
 }
 
 impl SingleRate {
-    /// Both buckets full at `now`.
+    /// A marker with both buckets full at `now`.
     pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
         parameters.check()?;
         let (rate, burst) = (parameters.committed_rate, parameters.committed_burst);
@@ -52,7 +52,7 @@ impl SingleRate {
         })
     }
 
-    /// Takes new parameters at `now`, and keeps the tokens that it still has room for.
+    /// Takes new parameters at `now`, and keeps the tokens that still fit.
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
         parameters.check()?;
         self.earn(now);
@@ -62,7 +62,7 @@ impl SingleRate {
         Ok(())
     }
 
-    /// The colour of an IP packet of so many bytes that came with the colour `earlier`.
+    /// Returns the colour of an IP packet of `bytes` bytes that arrives with the colour `earlier`.
     #[inline]
     pub fn colour(&mut self, bytes: u64, earlier: Colour, now: Instant) -> Colour {
         self.earn(now);
@@ -76,8 +76,8 @@ impl SingleRate {
         }
     }
 
-    /// Section 3: a token goes to the committed bucket, to the excess bucket if that one is full,
-    /// and is lost if both are.
+    /// Section 3: a token goes to the committed bucket, or to the excess bucket if the committed one is full,
+    /// and is lost if both are full.
     #[inline]
     fn earn(&mut self, now: Instant) {
         let left = self.committed.earn(now);

@@ -1,5 +1,5 @@
-//! The two-rate three-colour marker (trTCM, RFC 2698): a packet beyond the peak rate is red, one
-//! beyond the committed rate yellow.
+//! The two-rate three-colour marker (trTCM, RFC 2698): a packet above the peak rate is red, one above the
+//! committed rate is yellow.
 
 use super::bucket::TokenBucket;
 use super::{Colour, Error, Metering};
@@ -29,7 +29,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// The rates and the bursts are to be given.
+    /// A placeholder: the user must give the rates and the bursts.
     fn default() -> Self {
         Self {
             peak_rate: Rate::MIN,
@@ -50,7 +50,7 @@ pub struct TwoRate {
 }
 
 impl TwoRate {
-    /// Both buckets full at `now`.
+    /// A marker with both buckets full at `now`.
     pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
         parameters.check()?;
         Ok(Self {
@@ -64,7 +64,7 @@ impl TwoRate {
         })
     }
 
-    /// Takes new parameters at `now`, and keeps the tokens that it still has room for.
+    /// Takes new parameters at `now`, and keeps the tokens that still fit.
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
         parameters.check()?;
         self.earn(now);
@@ -74,8 +74,8 @@ impl TwoRate {
         Ok(())
     }
 
-    /// The colour of an IP packet of so many bytes that came with the colour `earlier`. A yellow
-    /// packet spends the peak's tokens, a green one both (RFC 2698, section 3).
+    /// Returns the colour of an IP packet of `bytes` bytes that arrives with the colour `earlier`. A yellow
+    /// packet spends tokens of the peak bucket, a green one tokens of both (RFC 2698, section 3).
     #[inline]
     pub fn colour(&mut self, bytes: u64, earlier: Colour, now: Instant) -> Colour {
         self.earn(now);

@@ -1,6 +1,6 @@
-//! The time-sliding-window three-colour marker (TSWTCM, RFC 2859): a running average of the rate,
-//! and colours drawn at random, so that over time the committed rate is green, what is between it
-//! and the peak yellow, and the rest red, whichever packets they are.
+//! The time-sliding-window three-colour marker (TSWTCM, RFC 2859): a running average of the rate, and colours
+//! drawn at random. Over time, traffic up to the committed rate is green, traffic between it and the peak
+//! rate is yellow, and the rest is red.
 
 use super::{Colour, Error, Metering};
 use crate::random::Random;
@@ -24,19 +24,19 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// All are to be given.
+    /// A placeholder: the user must give all.
     fn default() -> Self {
         let (committed_rate, peak_rate) = (Rate::MIN, Rate::MIN);
         Self { committed_rate, peak_rate, window: Duration::from_ps(1) }
     }
 }
 
-/// The average is kept as the bytes that arrive in a window at that rate, in units of 2^-20 byte.
+/// The average is stored as the bytes that arrive in a window at that rate, in units of 2^-20 byte.
 ///
-/// Of it each packet rounds away less than one unit, which all packets of a window together make
-/// less than a byte for up to a million of them.
+/// Each packet rounds away less than one unit. All packets of a window together round away less than a byte,
+/// for up to a million of them.
 const FRACTION_BITS: u32 = 20;
-/// The most bytes in a window at either rate, so that four times as many still fit 64 bits.
+/// The maximum bytes in a window at either rate; four times as many still fit 64 bits.
 const BYTES_MAX: u128 = 1 << 42;
 
 /// The marker.
@@ -48,14 +48,14 @@ pub struct Window {
     committed: u64,
     peak: u64,
     window: Duration,
-    /// When the last packet came.
+    /// The time of the last packet.
     front: Instant,
     random: Random,
 }
 
 impl Window {
-    /// A marker whose average is the committed rate at `now`, as the RFC has it; colours are drawn
-    /// from the stream that starts at `seed`.
+    /// A marker with an initial average of the committed rate at `now`, as in the RFC. Colours are drawn from
+    /// the random stream of `seed`.
     pub fn new(parameters: &Parameters, seed: u64, now: Instant) -> Result<Self, Error> {
         let (committed, peak) = parameters.bytes()?;
         let random = Random::from_seed(seed);
@@ -72,15 +72,15 @@ impl Window {
         Ok(())
     }
 
-    /// The colour of an IP packet of so many bytes.
+    /// Returns the colour of an IP packet of `bytes` bytes.
     pub fn colour(&mut self, bytes: u64, now: Instant) -> Colour {
         self.update(bytes, now);
         if self.average <= self.committed {
             return Colour::Green;
         }
-        // Section 4: red with probability (average - peak) / average, yellow with
-        // (peak - committed) / average, else green. One number below the average decides: those below its excess over
-        // the peak are red, those below that over the committed rate yellow.
+        // Section 4: red with probability (average - peak) / average, yellow with (peak - committed) /
+        // average, else green. One number below the average decides: if it is below the excess over the peak,
+        // the packet is red; if it is below the excess over the committed rate, yellow.
         let drawn = (u128::from(self.random.next_u64()) * u128::from(self.average)) >> 64;
         let drawn = drawn as u64;
         if drawn < self.average.saturating_sub(self.peak) {
@@ -127,7 +127,7 @@ impl Metering for Window {
 }
 
 impl Parameters {
-    /// What arrives in a window at the committed and at the peak rate.
+    /// The bytes of a window at the committed and at the peak rate.
     fn bytes(&self) -> Result<(u64, u64), Error> {
         in_range(self)?;
         let (committed, peak) = (self.committed_rate, self.peak_rate);

@@ -1,13 +1,12 @@
 //! BLUE (Feng, Shin, Kandlur and Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM
 //! Transactions on Networking 10(4), 2002).
 //!
-//! One probability of dropping or marking, for all packets: raised when the queue overflows, or is
-//! longer than a threshold, lowered when the link idles, each at most once in a freeze time. So it
-//! learns how much of its traffic must be told of congestion, and the queue's length does not
-//! matter.
+//! One probability of dropping or marking applies to all packets. It rises when the queue overflows or
+//! exceeds a threshold, and falls when the link idles, each at most once per freeze time. BLUE thus learns
+//! what part of its traffic needs a congestion signal, and the queue's length does not matter.
 //!
-//! The paper lowers the probability on each "link idle" event; here an idle link is one such event
-//! in every freeze time, however long nobody asks for a packet.
+//! The paper lowers the probability on each "link idle" event; here an idle link counts as one such event per
+//! freeze time, even if the port requests no packet for long.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
@@ -19,7 +18,7 @@ use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "One probability of dropping or marking for all packets. It rises when the queue \
          overflows and falls when the link idles, at most once in a freeze time, so the queue's \
@@ -100,7 +99,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -168,7 +167,7 @@ pub struct Blue {
     queue: Queue,
     probability: Probability,
     random: Random,
-    /// When the link has carried the last packet that left; idle from then on if nothing is queued.
+    /// When the link has sent the last packet that left; from then on it is idle if nothing is queued.
     carried: Instant,
 }
 
@@ -269,8 +268,8 @@ mod tests {
         blue.enqueue(packets, id, now.into())
     }
 
-    /// Figure 6 of the paper: of losses every 10 ms for a second, with a freeze time of 100 ms,
-    /// each eleventh counts, for only it comes more than 100 ms after the one before.
+    /// Figure 6 of the paper: of losses every 10 ms for a second, with a freeze time of 100 ms, each eleventh
+    /// counts, because only that one is more than 100 ms after the one before.
     #[test]
     fn losses_raise_the_probability_once_a_freeze_time() {
         let parameters = Parameters { packets: Some(1), ..Parameters::default() };
@@ -306,8 +305,8 @@ mod tests {
         assert_eq!(probability.value, 0);
     }
 
-    /// Twice the link's load, of flows that do not respond: the probability settles where half is
-    /// dropped, and hardly a packet is lost to overflow.
+    /// Twice the link's load from unresponsive flows: the probability settles where half is dropped, and
+    /// hardly any packet is lost to overflow.
     #[test]
     fn it_learns_the_load() {
         let parameters = Parameters {

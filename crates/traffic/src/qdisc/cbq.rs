@@ -1,25 +1,25 @@
 //! Class-based queueing (Floyd and Van Jacobson: Link-sharing and Resource Management Models for Packet
 //! Networks, IEEE/ACM ToN 3(4), 1995), as ALTQ made it usable (paper 1, section 4.1.1).
 //!
-//! A class within its rate sends; of several, those of the highest priority, by weighted round robin. A
-//! class over its limit borrows what a class above it leaves unused, if it may; else it is regulated: it
-//! waits, and the answer is "not before". Within a priority those that need not borrow go first, then
+//! A class within its rate sends; among several, those of the highest priority, by weighted round robin. A
+//! class over its limit borrows unused time of a class above it, if it may; otherwise it is regulated: it
+//! waits, and the answer is "not before". Within a priority, classes that need not borrow go first, then
 //! those that borrow from the nearest level.
 //!
 //! Departures from the paper and from ALTQ, and why:
-//! - The estimator forgets nothing (see [`Estimator`]): so the rates are exact.
-//! - A group counts as unsatisfied only if a class within it has packets and may borrow from it. By the
-//!   letter of the paper a group whose classes may not borrow would bar all others from borrowing.
+//! - The estimator forgets nothing (see [`Estimator`]), so the rates are exact.
+//! - A group counts as unsatisfied only if a class within it has packets and may borrow from it. Taken
+//!   literally, the paper lets a group block all other borrowing although its own classes may not borrow.
 //! - `efficient` lets any class over its limit send, not only those that may borrow: the link then never
 //!   idles while packets wait.
 //! - A class's use is counted when its packet starts on the wire, not when it is off it.
 //!
-//! A class that is reserved ([`Discipline::reserve`]) is one more of the highest priority, admitted if the
+//! A reserved class ([`Discipline::reserve`]) is another class of the highest priority. It is admitted if the
 //! tree's sums and the delay bounds of all reservations still hold (see the module `reservation`).
 //!
-//! Laws, tested: a backlogged class gets its rate to a packet a turn, whatever its packets' lengths; a
+//! Laws, tested: a backlogged class gets its rate to within a packet per turn, for any packet lengths; a
 //! class that may not borrow never sends more than its rate allows and `maxburst` packets; the cost of a
-//! packet does not grow with the number of classes (rings of those that may send; a heap of alarms for
+//! packet does not grow with the number of classes (rings of classes that may send; a heap of alarms for
 //! those that wait).
 
 use alloc::collections::BinaryHeap;
@@ -46,7 +46,7 @@ pub use reservation::Late;
 use reservation::Rival;
 use sharing::{Alarm, Pick};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "A tree of classes, each with a rate. A class within its rate sends, by priority and \
          then by weighted round robin; one above it borrows what the class above it leaves \
@@ -63,26 +63,26 @@ pub(super) const PAGE: Page = Page {
     ],
 };
 
-/// A device may take packets ahead of the wire; its time is believed for so many full frames, or for a
-/// fourth of them where a frame takes more than 10 ms (ALTQ's `maxiftime`).
+/// A device may take packets ahead of the wire. Its time counts up to this many full frames, or a quarter of
+/// them where a frame takes more than 10 ms (ALTQ's `maxiftime`).
 const AHEAD_FRAMES: u64 = 16;
 const AHEAD_SLOW: Duration = Duration::from_ms(10);
-/// The wire may end a packet this much later than counted here, and not have idled: the remainder below a
+/// The wire may end a packet this much later than counted here without having idled: the remainder below a
 /// picosecond.
 const ROUNDING: Duration = Duration::from_ps(1);
 
-/// When the wire was, is and will be busy by what classes are charged for.
+/// The busy time of the wire by the charges of the classes.
 ///
-/// It is no copy of the wire's clock, which the port has: a device that takes packets far ahead of its wire is
-/// believed so far only, the charge for a packet begins there, and what reservations look at, which come
-/// without a clock, is when what was charged is over.
+/// This is not a copy of the wire's clock, which the port has. A device that takes packets far ahead of its
+/// wire counts only up to a limit, and the charge for a packet begins there. Reservations, which come without
+/// a clock, look at the end of the time charged.
 #[derive(Clone, Copy, Debug)]
 struct WireTime {
-    /// Since when it has been busy without a break, as of the packet before.
+    /// When the current busy time began, as of the previous packet.
     since: Instant,
-    /// When the packets before are off it.
+    /// When the packets before are off the wire.
     free: Instant,
-    /// How far that may lie ahead.
+    /// The maximum of `free` ahead of now.
     ahead_max: Duration,
     pace: Pace,
 }
@@ -95,12 +95,12 @@ impl WireTime {
         Self { since: Instant::ZERO, free: Instant::ZERO, ahead_max, pace }
     }
 
-    /// When a packet taken at `now` starts.
+    /// When a packet taken at `now` starts on the wire.
     fn start(&self, now: Instant) -> Instant {
         if self.free <= now { now } else { self.free.min(now + self.ahead_max) }
     }
 
-    /// Since when the wire has been busy, if a packet is taken at `now`.
+    /// The start of the wire's busy time, if a packet is taken at `now`.
     fn busy_since(&self, now: Instant) -> Instant {
         if now.since(self.free) > ROUNDING { now } else { self.since }
     }
@@ -113,19 +113,19 @@ pub struct Cbq {
     sharing: LinkSharing,
     efficient: bool,
     nodes: Nodes,
-    /// Leaves and groups that wait, by the instant at which to look at them again.
+    /// Alarms of the leaves and groups that wait, the earliest first.
     alarms: BinaryHeap<Alarm>,
     /// The highest level that may lend under top-level sharing, 0 if none; 0 under formal sharing.
     top_level: usize,
     wire: WireTime,
     /// Leaves with packets.
     backlogged: usize,
-    /// Bytes queued in all leaves together, and the most there ever were.
+    /// The bytes queued in all leaves together, and their maximum.
     bytes: u64,
     bytes_max: u64,
-    /// What classes counted that exist no more.
+    /// The counters of removed classes.
     retired: Statistics,
-    /// Leaves found to have dropped all they had; kept for its memory.
+    /// Leaves found empty because they dropped all their packets; kept for its memory.
     drained: Vec<usize>,
     /// The parameters without the reservations' classes.
     base: Parameters,
@@ -176,8 +176,8 @@ impl Cbq {
     }
 
     /// A packet of a leaf goes out at `now`, and starts on the wire at `at`.
-    // By force, with `send`, `within_rate` and what of RED, the classifier and a class's queue is: left to the
-    // compiler, a packet costs 23 % more instructions in `benches/cost cbq-10`.
+    // Forced inline, with `send`, `within_rate` and the parts of RED, the classifier and the class queue that
+    // it uses. If left to the compiler, a packet costs 23 % more instructions in `benches/cost cbq-10`.
     #[inline(always)]
     fn depart(&mut self, pick: Pick, length: u32, now: Instant, at: Instant) {
         let length = Bytes(length.into());
@@ -232,7 +232,7 @@ impl Cbq {
         Some(id)
     }
 
-    /// As [`Cbq::dequeue`], whoever sends.
+    /// The general path of [`Cbq::dequeue`]: chooses among all leaves.
     #[inline(never)]
     fn dequeue_any(&mut self, packets: &mut Packets, now: Instant, at: Instant) -> Dequeued {
         while let Some(pick) = self.choose(at) {
@@ -261,7 +261,7 @@ impl Cbq {
         }
     }
 
-    /// Lets `fresh` nodes, of these parameters, go on from those that run.
+    /// Lets the new nodes of these parameters continue from the running ones.
     fn take_over(&mut self, fresh: Nodes, parameters: &Parameters, now: Instant) {
         let old = core::mem::replace(&mut self.nodes, fresh);
         let link = self.nodes.link();
@@ -284,8 +284,8 @@ impl Cbq {
         self.adopt(parameters);
     }
 
-    /// Lets the class of the same name go on from a leaf; the leaf, if that cannot take its queue. One that
-    /// has left does not come back.
+    /// Lets the class of the same name continue from a leaf. Returns the leaf if the class cannot take its
+    /// queue. A removed class does not come back.
     fn hand_over(&mut self, mut old: Leaf, parameters: &Parameters, now: Instant) -> Option<Leaf> {
         let same = |leaf: &&mut Leaf| leaf.name == old.name && !old.leaving;
         let Some(new) = self.nodes.leaves.iter_mut().find(same) else { return Some(old) };
@@ -344,7 +344,7 @@ impl Discipline for Cbq {
         if linked == empty {
             self.relink(leaf, now);
         }
-        // Also a packet that was refused: it tells that its class has demand (as in ALTQ).
+        // A refused packet counts too: it shows that its class has demand (as in ALTQ).
         if self.top_level > 0 {
             self.arrived(leaf, now);
         }
@@ -399,7 +399,7 @@ impl Discipline for Cbq {
         Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?, clock.now)?)
     }
 
-    /// What the class has queued is sent after all others, at its rate or faster.
+    /// Queued packets of the class are sent after all others, at its rate or faster.
     fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
         Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?, clock.now)?)
     }

@@ -1,5 +1,5 @@
-//! Many queues in one store of links, for disciplines with a queue for each flow: a queue that is empty
-//! costs no memory of its own, and the store only grows to the most packets that were ever queued.
+//! Many queues in one store of links, for disciplines with a queue for each flow. An empty queue takes no
+//! memory, and the store only grows to the maximum number of packets ever queued.
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ struct Ends {
     last: u32,
 }
 
-/// Numbered queues of items, each first in, first out; the last item can be taken back.
+/// Numbered FIFO queues of items; the last item can be taken back.
 #[derive(Debug)]
 pub(super) struct Chains<T> {
     links: Vec<Link<T>>,
@@ -30,14 +30,14 @@ pub(super) struct Chains<T> {
 }
 
 impl<T: Copy> Chains<T> {
-    /// So many empty queues.
+    /// Creates `queues` empty queues.
     pub(super) fn new(queues: usize) -> Self {
         let mut chains = Self { links: Vec::new(), free: NONE, ends: Vec::new() };
         chains.extend_to(queues);
         chains
     }
 
-    /// At least so many queues; new ones are empty.
+    /// Grows to at least `queues` queues; new ones are empty.
     pub(super) fn extend_to(&mut self, queues: usize) {
         if self.ends.len() < queues {
             self.ends.resize(queues, Ends { first: NONE, last: NONE });
@@ -126,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the standard library's queues.
+        /// Compares with the standard library's queues.
         #[test]
         fn keeps_each_queue_apart_and_in_order(
             steps in prop::collection::vec((0..4_u32, 0..5_usize), 1..400)

@@ -1,5 +1,4 @@
-//! The queue of a class, as the discipline that has the class asks it: each operation, and what it changed,
-//! told together.
+//! The queue of a class, as the discipline of the class uses it: each operation also returns what it changed.
 
 use core::fmt::Debug;
 
@@ -8,17 +7,18 @@ use crate::packet::{PacketId, Packets};
 use crate::qdisc::Qdisc;
 use crate::units::Instant;
 
-/// What an operation changed in a class's queue.
+/// The change of a class's queue by an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
-    /// What is queued now beyond what was before, wrapping.
+    /// The difference of the backlog, wrapping.
     pub more: Backlog,
     /// Whether nothing is queued now.
     pub empty: bool,
 }
 
 impl Change {
-    /// What became of a packet of `length` bytes that was offered to a queue which discards none that it has.
+    /// The change by an offered packet of `length` bytes, for a queue that never discards packets that it
+    /// took.
     #[inline]
     pub(super) fn offered(answer: Enqueued, length: u32, empty: bool) -> Self {
         let more = match answer {
@@ -28,7 +28,7 @@ impl Change {
         Self { more, empty }
     }
 
-    /// Such a queue sent a packet, or had none.
+    /// The change by a packet that such a queue sent, or by a call that found none.
     #[inline]
     pub(super) fn taken(sent: Option<Sent>, empty: bool) -> Self {
         let went = sent.map(|(_, length)| Backlog { packets: 1, bytes: length.into() });
@@ -39,7 +39,7 @@ impl Change {
 /// A packet on its way out of a class, and its frame's length.
 pub(crate) type Sent = (PacketId, u32);
 
-/// A queue that has no classes, and sends whenever it holds anything.
+/// A queue that has no classes, and can send whenever it has packets.
 pub trait ClassQueue: Debug {
     /// Offers a packet.
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change);
@@ -53,7 +53,7 @@ pub trait ClassQueue: Debug {
     /// Takes a packet; `None` if there was none, or all were dropped.
     fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change);
 
-    /// The packet that it would send; `None` if it has none, or would drop all.
+    /// The packet that the queue would send; `None` if it has none, or would drop all.
     fn head(&mut self, packets: &Packets, now: Instant) -> Option<PacketId>;
 
     /// Discards everything queued.
@@ -66,7 +66,8 @@ pub trait ClassQueue: Debug {
     fn statistics(&self) -> Statistics;
 }
 
-/// Those that may discard what they have taken are asked what they hold.
+/// The general path: compares the backlog before and after, because some queues discard packets that they
+/// took.
 impl Qdisc {
     #[inline(never)]
     fn offer_any(
@@ -96,9 +97,9 @@ impl Qdisc {
     }
 }
 
-/// One of [`super::LEAVES`]. The queues that most classes have are told at a glance.
-// Offers and takes by force, as the classifier: a call here, with what it returns in memory, costs a packet of drr
-// 13 % more instructions, of priq 20 %, of ets 10 %.
+/// One of [`super::LEAVES`]. RED and FIFO, the queues of most classes, have a fast path.
+// Forces offers and takes inline, as the classifier does: a call here, with its result in memory, costs a
+// packet of drr 13 % more instructions, of priq 20 %, of ets 10 %.
 impl ClassQueue for Qdisc {
     #[inline(always)]
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change) {
@@ -161,7 +162,7 @@ mod tests {
     use crate::qdisc::{self, fifo, red};
     use crate::units::{Bytes, Duration, Rate, Share};
 
-    /// A queue, whose packets are those of one arena.
+    /// A queue and the arena of its packets.
     struct Bench {
         queue: Qdisc,
         packets: Packets,
@@ -181,7 +182,7 @@ mod tests {
         }
     }
 
-    /// What an operation answered and changed, so that it can be compared.
+    /// The answer and the change of an operation, in a comparable form.
     fn seen<T>((answer, change): (T, Change)) -> (T, Backlog, bool) {
         (answer, change.more, change.empty)
     }
@@ -189,7 +190,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The queues that are told at a glance change as their own counts say.
+        /// The fast path reports the same changes as the queue's own counts.
         #[test]
         fn a_glance_tells_what_a_count_does(
             is_red in any::<bool>(),

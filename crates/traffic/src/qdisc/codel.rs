@@ -1,9 +1,9 @@
-//! CoDel, controlled delay (RFC 8289), with ECN that marks.
+//! CoDel, controlled delay (RFC 8289), with ECN marking.
 //!
-//! It measures how long packets wait, not how many there are, so the same settings fit any rate: a
-//! queue that drains within an interval is a good one, however long; one that does not loses a
-//! packet, and then more often, until packets wait less than the target. Decisions fall at dequeue;
-//! a peek makes them too, and the packet that it showed is the one that leaves next.
+//! CoDel measures how long packets wait, not how many there are, so the same settings fit any rate. A queue
+//! that drains within an interval is good, however long it is. A queue that does not drain loses a packet,
+//! and then more often, until packets wait less than the target. Decisions are made at dequeue; a peek makes
+//! them too, and the packet that it returned leaves next.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
@@ -22,7 +22,7 @@ pub(crate) mod held;
 use control::{Control, Law};
 use held::Held;
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "It measures how long packets wait. Once all have waited longer than the target for an \
          interval, one is dropped or marked as it leaves, then more and more often until the \
@@ -69,7 +69,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// RFC 8289's target and interval, and Linux's limit.
+    /// The target and interval of RFC 8289, and Linux's limit.
     fn default() -> Self {
         Self {
             bytes: None,
@@ -91,21 +91,21 @@ pub enum Error {
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
-    /// Drops would be decided before packets are late.
+    /// Drops would start before packets are late.
     #[error(
         "the target of {target} us is not below the interval of {interval} us: lower it to 5 to 10 \
          % of the interval"
     )]
     Target {
-        /// In microseconds, rounded down.
+        /// The target in microseconds, rounded down.
         target: u64,
-        /// In microseconds, rounded down.
+        /// The interval in microseconds, rounded down.
         interval: u64,
     },
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -127,7 +127,7 @@ impl Parameters {
     }
 }
 
-/// The law of these settings on the port, if they make sense.
+/// The control law of these settings on the port, if they make sense.
 pub(crate) fn law(
     target: Duration,
     interval: Duration,
@@ -149,7 +149,7 @@ pub struct Codel {
     port: Port,
     law: Law,
     line: Ring<PacketId>,
-    /// Bytes in `line`: what is held or condemned is not.
+    /// The bytes in `line`, without held or condemned packets.
     line_bytes: u64,
     tally: Tally,
     control: Control,
@@ -157,7 +157,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// Chooses the packet that leaves next, unless that is done.
+    /// Chooses the packet that leaves next, if none is chosen yet.
     #[inline]
     fn choose(&mut self, packets: &Packets, now: Instant) {
         if self.held.is_empty() {
@@ -254,9 +254,9 @@ mod tests {
     use crate::units::Rate;
     use std::vec::Vec;
 
-    /// A queue on a link of `bits` per second that carries packets of 1000 bytes back to back, two
-    /// of which arrive for each that leaves; `scale` packet times are the target, 20 of these the
-    /// interval. After how many packets, by their number, were the first ten drops?
+    /// Returns the numbers of the packets before the first ten drops. The link has `bits` per second and
+    /// carries packets of 1000 bytes back to back; two packets arrive for each that leaves. The target is
+    /// `scale` packet times, the interval 20 targets.
     fn drops(bits: u64, scale: u64) -> Vec<u64> {
         let rate = Rate::from_bits_per_second(bits).expect("a rate");
         let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
@@ -273,7 +273,7 @@ mod tests {
                 let id = packets.insert(Packet { length: 1_000, ..Packet::default() });
                 codel.enqueue(&mut packets, id, now.into());
             }
-            // Any peek says what then leaves, and drops nothing by itself.
+            // A peek returns the packet that leaves next, and drops nothing by itself.
             let before = codel.statistics();
             let peeked = codel.peek(&packets, now.into());
             assert_eq!(codel.statistics(), before);
@@ -291,8 +291,8 @@ mod tests {
         drops
     }
 
-    /// The law knows times only: at 9600 bit/s, where a packet takes 0.83 s, and at 800 Gbit/s,
-    /// where it takes 10 ns, the same packets are dropped.
+    /// The law depends only on times: the same packets are dropped at 9600 bit/s, where a packet takes 0.83
+    /// s, and at 800 Gbit/s, where it takes 10 ns.
     #[test]
     fn the_same_packets_are_dropped_at_any_rate() {
         // The n-th packet arrives at packet time n / 2, rounded down, and leaves at n: the ninth is

@@ -1,9 +1,9 @@
 //! Deficit round robin among classes (Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit
-//! Round-Robin", IEEE/ACM ToN 4(3), 1996): each class that has packets gets its quantum once a round.
+//! Round-Robin", IEEE/ACM ToN 4(3), 1996): each class with packets gets its quantum once a round.
 //!
-//! Law, tested: two classes that have packets all the while, with quanta p and q, send bytes in the
-//! proportion of p to q, to within the sum of their quanta and longest packets (the paper's theorem on
-//! fairness). A packet costs O(1), however many classes there are.
+//! Law, tested: two classes that always have packets, with quanta p and q, send bytes in the ratio of p to q,
+//! to within the sum of their quanta and longest packets (the paper's theorem on fairness). A packet costs
+//! O(1) for any number of classes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Classes take turns, and each may send its quantum of bytes a turn; what a packet was \
          too long for is kept for the next turn. So classes share by bytes, whatever the \
@@ -32,7 +32,7 @@ pub(super) const PAGE: Page = Page {
     ],
 };
 
-/// The greatest weight: enough to tell 100 Gbit/s from 2 Mbit/s.
+/// The greatest weight: enough for shares of 100 Gbit/s and 2 Mbit/s on one link.
 pub const WEIGHT_MAX: u32 = 65_535;
 
 settings! {
@@ -74,7 +74,7 @@ pub enum Error {
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
-    /// Too small for a packet a round.
+    /// The quantum is too small for a packet in each round.
     #[error(
         "class `{class}` has a quantum of {quantum}, less than the port's longest frame: give it at \
          least {frame}"
@@ -82,7 +82,7 @@ pub enum Error {
     Quantum {
         /// The class.
         class: String,
-        /// Its quantum.
+        /// The class's quantum.
         quantum: Bytes,
         /// The port's longest frame.
         frame: Bytes,
@@ -90,7 +90,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -115,7 +115,7 @@ fn quantum(class: &Class, port: Port) -> Result<u64, Error> {
 /// Deficit round robin.
 pub type Drr = Flat<DeficitRoundRobin>;
 
-/// Its turns.
+/// The turns of the classes.
 #[derive(Debug)]
 pub struct DeficitRoundRobin(Rounds);
 

@@ -1,9 +1,9 @@
-//! Enhanced transmission selection (IEEE 802.1Q, clause 37, once 802.1Qaz): strict classes first, in
-//! their order; what they leave is shared by percentages.
+//! Enhanced transmission selection (IEEE 802.1Q, clause 37, formerly 802.1Qaz): strict classes go first, in
+//! their order; the others share the remaining bandwidth by percentages.
 //!
-//! Law, tested: the classes that have packets all the while share what the strict ones leave in the
-//! proportion of their percentages, to within 1 %; what one does not use goes to the others in the same
-//! proportion. The shares are of bytes of frames.
+//! Law, tested: classes that always have packets share the bandwidth that strict classes leave in the
+//! proportion of their percentages, to within 1 %. Unused shares go to the others in the same proportion.
+//! Shares count frame bytes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::Instant;
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Strict classes go first, in their order; what they leave is shared among the others by \
          percentages, and what one of these does not use by the rest in proportion.",
@@ -51,7 +51,7 @@ settings! {
 }
 
 impl Default for Class {
-    /// Strict, with an interface's FIFO.
+    /// A strict class with an interface's FIFO.
     fn default() -> Self {
         let queue = qdisc::Parameters::Fifo(Default::default());
         let priorities = Priorities::NONE;
@@ -71,13 +71,13 @@ pub enum Error {
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
-    /// More than there is.
+    /// The percentages exceed 100.
     #[error("the classes have {0} percent together: lower them to 100 in all")]
     Sum(u64),
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -90,19 +90,19 @@ impl Error {
 /// Enhanced transmission selection.
 pub type Ets = Flat<TransmissionSelection>;
 
-/// Its strict classes and its shares.
+/// The strict classes and the shares.
 #[derive(Debug)]
 pub struct TransmissionSelection {
-    /// For each class its percentage; `None` if it is strict.
+    /// The percentage of each class; `None` if it is strict.
     percents: Vec<Option<u32>>,
     /// The strict classes in their order.
     strict: Vec<usize>,
-    /// Those of the first 64 classes that are strict and may have packets, one bit each.
+    /// Among the first 64 classes the strict ones that may have packets, one bit each.
     awake: u64,
-    /// The others' turns.
+    /// The turns of the other classes.
     rounds: Rounds,
-    /// What a byte costs there. With a quantum of so many longest frames as a class has percent, and this
-    /// the least percentage, the shares are exact and each class sends a frame at least on its turn.
+    /// The cost of a byte in these turns: the least percentage. A class's quantum is its percentage times the
+    /// longest frame. The shares are then exact, and each class sends at least one frame on its turn.
     byte_cost: u64,
 }
 
@@ -123,7 +123,7 @@ impl TransmissionSelection {
 }
 
 impl TransmissionSelection {
-    /// Takes a packet of the first strict class that sends one, of those that were woken.
+    /// Takes a packet of the first awake strict class that sends one.
     #[inline]
     fn take_strict(
         &mut self,
@@ -177,7 +177,7 @@ impl Scheduler for TransmissionSelection {
         }
     }
 
-    /// A strict one: the others' turns have accounts.
+    /// Only a strict class passes: the turns of the others have accounts.
     #[inline]
     fn passes(&self, class: usize) -> bool {
         self.percents[class].is_none()

@@ -1,13 +1,13 @@
-//! Fair queueing within priorities (DragonFly's ALTQ addition, since in FreeBSD: `altq_fairq`): each class
-//! hashes its flows into buckets, and takes a packet of each in turn.
+//! Fair queueing within priorities (DragonFly's addition to ALTQ, now also in FreeBSD: `altq_fairq`): each
+//! class hashes its flows into buckets, and takes a packet of each in turn.
 //!
-//! A class above its bandwidth lets lower ones go first, but sends when they have nothing: it is no
-//! shaper. A bucket below the hog limit need not give its turn up after a packet, and one that gets its
-//! first packet goes to the front: short and thin flows pass those that hog the class.
+//! A class above its bandwidth lets lower ones go first, but sends when they have nothing: it is not a
+//! shaper. A bucket below the hog limit may keep its turn after a packet, and a bucket that gets its first
+//! packet goes to the front: short and thin flows pass those that hog the class.
 //!
-//! Departures from FreeBSD's: a bucket's rate is looked at as of now, so silence counts; every packet has
-//! a bucket, so a flow stays in order; the packet that is to be sent counts towards the class's rate, which
-//! is a seventh too high without; a change of parameters loses no packet.
+//! Departures from FreeBSD: a bucket's rate is computed for the current time, so silence counts; every packet
+//! has a bucket, so a flow stays in order; the next packet counts towards the class's rate, which is
+//! otherwise a seventh too high; a change of parameters loses no packet.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -28,7 +28,7 @@ use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::{Instant, PS_PER_SECOND, Rate};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Up to eight classes by priority, and in each the flows take packets in turn. A class \
          above its bandwidth lets lower ones go first; a flow below the hog limit keeps its \
@@ -70,7 +70,7 @@ settings! {
 }
 
 impl Default for Class {
-    /// FreeBSD's.
+    /// FreeBSD's defaults.
     fn default() -> Self {
         let (name, parent, bandwidth, hogs) = (String::new(), None, None, None);
         Self { name, parent, priority: 1, bandwidth, hogs, buckets: 256, packets: 50 }
@@ -88,13 +88,13 @@ pub enum Error {
     /// The classes.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
-    /// Their priorities.
+    /// The classes' priorities are refused.
     #[error(transparent)]
     Priorities(#[from] priorities::Error),
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -104,11 +104,11 @@ impl Error {
     }
 }
 
-/// A rate over the last packets: each leaves an eighth of what was counted before behind.
+/// A rate over the latest packets: with each packet the counts lose an eighth.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
     bytes: u64,
-    /// Picoseconds in which they were sent.
+    /// The picoseconds in which `bytes` were sent.
     time: u64,
     last: Instant,
 }
@@ -127,7 +127,7 @@ impl Meter {
         self.bytes -= self.bytes >> 3;
     }
 
-    /// Whether that is this rate or a higher one, if `more` bytes are sent too; unknown before two packets.
+    /// Whether the rate, with `more` bytes sent, is this rate or a higher one; unknown before two packets.
     fn is_above(&self, rate: Rate, more: u64, now: Instant) -> bool {
         let time = u128::from(self.time + self.elapsed(now)) * u128::from(rate.bits_per_second());
         u128::from(self.bytes + more) * 8 * u128::from(PS_PER_SECOND) >= time && self.time > 0
@@ -144,11 +144,11 @@ struct Bucket {
 #[derive(Debug)]
 pub struct Buckets {
     class: Class,
-    /// Of the hash.
+    /// The seed of the hash.
     seed: u64,
     chains: Chains<PacketId>,
     buckets: Vec<Bucket>,
-    /// The buckets that have packets; the first one's turn it is.
+    /// The buckets that have packets; the first one has the turn.
     active: VecDeque<usize>,
     meter: Meter,
     tally: Tally,
@@ -204,7 +204,7 @@ impl Buckets {
         self.chains.first(*self.active.front()?)
     }
 
-    /// Takes the next packet out of its bucket, whose turn ends or not.
+    /// Takes the next packet, and updates the turn of its bucket.
     #[inline]
     fn pop(&mut self, packets: &Packets, now: Instant) -> Option<Sent> {
         let bucket = *self.active.front()?;
@@ -287,12 +287,12 @@ impl ClassQueue for Buckets {
 /// Fair queueing within priorities.
 pub type Fairq = Flat<FairPriority>;
 
-/// Its order of classes.
+/// The order of the classes.
 #[derive(Debug)]
 pub struct FairPriority(Priorities);
 
 impl FairPriority {
-    /// The class that sends next: the first that is below its bandwidth, or else the first of all.
+    /// The class that sends next: the first one below its bandwidth, or else the first of all.
     #[inline]
     fn choose(&self, leaves: &mut Leaves<Class>, packets: &Packets, now: Instant) -> Option<usize> {
         let mut first = None;

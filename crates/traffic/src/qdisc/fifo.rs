@@ -1,4 +1,4 @@
-//! FIFO with drop-tail, by bytes and by packets: what an interface or a router port does by itself.
+//! FIFO with drop-tail, by bytes and by packets: the default of an interface or a router port.
 
 use crate::discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock,
@@ -10,7 +10,7 @@ use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Packets leave in the order in which they came. One that would bring the queue above \
          its limit of bytes or of packets is dropped.",
@@ -36,19 +36,19 @@ settings! {
 }
 
 impl Parameters {
-    /// So many packets of any length.
+    /// A limit of `packets` packets of any length.
     pub const fn of_packets(packets: u64) -> Self {
         Self { packets: Some(packets), bytes: None }
     }
 
-    /// So many bytes, in packets of any number.
+    /// A limit of `bytes` bytes in any number of packets.
     pub const fn of_bytes(bytes: Bytes) -> Self {
         Self { packets: None, bytes: Some(bytes) }
     }
 }
 
 impl Default for Parameters {
-    /// 1000 packets of any length: Linux's interface queue (`txqueuelen`).
+    /// 1000 packets of any length, as Linux's interface queue (`txqueuelen`).
     fn default() -> Self {
         Self::of_packets(1_000)
     }
@@ -60,10 +60,10 @@ pub enum Error {
     /// A setting is out of its range.
     #[error(transparent)]
     Range(#[from] OutOfRange),
-    /// Such a queue would drop everything.
+    /// The queue would drop every packet.
     #[error("a queue of zero drops every packet: give it room for at least one ({0} bytes)")]
     Zero(u64),
-    /// Such a queue would drop every packet of full length.
+    /// The queue would drop every packet of full length.
     #[error(
         "a queue of {limit} bytes drops every packet of full length: give it room for at least \
          one ({frame} bytes)"
@@ -77,7 +77,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -87,7 +87,7 @@ impl Error {
     }
 }
 
-/// The limits as they are compared: what does not apply is beyond reach.
+/// The limits in comparable form: a limit that does not apply is out of reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     packets: u64,
@@ -100,7 +100,7 @@ impl Limits {
         Self { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
     }
 
-    /// The limit that one more packet of this length would pass.
+    /// The limit that one more packet of this length would exceed.
     #[inline]
     pub(crate) fn over(&self, queued: Backlog, length: u64) -> Option<DropReason> {
         if queued.packets >= self.packets {
@@ -128,7 +128,7 @@ impl Count {
     }
 }
 
-/// A drop-tail queue. What each packet touches comes first, a cache line and a bit.
+/// A drop-tail queue. The fields that each packet uses come first, in little more than a cache line.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fifo {
@@ -138,7 +138,8 @@ pub struct Fifo {
     backlog_bytes_max: u64,
     enqueued: Count,
     dropped: Count,
-    /// What was taken, and left otherwise than to the wire; below zero, wrapping, if more came so.
+    /// Packets that left otherwise than to the wire, less those added otherwise than by an enqueue; wraps
+    /// below zero.
     diverted: Count,
     gaps: Count,
     port: Port,
@@ -162,7 +163,7 @@ fn frame_max(port: Port) -> u64 {
     port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into())
 }
 
-/// What a discipline needs that uses the queue as a leaf.
+/// The operations for a discipline that uses the queue as a leaf.
 impl Fifo {
     pub(crate) fn head(&self) -> Option<PacketId> {
         self.queue.first()
@@ -176,7 +177,7 @@ impl Fifo {
         Some(packet)
     }
 
-    /// Takes over what is queued in `other`, also past the limits.
+    /// Takes over the packets queued in `other`, also past the limits.
     pub(crate) fn append(&mut self, other: &mut Self) {
         let Backlog { packets, bytes } = other.backlog();
         other.diverted.add(packets, bytes);
@@ -186,7 +187,7 @@ impl Fifo {
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
     }
 
-    /// Sets limits that [`check`] has passed.
+    /// Sets limits that passed [`check`].
     pub(crate) fn limit(&mut self, parameters: &Parameters) {
         self.limits = Limits::of(parameters);
     }
@@ -244,7 +245,7 @@ impl Discipline for Fifo {
 
     #[inline]
     fn pass(&mut self, packets: &mut Packets, packet: PacketId) -> bool {
-        // A limit is at least one full frame (`check`), so an empty queue takes any.
+        // A limit is at least one full frame (`check`), so an empty queue takes any packet.
         if !self.queue.is_empty() {
             return false;
         }
@@ -284,7 +285,7 @@ impl Discipline for Fifo {
         Backlog { packets: self.queue.len() as u64, bytes: self.backlog_bytes }
     }
 
-    /// What was sent is what was taken and is neither here nor left otherwise.
+    /// Packets sent are those taken that are neither queued nor left otherwise.
     fn statistics(&self) -> Statistics {
         let (backlog, enqueued, diverted) = (self.backlog(), self.enqueued, self.diverted);
         let sent = |taken: u64, left: u64, here| taken.wrapping_sub(left).wrapping_sub(here);

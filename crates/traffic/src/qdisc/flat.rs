@@ -1,5 +1,5 @@
-//! What `priq`, `drr`, `ets` and `fairq` are but for which class sends next: classes side by side, filters
-//! that lead to them, and the operations of a discipline on their queues.
+//! The common part of `priq`, `drr`, `ets` and `fairq`, which differ only in the selection of the next class:
+//! classes without hierarchy, filters that lead to them, and the operations of a discipline on their queues.
 
 use crate::classify::Rule;
 use crate::control::Priorities;
@@ -9,7 +9,7 @@ use crate::qdisc::leaves::{self, ClassSpec, Leaves};
 use crate::setting::{OutOfRange, Settings, in_range};
 use crate::units::Instant;
 
-/// The parameters of such a discipline: its classes, and which packets go to which.
+/// The parameters of such a discipline: its classes, and the packets of each.
 pub trait FlatParameters {
     /// A class.
     type Class: ClassSpec;
@@ -17,14 +17,14 @@ pub trait FlatParameters {
     /// The classes.
     fn classes(&self) -> &[Self::Class];
 
-    /// Tried in this order.
+    /// The filters, in the order of checking.
     fn filters(&self) -> &[Rule];
 
     /// The class for packets that no filter matches; the last one unless given.
     fn default_class(&self) -> Option<&str>;
 }
 
-/// Defines the parameters of a module whose classes are its `Class`.
+/// Defines the parameters of a module with classes of type `Class`.
 macro_rules! flat_parameters {
     () => {
         $crate::setting::settings! {
@@ -57,8 +57,8 @@ macro_rules! flat_parameters {
 }
 pub(super) use flat_parameters;
 
-/// Makes a module's `Class` one whose `queue` is any of the queues that a class may have; with the field that has the
-/// priorities which belong there, if there is one.
+/// Implements `ClassSpec` for a module's `Class` with any queue that a class may have as its `queue`. The
+/// optional argument is the field with the priorities of the class.
 macro_rules! queue_of_choice {
     ($($priorities:ident)?) => {
         impl $crate::qdisc::leaves::ClassSpec for Class {
@@ -86,21 +86,22 @@ macro_rules! queue_of_choice {
 }
 pub(super) use queue_of_choice;
 
-/// Which class sends next. Classes have the numbers that they have among the leaves.
+/// Selection of the next class. Classes are numbered as in the leaves.
 pub trait Scheduler: Sized {
     /// A class.
     type Class: ClassSpec;
 
-    /// What a user may set.
+    /// The parameters.
     type Parameters: FlatParameters<Class = Self::Class> + Settings;
 
     /// Why parameters are refused.
     type Error: From<leaves::Error> + From<OutOfRange>;
 
-    /// For these classes, each setting of which is within its range, if they make sense together; none of them has packets.
+    /// Creates the scheduler of these classes, all without packets. Each setting is within its range; the
+    /// combination is checked here.
     fn new(classes: &[Self::Class], port: Port) -> Result<Self, Self::Error>;
 
-    /// Takes the place of `old`. The classes that had the numbers `leaving` there are the last ones of `leaves`.
+    /// Takes over from `old`. The classes with the old numbers `leaving` are the last ones of `leaves`.
     fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Self::Class>);
 
     /// A packet came into a class.
@@ -109,7 +110,7 @@ pub trait Scheduler: Sized {
         let _ = class;
     }
 
-    /// Whether a packet of a class that finds no other packet goes next, and its going changes nothing here.
+    /// Whether a lone packet of this class goes next, without a change of the scheduler's state.
     fn passes(&self, class: usize) -> bool {
         let _ = class;
         false
@@ -123,7 +124,7 @@ pub trait Scheduler: Sized {
         now: Instant,
     ) -> Option<PacketId>;
 
-    /// What [`Scheduler::take`] would take at this time.
+    /// The packet that [`Scheduler::take`] would take at this time.
     fn head(
         &mut self,
         leaves: &mut Leaves<Self::Class>,
@@ -131,7 +132,7 @@ pub trait Scheduler: Sized {
         now: Instant,
     ) -> Option<PacketId>;
 
-    /// All packets are gone.
+    /// Handles the removal of all packets.
     fn clear(&mut self) {}
 }
 

@@ -1,11 +1,11 @@
-//! FQ-CoDel, flow queue CoDel (RFC 8290): flows hashed to queues that take turns by deficit round
-//! robin, those that only just began to send first, and CoDel on each.
+//! FQ-CoDel, flow queue CoDel (RFC 8290): flows are hashed to queues, the queues take turns by deficit round
+//! robin with new flows first, and each queue has CoDel.
 //!
-//! CoDel spares a packet when at most a frame is left behind it in all queues together, as in Linux, whose
-//! `fq_codel_dequeue` hands CoDel the discipline's backlog. RFC 8289 counts the bytes of the queue that
-//! CoDel serves (section 5, `dodequeue`). With that, many flows that have one packet each in the queue
-//! would wait far longer than the target and never be told. When all queues together are too long, the
-//! longest loses packets from its head, up to half of its bytes at once, so that looking for it is worth it.
+//! CoDel spares a packet if it leaves at most one frame behind in all queues together, as in Linux:
+//! `fq_codel_dequeue` hands CoDel the discipline's backlog. RFC 8289 counts the bytes of the queue that CoDel
+//! serves (section 5, `dodequeue`). By that rule, many flows with one queued packet each would wait far
+//! longer than the target without any congestion signal. When all queues together are too long, the longest
+//! loses packets from its head, up to half of its bytes at once, so that the search for it pays off.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{Packet, PacketId, Packets};
@@ -24,7 +24,7 @@ mod flows;
 
 use flows::Flows;
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Flows are hashed to queues that take turns, those that only began to send first, and \
          CoDel keeps each queue short.",
@@ -39,13 +39,13 @@ pub(super) const PAGE: Page = Page {
 
 /// The most queues.
 const FLOWS_MAX: u64 = 1 << 16;
-/// The most packets: a slot is allocated for each at the start, 16 bytes.
+/// The maximum limit: a slot of 16 bytes is allocated at the start for each packet.
 const PACKETS_MAX: u64 = 1 << 24;
-/// The least quantum: with less, a queue would wait for many turns for one packet.
+/// The least quantum: with less, a queue would need many turns for one packet.
 const QUANTUM_MIN: Bytes = Bytes(256);
 /// The greatest quantum.
 const QUANTUM_MAX: Bytes = Bytes(1 << 32);
-/// At most so many packets are dropped at once when all queues together are too long (section 4.1).
+/// The maximum number of packets dropped at once when all queues together are too long (section 4.1).
 const BATCH: u64 = 64;
 
 settings! {
@@ -81,7 +81,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// RFC 8290's, and Linux's limit in bytes.
+    /// The defaults of RFC 8290, and Linux's limit in bytes.
     fn default() -> Self {
         let codel::Parameters { target, interval, mark_above, .. } = codel::Parameters::default();
         Self {
@@ -112,7 +112,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -130,7 +130,7 @@ impl Parameters {
         Ok(codel::law(self.target, self.interval, self.ecn, self.mark_above, port)?)
     }
 
-    /// Slots: for each packet, and the one that comes on top before others go.
+    /// The number of slots: one for each packet, and one for a packet that arrives before others are dropped.
     const fn slots(&self) -> usize {
         self.packets as usize + 1
     }
@@ -146,7 +146,7 @@ pub struct FqCodel {
     parameters: Parameters,
     port: Port,
     law: Law,
-    /// What sets this port's hash apart.
+    /// The seed that distinguishes this port's hash.
     salt: u64,
     flows: Flows,
     tally: Tally,
@@ -154,7 +154,7 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Chooses the packet that leaves next, unless that is done.
+    /// Chooses the packet that leaves next, if none is chosen yet.
     fn choose(&mut self, packets: &Packets, now: Instant) {
         let quantum = self.parameters.quantum();
         while self.held.is_empty() {
@@ -184,7 +184,7 @@ impl FqCodel {
         }
     }
 
-    /// Drops packets until the limits are kept, or nothing but a held one is left.
+    /// Drops packets until the limits are kept, or only a held packet is left.
     #[inline]
     fn keep_limits(&mut self, packets: &mut Packets) {
         while let Some(reason) = self.over() {
@@ -194,7 +194,7 @@ impl FqCodel {
         }
     }
 
-    /// Drops the longest queue's first packets: half of its bytes, a batch at most. False if it is
+    /// Drops the first packets of the longest queue: half of its bytes, at most a batch. False if it is
     /// empty.
     #[cold]
     fn shorten(&mut self, packets: &mut Packets, reason: DropReason) -> bool {
@@ -333,8 +333,8 @@ mod tests {
         }
     }
 
-    /// Deficit round robin: whatever their packets' lengths, flows that always have some queued
-    /// never differ by more than a quantum and a packet in what they sent.
+    /// Deficit round robin: for any packet lengths, the bytes sent by flows that always have packets queued
+    /// differ by at most a quantum and a packet.
     #[test]
     fn shares_stay_within_a_quantum_and_a_packet() {
         let lengths = [64_u32, 200, 577, 1_000, 1_518];
@@ -351,7 +351,7 @@ mod tests {
                 (0..packets).for_each(|_| bench.offer(flow, length, 0));
             }
             let mut sent = [0_u64; 5];
-            // The first packet of each has its whole quantum; CoDel sees no delay at one instant.
+            // The first packet of each has a whole quantum; CoDel sees no delay at one instant.
             while sent.iter().all(|&bytes| bytes < 2_500_000) {
                 let (flow, length, _) = bench.send().expect("more");
                 sent[flow as usize] += u64::from(length);
@@ -363,7 +363,7 @@ mod tests {
         }
     }
 
-    /// RFC 8290's point: a flow that sends less than a quantum in a round waits for nobody.
+    /// The point of RFC 8290: a flow that sends less than a quantum in a round does not wait for other flows.
     #[test]
     fn sparse_flows_go_first() {
         let mut bench = Bench::new(&Parameters::default());
@@ -379,8 +379,8 @@ mod tests {
         }
     }
 
-    /// Section 4.2: a new queue that runs empty becomes old, and waits for the others' turns when
-    /// it sends again; else its short bursts would always overtake them.
+    /// Section 4.2: a new queue that runs empty becomes old, and waits for the others' turns when it sends
+    /// again; otherwise its short bursts would always overtake them.
     #[test]
     fn a_flow_cannot_be_new_again_at_once() {
         let mut bench = Bench::new(&Parameters::default());
@@ -405,7 +405,7 @@ mod tests {
         let dropped = bench.dropped();
         assert_eq!(dropped.len(), 64);
         assert!(dropped.iter().all(|drop| *drop == (2, DropReason::QueuePackets)));
-        // 50 and 87 are left. By bytes now: the longest, of 94 kB then, loses half.
+        // 50 and 87 are left. Then the limit by bytes: the longest queue, of 94 kB, loses half.
         (0..62).for_each(|_| bench.offer(3, 100, 0));
         let parameters = Parameters { bytes: Bytes(150_000), packets: 300, ..parameters };
         bench.qdisc.change(&parameters, bench.now.into()).expect("parameters that make sense");
@@ -418,8 +418,8 @@ mod tests {
         assert_eq!(statistics.enqueued_packets, 111 + statistics.backlog_packets);
     }
 
-    /// A flow at twice the link's rate loses packets once its own have waited for an interval; one
-    /// that keeps to a tenth loses none, and does not wait.
+    /// A flow at twice the link's rate loses packets once its own have waited for an interval. A flow at a
+    /// tenth of the rate loses none, and does not wait.
     #[test]
     fn codel_acts_on_the_flow_whose_packets_wait() {
         for (ecn, tos) in [(false, ecn::ECT0), (true, ecn::ECT0), (true, ecn::NOT_ECT)] {
@@ -447,14 +447,14 @@ mod tests {
                 (marks, !marks)
             );
             assert_eq!(statistics.marked_packets, u64::from(marked));
-            // The target is passed within some 10 ms, then an interval goes by.
+            // The target is exceeded within some 10 ms, then an interval passes.
             let first = first.expect("a drop or mark").as_us();
             assert!((105_000..130_000).contains(&first), "{first} us");
         }
     }
 
-    /// A hundred flows with a packet each in the queue wait 120 ms for their turn: each may lose its only
-    /// packet, for others are left to keep the link busy.
+    /// A hundred flows with one queued packet each wait 120 ms for their turn: each may lose its only packet,
+    /// because others keep the link busy.
     #[test]
     fn codel_drops_the_only_packet_of_a_flow_while_others_wait() {
         let mut bench = Bench::new(&Parameters::default());

@@ -1,23 +1,23 @@
-//! Hierarchical fair service curves: a class's delay and its share of the link are set apart from
-//! each other (Stoica, Zhang, Ng: A hierarchical fair service curve algorithm, SIGCOMM 1997 and
-//! IEEE/ACM Transactions on Networking 8(2), 2000; the upper limit is ALTQ's).
+//! Hierarchical fair service curves: a class's delay and its share of the link are set separately (Stoica,
+//! Zhang, Ng: A hierarchical fair service curve algorithm, SIGCOMM 1997 and IEEE/ACM Transactions on
+//! Networking 8(2), 2000; the upper limit is ALTQ's).
 //!
-//! Two criteria choose the packet. While a guaranteed class is eligible, that is, waiting longer
-//! could break some guarantee, the one with the earliest deadline sends (real time). Else, from the
-//! top of the tree down, the sibling with the least virtual time does, among those that their
-//! upper limit lets send (link-sharing).
+//! Two criteria choose the packet. While a guaranteed class is eligible, that is, waiting longer could break
+//! some guarantee, the class with the earliest deadline sends (real time). Otherwise, from the top of the
+//! tree down, the sibling with the least virtual time sends, among those within their upper limit
+//! (link-sharing).
 //!
-//! Laws, all tested: a guaranteed packet is sent at most one longest frame's time after its
-//! deadline; siblings that stay backlogged receive what their link-share curves say, to one packet
-//! each; link-sharing exceeds no upper limit by more than one packet.
+//! Laws, all tested: a guaranteed packet is sent at most one longest frame's time after its deadline;
+//! siblings that stay backlogged receive the service of their link-share curves, to one packet each;
+//! link-sharing exceeds no upper limit by more than one packet.
 //!
 //! Departures from the paper and from ALTQ:
-//! - A class that becomes backlogged starts at the virtual time of the sibling that sent last, not
-//!   in the middle between the least and the greatest. So do start-time fair queueing (Goyal, Vin,
-//!   Cheng, SIGCOMM 1996), whose bound for fairness then holds, and no greatest one need be found.
+//! - A class that becomes backlogged starts at the virtual time of the sibling that sent last, not in the
+//!   middle between the least and the greatest. Start-time fair queueing does the same (Goyal, Vin, Cheng,
+//!   SIGCOMM 1996), so its bound for fairness holds, and there is no need to find the greatest one.
 //! - Minima of curves are exact also where ALTQ keeps one of the two (see [`curve`]).
-//! - A class may catch up with its upper limit for what other classes' frames delay it, but for no
-//!   more; ALTQ allows a tick of its clock.
+//! - A class may catch up with its upper limit for the delay by other classes' frames, but not more; ALTQ
+//!   allows a tick of its clock.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -46,7 +46,7 @@ use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
 use turns::{Criterion, HeapIndex, Turns};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "A tree of classes, each with up to three curves: what it is guaranteed in real time, \
          its weight among siblings, and the most it may take by weight. A curve has two slopes, \
@@ -64,7 +64,7 @@ pub(super) const PAGE: Page = Page {
     ],
 };
 
-/// A class as it runs: its curves in two cache lines, then its queue.
+/// A class at run time: its curves in two cache lines, then its queue.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Node {
@@ -74,36 +74,36 @@ struct Node {
     link_share: Option<RuntimeCurve>,
     /// Time, at all service received.
     upper_limit: Option<Box<RuntimeCurve>>,
-    /// What the packet that is next counts for; known while the class has a guarantee and packets.
+    /// The bytes that the next packet counts for; known while the class has a guarantee and packets.
     next_bytes: u64,
-    /// Its parent, or [`Hfsc::root`].
+    /// The parent, or [`Hfsc::root`].
     parent: u32,
-    /// Whether it has no children.
+    /// Whether the class has no children.
     is_leaf: bool,
     /// Whether the class, a leaf, takes part because it has packets.
     active: bool,
-    /// Whether, when it takes part again after a change, its guarantee goes on, not starts.
+    /// Whether its guarantee continues, rather than starts, when it takes part again after a change.
     goes_on: bool,
     /// The same for its turns among its siblings.
     goes_on_sharing: bool,
-    /// In use if it has no children.
+    /// The queue, used if the class has no children.
     leaf: Leaf,
 }
 
 const _: () = assert!(core::mem::offset_of!(Node, leaf) <= 128, "curves are in two cache lines");
 
-/// How the children of a class, or the classes at the top, take turns by link-sharing.
+/// The link-sharing turns of the children of a class, or of the classes at the top.
 #[derive(Debug)]
 struct Siblings {
-    /// By virtual time, each from its fit time on.
+    /// Turns by virtual time, each from its fit time on.
     turns: Turns,
-    /// The virtual time of the one that sent last.
+    /// The virtual time of the child that sent last.
     virtual_time: u128,
-    /// The greatest virtual time at which one of them became idle.
+    /// The greatest virtual time of a child when it became idle.
     virtual_time_last: u128,
 }
 
-/// What the wire does next.
+/// The next action of the wire.
 enum Choice {
     /// The first packet of a leaf, by the real-time criterion or by link-sharing.
     Leaf {
@@ -119,28 +119,28 @@ enum Choice {
 pub struct Hfsc {
     port: Port,
     overhead: u64,
-    /// What a longest frame takes on the wire, in picoseconds.
+    /// The time of a longest frame on the wire, in picoseconds.
     frame_time: u128,
     classifier: Classifier,
     default: usize,
     nodes: Vec<Node>,
     names: Vec<String>,
-    /// Each class's children's turns, and last those of the classes at the top.
+    /// The turns of each class's children, and last those of the classes at the top.
     siblings: Vec<Siblings>,
-    /// By deadline, each from its eligible time on.
+    /// Turns by deadline, each from its eligible time on.
     deadlines: Turns,
     seats: HeapIndex,
     /// Leaves that take part.
     active: u64,
-    /// Leaves that looked empty at a peek but may hold packets to discard.
+    /// Leaves that were empty at a peek but may hold packets to discard.
     hollow: Vec<usize>,
     backlog: Backlog,
     backlog_bytes_max: u64,
     /// The newest `now` seen.
     latest: Instant,
-    /// With the reservations' classes.
+    /// The parameters with the reservations' classes.
     parameters: Parameters,
-    /// Without.
+    /// The parameters without them.
     base: Parameters,
     reservations: Reservations,
     formers: Vec<Former<Guarantee>>,
@@ -150,13 +150,13 @@ fn ps(instant: Instant) -> u128 {
     instant.as_ps().into()
 }
 
-/// A time of a curve as the clock counts, which ends before some curves do.
+/// The time of a curve in the clock's range, which is shorter than that of some curves.
 #[inline]
 fn clock(ps: u128) -> u64 {
     u64::try_from(ps).unwrap_or(u64::MAX)
 }
 
-/// What a longest frame takes on the wire.
+/// The time of a longest frame on the wire.
 fn wire_time_max(port: Port) -> Duration {
     let frame = port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS));
     port.rate.time_for(Bytes(frame.saturating_add(port.overhead.0)))
@@ -173,7 +173,7 @@ impl Hfsc {
         self.nodes.len()
     }
 
-    /// Who sends, and by which criterion.
+    /// Chooses the class that sends, and the criterion.
     #[inline]
     fn choose(&mut self, now: Instant) -> Choice {
         let at = now.as_ps();
@@ -187,7 +187,7 @@ impl Hfsc {
             }
             within = index;
         }
-        // A class is fit no earlier than some class within it, so the way down ends at a leaf.
+        // A class is fit no earlier than one of its children, so the way down ends at a leaf.
         debug_assert_eq!(within, self.root());
         let shared = self.siblings[within].turns.earliest(at, &mut self.seats);
         let guaranteed = self.deadlines.earliest(at, &mut self.seats);
@@ -197,8 +197,8 @@ impl Hfsc {
         }
     }
 
-    /// The class, which has packets or active children, takes its turns anew after its virtual
-    /// time, its fit time or its children's changed; so do its ancestors.
+    /// Updates the turns of a class with packets or active children, after its virtual time, its fit time or
+    /// its children changed; then those of its ancestors.
     fn take_turns(&mut self, mut index: usize, now: Instant) {
         while index != self.root() {
             let parent = self.nodes[index].parent as usize;
@@ -231,8 +231,7 @@ impl Hfsc {
         siblings.turns.set(index, fit, virtual_time, now.as_ps(), &mut self.seats);
     }
 
-    /// A leaf takes part from `now` on; apart from [`Discipline::enqueue`], so that this does not
-    /// burden every packet.
+    /// Lets a leaf take part from `now` on; separate from [`Discipline::enqueue`], to keep that fast.
     #[inline(never)]
     fn activate(&mut self, index: usize, now: Instant) {
         self.active += 1;
@@ -261,7 +260,7 @@ impl Hfsc {
         }
     }
 
-    /// A leaf that has run empty takes part no more.
+    /// Removes an empty leaf from the turns.
     #[cold]
     fn deactivate(&mut self, index: usize, now: Instant) {
         self.active -= 1;
@@ -280,7 +279,7 @@ impl Hfsc {
         self.deadlines.set(index, clock(eligible), deadline, now.as_ps(), seats);
     }
 
-    /// Looks what the leaf's next packet counts for, if anybody needs to know.
+    /// Determines the bytes that the leaf's next packet counts for, if they are needed.
     #[inline]
     fn look(&mut self, index: usize, packets: &Packets, now: Instant) {
         let node = &mut self.nodes[index];
@@ -291,8 +290,7 @@ impl Hfsc {
         }
     }
 
-    /// Counts a packet that a leaf sent, in its and its ancestors' curves, and lets them take their
-    /// turns anew.
+    /// Counts a packet that a leaf sent in its curves and those of its ancestors, and updates their turns.
     #[inline]
     fn charge(&mut self, index: usize, bytes: u64, real_time: bool, now: Instant) {
         let (frame_time, active) = (self.frame_time, u128::from(self.active));
@@ -304,15 +302,16 @@ impl Hfsc {
             {
                 if !real_time {
                     let siblings = &mut self.siblings[parent];
-                    // Who was held by its upper limit meanwhile has no claim to what others got.
+                    // A class that its upper limit held back has no claim to the service of others in the
+                    // meantime.
                     course.hold_until(siblings.virtual_time);
                     siblings.virtual_time = course.position();
                 }
                 course.advance(bytes);
             }
             if let Some(course) = &mut node.upper_limit {
-                // How late a packet that its limit lets go may be sent without losing its time: one
-                // longest frame of each other class before it, and one on the wire already.
+                // How late a packet released by its limit may be sent without losing time: one longest frame
+                // of each other class before it, and one already on the wire.
                 course.catch_up(ps(now).saturating_sub(frame_time * active));
                 course.advance(bytes);
             }
@@ -362,7 +361,7 @@ impl Hfsc {
         answer
     }
 
-    /// Lets leaves that looked empty at a peek discard what they will not send.
+    /// Lets leaves that were empty at a peek discard the packets that they will not send.
     #[cold]
     fn drain_hollow(&mut self, packets: &mut Packets, now: Instant) {
         while let Some(index) = self.hollow.pop() {
@@ -444,7 +443,7 @@ impl Discipline for Hfsc {
         Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?, clock.now)?)
     }
 
-    /// What the class has queued goes to the default class.
+    /// Queued packets of the class go to the default class.
     fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
         Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?, clock.now)?)
     }
@@ -468,7 +467,8 @@ impl Discipline for Hfsc {
         let answer = node.leaf.enqueue(packets, packet, now);
         self.backlog.account(before, node.leaf.backlog());
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
-        // A leaf with packets takes part, unless it was found hollow: most need no look at its curves.
+        // A leaf with packets takes part, unless it was found hollow: most packets need no look at its
+        // curves.
         let may_be_idle = before.packets == 0 || !self.hollow.is_empty();
         if may_be_idle && !node.active && !node.leaf.is_empty() {
             self.look(index, packets, now);
@@ -502,7 +502,7 @@ impl Discipline for Hfsc {
                 Choice::Leaf { index, .. } => match self.nodes[index].leaf.peek(packets, now) {
                     Dequeued::Send(id) => return Dequeued::Send(id),
                     _ => {
-                        // Not as of `now`, which may be a look ahead.
+                        // Not at `now`, which may be a look ahead.
                         self.deactivate(index, self.latest);
                         self.hollow.push(index);
                     }

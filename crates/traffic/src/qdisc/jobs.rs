@@ -1,30 +1,29 @@
 //! JoBS, joint buffer management and scheduling (Liebeherr and Christin, IWQoS 2001; Christin, Liebeherr and
-//! Abdelzaher, "A quantitative assured forwarding service", INFOCOM 2002; ALTQ's `altq_jobs`): classes are
-//! guaranteed a delay, a loss share or a rate, and have delays and losses in proportion to each other's.
+//! Abdelzaher, "A quantitative assured forwarding service", INFOCOM 2002; ALTQ's `altq_jobs`): classes have a
+//! guaranteed delay, loss share or rate, and delays and losses in proportion to each other.
 //!
-//! There is no admission control. Where guarantees cannot all hold they are relaxed in this order, and each
-//! time is counted ([`Discipline::relaxed`]):
+//! There is no admission control. Guarantees that cannot all hold are relaxed in this order, and each case is
+//! counted ([`Discipline::relaxed`]):
 //!
 //! 1. relative delays and losses;
 //! 2. delay bounds and rates, of the class listed last first;
 //! 3. loss guarantees, of the class listed last first.
 //!
-//! A packet that waits for long enough to need its guarantee goes first, by earliest due time; what that
-//! leaves is shared by weights that a closed loop sets ([`sharing`]). A full buffer drops from the end of the
-//! class that has lost least by its number; a class without a relative loss drops what arrives; none
-//! beyond its guarantee while another one may lose. Each packet costs a look at each class, of which
-//! there are at most 16, and for those whose guarantees press at once another one at each other; none at
-//! the packets queued.
+//! A packet that has waited long enough to need its guarantee goes first, by earliest due time. Weights that
+//! a closed loop sets share the rest ([`sharing`]). A full buffer drops from the end of the class with the
+//! least loss relative to its number; a class without a relative loss drops the arriving packet. No class
+//! loses packets beyond its guarantee while another one may lose. Each packet costs a look at each class (at
+//! most 16), and for each class with a pressing guarantee a look at the other such classes, but never a look
+//! at the queued packets.
 //!
-//! Laws, tested: where the work due fits, no packet waits for longer than its bound and one frame's time, and
-//! a class with packets has its rate in any time, less two packets; losses stay within the guarantee;
-//! delays and losses under steady overload are in the proportion given.
+//! Laws, tested: if the due work fits, no packet waits longer than its bound and one frame's time, and a
+//! class with packets has its rate over any time, less two packets; losses stay within the guarantee; delays
+//! and losses under steady overload are in the given proportion.
 //!
-//! Departures from ALTQ's: a guarantee is kept by due times instead of by rates that are to suffice for it,
-//! which ALTQ misses by some packets; shares are counted in bytes, not in time, so that a wire that pauses
-//! owes nobody; a class that is to lose for the sake of its delay refuses what arrives, one packet at a time,
-//! where ALTQ may empty half a queue; the loss guarantee is of the last megabytes, not since the
-//! counters started.
+//! Departures from ALTQ: due times keep the guarantees, not rates that should suffice; ALTQ misses guarantees
+//! by some packets. Shares are counted in bytes, not in time, so a wire that pauses leaves no debt. A class
+//! that must lose packets to keep its delay refuses arrivals, one packet at a time, where ALTQ may empty half
+//! a queue. The loss guarantee covers the last megabytes, not the time since the counters started.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -52,7 +51,7 @@ pub use parameters::{CLASSES_MAX, Class, Error, Parameters, RELATIVE};
 use plan::Plan;
 use sharing::Sharing;
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Classes are guaranteed a delay, a share of losses or a rate, or have delays and losses \
          in proportion to each other's. Who sends and who loses is decided together. What \
@@ -79,17 +78,17 @@ pub struct Jobs {
     separate: bool,
     classifier: Classifier,
     default: usize,
-    /// As given; behind them those that only send what they have.
+    /// The classes as given; behind them removed classes that still have packets.
     nodes: Vec<Node>,
     sharing: Sharing,
     tally: Tally,
 }
 
-/// What is sent next.
+/// The next packet to send.
 #[derive(Clone, Copy)]
 struct Choice {
     index: usize,
-    /// For the sake of a guarantee, not because it is its turn.
+    /// Whether a guarantee needs the packet sent, rather than its turn.
     urgent: bool,
 }
 
@@ -101,7 +100,7 @@ impl Jobs {
         Sharing::choose(&self.nodes).map(|index| Choice { index, urgent: false })
     }
 
-    /// The class whose guarantee has it sent now.
+    /// The class that must send now to keep its guarantee.
     fn urgent(&self, now: Instant) -> Option<usize> {
         let mut plan = Plan::new(now, self.frame);
         for (index, node) in self.nodes.iter().enumerate() {
@@ -120,13 +119,13 @@ impl Jobs {
         Enqueued::Dropped(reason)
     }
 
-    /// The limit that one more packet would pass.
+    /// The limit that one more packet would exceed.
     fn over(&self, index: usize, length: u64) -> Option<DropReason> {
         let tally = if self.separate { &self.nodes[index].tally } else { &self.tally };
         over(tally, &self.limits, length)
     }
 
-    /// Makes room for a packet of class `arriving`; false if it is the one to be dropped.
+    /// Makes room for a packet of class `arriving`; false if that packet is the one to drop.
     fn make_room(
         &mut self,
         packets: &mut Packets,
@@ -147,7 +146,7 @@ impl Jobs {
         true
     }
 
-    /// The class that loses a packet to a full buffer; of class `arriving`, the one that arrives.
+    /// The class that loses a packet to a full buffer; if it is `arriving`, the arriving packet.
     fn victim(&mut self, packets: &Packets, arriving: usize, length: u64) -> usize {
         let own = &self.nodes[arriving];
         if own.class.relative_loss.is_none() && own.may_lose(length) {
@@ -171,16 +170,16 @@ impl Jobs {
     }
 }
 
-/// Classes that could lose a packet, each with what decides among them.
+/// The classes that could lose a packet, each with its criterion.
 #[derive(Default)]
 struct Candidates {
-    /// Least loss by its number, were there no guarantees.
+    /// The class with the least loss by its number, ignoring guarantees.
     proportional: Option<(u128, usize)>,
-    /// The same among those whose guarantees allow it.
+    /// The same, among the classes that may lose a packet within their guarantees.
     relative: Option<(u128, usize)>,
-    /// Of the others whose guarantees allow it the one with the most bytes queued.
+    /// Among the other classes that may lose a packet, the one with the most bytes queued.
     longest: Option<(u128, usize)>,
-    /// The one listed last.
+    /// The class listed last.
     last: usize,
 }
 

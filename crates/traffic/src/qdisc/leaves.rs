@@ -1,4 +1,4 @@
-//! Classes side by side, each with a queue of its own, that drop and count what is in them.
+//! Classes without hierarchy, each with its own queue; they drop and count packets.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,17 +21,17 @@ pub enum Error {
     /// The names do not fit together.
     #[error(transparent)]
     Tree(#[from] tree::Error),
-    /// These classes stand side by side.
+    /// A class has a parent, but these classes have no hierarchy.
     #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
     Parent(String),
     /// A priority belongs to two classes.
     #[error("class `{class}` has priority {priority}, which class `{other}` has: leave it to one")]
     Priority {
-        /// The one.
+        /// The class that has the priority.
         class: String,
         /// The priority.
         priority: u8,
-        /// The other, before it.
+        /// The other class with the priority, listed before.
         other: String,
     },
     /// The class for unclassified packets does not exist.
@@ -39,7 +39,7 @@ pub enum Error {
     UnknownDefault {
         /// The name given.
         class: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
     },
     /// A discipline that cannot be a class's queue.
@@ -58,13 +58,13 @@ pub enum Error {
     Queue {
         /// The class.
         of: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         error: Box<qdisc::Error>,
     },
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Tree(error) => error.subject(),
@@ -78,24 +78,24 @@ impl Error {
 
 /// A class as given.
 pub trait ClassSpec {
-    /// Its queue as it runs.
+    /// The queue at run time.
     type Queue: ClassQueue;
 
-    /// Its name.
+    /// The name of the class.
     fn name(&self) -> &str;
 
-    /// The class that it is said to be within.
+    /// The name of the parent, if given.
     fn parent(&self) -> Option<&str>;
 
-    /// The priorities whose packets belong to it where no filter matches.
+    /// The priorities of the packets that go to this class if no filter matches.
     fn priorities(&self) -> Priorities {
         Priorities::NONE
     }
 
-    /// Its queue, empty.
+    /// Creates the empty queue.
     fn attach(&self, port: Port) -> Result<Self::Queue, Error>;
 
-    /// Sets its queue, which runs; false if that has to be another one.
+    /// Applies the parameters to the running queue; false if it must be replaced.
     fn change(&self, queue: &mut Self::Queue, now: Instant) -> bool;
 }
 
@@ -115,26 +115,26 @@ struct Leaf<Q> {
     queue: Q,
 }
 
-/// The classes' queues, and what they hold together.
+/// The classes' queues, and their joint backlog.
 ///
-/// Numbered as they were given. A class that a change of parameters took away, or gave another kind of
-/// queue, stays behind these until the packets in it have left.
+/// Classes are numbered in the given order. A class that a change of parameters removed, or gave another kind
+/// of queue, stays behind these until its packets have left.
 #[derive(Debug)]
 pub struct Leaves<C: ClassSpec> {
     leaves: Vec<Leaf<C::Queue>>,
     classifier: Classifier,
-    /// By priority the class of packets that no filter matches.
+    /// The class of packets that no filter matches, by priority.
     default: [usize; PRIORITIES],
     port: Port,
-    /// Priorities whose packets stay where they are.
+    /// The paused priorities: their packets stay queued.
     stopped: Priorities,
     backlog: Backlog,
     backlog_bytes_max: u64,
-    /// What classes counted that exist no more.
+    /// The counters of removed classes.
     retired: Statistics,
 }
 
-/// Checked, and not yet in force.
+/// Checked parameters that are not yet in force.
 struct Checked<Q> {
     leaves: Vec<Leaf<Q>>,
     classifier: Classifier,
@@ -166,7 +166,7 @@ fn check<C: ClassSpec>(
     Ok(Checked { leaves, classifier, default })
 }
 
-/// For each priority the class that it belongs to, or else that of the number `other`.
+/// The class of each priority, or class number `other` for the rest.
 fn by_priority<C: ClassSpec>(given: &[C], other: usize) -> Result<[usize; PRIORITIES], Error> {
     let mut classes = [None; PRIORITIES];
     for (number, class) in given.iter().enumerate() {
@@ -200,8 +200,8 @@ impl<C: ClassSpec> Leaves<C> {
         })
     }
 
-    /// Takes new classes. Returns what numbers those had before that only send what they have: they stand
-    /// behind the new ones.
+    /// Replaces the classes. Removed classes with queued packets stay behind the new ones until they are
+    /// empty; returns their old numbers.
     pub(super) fn change(
         &mut self,
         given: &[C],
@@ -236,7 +236,7 @@ impl<C: ClassSpec> Leaves<C> {
         self.port
     }
 
-    /// Those that have packets.
+    /// The classes that have packets.
     pub(super) fn backlogged(&self) -> impl Iterator<Item = usize> {
         (0..self.leaves.len()).filter(|&index| !self.is_empty_at(index))
     }
@@ -265,7 +265,7 @@ impl<C: ClassSpec> Leaves<C> {
             .unwrap_or_else(|| self.default[usize::from(packets[packet].priority) % PRIORITIES])
     }
 
-    /// Passes a packet straight on where no packet is queued, if its class and that one's queue let it.
+    /// Passes a packet straight on if no packet is queued, and if its class and the class's queue allow it.
     #[inline]
     pub(super) fn pass(
         &mut self,
@@ -286,7 +286,7 @@ impl<C: ClassSpec> Leaves<C> {
         passed
     }
 
-    /// Offers a packet to the class it belongs to, which is told too.
+    /// Offers a packet to its class. Returns the class's index too.
     #[inline]
     pub(super) fn enqueue(
         &mut self,
@@ -303,7 +303,7 @@ impl<C: ClassSpec> Leaves<C> {
         (index, answer)
     }
 
-    /// No packet of these priorities is sent from now on, but any other.
+    /// Pauses these priorities: their packets are not sent from now on, others are.
     pub(super) fn hold(&mut self, stopped: Priorities) {
         self.stopped = stopped;
     }
@@ -321,7 +321,7 @@ impl<C: ClassSpec> Leaves<C> {
         first.is_some_and(|id| self.stopped.contains(packets[id].priority))
     }
 
-    /// The packet that a class would send if it may; `None` if it has none, or would drop all.
+    /// The packet that a class would send if it were not paused; `None` if it has none, or would drop all.
     #[inline]
     pub(super) fn head(
         &mut self,
@@ -332,7 +332,7 @@ impl<C: ClassSpec> Leaves<C> {
         self.leaves[index].queue.head(packets, now)
     }
 
-    /// The packet that a class would send; `None` if it has none, would drop all, or may not.
+    /// The packet that a class would send; `None` if it has none, would drop all, or is paused.
     pub(super) fn sendable(
         &mut self,
         index: usize,
@@ -348,8 +348,9 @@ impl<C: ClassSpec> Leaves<C> {
         !self.stopped.is_empty()
     }
 
-    /// Takes the packet that a class, which may send, sends next; `None` if it had none, or dropped all.
-    // By force, for ets takes from two places: a call costs one of its packets 3 % more instructions.
+    /// Takes the next packet of a class that is not paused; `None` if it had none, or dropped all.
+    // Forced inline, because ets takes from two places: a call costs each of its packets 3 % more
+    // instructions.
     #[inline(always)]
     pub(super) fn take(
         &mut self,
@@ -381,7 +382,7 @@ impl<C: ClassSpec> Leaves<C> {
         None
     }
 
-    /// What [`Self::take_first`] would take.
+    /// The packet that [`Self::take_first`] would take.
     pub(super) fn first_head(
         &mut self,
         order: &[usize],

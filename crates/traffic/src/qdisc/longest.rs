@@ -1,9 +1,9 @@
-//! Which of many queues is the longest, to within an eighth: queues of about the same length are on one list,
-//! as in a histogram with eight bars for each power of two.
+//! Finds the longest of many queues, to within an eighth. Queues of about the same length are on one list, as
+//! in a histogram with eight bars for each power of two.
 //!
-//! A queue goes up at once, but down only when the longest is asked for and it stands where it no longer
-//! belongs. So a change costs O(1), and nearly nothing while a queue's length stays within its usual bounds;
-//! what asking costs, going up has paid for.
+//! A queue moves up at once. It moves down only when the longest queue is requested and its list is too high
+//! for it. So a change costs O(1), and nearly nothing while a queue's length stays within its usual bounds;
+//! the moves up pay for the cost of a request.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ const BARS: usize = 64 << BARS_LOG;
 struct Place {
     before: u32,
     after: u32,
-    /// Its bar, or one above; none if it never had a length since it was asked for.
+    /// The queue's bar, or a higher one; `None` if it had no length since the last request.
     bar: Option<u16>,
 }
 
@@ -27,7 +27,7 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct Longest {
     places: Vec<Place>,
-    /// For each bar the first queue on its list.
+    /// The first queue on the list of each bar.
     bars: Vec<u32>,
     /// A bit for each bar that is not empty.
     some: [u64; BARS / 64],
@@ -49,14 +49,14 @@ impl Longest {
         longest
     }
 
-    /// At least so many queues; new ones have no length.
+    /// Grows to at least `queues` queues; new ones have no length.
     pub(super) fn extend_to(&mut self, queues: usize) {
         if self.places.len() < queues {
             self.places.resize(queues, Place { before: NONE, after: NONE, bar: None });
         }
     }
 
-    /// Tells a queue's length, which has grown.
+    /// Records the length of a queue that has grown.
     #[inline]
     pub(super) fn grow(&mut self, queue: usize, length: u64) {
         let bar = bar_of(length);
@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a look at all of them.
+        /// Compares with a search of all queues.
         #[test]
         fn finds_one_that_is_at_most_an_eighth_shorter(
             steps in prop::collection::vec((0..6_usize, any::<u64>(), 0..64_u32, any::<bool>()), 1..200)

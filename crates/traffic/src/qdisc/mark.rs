@@ -1,8 +1,9 @@
-//! A threshold that marks: what a data centre's switch does to a queue for DCTCP and DCQCN.
+//! A marking threshold: what a data centre switch does for DCTCP and DCQCN.
 //!
-//! A packet that brings the queue above `threshold` is marked, if its transport speaks ECN (RFC 8257, section 3.1); with
-//! `threshold_max` with a probability that rises from none to `probability` between the two, and always above (Zhu et
-//! al., SIGCOMM 2015, figure 5). By the queue as it is, not by an average; only what is full drops.
+//! A packet that brings the queue above `threshold` is marked, if its transport supports ECN (RFC 8257,
+//! section 3.1). With `threshold_max` the marking probability rises from zero to `probability` between the
+//! two thresholds, and is one above (Zhu et al., SIGCOMM 2015, figure 5). The current queue decides, not an
+//! average; only a full queue drops.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
@@ -14,7 +15,7 @@ use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant, Share};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "A FIFO that marks a packet \"congestion experienced\" when it brings the queue above a threshold, \
          or with a probability that rises between two. It drops only what finds it full.",
@@ -51,7 +52,7 @@ settings! {
     }
 }
 
-/// The thresholds alone, as a switch has them for all its queues (Kmin, Kmax and Pmax of DCQCN).
+/// The thresholds alone, as a switch sets them for all its queues (Kmin, Kmax and Pmax of DCQCN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// See [`Parameters::threshold`].
@@ -63,12 +64,12 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// One threshold, above which every packet is marked.
+    /// A single threshold, above which every packet is marked.
     pub fn one(min: Bytes) -> Self {
         Self { min, max: None, probability: Parameters::default().probability }
     }
 
-    /// A queue that marks by them, of so many bytes at most.
+    /// A queue with these marking thresholds and a limit of `bytes` bytes.
     pub fn queue(&self, bytes: Bytes) -> Parameters {
         let Self { min: threshold, max: threshold_max, probability } = *self;
         Parameters { threshold, threshold_max, probability, packets: None, bytes: Some(bytes) }
@@ -100,15 +101,15 @@ pub enum Error {
     /// The thresholds in the wrong order.
     #[error("a `threshold_max` of {max} bytes is below the `threshold` of {threshold}: raise it")]
     Order {
-        /// The lower one.
+        /// The lower threshold.
         threshold: u64,
-        /// The upper one.
+        /// The upper threshold.
         max: u64,
     },
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -149,7 +150,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Whether a packet is marked that brings the queue to so many bytes.
+    /// Whether to mark a packet that brings the queue to `bytes` bytes.
     #[inline]
     fn hits(&mut self, bytes: u64) -> bool {
         let Parameters { threshold: Bytes(threshold), threshold_max, probability, .. } =
@@ -237,7 +238,7 @@ mod tests {
         Mark::attach(parameters, Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 })
     }
 
-    /// Offers so many packets of 1 000 bytes and tells which were marked.
+    /// Offers `count` packets of 1 000 bytes. Returns for each packet whether it was marked.
     fn offer(mark: &mut Mark, packets: &mut Packets, tos: u8, count: usize) -> Vec<bool> {
         let offered = (0..count).map(|_| {
             let id = packets.insert(Packet { length: 1_000, tos, ..Packet::default() });
@@ -257,7 +258,8 @@ mod tests {
         assert_eq!((mark.statistics().marked_packets, mark.statistics().dropped_packets), (2, 0));
     }
 
-    /// Three quarters of the way from one threshold to the other it is three quarters of the probability.
+    /// Three quarters of the way between the thresholds, the marking probability is three quarters of the
+    /// maximum.
     #[test]
     fn between_two_thresholds_the_share_of_marks_rises() {
         let parameters = Parameters {

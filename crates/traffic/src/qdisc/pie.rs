@@ -1,11 +1,10 @@
 //! PIE, proportional integral controller enhanced (RFC 8033), with ECN.
 //!
-//! Drops fall at enqueue, with a probability that a controller sets every 15 ms from how long
-//! packets wait. The wait is measured by time stamps (section 4.3's first way); the controller is
-//! brought up to date when a packet comes or goes, so it needs no timer. Section 5.5's cap on the
-//! steps of a high probability is always on; section 5.4's derandomization is an option; section
-//! 5.3, which turns PIE off below a third of the buffer, is left out, since section 4.1's
-//! safeguards hold.
+//! Drops are decided at enqueue, with a probability that a controller updates every 15 ms from the packets'
+//! waiting time. The wait is measured by time stamps (section 4.3's first way). The controller catches up
+//! when a packet arrives or leaves, so it needs no timer. Section 5.5's cap on the steps of a high
+//! probability is always on; section 5.4's derandomization is an option. Section 5.3, which turns PIE off
+//! below a third of the buffer, is left out, because section 4.1's safeguards hold.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
@@ -21,7 +20,7 @@ mod controller;
 
 use controller::{Controller, ONE};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "A controller sets the probability of a drop from how far packets' wait is from the \
          target and how fast it grows. Packets are dropped as they arrive, so nothing is done \
@@ -73,7 +72,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// RFC 8033's, with Linux's limit.
+    /// The defaults of RFC 8033, with Linux's limit.
     fn default() -> Self {
         Self {
             bytes: None,
@@ -92,7 +91,7 @@ impl Default for Parameters {
 
 /// The longest time that may be set.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
-/// The greatest `alpha` or `beta`: 65536 Hz is for round trips of microseconds.
+/// The greatest `alpha` or `beta`: 65536 Hz suits round trips of microseconds.
 const GAIN_MAX: u32 = 1 << 20;
 
 /// Why parameters are refused.
@@ -107,7 +106,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -134,9 +133,9 @@ pub struct Pie {
     port: Port,
     queue: Queue,
     controller: Controller,
-    /// When the probability is set next; `None` until the first packet starts the clock.
+    /// When to update the probability next; `None` until the first packet starts the clock.
     update_next: Option<Instant>,
-    /// The probabilities of the packets since the last drop, added up, in 2^-56 ("accu_prob").
+    /// The sum of the probabilities of the packets since the last drop, in 2^-56 ("accu_prob").
     accumulated: u64,
     random: Random,
 }
@@ -151,7 +150,7 @@ impl Pie {
         });
     }
 
-    /// Whether the packet that arrives is to be dropped or marked ("drop_early").
+    /// Whether to drop or mark the arriving packet ("drop_early").
     #[inline]
     fn hits(&mut self) -> bool {
         if self.controller.is_calm(self.parameters.target) {
@@ -170,7 +169,8 @@ impl Pie {
         self.random.next_u64() >> 8 < self.controller.probability
     }
 
-    /// Section 4.1: nothing is dropped while delay and probability are low, or from two packets.
+    /// Section 4.1: nothing is dropped while delay and probability are low, or while the queue is at most two
+    /// frames long.
     fn is_safe(&self) -> bool {
         let frame_max = self.port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
         let short = self.controller.delay_old.as_ps() < self.parameters.target.as_ps() / 2;
@@ -178,7 +178,7 @@ impl Pie {
             || self.queue.bytes() <= frame_max.saturating_mul(2)
     }
 
-    /// Section 5.4: none before the probabilities add up to 0.85, one before they pass 8.5.
+    /// Section 5.4: no drop before the probabilities add up to 0.85, one drop before they exceed 8.5.
     fn hits_evenly(&mut self) -> bool {
         self.accumulated = self.accumulated.saturating_add(self.controller.probability);
         let hit = if self.accumulated < ONE / 100 * 85 {
@@ -194,7 +194,7 @@ impl Pie {
         hit
     }
 
-    /// Whether ECN marks at this probability. The greatest share, a hair below one, stands for one.
+    /// Whether ECN marks at this probability. The greatest share, just below one, represents one.
     fn marks(&self) -> bool {
         let probability = (self.controller.probability >> 24).min(u32::MAX.into());
         self.parameters.ecn && probability <= self.parameters.mark_max.0.into()
@@ -221,7 +221,7 @@ impl Discipline for Pie {
     fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         parameters.check(self.port)?;
         self.parameters = parameters.clone();
-        // The clock starts anew with the next packet, for its period may be another.
+        // The clock restarts with the next packet, because its period may differ.
         self.update_next = None;
         Ok(())
     }
@@ -290,8 +290,8 @@ mod tests {
         Pie::attach(&parameters, port).expect("parameters that make sense")
     }
 
-    /// `load` packets of 1000 bytes for each 800 us that one takes on the link, for `ms`; the last
-    /// packet's wait in microseconds, and when packets were refused.
+    /// Offers `load` packets of 1000 bytes for each 800 us that one takes on the link, for `ms`. Returns the
+    /// last packet's wait in microseconds, and when packets were refused.
     fn run(pie: &mut Pie, load: u64, ms: u64, tos: u8) -> (u64, Vec<Instant>) {
         let (mut packets, mut now, mut refused) = (Packets::new(), Instant::ZERO, Vec::new());
         while now < Instant::ZERO + Duration::from_ms(ms) {
@@ -316,7 +316,7 @@ mod tests {
             let mut pie = pie(Parameters { derandomize, ..Parameters::default() });
             let (delay, refused) = run(&mut pie, 2, 60_000, 0);
             assert!((7_000..30_000).contains(&delay), "{delay} us");
-            // Of 150 000 packets half fit; from section 5.4's wait for 0.85 comes no lasting error.
+            // Of 150 000 packets half fit; section 5.4's wait for 0.85 causes no lasting error.
             assert!((74_000..75_100).contains(&refused.len()), "{}", refused.len());
         }
     }

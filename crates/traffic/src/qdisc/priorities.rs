@@ -1,4 +1,4 @@
-//! Classes in the order of their priorities, the highest first; each has its own.
+//! Classes in the order of their priorities, the highest first; all priorities differ.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,29 +9,29 @@ use crate::subject::Subject;
 /// Why priorities are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Which of them would be first?
+    /// Two classes have the same priority.
     #[error(
         "the classes `{first}` and `{second}` both have priority {priority}: give each its own"
     )]
     Same {
         /// A class.
         first: String,
-        /// Another one.
+        /// The other class.
         second: String,
-        /// What they share.
+        /// The shared priority.
         priority: u32,
     },
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         let Self::Same { second, .. } = self;
         Subject::class(second).at(&["priority"])
     }
 }
 
-/// Classes, numbered as they were given, and their order.
+/// Classes, numbered in the given order, and their order.
 #[derive(Debug)]
 pub(super) struct Priorities {
     priorities: Vec<u32>,
@@ -39,7 +39,7 @@ pub(super) struct Priorities {
 }
 
 impl Priorities {
-    /// Classes of these names and priorities.
+    /// The order of classes with these names and priorities.
     pub(super) fn new(classes: &[(&str, u32)]) -> Result<Self, Error> {
         for (index, &(class, priority)) in classes.iter().enumerate() {
             if let Some(other) = classes[..index].iter().find(|other| other.1 == priority) {
@@ -53,13 +53,13 @@ impl Priorities {
         Ok(all)
     }
 
-    /// Puts those that had the numbers `leaving` in `old` behind these.
+    /// Appends the classes that had the numbers `leaving` in `old`.
     pub(super) fn extend(&mut self, old: &Self, leaving: &[usize]) {
         self.priorities.extend(leaving.iter().map(|&was| old.priorities[was]));
         self.arrange();
     }
 
-    /// Of two that share a priority, the one that is only emptying itself goes first: its packets are older.
+    /// Sorts the classes. Of two with the same priority, the removed one goes first: its packets are older.
     fn arrange(&mut self) {
         self.order = (0..self.priorities.len()).collect();
         let priorities = &self.priorities;

@@ -1,6 +1,6 @@
 //! Strict priorities: a class sends only when every more urgent one is empty (ALTQ's PRIQ).
 //!
-//! Nothing keeps an urgent class from starving the others; for that there are `ets`, `cbq` and `hfsc`.
+//! An urgent class may starve the others; use `ets`, `cbq` or `hfsc` to prevent that.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::Instant;
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Up to 16 classes, each with a priority and a queue of its own. A class sends only \
          while every more urgent one is empty.",
@@ -47,7 +47,7 @@ settings! {
 }
 
 impl Default for Class {
-    /// ALTQ's: priority 1, 50 packets.
+    /// ALTQ's defaults: priority 1, 50 packets.
     fn default() -> Self {
         let queue = qdisc::Parameters::Fifo(fifo::Parameters::of_packets(50));
         Self { name: String::new(), parent: None, priority: 1, queue }
@@ -66,13 +66,13 @@ pub enum Error {
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
-    /// Their priorities.
+    /// The classes' priorities are refused.
     #[error(transparent)]
     Priorities(#[from] priorities::Error),
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -85,7 +85,7 @@ impl Error {
 /// Strict priorities.
 pub type Priq = Flat<StrictPriority>;
 
-/// Its order.
+/// The order of the classes.
 #[derive(Debug)]
 pub struct StrictPriority(Priorities);
 

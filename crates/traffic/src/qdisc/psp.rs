@@ -1,12 +1,12 @@
 //! Precise software pacing with gap packets (paper 0, sections 3 and 5; known later as PSPacer).
 //!
-//! Packets leave back to back with gap frames between them, so the wire itself is the clock and a
-//! packet is due to the byte. Each bottleneck is a class with its own rate; another class's packet,
-//! or an unclassified one, goes into a gap before a gap frame does.
+//! Packets leave back to back with gap frames between them, so the wire itself is the clock and a packet is
+//! due to the byte. Each bottleneck is a class with its own rate. A gap is filled with another class's packet
+//! or an unclassified one, if there is any, before a gap frame.
 //!
-//! Laws, all tested: a backlogged class sends at its rate to one byte a packet, for what another
-//! class's frame on the wire delays is caught up; an idle class earns no credit; what is too short
-//! for a gap frame is carried to the next gap; a class's children together keep to its rate.
+//! Laws, all tested: a backlogged class sends at its rate to one byte a packet, because it catches up on the
+//! delay by other classes' frames; an idle class earns no credit; a gap too short for a gap frame is carried
+//! to the next gap; a class's children together keep to its rate.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -35,7 +35,7 @@ use order::{Order, Turn};
 use pacer::Pacer;
 pub use parameters::{Class, Error, PacingRate, Parameters};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Between packets it sends gap frames, PAUSE frames that the next switch swallows, of \
          just the length that brings the rate to what is set. The wire is the clock, so packets \
@@ -59,20 +59,20 @@ pub(super) const PAGE: Page = Page {
 #[derive(Debug)]
 struct Node {
     name: String,
-    /// Its place in the file.
+    /// The place in the file.
     index: usize,
     parent: Option<usize>,
     pacer: Pacer,
-    /// Where its rate is measured.
+    /// The measurement of the rate, if it is measured.
     delivery: Option<Box<Delivery>>,
-    /// How many byte times it may be behind and still catch up.
+    /// The byte times that the class may be late and still catch up.
     lateness_max: u64,
-    /// Empty in a class that has children.
+    /// The queue; empty in a class that has children.
     queue: Fifo,
 }
 
 impl Node {
-    /// A packet of a class that measures its rate is next, and leaves at the rate that there is now.
+    /// Records the departure of a packet of a class that measures its rate, and applies the current rate.
     #[inline(never)]
     fn measure(&mut self, packet: &Packet, port: Port, clock: WireClock) {
         let Some(delivery) = &mut self.delivery else { return };
@@ -83,13 +83,13 @@ impl Node {
     }
 }
 
-/// What the wire does next.
+/// The next action of the wire.
 enum Choice {
     /// The first packet of a class.
     Class,
     /// The first unclassified packet.
     Unclassified,
-    /// A gap frame of this length, on the way to the instant at which the first class is due.
+    /// A gap frame of this length, before the first class is due.
     Gap(Bytes),
     NotBefore(Instant),
     Empty,
@@ -99,7 +99,7 @@ enum Choice {
 #[derive(Debug)]
 pub struct Psp {
     port: Port,
-    /// `None` if the driver's timer makes the gaps.
+    /// The gap frames; `None` if the driver's timer makes the gaps.
     gaps: Option<GapFrames>,
     clock: ByteClock,
     classifier: Classifier,
@@ -111,16 +111,15 @@ pub struct Psp {
     unclassified: Fifo,
     backlog_bytes: u64,
     backlog_bytes_max: u64,
-    /// What classes counted that exist no more.
+    /// The counters of removed classes.
     retired: Statistics,
 }
 
 impl Psp {
-    /// The first packet came into an empty queue; apart from [`Discipline::enqueue`], so that this
-    /// does not burden every packet.
+    /// Handles the first packet of an empty queue; separate from [`Discipline::enqueue`], to keep that fast.
     #[inline(never)]
     fn wake(&mut self, class: Option<usize>, wire_idle: bool, wire: WireClock) {
-        // Where nothing fills the wire while a class waits, it idles, too.
+        // Without gap frames, the wire idles while a class waits.
         if wire_idle || self.gaps.is_none() {
             self.clock.idle(wire);
         }
@@ -138,7 +137,7 @@ impl Psp {
             return if self.unclassified.is_empty() { Choice::Empty } else { Choice::Unclassified };
         };
         let wait = next.release.saturating_sub(clock.position());
-        // What no gap frame can fill is carried: this packet goes early, the next gap is longer.
+        // A gap too short for a gap frame is carried over: this packet goes early, the next gap is longer.
         let unfillable = self.gaps.map_or(1, |gaps| gaps.wire_min());
         if wait < unfillable {
             return Choice::Class;
@@ -165,8 +164,8 @@ impl Psp {
             node.measure(&packets[packet], self.port, clock);
         }
         node.pacer.forfeit_before(self.clock.position().saturating_sub(node.lateness_max));
-        // The parent receives the packet when its child lets it go, and not before: a parent whose
-        // children do not use its rate earns no credit either.
+        // The parent receives the packet when its child releases it, and not before: a parent with children
+        // that do not use its rate earns no credit either.
         let mut start = node.pacer.charge(0, length, wire);
         let due = (!node.queue.is_empty()).then(|| node.pacer.due());
         let mut above = node.parent;
@@ -187,7 +186,7 @@ impl Psp {
         Dequeued::Send(packet)
     }
 
-    /// Moves what is queued where packets cannot stay to the unclassified packets.
+    /// Moves the packets of a queue that cannot keep them to the unclassified packets.
     fn unclassify(&mut self, queue: &mut Fifo) {
         self.unclassified.append(queue);
     }
@@ -213,7 +212,7 @@ impl Psp {
             was.queue.limit(&class.queue);
             node.queue = was.queue;
         }
-        // In their order: what they had queued keeps it.
+        // Sorted, so that their queued packets keep their order.
         let mut gone: Vec<Node> = old.into_values().collect();
         gone.sort_unstable_by_key(|node| node.index);
         for mut gone in gone {
@@ -261,14 +260,13 @@ fn nodes(
     parameters.classes.iter().enumerate().map(node).collect()
 }
 
-/// How many byte times a class can be late that its ancestors and the link have room for.
+/// The byte times that a class can be late if its ancestors and the link have room for its rate.
 ///
-/// Packets leave in the order in which they were due. So on the link those before it are at most
-/// one of every other class and a frame that was on the wire already, and within each ancestor at
-/// most one of every other child (the delay bound of Goyal, Vin, Cheng: Start-time Fair Queueing,
-/// SIGCOMM 1996). A class that falls further behind has been promised what the link does not have
-/// (frames far below the MTU, whose preamble and gap cost more than the rates leave); without a
-/// bound it would hoard credit.
+/// Packets leave in the order of their due times. On the link, at most one packet of every other class and
+/// one frame already on the wire precede a packet; within each ancestor, at most one packet of every other
+/// child (the delay bound of Goyal, Vin, Cheng: Start-time Fair Queueing, SIGCOMM 1996). A class that falls
+/// further behind was promised more than the link has (with frames far below the MTU, preamble and gap cost
+/// more than the rates leave); without a bound it would hoard credit.
 fn lateness_max(
     parameters: &Parameters,
     parents: &[Option<usize>],
@@ -322,7 +320,7 @@ impl Discipline for Psp {
         let checked = parameters::check(parameters, self.port)?;
         let nodes = nodes(parameters, &checked.parents, self.port)?;
         if self.gaps.is_none() {
-            // From now on gap frames may be what moves the clock.
+            // From now on gap frames may move the clock.
             self.clock.idle(clock);
         }
         self.gaps = parameters.gaps.then(|| GapFrames::new(self.port));
@@ -332,8 +330,7 @@ impl Discipline for Psp {
         Ok(())
     }
 
-    // Not inlined, nor is `dequeue`: a port that runs another discipline need not save its
-    // registers.
+    // Not inlined, like `dequeue`: a port that runs another discipline need not save its registers.
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, wire: WireClock) -> Enqueued {
         let wire_idle = self.is_empty();

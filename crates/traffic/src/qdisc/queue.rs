@@ -1,4 +1,4 @@
-//! A queue, first in, first out, that refuses what its limits or an active queue management say.
+//! A FIFO queue that refuses packets by its limits or by active queue management.
 
 use crate::discipline::{Backlog, DropReason, Enqueued, Statistics};
 use crate::packet::{PacketId, Packets};
@@ -17,7 +17,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// By the line itself, which is at hand whenever it is asked.
+    /// The number of packets, from the line itself, which is at hand at each call.
     #[inline]
     pub(crate) const fn packets(&self) -> u64 {
         self.line.len() as u64
@@ -41,7 +41,7 @@ impl Queue {
         self.tally.statistics()
     }
 
-    /// The limit that one more packet of this length would pass.
+    /// The limit that one more packet of this length would exceed.
     #[inline]
     pub(crate) fn over(&self, limits: &fifo::Parameters, length: u64) -> Option<DropReason> {
         over(&self.tally, limits, length)
@@ -62,7 +62,7 @@ impl Queue {
         Enqueued::Dropped(reason)
     }
 
-    /// Marks a packet that speaks ECN; false if it does not.
+    /// Marks an ECN-capable packet; false for any other.
     pub(crate) fn mark(&mut self, packets: &mut Packets, id: PacketId) -> bool {
         let marked = packets[id].mark();
         if marked {
@@ -98,7 +98,7 @@ impl Queue {
     }
 }
 
-/// The limit that one more packet of this length would pass.
+/// The limit that one more packet of this length would exceed.
 #[inline]
 pub(crate) fn over(tally: &Tally, limits: &fifo::Parameters, length: u64) -> Option<DropReason> {
     let queued = Backlog { packets: tally.packets(), bytes: tally.bytes() };

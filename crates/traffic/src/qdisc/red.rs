@@ -1,14 +1,14 @@
 //! RED, random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4),
 //! 1993), with ECN (RFC 3168), the gentle variant, and ALTQ's flow-valve.
 //!
-//! Between two thresholds of the average queue an arriving packet is dropped, or marked, with a
-//! probability that rises with the average; above, each one is. Where ECN marks, it does so between
-//! the thresholds only: beyond them even capable packets are dropped (RFC 3168, section 7).
+//! Between two thresholds of the average queue, an arriving packet is dropped or marked with a probability
+//! that rises with the average; above them, each packet is. ECN marks between the thresholds only: above
+//! them, ECN-capable packets are dropped too (RFC 3168, section 7).
 //!
-//! Thresholds are in packets, as the paper's, ALTQ's and most routers' are. `in_bytes` counts the
-//! queue in bytes, and a threshold as so many mean packets, which follows the queueing delay more
-//! closely where lengths vary. A packet's own length never changes its probability (RFC 7141,
-//! section 2.2, against the paper's `p_b * PacketSize / MaximumPacketSize`).
+//! Thresholds are in packets, as in the paper, in ALTQ and in most routers. `in_bytes` counts the queue in bytes, and a
+//! threshold in mean packets, which follows the queueing delay more closely where lengths vary. A packet's own length
+//! never changes its probability (RFC 7141, section 2.2, against the paper's
+//! `p_b * PacketSize / MaximumPacketSize`).
 
 use alloc::boxed::Box;
 
@@ -31,7 +31,7 @@ mod valve;
 use curve::{Average, Curve, LEVEL_MAX, Spacing, WEIGHT_MIN, Zone};
 use valve::Valve;
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Between two thresholds of the average queue an arriving packet is dropped, or marked \
          where ECN allows, with a probability that rises with the average. So flows slow down \
@@ -93,7 +93,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// ALTQ's, with the gentle variant.
+    /// ALTQ's defaults, with the gentle variant.
     fn default() -> Self {
         Self {
             bytes: None,
@@ -120,15 +120,15 @@ pub enum Error {
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
-    /// Nothing lies between the thresholds.
+    /// The lower threshold is not below the upper one.
     #[error(
         "the lower threshold is {min} packets and the upper one {max}: make the upper one \
          the greater, best three times as great"
     )]
     Thresholds {
-        /// The lower one.
+        /// The lower threshold.
         min: u64,
-        /// The upper one.
+        /// The upper threshold.
         max: u64,
     },
     /// No queue is that long.
@@ -137,7 +137,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -160,7 +160,7 @@ impl Parameters {
         check_thresholds(self.threshold_min, self.threshold_max, self.unit())
     }
 
-    /// What a packet counts for in the thresholds' measure.
+    /// The size of a packet in the unit of the thresholds.
     const fn unit(&self) -> u64 {
         if self.in_bytes { self.mean_packet.0 } else { 1 }
     }
@@ -175,7 +175,7 @@ impl Parameters {
     }
 }
 
-/// Whether thresholds of so many `unit`s make a [`Curve`].
+/// Whether thresholds in units of `unit` make a [`Curve`].
 pub(crate) fn check_thresholds(min: u64, max: u64, unit: u64) -> Result<(), Error> {
     if min >= max {
         return Err(Error::Thresholds { min, max });
@@ -193,21 +193,21 @@ pub(crate) fn packet_time(port: Port, mean_packet: Bytes) -> Duration {
 
 /// Random early detection.
 ///
-/// What each packet touches comes first, within three lines of the cache.
+/// The fields that each packet uses come first, within three cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Red {
     queue: Queue,
     average: Average,
     limits: Limits,
-    /// Large, and seldom asked for.
+    /// The flow-valve: large, and seldom used.
     valve: Option<Box<Valve>>,
     in_bytes: bool,
     spacing: Spacing,
     curve: Curve,
-    /// Since when the queue is empty, if it is.
+    /// When the queue became empty, if it is empty.
     empty_since: Instant,
-    /// What a mean packet takes at the port.
+    /// The time of a mean packet at the port.
     packet_time: Duration,
     random: Random,
     parameters: Parameters,
@@ -220,7 +220,7 @@ impl Red {
         if self.in_bytes { self.queue.bytes() } else { self.queue.packets() }
     }
 
-    /// What becomes of a packet that may be dropped or marked.
+    /// Decides on a packet that may be dropped or marked.
     #[inline(never)]
     fn decide(
         &mut self,
@@ -262,13 +262,13 @@ impl Red {
         self.valve.as_mut().is_some_and(|valve| valve.shuts_out(flow, now))
     }
 
-    /// Apart from what each packet does.
+    /// Decays the average after an idle time; kept apart from the path of each packet.
     #[inline(never)]
     fn decay(&mut self, idle: Duration) {
         self.average.decay(idle.as_ps() / self.packet_time.as_ps());
     }
 
-    /// Takes the queue as it is into the average, and the time before for which it was empty.
+    /// Updates the average with the current queue, and with the idle time before.
     #[inline]
     fn estimate(&mut self, now: Instant) {
         if self.queue.is_empty() {
@@ -319,7 +319,7 @@ impl Discipline for Red {
         Ok(())
     }
 
-    // By force: see `Cbq::depart`.
+    // Forced inline: see `Cbq::depart`.
     #[inline(always)]
     fn enqueue(
         &mut self,
@@ -378,7 +378,7 @@ mod tests {
     use crate::packet::{FlowId, ecn};
     use crate::units::Rate;
 
-    /// A port of 10 Mbit/s on which a packet of 1000 bytes takes 800 us.
+    /// A port of 10 Mbit/s: a packet of 1000 bytes takes 800 us.
     struct Bench {
         red: Red,
         packets: Packets,
@@ -403,7 +403,7 @@ mod tests {
             answer
         }
 
-        /// One packet leaves, and the time that it takes goes by.
+        /// Sends one packet, and advances the time by its time on the link.
         fn send(&mut self) {
             if let Dequeued::Send(id) = self.red.dequeue(&mut self.packets, self.now.into()) {
                 self.packets.release(id);
@@ -411,8 +411,8 @@ mod tests {
             self.now += Duration::from_us(800);
         }
 
-        /// As much as the link carries, with so many packets always queued; of `rounds` packets,
-        /// how many were dropped early.
+        /// Offers as much as the link carries, with `queued` packets always queued. Returns how many of
+        /// `rounds` packets were dropped early.
         fn steady(&mut self, queued: u64, rounds: u32, length: u32) -> u32 {
             let mut early = 0;
             for _ in 0..rounds {
@@ -434,14 +434,14 @@ mod tests {
         for (queued, low, high) in [(3, 0, 0), (10, 9_000, 10_100), (14, 16_400, 17_200)] {
             let mut bench = Bench::new(&parameters);
             bench.steady(queued, 100, 1_000);
-            // At 10 packets 1/20, so one in 10.5; at 14 9/100, so one in 6.06; of 100 000.
+            // At 10 packets 1/20, so one in 10.5; at 14 packets 9/100, so one in 6.06; of 100 000.
             let early = bench.steady(queued, 100_000, 1_000);
             assert!((low..=high).contains(&early), "{early} at {queued}");
         }
     }
 
-    /// In bytes, nine packets of 500 bytes are a queue of four and a half mean packets: none is
-    /// dropped. In packets they are nine.
+    /// Counted in bytes, nine packets of 500 bytes are a queue of four and a half mean packets: none is
+    /// dropped. Counted in packets they are nine.
     #[test]
     fn bytes_count_short_packets_for_less() {
         for in_bytes in [false, true] {
@@ -453,8 +453,7 @@ mod tests {
         }
     }
 
-    /// Section 4: while the queue is empty the average falls as if packets had come and found it
-    /// so.
+    /// Section 4: while the queue is empty, the average falls as if packets had arrived and found it empty.
     #[test]
     fn an_idle_link_forgets_its_queue() {
         let mut bench = Bench::new(&Parameters::default());
@@ -490,7 +489,7 @@ mod tests {
         while bench.offer(0, 1_000, ecn::ECT0) == Enqueued::Queued {
             queued += 1;
         }
-        // With the greatest weight the average lies just below the queue; the twelfth sees 11.
+        // With the greatest weight the average is just below the queue; the twelfth packet sees 11.
         assert_eq!(queued, 11);
         for _ in 0..10 {
             bench.send();
@@ -505,8 +504,8 @@ mod tests {
         assert!((80..200).contains(&marked), "{marked}");
     }
 
-    /// A flow at twice the link's rate that no drop slows, beside one at a tenth of it: the valve
-    /// shuts the first out, and the second gets through.
+    /// Two flows: one at twice the link's rate that no drop slows, and one at a tenth of it. The valve blocks
+    /// the first, and the second gets through.
     #[test]
     fn the_valve_shuts_out_what_does_not_respond() {
         for flow_valve in [false, true] {

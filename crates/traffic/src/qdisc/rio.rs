@@ -2,9 +2,9 @@
 //! Service", IEEE/ACM Transactions on Networking 6(4), 1998), for the three drop precedences of
 //! assured forwarding (RFC 2597).
 //!
-//! One queue, so packets stay in order; three REDs on it. That of a precedence averages the packets
-//! of its own and of better ones only, so what is out of profile never makes packets in profile
-//! drop, and has thresholds of its own, lower the worse it is. The precedence is the DSCP's: low
+//! There is one queue, so packets stay in order, and three REDs on it. The RED of a precedence averages only
+//! packets of its own precedence and of better ones, so packets out of profile never cause drops of packets
+//! in profile. Each has its own thresholds, lower for worse precedences. The DSCP gives the precedence: low
 //! for AFx1, medium for AFx2, high for AFx3.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
@@ -20,7 +20,7 @@ use crate::setting::{OutOfRange, choice, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "One queue, and a RED for each drop precedence of assured forwarding, which counts \
          packets of its own and of better ones only. What is out of profile is dropped first, \
@@ -49,7 +49,7 @@ choice! {
     }
 }
 
-/// How many there are.
+/// The number of precedences.
 const LEVELS: usize = 3;
 
 settings! {
@@ -108,7 +108,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// ALTQ's.
+    /// ALTQ's defaults.
     fn default() -> Self {
         let tenth = Share(u32::MAX / 10);
         Self {
@@ -141,18 +141,18 @@ pub enum Error {
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
-    /// One precedence's settings make no RED.
+    /// The settings of one precedence are refused.
     #[error("{precedence} drop precedence: {error}")]
     Level {
         /// `low`, `medium` or `high`.
         precedence: &'static str,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         error: red::Error,
     },
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -171,7 +171,7 @@ impl Parameters {
         fifo::Parameters { bytes: self.bytes, packets: self.packets }
     }
 
-    /// Each precedence's name, thresholds and greatest probability.
+    /// The name, thresholds and greatest probability of each precedence.
     const fn levels(&self) -> [(&'static str, u64, u64, u32); LEVELS] {
         [
             ("low", self.threshold_min_low, self.threshold_max_low, self.probability_max_low.0),
@@ -204,12 +204,12 @@ impl Parameters {
 /// The RED of one precedence.
 #[derive(Debug)]
 struct Level {
-    /// Packets queued of this precedence and of better ones.
+    /// The packets queued of this precedence and of better ones.
     queued: u64,
     average: Average,
     curve: Curve,
     spacing: Spacing,
-    /// Since when none is queued, if so.
+    /// When the last packet of the precedence left, if none is queued.
     empty_since: Instant,
 }
 
@@ -233,8 +233,8 @@ impl Level {
     }
 }
 
-/// The drop precedence that a DSCP says (RFC 2597, section 6: class in the high three bits, 1 to 4,
-/// precedence in the next two, 1 to 3); `None` if it is not one of assured forwarding.
+/// The drop precedence of a DSCP (RFC 2597, section 6: class in the high three bits, 1 to 4, precedence in
+/// the next two, 1 to 3); `None` if the DSCP is not assured forwarding.
 const fn precedence(tos: u8) -> Option<usize> {
     let (class, drop, rest) = (tos >> 5, (tos >> 3) & 3, (tos >> 2) & 1);
     if class >= 1 && class <= 4 && drop >= 1 && rest == 0 { Some(drop as usize - 1) } else { None }
@@ -359,8 +359,8 @@ mod tests {
         Rio::attach(parameters, port).expect("parameters that make sense")
     }
 
-    /// In each of `rounds`, the time of a packet on the link, `kinds` arrive and one leaves; how
-    /// many of each precedence were taken.
+    /// In each of `rounds`, the time of a packet on the link, `kinds` arrive and one packet leaves. Returns
+    /// how many packets of each precedence were taken.
     fn offer(rio: &mut Rio, rounds: u64, kinds: impl Fn(u64) -> [u8; 3]) -> [u64; LEVELS] {
         let (mut packets, mut taken) = (Packets::new(), [0; LEVELS]);
         for round in 0..rounds {
@@ -396,9 +396,9 @@ mod tests {
 
     #[test]
     fn what_is_out_of_profile_never_makes_what_is_in_profile_drop() {
-        // Room for the burst that the average has yet to see: what is lost is lost to RED.
+        // Room for the burst that the average does not see yet: all losses are RED's.
         let mut rio = rio(&Parameters { packets: Some(500), ..Parameters::default() });
-        // Half of what the link carries is in profile, and 2.5 times as much is offered out of it.
+        // Half of the link's capacity is offered in profile, and 2.5 times the capacity out of it.
         let mixed =
             offer(&mut rio, 20_000, |round| [AF13, AF13, if round % 2 == 0 { AF11 } else { AF13 }]);
         assert_eq!(mixed[0], 10_000, "all that was in profile");
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn each_precedence_holds_its_own_queue() {
-        // The average stays below the upper threshold; the queue itself swings about it.
+        // The average stays below the upper threshold; the queue itself oscillates around it.
         for (tos, bounds) in [(AF11, 35..50), (AF12, 20..35), (AF13, 5..20)] {
             let mut rio = rio(&Parameters::default());
             offer(&mut rio, 5_000, |_| [tos; 3]);

@@ -1,7 +1,7 @@
 //! Deficit round robin over numbered queues (Shreedhar and Varghese, SIGCOMM 1995 and IEEE/ACM ToN 4(3),
-//! 1996): on its turn a queue may send as much as its quantum and what it could not use before.
+//! 1996): on its turn a queue may send its quantum and the rest of earlier quanta.
 //!
-//! A packet costs O(1) where every quantum is at least what the longest packet costs: then no turn passes
+//! A packet costs O(1) if every quantum is at least the cost of the longest packet: then no turn passes
 //! without a packet.
 
 use alloc::vec::Vec;
@@ -13,20 +13,20 @@ use crate::units::Instant;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
-    /// What a turn adds.
+    /// The quantum that a turn adds.
     quantum: u64,
-    /// What it may still send; nothing while it is empty.
+    /// The remaining allowance; zero while the queue is empty.
     deficit: u64,
     /// Whether it is in the round.
     active: bool,
 }
 
-/// What comes next.
+/// The next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// The first packet of this queue.
     Send(usize),
-    /// This queue's turn, but it has no packet that could be sent.
+    /// It is this queue's turn, but it has no packet to send.
     Barren(usize),
 }
 
@@ -34,21 +34,21 @@ pub(super) enum Turn {
 #[derive(Debug)]
 pub(super) struct Rounds {
     queues: Vec<Queue>,
-    /// The first one's turn it is.
+    /// The active queues; the first one has the turn.
     active: Ring<usize>,
-    /// Whether the first one has got its quantum for this turn.
+    /// Whether the first queue has got its quantum for this turn.
     granted: bool,
 }
 
 impl Rounds {
-    /// Queues with these quanta, of which none has packets.
+    /// Queues with these quanta, all of them empty.
     pub(super) fn new(quanta: impl IntoIterator<Item = u64>) -> Self {
         let queue = |quantum: u64| Queue { quantum: quantum.max(1), ..Queue::default() };
         let queues = quanta.into_iter().map(queue).collect();
         Self { queues, active: Ring::new(), granted: false }
     }
 
-    /// Puts those that had the numbers `leaving` in `old` behind these, with the quanta that they had.
+    /// Appends the queues that had the numbers `leaving` in `old`, with their quanta.
     pub(super) fn extend(&mut self, old: &Self, leaving: &[usize]) {
         let queue = |&was: &usize| Queue { quantum: old.queues[was].quantum, ..Queue::default() };
         self.queues.extend(leaving.iter().map(queue));
@@ -64,7 +64,7 @@ impl Rounds {
         }
     }
 
-    /// A packet came into this queue, which has this quantum from now on if it was empty.
+    /// Handles a packet that arrived in this queue. If the queue was empty, it gets this quantum.
     #[inline]
     pub(super) fn wake_with(&mut self, index: usize, quantum: u64) {
         let queue = &mut self.queues[index];
@@ -74,7 +74,8 @@ impl Rounds {
         }
     }
 
-    /// Goes on until a queue's turn has come that can pay for its first packet, whose cost `head` tells.
+    /// Passes the turn on to the next queue that can pay for its first packet, or has none; `head` gives the
+    /// packet's cost.
     #[inline]
     pub(super) fn next(&mut self, mut head: impl FnMut(usize) -> Option<u64>) -> Option<Turn> {
         loop {
@@ -100,7 +101,7 @@ impl Rounds {
         self.granted = false;
     }
 
-    /// The first queue's turn ends, and it forfeits what it did not use.
+    /// Ends the first queue's turn; it forfeits its unused allowance.
     pub(super) fn forfeit(&mut self) {
         if let Some(index) = self.active.first() {
             self.queues[index].deficit = 0;
@@ -108,7 +109,7 @@ impl Rounds {
         }
     }
 
-    /// The first queue sent a packet of this cost, and is now empty or not.
+    /// Counts a packet of this cost that the first queue sent; `empty` if the queue is empty now.
     #[inline]
     pub(super) fn charge(&mut self, cost: u64, empty: bool) {
         let Some(index) = self.active.first() else { return };
@@ -119,7 +120,7 @@ impl Rounds {
         }
     }
 
-    /// The first queue is empty: it leaves the round, and what it did not use is lost.
+    /// Removes the first queue, which is empty, from the round; its unused allowance is lost.
     pub(super) fn retire(&mut self) {
         if let Some(index) = self.active.pop() {
             let queue = &mut self.queues[index];
@@ -128,7 +129,7 @@ impl Rounds {
         self.granted = false;
     }
 
-    /// All queues are empty.
+    /// Removes all queues from the round, because all are empty.
     pub(super) fn clear(&mut self) {
         while !self.active.is_empty() {
             self.retire();
@@ -136,9 +137,9 @@ impl Rounds {
     }
 }
 
-/// Classes whose packets cost what their bytes do, at `byte_cost` each.
+/// Classes with packets that cost `byte_cost` for each byte.
 impl Rounds {
-    /// Takes the packet of the class whose turn it is.
+    /// Takes a packet of the class that has the turn.
     #[inline]
     pub(super) fn take<C: ClassSpec>(
         &mut self,
@@ -166,7 +167,8 @@ impl Rounds {
         None
     }
 
-    /// Classes whose first packet may not go leave the round; they are woken when others are stopped.
+    /// Removes the classes with a paused first packet from the round. A change of the paused priorities wakes
+    /// them.
     #[cold]
     #[inline(never)]
     fn retire_stopped<C: ClassSpec>(
@@ -189,7 +191,7 @@ impl Rounds {
         self.granted = turn == (self.active.first(), true);
     }
 
-    /// What [`Rounds::take`] would take.
+    /// The packet that [`Rounds::take`] would take.
     pub(super) fn head<C: ClassSpec>(
         &mut self,
         byte_cost: u64,

@@ -1,4 +1,4 @@
-//! A queue's counters, kept so that packets taken are those sent, discarded and still queued.
+//! A queue's counters: the packets taken are always those sent, discarded and still queued.
 
 use crate::discipline::Statistics;
 
@@ -17,17 +17,17 @@ impl Count {
     }
 }
 
-/// The counters; each method is one thing that can become of a packet. What can be told from others is not
-/// counted, and what each packet touches comes first.
+/// The counters. Each method records one outcome for a packet. Derivable numbers are not stored, and the
+/// fields that each packet changes come first.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Tally {
     taken: Count,
-    /// Of those taken: sent or discarded.
+    /// The taken packets that were sent or discarded.
     left: Count,
     bytes_max: u64,
     discarded: Count,
-    /// Never taken.
+    /// Packets never taken.
     refused: Count,
     marked: u64,
 }
@@ -63,13 +63,13 @@ impl Tally {
         self.taken.bytes - self.left.bytes
     }
 
-    /// The queue took a packet; [`Tally::peak`] follows once it is known what stays.
+    /// Records a packet that the queue took; call [`Tally::peak`] once it is known which packets stay.
     #[inline]
     pub(crate) fn take(&mut self, length: u64) {
         self.taken.add(length);
     }
 
-    /// Remembers the backlog if it was never longer.
+    /// Updates the greatest backlog.
     #[inline]
     pub(crate) fn peak(&mut self) {
         self.bytes_max = self.bytes_max.max(self.bytes());
@@ -80,7 +80,7 @@ impl Tally {
         self.refused.add(length);
     }
 
-    /// A packet that had been taken was discarded.
+    /// Records the discard of a packet that was taken before.
     pub(crate) fn discard(&mut self, length: u64) {
         self.left.add(length);
         self.discarded.add(length);

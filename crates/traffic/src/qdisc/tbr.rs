@@ -1,13 +1,13 @@
-//! The token-bucket regulator: ALTQ's limit on how fast a driver may take packets, so that they queue in
-//! the discipline and not in the device's buffer (Cho: Fitting Theory into Reality in the ALTQ Case,
-//! AsiaBSDCon 2004). Here a discipline around any other one.
+//! The token-bucket regulator: ALTQ's limit on how fast a driver may take packets, so that they queue in the
+//! discipline and not in the device's buffer (Cho: Fitting Theory into Reality in the ALTQ Case, AsiaBSDCon
+//! 2004). Here it is a discipline around any other one.
 //!
-//! As in ALTQ a packet may go as long as the bucket is not overdrawn, and may overdraw it. The bucket is
-//! kept as the instant at which it stood at zero, in picoseconds with the remainder carried: so it fills
-//! exactly at its rate, and in a departure from ALTQ all the time, not only when it is found empty.
+//! As in ALTQ, a packet may go as long as the bucket is not overdrawn, and may overdraw it. The bucket is
+//! stored as the instant when it was at zero, in picoseconds with the remainder carried. So it fills exactly
+//! at its rate and, in a departure from ALTQ, all the time, not only when it is found empty.
 //!
-//! Laws, tested: a backlogged regulator sends at its rate to one packet; between any two packets it
-//! sends at most what the rate gives in that time, the bucket, and one packet.
+//! Laws, tested: a backlogged regulator sends at its rate to one packet; between any two packets it sends at
+//! most the rate times that time, the bucket, and one packet.
 
 use alloc::boxed::Box;
 
@@ -19,7 +19,7 @@ use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "A regulator around any other discipline. A bucket fills at the rate; a packet goes \
          while the bucket is not overdrawn, so packets wait in the discipline and not in the \
@@ -34,12 +34,12 @@ pub(super) const PAGE: Page = Page {
     ],
 };
 
-/// The automatic bucket holds so many MTUs up to this rate (tbrconfig, FreeBSD's pfctl).
+/// Rates, and the MTUs that the automatic bucket holds up to each rate (tbrconfig, FreeBSD's pfctl).
 const BUCKETS: [(u64, u64); 4] =
     [(1_000_000, 1), (10_000_000, 4), (200_000_000, 8), (2_500_000_000, 24)];
-/// Above the last of these rates.
+/// The bucket above the last of these rates, in MTUs.
 const BUCKET_FAST: u64 = 128;
-/// The automatic bucket counts no longer MTU than this (tbrconfig).
+/// The greatest MTU for the automatic bucket (tbrconfig).
 const MTU_COUNTED: u64 = 1_500;
 
 settings! {
@@ -72,7 +72,7 @@ pub enum Error {
     /// A setting is out of its range.
     #[error(transparent)]
     Range(#[from] OutOfRange),
-    /// It would regulate nothing.
+    /// The regulator's rate is above that of the link.
     #[error("the regulator has {rate}, but the link has only {link}: lower its rate")]
     Above {
         /// The regulator's rate.
@@ -80,7 +80,7 @@ pub enum Error {
         /// The link's.
         link: Rate,
     },
-    /// Gap frames count on a wire that never waits.
+    /// Gap frames need a wire that never waits.
     #[error(
         "psp's gap frames hold the wire between packets, and a regulator would hold it too: set \
          `gaps` to false, or use psp alone"
@@ -92,7 +92,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -106,7 +106,7 @@ impl Error {
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     rate: Rate,
-    /// What the full bucket lasts at the rate.
+    /// The time that a full bucket lasts at the rate.
     depth: Duration,
 }
 
@@ -114,10 +114,10 @@ struct Bucket {
 #[derive(Debug)]
 pub struct Tbr {
     port: Port,
-    /// What the tokens of a packet take to come in, exactly.
+    /// The exact time that the tokens of a packet take to arrive.
     serializer: Serializer,
     depth: Duration,
-    /// When the bucket stands at zero: overdrawn if that is yet to come.
+    /// When the bucket is at zero; in the future while it is overdrawn.
     zero: Instant,
     queue: Qdisc,
     /// Whether the inner discipline may hold packets back.
@@ -145,7 +145,7 @@ fn automatic(rate: Rate, port: Port) -> Bytes {
     Bytes(port.mtu.0.clamp(1, MTU_COUNTED) * mtus)
 }
 
-/// Disciplines that may answer "not before" though packets are queued.
+/// Whether a discipline may answer "not before" although packets are queued.
 fn waits(parameters: &qdisc::Parameters) -> bool {
     ["psp", "cbq", "hfsc", "tbr"].contains(&parameters.name())
 }
@@ -157,12 +157,13 @@ impl Tbr {
         self.zero = self.zero.max(Instant::from_ps(full));
     }
 
-    /// What to answer while the bucket is overdrawn.
+    /// The answer while the bucket is overdrawn.
     fn wait(&mut self, packets: &Packets, clock: WireClock) -> Dequeued {
         if self.queue.is_empty() {
             return Dequeued::Empty;
         }
-        // Only one that waits is asked: a peek makes others decide on the packet's delay too early.
+        // Only a discipline that waits is asked: for others a peek would decide on the packet's delay too
+        // early.
         match self.queue_waits.then(|| self.queue.peek(packets, clock)) {
             Some(Dequeued::NotBefore(then)) => Dequeued::NotBefore(then.max(self.zero)),
             _ => Dequeued::NotBefore(self.zero),

@@ -1,18 +1,18 @@
-//! Which of many has the least number, where the numbers change at every packet: a tournament.
+//! Finds the least of many numbers that change at every packet, by a tournament.
 //!
-//! Who changes competes again with those it met, until that makes no difference. Nobody else moves, unlike
-//! in a heap; so no places are to be kept, and what is read is known from the start: no read waits for
-//! another.
+//! A changed player competes again with those it met, until that makes no difference. No other player moves,
+//! unlike in a heap, so no positions are kept. The positions to read are known from the start, so no read
+//! waits for another.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The number of a player that does not compete; no other one is greater.
+/// The number of a player that does not compete; no other is greater.
 pub(super) const NOBODY: u128 = u128::MAX;
 
-/// What decides who wins: the least.
+/// A number by which players compete: the least wins.
 pub(super) trait Number: Copy + Ord {
-    /// That of a player that does not compete; no other one is greater.
+    /// The number of a player that does not compete; no other is greater.
     const NOBODY: Self;
 }
 
@@ -20,20 +20,19 @@ impl Number for u128 {
     const NOBODY: Self = NOBODY;
 }
 
-/// How many meet.
+/// The size of a group.
 const WIDTH: usize = 4;
 
-/// Those who meet, in a cache line if their numbers are `u128`.
+/// A group of competing numbers, in a cache line if they are `u128`.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Group<N>([N; WIDTH]);
 
-/// The place of the winner of all, the last one of the first group. So those who compete for place `n`
-/// are group `n - 2`, and the winner of group `n` is at place `n + 2`.
+/// The place of the overall winner, the last one of the first group. The competitors for place `n` are group
+/// `n - 2`, and the winner of group `n` is at place `n + 2`.
 const TOP: usize = WIDTH - 1;
 
-/// Numbered players, of which the one with the least number wins. Whose number it is must be told by the
-/// number itself.
+/// Numbered players; the one with the least number wins. The number itself must identify the player.
 #[derive(Debug)]
 pub(super) struct Tournament<N = u128> {
     first: N,
@@ -43,17 +42,17 @@ pub(super) struct Tournament<N = u128> {
 }
 
 impl<N: Number> Tournament<N> {
-    /// So many players, of which none competes.
+    /// Creates `players` players that do not compete.
     pub(super) fn new(players: usize) -> Self {
-        // All but the winner of all meet in groups of four, each of which sends one on: of `n` players
-        // and `m` winners, 4 m = n + m - 1, rounded up.
+        // All players and winners except the overall winner meet in groups of four, with one winner each: for
+        // `n` players and `m` winners, 4 m = n + m - 1, rounded up.
         let winners = (players + 1) / (WIDTH - 1);
         let groups = if players == 0 { 0 } else { (TOP + winners + players).div_ceil(WIDTH) };
         let groups = vec![Group([N::NOBODY; WIDTH]); groups];
         Self { first: N::NOBODY, groups, players: TOP + winners }
     }
 
-    /// So many players at least: the same and new ones, which do not compete.
+    /// Grows to at least `players` players. The old ones keep their numbers; new ones do not compete.
     pub(super) fn extend_to(&mut self, players: usize) {
         let places = self.groups.len() * WIDTH;
         if self.players + players <= places && places > 0 {
@@ -79,7 +78,7 @@ impl<N: Number> Tournament<N> {
         self.groups.get(place / WIDTH).map_or(N::NOBODY, |group| group.0[place % WIDTH])
     }
 
-    /// Gives a player another number.
+    /// Sets the number of a player.
     #[inline]
     pub(super) fn set(&mut self, player: usize, number: N) {
         let (mut place, mut winner) = (self.players + player, number);
@@ -105,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a look at all of them, with ever more players.
+        /// Compares with a search of all players, with ever more players.
         #[test]
         fn the_least_number_wins(
             steps in prop::collection::vec((0..90_usize, 0..90_usize, 0_u128..1_000), 1..300)

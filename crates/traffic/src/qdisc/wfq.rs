@@ -1,11 +1,11 @@
 //! Weighted fair queueing, in two modes: ALTQ's, which hashes flows into a fixed number of queues (paper
 //! 1, section 4.1.3; stochastic fairness queueing, McKenney, INFOCOM 1990), and exact.
 //!
-//! In stochastic mode a packet waits until its queue's quota covers it (deficit round robin), where ALTQ
-//! lets a queue overdraw: the shares are the same, and a queue is never ahead of its own.
+//! In stochastic mode a packet waits until its queue's quota covers it (deficit round robin), where ALTQ lets
+//! a queue overdraw. The shares are the same, and a queue is never ahead of its share.
 //!
-//! Laws, tested: flows in different queues share in the proportion of their weights; in exact mode no
-//! flow's service is behind the fluid ideal by more than the longest packet.
+//! Laws, tested: flows in different queues share in the proportion of their weights; in exact mode no flow's
+//! service is behind the fluid ideal by more than the longest packet.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ pub use hash::HashBy;
 pub use parameters::{BYTES_MAX, Class, Error, Mode, Parameters, QUEUES_MAX, QUOTA_MIN, WEIGHTS};
 use queues::{Arrival, Queues};
 
-/// Its page of the catalogue, beside its settings.
+/// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
     what: "Flows share the link by their weights, without a class for each. In stochastic mode \
          flows are hashed to a fixed number of queues that take turns, as in ALTQ; in exact \
@@ -53,19 +53,19 @@ pub struct Wfq {
     hash: HashBy,
     limit_bytes: u64,
     classifier: Classifier,
-    /// For each class the weight of its flows.
+    /// The weight of the flows of each class.
     weights: Vec<u32>,
-    /// The weight of the others.
+    /// The weight of all other flows.
     weight: u32,
     queues: Queues,
-    /// What was queued before a change of mode, the oldest first; it is sent before the rest.
+    /// The packets queued before a change of mode, the oldest first; they are sent before the rest.
     leaving: Vec<Queues>,
     statistics: Statistics,
 }
 
 impl Wfq {
-    /// The queue that a packet falls into in stochastic mode (ALTQ's `WFQ_GET_QID`); `None` in exact mode,
-    /// where its flow has one of its own.
+    /// The queue of a packet in stochastic mode (ALTQ's `WFQ_GET_QID`); `None` in exact mode, where each flow
+    /// has its own.
     pub fn queue_of(&self, packet: &Packet) -> Option<usize> {
         self.queues.hashed(self.hash.key(packet))
     }

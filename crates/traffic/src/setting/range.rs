@@ -1,4 +1,4 @@
-//! The range of a setting, as data: what enforces it, the schema and the documentation read the same numbers.
+//! The range of a setting, as data: the check, the schema and the documentation read the same numbers.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,11 +9,11 @@ use super::{Kind, Setting, Settings, Value};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, PS_PER_SECOND, Rate, Share};
 
-/// A type whose values are in an order, and counted in a unit.
+/// A type with ordered values that count in a unit.
 pub trait Measure: Copy {
     /// The least and the greatest value that the type holds.
     const WHOLE: Range;
-    /// How many units it is.
+    /// The number of units.
     fn number(self) -> u64;
 }
 
@@ -40,7 +40,7 @@ measure! {
     Share: 0, u32::MAX as u64, |Share(share)| u64::from(share);
 }
 
-/// The least and the greatest value of a setting, in the unit that its kind counts in: bytes, bits per second,
+/// The least and the greatest value of a setting, in the unit of its kind: bytes, bits per second,
 /// picoseconds, or 2^-32 of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -66,7 +66,7 @@ impl Range {
         Self { least, greatest }
     }
 
-    /// What can be written of a kind.
+    /// The range of all values that a kind can express.
     pub const fn whole(kind: Kind) -> Self {
         match kind {
             Kind::Rate => <Rate as Measure>::WHOLE,
@@ -75,22 +75,22 @@ impl Range {
         }
     }
 
-    /// What both have.
+    /// The intersection of both.
     #[must_use]
     pub fn within(self, other: Self) -> Self {
         Self { least: self.least.max(other.least), greatest: self.greatest.min(other.greatest) }
     }
 
-    /// Whether the number is one of them.
+    /// Whether the number is in the range.
     pub const fn contains(self, number: u64) -> bool {
         self.least <= number && number <= self.greatest
     }
 
-    /// In words, `1 to 16`; empty where it leaves out nothing that one can write.
+    /// The range in words, `1 to 16`; empty if it excludes no value that a user can write.
     pub fn text(self, kind: Kind) -> String {
         let Self { least, greatest } = Self::whole(kind);
         let amount = |number| Amount { kind, number }.to_string();
-        // Of what is measured and not counted, nobody thinks of one unit.
+        // For measured (not counted) values, a range "from 1 unit" reads better as "more than 0".
         let above_zero =
             self.least == 1 && matches!(kind, Kind::Time | Kind::RandomTime | Kind::Share);
         let first = match self.least {
@@ -107,7 +107,7 @@ impl Range {
     }
 }
 
-/// So many units of a kind, as one writes it.
+/// A number of units of a kind, formatted for the user.
 struct Amount {
     kind: Kind,
     number: u64,
@@ -125,7 +125,7 @@ impl fmt::Display for Amount {
             (1, "ps"),
         ];
         let mut in_largest = |units: &[(u64, &str)]| {
-            // Zero is no multiple of anything that tells.
+            // Zero never gets here for bytes, and is a multiple of every unit of time.
             let fits = |&&(unit, _): &&(u64, &str)| self.number.is_multiple_of(unit);
             let (unit, name) = units.iter().find(fits).unwrap_or(&(1, ""));
             write!(f, "{} {name}", self.number / unit)
@@ -142,7 +142,7 @@ impl fmt::Display for Amount {
 }
 
 impl Value {
-    /// How many units of its kind it is; `None` of what is not counted, or drawn.
+    /// The value as a number of units; `None` if it is not a number, or is drawn.
     pub const fn number(&self) -> Option<u64> {
         match self {
             Self::Count(count) => Some(*count),
@@ -160,15 +160,15 @@ impl Value {
 /// A setting that is out of its range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfRange {
-    /// The class whose setting it is; `None` if it is none of a class.
+    /// The class of the setting; `None` if the setting does not belong to a class.
     pub class: Option<String>,
     /// The setting's name.
     pub setting: &'static str,
-    /// What kind of value.
+    /// The kind of value.
     pub kind: Kind,
-    /// What it was to be.
+    /// The value given.
     pub number: u64,
-    /// What it may be.
+    /// The permitted range.
     pub range: Range,
 }
 
@@ -186,7 +186,7 @@ impl fmt::Display for OutOfRange {
 }
 
 impl OutOfRange {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         let class = self.class.as_deref();
         Subject { class, settings: core::slice::from_ref(&self.setting) }
@@ -194,11 +194,11 @@ impl OutOfRange {
 }
 
 impl Setting {
-    /// Whether it may have this value.
+    /// Checks a value of the setting.
     ///
     /// # Errors
     ///
-    /// A value out of its range.
+    /// The value is out of range.
     pub fn check(&self, value: &Value) -> Result<(), OutOfRange> {
         match value.number() {
             Some(number) if !self.range.contains(number) => {
@@ -210,12 +210,12 @@ impl Setting {
     }
 }
 
-/// Whether every setting is within its range, and every class's: what each of some parameters must be before they are
-/// checked against each other.
+/// Checks that every setting is within its range, including those of the classes. This comes before the
+/// checks of parameters against each other.
 ///
 /// # Errors
 ///
-/// The first that is not.
+/// The first setting out of its range.
 pub fn in_range(settings: &dyn Settings) -> Result<(), OutOfRange> {
     let each = |settings: &dyn Settings| {
         let ranged = settings.settings().into_iter().filter(|s| s.range != Range::whole(s.kind));

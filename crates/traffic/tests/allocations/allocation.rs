@@ -81,7 +81,7 @@ fn nothing_is_allocated_to_classify_and_condition() {
     assert!(statistics.pass.packets > 0 && statistics.drop.packets > 0);
 }
 
-/// Flows, of which some have a class of their own.
+/// The number of flows; some have a class of their own.
 const FLOWS: u32 = 6;
 
 /// A port with a discipline, and packets that come and go as in the laws' operations.
@@ -143,7 +143,7 @@ impl Load {
         }
     }
 
-    /// As many packets come as frames go on the average, so that the queues run full and empty.
+    /// On average as many packets arrive as frames leave, so that the queues become full and empty.
     fn run(&mut self, steps: usize) {
         for _ in 0..steps {
             let drawn = self.random.next_u64();

@@ -1,4 +1,4 @@
-//! What is allocated for a packet, by an allocator that counts: an executable of its own.
+//! The allocations per packet, measured by a counting allocator; therefore an executable of its own.
 
 mod allocation;
 #[path = "../counting/mod.rs"]

@@ -1,5 +1,5 @@
-//! The system's allocator, counting what each thread asks of it: what a test's harness takes meanwhile, on a
-//! thread of its own, is not the test's.
+//! The system's allocator with a counter per thread: allocations of the test harness, on a thread of its own,
+//! do not count for the test.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,12 +12,12 @@ thread_local! {
     static BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often this thread has asked for memory.
+/// The number of allocations of this thread.
 pub(crate) fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
-/// How many bytes this thread has asked for, given back or not.
+/// The number of bytes that this thread has allocated, freed or not.
 pub(crate) fn allocated() -> u64 {
     BYTES.get()
 }

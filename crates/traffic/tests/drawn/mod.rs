@@ -101,8 +101,8 @@ fn cbq() -> impl Strategy<Value = cbq::Parameters> {
     )
 }
 
-/// A regulator of a thousandth of the link at least, around a queue that always sends; one discipline
-/// never becomes another.
+/// A regulator of at least a thousandth of the link, around a queue that always sends; a discipline never
+/// becomes another one.
 fn tbr() -> impl Strategy<Value = tbr::Parameters> {
     (LINK / 1_000..=LINK, proptest::option::of(1_u64..20_000), queue()).prop_map(
         |(bits, bucket, queue)| tbr::Parameters {
@@ -152,8 +152,8 @@ fn hfsc() -> impl Strategy<Value = hfsc::Parameters> {
     })
 }
 
-/// A filter for each class, by its flow, but for the last one: what it has is unclassified, or goes to
-/// the default class.
+/// A filter for each class, by its flow, except for the last class: its flow is unclassified, or goes to the
+/// default class.
 fn by_flow(names: &[String]) -> Vec<Rule> {
     let filter = |flow: u32| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
     let rule = |(flow, name): (u32, &String)| Rule {

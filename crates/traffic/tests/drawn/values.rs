@@ -1,4 +1,4 @@
-//! Values drawn for whatever can be set, from a setting's kind and range alone.
+//! Random values for any setting, from its kind and range alone.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Range, Setting, Value};
 use traffic::{Bytes, Distribution, Duration, Priorities, Rate, Share};
 
-/// The value of that kind that has so many units; `None` of a kind that is not counted.
+/// The value of `kind` that has `number` units; `None` for a kind that is not counted.
 pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
     Some(match kind {
         Kind::Count => Value::Count(number),
@@ -23,14 +23,14 @@ pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
     })
 }
 
-/// Numbers of the range: its ends, what is near the least, and of any length between.
+/// Numbers in the range: its ends, numbers near the minimum, and of any length between.
 fn numbers(Range { least, greatest }: Range) -> impl Strategy<Value = u64> {
     let long = (0_u32..64, any::<u64>()).prop_map(|(bits, number)| number >> bits);
     let near = least..=least.saturating_add(20).min(greatest);
     prop_oneof![near, long.prop_map(move |number| number.clamp(least, greatest))]
 }
 
-/// What may be done to a packet, without an element that it would go on to.
+/// The actions on a packet, without a next element.
 fn action() -> impl Strategy<Value = Action> {
     let mark = (0_u8..64).prop_map(Action::Mark);
     prop_oneof![Just(Action::Pass), Just(Action::Drop), Just(Action::Return), mark]
@@ -120,7 +120,7 @@ pub(crate) fn values(settings: Vec<Setting>) -> BoxedStrategy<Vec<(&'static str,
     each.prop_map(named).boxed()
 }
 
-/// The values beside the range, one below and one above, as far as such can be written.
+/// The values just outside the range, one below and one above, if they can be written.
 pub(crate) fn beside(setting: Setting) -> impl Iterator<Item = Value> {
     let Range { least, greatest } = setting.range;
     let whole = Range::whole(setting.kind);

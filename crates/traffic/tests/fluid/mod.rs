@@ -24,7 +24,7 @@ impl FluidLink {
         Self { now: 0, flows: weights.iter().map(flow).collect() }
     }
 
-    /// So many bytes of a flow arrive now.
+    /// Adds `bytes` bytes of a flow that arrive now.
     pub(crate) fn arrive(&mut self, flow: usize, bytes: u64) {
         self.flows[flow].backlog += u128::from(bytes) * ONE;
     }

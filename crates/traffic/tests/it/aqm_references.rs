@@ -33,8 +33,8 @@ struct Reference {
     closest: f64,
 }
 
-/// What the roundings of a long run of drops come to, 2^-31 of the interval each: whose drop is as close to the time of
-/// a packet is not known here.
+/// The bound of the accumulated rounding of a long run of drops, 2^-31 of the interval each. If a drop's time
+/// is this close to a packet's, the reference cannot say which packet is dropped.
 const ROUNDING: f64 = 1e-7;
 const TARGET: f64 = 0.005;
 const INTERVAL: f64 = 0.1;
@@ -94,8 +94,8 @@ impl Reference {
     }
 }
 
-/// Runs CoDel beside the pseudo-code: in turn so many milliseconds at so many quarters of a packet for each
-/// that the link takes. Both drop the same; how many.
+/// Runs CoDel beside the pseudo-code, in phases: milliseconds, and packets that arrive, in quarters of what the
+/// link takes. Both drop the same packets; returns how many.
 fn drops_of_both(phases: &[(u64, u64)]) -> usize {
     let parameters = codel::Parameters { packets: Some(1 << 20), ..Default::default() };
     let mut codel = codel::Codel::attach(&parameters, port()).expect("the RFC's");
@@ -139,7 +139,7 @@ fn drops_of_both(phases: &[(u64, u64)]) -> usize {
 }
 
 proptest! {
-    /// CoDel drops what the RFC's pseudo-code drops, packet for packet, whatever comes.
+    /// CoDel drops the same packets as the RFC's pseudo-code, for any arrivals.
     #[test]
     fn codel_drops_what_the_pseudo_code_drops(
         phases in prop::collection::vec((1_u64..1_500, 0_u64..=12), 1..12),
@@ -155,7 +155,7 @@ fn codel_drops_what_the_pseudo_code_drops_up_to_roundings() {
     assert!(drops_of_both(&phases) > 100);
 }
 
-/// Overload, a pause that ends the run of drops, and overload again, which takes up its rate.
+/// Overload, a pause that ends the run of drops, and overload again, which resumes the drop rate.
 #[test]
 fn codel_drops_as_the_pseudo_code_in_two_runs() {
     assert!(drops_of_both(&[(1_500, 8), (900, 0), (400, 8)]) > 30);

@@ -30,7 +30,7 @@ proptest! {
         prop_assert_eq!(Pace::new(rate(bits)).time_for(Bytes(bytes)).as_ps(), expected);
     }
 
-    /// However the bytes are cut into packets, they end when all of them as one would.
+    /// For any division of the bytes into packets, they end at the same time as a single packet.
     #[test]
     fn a_serializer_never_drifts(
         bits in magnitude(),

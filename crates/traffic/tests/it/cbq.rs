@@ -1,4 +1,4 @@
-//! What `cbq` promises: rates within 1 %, paper 1's figures 5 to 7 and 9 to 12, never early.
+//! The guarantees of `cbq`: rates within 1 %, paper 1's figures 5 to 7 and 9 to 12, never early.
 
 use crate::wire::{OVERHEAD, Wire, port, rate};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn tree(classes: Vec<Class>) -> Parameters {
     Parameters { filters, default, classes, ..Parameters::default() }
 }
 
-/// One class of so many bits, and a default class that stays empty.
+/// One class of `bits`, and a default class that stays empty.
 fn single(bits: u64) -> Parameters {
     tree(vec![class("0", None, bits), class("rest", None, 1)])
 }
@@ -72,11 +72,11 @@ fn queued(cbq: &Cbq, flow: u32) -> u64 {
     backlog
 }
 
-/// How a driver wakes: at once when asked to, or on a kernel timer.
+/// The way a driver wakes: at once on request, or on a kernel timer.
 #[derive(Clone, Copy)]
 enum Timer {
     Exact,
-    /// Ticks a second; as in BSD a callout takes at least two ticks, since one may be short.
+    /// Ticks per second; as in BSD, a callout takes at least two ticks, since one may be short.
     Hertz(u64),
 }
 
@@ -127,7 +127,7 @@ impl Link {
         }
     }
 
-    /// What each flow sent between two marks of the log, in bits per second of `time`.
+    /// The rate of each flow since entry `from` of the log, over `time`, in bits per second.
     fn rates(&self, from: usize, time: Duration) -> [u64; 8] {
         let mut bits = [0_u128; 8];
         for sent in &self.wire.log[from..] {
@@ -151,12 +151,12 @@ fn near(value: u64, target: u64, permille: u64) -> bool {
     u128::from(value.abs_diff(target)) * 1_000 <= u128::from(target) * u128::from(permille)
 }
 
-/// What full frames get of a line, preamble and gap not counted.
+/// The rate of full frames on a line, without preamble and gap.
 fn frame_bits(line: u64) -> u64 {
     line * u64::from(FRAME) / (u64::from(FRAME) + OVERHEAD)
 }
 
-/// So long that a class of this rate sends `packets` full frames.
+/// The time in which a class of this rate sends `packets` full frames.
 fn time_of(bits: u64, packets: u64) -> Duration {
     rate(bits).time_for(Bytes(packets * u64::from(FRAME)))
 }
@@ -241,8 +241,8 @@ fn a_coarse_timer_caps_the_rate_as_in_the_paper() {
     }
 }
 
-/// The organisations of figure 9: X has 70 % of what 10 Mbit/s carry in full frames, as 40 (class 0) and 30 (class 1); Y has 30 %, as
-/// 20 (class 3) and 10 (class 4). Classes 1 and 4 are interactive.
+/// The organisations of figure 9: X has 70 % of what 10 Mbit/s carry in full frames, as 40 (class 0) and 30
+/// (class 1); Y has 30 %, as 20 (class 3) and 10 (class 4). Classes 1 and 4 are interactive.
 fn organisations(link_sharing: LinkSharing, priorities: bool, line: u64) -> Parameters {
     let within = |name, parent, percent, priority| Class {
         borrow: true,
@@ -260,11 +260,11 @@ fn organisations(link_sharing: LinkSharing, priorities: bool, line: u64) -> Para
     Parameters { link_sharing, ..tree(classes) }
 }
 
-/// Figure 10's pattern, in which each organisation always has demand.
+/// Figure 10's pattern: each organisation always has demand.
 const DEMANDS: [&[u32]; 6] =
     [&[0, 1, 3, 4], &[0, 3, 4], &[1, 3, 4], &[0, 1, 4], &[0, 1, 3], &[1, 4]];
 
-/// In each phase of the pattern the classes' rates in permille of the link.
+/// The classes' rates in each phase of the pattern, in permille of the link.
 fn phases(parameters: &Parameters) -> Vec<[u64; 5]> {
     let port = port(10 * MEGABIT, 1500);
     let sources = [0, 1, 3, 4].map(|flow| Source::new(flow, &[FRAME])).into();
@@ -277,8 +277,8 @@ fn phases(parameters: &Parameters) -> Vec<[u64; 5]> {
     DEMANDS.iter().map(&mut phase).collect()
 }
 
-/// What the classes should get in each phase, in permille: within an organisation the one that is idle
-/// leaves its part to the other.
+/// The expected rates of the classes in each phase, in permille: in an organisation, the idle class leaves its
+/// part to the other one.
 fn ideals() -> Vec<[u64; 5]> {
     let ideal = |demand: &&[u32]| {
         let shares = [(0, 400, 1), (1, 300, 0), (3, 200, 4), (4, 100, 3)];
@@ -292,7 +292,7 @@ fn ideals() -> Vec<[u64; 5]> {
     DEMANDS.iter().map(ideal).collect()
 }
 
-/// By how many permille of the link a class passes its part, in the phase where it does most.
+/// The excess of a class over its part in permille of the link, in the phase where it is largest.
 fn overshoot(phases: &[[u64; 5]], class: usize) -> i64 {
     let pairs = phases.iter().zip(ideals());
     pairs.map(|(phase, ideal)| phase[class] as i64 - ideal[class] as i64).max().expect("a phase")
@@ -300,8 +300,8 @@ fn overshoot(phases: &[[u64; 5]], class: usize) -> i64 {
 
 const GUIDELINES: [LinkSharing; 2] = [LinkSharing::TopLevel, LinkSharing::Formal];
 
-/// F9 and F10: each organisation's sum is constant within 2 % whatever the pattern, and each class has its
-/// part; with either guideline, with priorities and without.
+/// F9 and F10: each organisation's sum is constant within 2 % for every pattern, and each class has its part;
+/// with either guideline, with priorities and without.
 #[test]
 fn each_organisation_keeps_its_share() {
     let line = frame_bits(10 * MEGABIT);
@@ -349,7 +349,7 @@ fn formal_sharing_protects_what_is_promised() {
     }
 }
 
-/// A group whose classes may not borrow bars nobody: the link's time goes to who may have it.
+/// A group whose classes may not borrow blocks no other class: the link's time goes to classes that may use it.
 #[test]
 fn a_group_that_cannot_lend_bars_nobody() {
     for link_sharing in GUIDELINES {
@@ -369,7 +369,7 @@ fn a_group_that_cannot_lend_bars_nobody() {
     }
 }
 
-/// `efficient`: the link never idles, though nobody may borrow; without it, it does.
+/// `efficient`: the link never idles, even if no class may borrow; without it, it does.
 #[test]
 fn an_efficient_link_never_idles() {
     for link_sharing in GUIDELINES {
@@ -389,7 +389,7 @@ fn an_efficient_link_never_idles() {
     }
 }
 
-/// The weighted round robin: what nobody has a right to is shared by the classes' rates.
+/// Weighted round robin: rate that no class is entitled to is shared in proportion to the classes' rates.
 #[test]
 fn spare_time_is_shared_by_weight() {
     let line = 10 * MEGABIT;
@@ -450,8 +450,8 @@ proptest! {
         }
     }
 
-    /// A class that may not borrow never sends more, between any two packets, than its rate gives in that
-    /// time and `maxburst` packets; whatever its arrivals and however late the timer.
+    /// A class that may not borrow never sends more, between any two packets, than its rate permits in that
+    /// time plus `maxburst` packets; for any arrivals, and however late the timer is.
     #[test]
     fn never_early(
         bits in 9_600_u64..90_000_000,

@@ -1,4 +1,4 @@
-//! What `cbq` and `tbr` refuse, and what they tell the user to change.
+//! What `cbq` and `tbr` refuse, and the change that the error suggests.
 
 use crate::wire::{port, rate};
 use traffic::classify::{Filter, Rule};
@@ -77,7 +77,7 @@ fn each_mistake_is_told_with_its_remedy() {
     assert_eq!(told.join("\n") + "\n", include_str!("cbq_refusals.txt"));
 }
 
-/// What fits to the last bit is accepted, also if the shares' rounding passes it.
+/// A tree that fits to the last bit is accepted, even if rounded shares exceed it.
 #[test]
 fn a_tree_may_promise_all_that_the_link_has() {
     let share = |name: &str, share: f64| Class {
@@ -96,7 +96,7 @@ fn a_tree_may_promise_all_that_the_link_has() {
     assert!(Cbq::attach(&parameters, port(1000 * MEGABIT, 1500)).is_ok());
 }
 
-/// On an error the parameters before stay in force.
+/// After an error, the previous parameters stay in force.
 #[test]
 fn a_refused_change_changes_nothing() {
     let parameters =

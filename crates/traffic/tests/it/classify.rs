@@ -114,7 +114,7 @@ fn packet() -> impl Strategy<Value = Packet> {
 #[derive(Clone, Debug)]
 enum Operation {
     Add(Box<Filter>, u16),
-    /// One of those there are, by its place modulo their number.
+    /// Removes an existing rule, by its index modulo their number.
     Remove(usize),
     Look(Option<Header>, Option<Packet>),
 }

@@ -14,7 +14,7 @@ fn bucket(bits: u64, burst: u64) -> Option<Meter> {
     Some(Meter::TokenBucket(bucket::Parameters { rate: rate(bits), burst: Bytes(burst) }))
 }
 
-/// What a conditioner does with a packet, which it may mark.
+/// The action of a conditioner on a packet, which it may mark.
 fn condition(
     conditioner: &mut Conditioner,
     packet: &mut Packet,
@@ -46,8 +46,8 @@ fn counts(conditioner: &Conditioner) -> Vec<(String, [Count; 3])> {
     counts
 }
 
-/// An expedited class policed, an assured one marked by its excess and then policed together with
-/// the rest: every packet's way can be told beforehand.
+/// An expedited class is policed; an assured one is marked by its excess and then policed together with the
+/// rest: every packet's path is known beforehand.
 #[test]
 fn a_packet_goes_from_element_to_element() {
     let green = Element {
@@ -172,7 +172,7 @@ fn a_change_keeps_tokens_and_counters_and_an_error_everything() {
     assert!(!offer(&mut conditioner));
     assert_eq!(conditioner.statistics().pass.packets, 2);
     assert_eq!(counts(&conditioner)[0].1[2], Count { packets: 1, bytes: 400 });
-    // Another element begins anew.
+    // Another element starts from zero.
     conditioner.change(&with(1_000, "b"), Instant::ZERO).expect("accepted");
     assert!(offer(&mut conditioner));
     assert_eq!(conditioner.statistics().pass.packets, 3);

@@ -1,4 +1,4 @@
-//! What a `psp` class measures of a path that passes less than its line, whatever the path, and what it then sends.
+//! The measurements of a `psp` class on any path slower than its line, and its sending rate.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ const FRAME: u32 = 1518;
 /// Segments that wait in the class at most: what TCP small queues leaves there.
 const QUEUED: u64 = 3;
 
-/// A sender whose window is full, its class, a bottleneck, and a receiver.
+/// A sender with a full window, its class, a bottleneck, and a receiver.
 struct Transfer {
     psp: Psp,
     packets: Packets,
@@ -33,7 +33,7 @@ struct Transfer {
     /// When each ACK comes back.
     acks: VecDeque<(Instant, Packet)>,
     arrived: u32,
-    /// One segment of so many is lost, and never sent again.
+    /// One in `loses` segments is lost and never retransmitted.
     loses: Option<u32>,
     holes: Vec<SackBlock>,
     /// The longest that a segment waited before the bottleneck.
@@ -186,7 +186,7 @@ proptest! {
         prop_assert!((0.98..1.02).contains(&found), "{found} of the bottleneck in the end");
     }
 
-    /// Holes that SACK tells of are missing from what arrived, and hold up nothing.
+    /// Holes that SACK reports do not count as arrived, and do not hold up the measurement.
     #[test]
     fn losses_are_no_silence(loses in 20..200_u32) {
         let bottleneck = 100_000_000;
@@ -199,7 +199,7 @@ proptest! {
     }
 }
 
-/// A slower path is found by the next long train, a faster one by probes, each of which goes further.
+/// The next long train finds a slower path; probes find a faster one, and each probe goes further.
 #[test]
 fn a_path_that_changes_is_followed() {
     let mut transfer = Transfer::new(1_000_000_000, 500_000_000, Duration::from_ms(20), 2_000, 2);

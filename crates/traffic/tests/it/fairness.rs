@@ -1,4 +1,4 @@
-//! What the fair disciplines promise, held against computations of their own: strict priorities, DRR's
+//! The guarantees of the fair disciplines, compared with independent computations: strict priorities, DRR's
 //! bound, ETS's shares, and exact WFQ's distance from a fluid link.
 
 use crate::wire;
@@ -96,7 +96,7 @@ proptest! {
         let mut queued = vec![VecDeque::new(); 16];
         for (n, (flow, step)) in steps.into_iter().enumerate() {
             if step > 0 {
-                // Lengths tell a flow's packets apart.
+                // The lengths distinguish a flow's packets.
                 let length = 64 + n as u32 % 1_000;
                 if wire.offer(flow, length).is_some() {
                     queued[priorities[flow as usize] as usize].push_back((flow, u64::from(length)));
@@ -234,7 +234,7 @@ struct Race {
     /// By flow, the packets queued, oldest first: when the fluid link is done with each, once it is known.
     offered: Vec<u64>,
     sent: Vec<u64>,
-    /// What rounding may cost, in bytes.
+    /// The tolerance for rounding, in bytes.
     tolerance: u64,
 }
 
@@ -395,7 +395,7 @@ fn fairq_lets_a_lower_class_send_when_the_upper_is_above_its_bandwidth() {
     assert!(greedy.sent[0].abs_diff(due) * 50 <= due, "{} for {due}", greedy.sent[0]);
 }
 
-/// A flow far below the hog limit waits for the frame on the wire at most, however many hogs there are.
+/// A flow far below the hog limit waits at most for the frame on the wire, with any number of hogs.
 #[test]
 fn fairq_lets_a_thin_flow_pass_the_hogs() {
     let port = port(LINK, 1500);
@@ -427,7 +427,7 @@ fn fairq_lets_a_thin_flow_pass_the_hogs() {
     }
 }
 
-/// What is refused, and that the text says what to change.
+/// Refused parameters, and the advice in the error.
 #[test]
 fn mistakes_are_told_with_their_remedy() {
     let port = port(LINK, 1500);

@@ -1,4 +1,4 @@
-//! Frames built field by field against what is read from them, and any bytes at all.
+//! Frames built field by field, compared with the parsed ones, and arbitrary bytes.
 
 use proptest::prelude::*;
 use traffic::header::{Family, Fragment, Header, Ports};

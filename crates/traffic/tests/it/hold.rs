@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use traffic::qdisc::{Parameters, Qdisc, ets, fifo};
 use traffic::{Dequeued, Discipline, Enqueued, FlowId, Packet, Packets, Priorities, WireClock};
 
-/// Those that pass over a class.
+/// The disciplines that skip a stopped class.
 const FLAT: [&str; 4] = ["priq", "drr", "ets", "fairq"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Offers a packet of that flow, whose priority is the flow's number, and length.
+    /// Offers a packet of this flow, with the flow's number as its priority, and of this length.
     Offer(u8, u32),
-    /// Stops the priorities with these bits, and lets the others go on.
+    /// Stops the priorities with these bits, and resumes the others.
     Hold(u8),
     Dequeue,
 }
@@ -26,7 +26,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A discipline, its packets, and what is stopped.
+/// A discipline, its packets, and the stopped priorities.
 struct Bench {
     qdisc: Qdisc,
     packets: Packets,
@@ -92,7 +92,7 @@ proptest! {
                 Step::Dequeue => match bench.dequeue() {
                     (Some(priority), _) => prop_assert!(!bench.stopped.contains(priority)),
                     (None, discarded) if discarded == 0 && bench.queued > 0 => {
-                        // Nothing could go: what goes next had been stopped.
+                        // Nothing could leave: the next packet's priority was stopped.
                         let stopped = bench.stopped;
                         bench.hold(Priorities::NONE);
                         let (sent, discarded) = bench.dequeue();

@@ -32,7 +32,7 @@ enum Operation {
     },
     Peek,
     Dequeue,
-    /// Carry up to so many frames, each to its end.
+    /// Carries up to this number of frames, each to its end.
     Carry(u8),
     Pass(Duration),
     Change(Parameters),
@@ -60,7 +60,7 @@ fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A discipline and what it must have done by now.
+/// A discipline and its expected state.
 struct Model {
     parameters: Parameters,
     port: Port,
@@ -68,7 +68,7 @@ struct Model {
     packets: Packets,
     now: Instant,
     busy: Serializer,
-    /// When the wire is through with what it was given.
+    /// The time at which the wire is free again.
     free: Instant,
     /// As offered: `created` numbers the offer, `queued` the parameters it was made under.
     queued: BTreeMap<PacketId, Packet>,
@@ -78,7 +78,7 @@ struct Model {
     left: BTreeMap<(FlowId, Instant), Instant>,
     offers: u64,
     changes: u64,
-    /// Packets that were dropped to tell of congestion.
+    /// Packets dropped early, as a congestion signal.
     early: u64,
 }
 
@@ -152,7 +152,7 @@ impl Model {
         }
     }
 
-    /// Takes the packets that were discarded after they had been taken.
+    /// Removes the packets that were accepted and later discarded.
     fn settle(&mut self, expected: fn(DropReason) -> bool) {
         while let Some((id, reason)) = self.packets.take_dropped() {
             assert!(expected(reason), "{reason:?}");

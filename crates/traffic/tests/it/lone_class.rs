@@ -1,5 +1,5 @@
-//! A plain queue is asked past what a discipline with classes does, and its answers are told at a glance; so a
-//! discipline with a single class does what that class's queue does alone.
+//! A plain queue takes a shortcut past the code for classes, in calls and in answers; a discipline with a
+//! single class must do what that class's queue does alone.
 
 use crate::wire;
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ impl Bench {
         Self { discipline, packets: Packets::new() }
     }
 
-    /// What it answers, as a text; the same packets have the same numbers in every bench.
+    /// The answer to an operation, as text; the same packets have the same numbers in every bench.
     fn apply(&mut self, operation: Operation, now: Instant) -> String {
         let (discipline, packets) = (&mut self.discipline, &mut self.packets);
         let clock = WireClock::from(now);

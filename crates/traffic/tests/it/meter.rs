@@ -201,7 +201,7 @@ proptest! {
         bits in magnitude(), bytes in 40_u64..=1_500,
         load in prop::collection::vec(0_u32..=90, 1..1_000),
     ) {
-        // Room for two packets, of which less than one arrives before each: never full.
+        // Room for two packets; tokens for less than one arrive before each packet: never full.
         let burst = 2 * bytes;
         let parameters = bucket::Parameters { rate: rate(bits), burst: Bytes(burst) };
         let mut meter = TokenBucket::new(&parameters, Instant::ZERO).expect("a meter");
@@ -217,7 +217,7 @@ proptest! {
         }
     }
 
-    /// A bucket that is never full or short is exact however long it runs and however odd the rate.
+    /// A bucket that is never full or short is exact for any time and any rate.
     #[test]
     fn a_bucket_never_drifts(bits in magnitude(), gaps in prop::collection::vec(magnitude(), 1..100)) {
         let parameters = bucket::Parameters { rate: rate(bits), burst: Bytes(u64::MAX) };

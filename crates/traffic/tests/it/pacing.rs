@@ -1,4 +1,4 @@
-//! What `psp` promises, against exact arithmetic in fractions of a byte time.
+//! The guarantees of `psp`, against exact arithmetic in fractions of a byte time.
 
 use crate::wire::{OVERHEAD, Sent, Wire, port, rate};
 use proptest::prelude::*;
@@ -209,8 +209,7 @@ proptest! {
         prop_assert!(never_above(&of_flow(&wire.log, 0), GIGABIT, bits, UNFILLABLE));
     }
 
-    /// A parent holds its children together to its own rate, whatever comes when, and each child to
-    /// its own.
+    /// A parent limits its children together to its own rate, for any arrivals, and each child to its own.
     #[test]
     fn a_parent_bounds_its_children_together(
         events in proptest::collection::vec((0_u32..3, 64_u32..=1518, 0_u64..4000), 1..200),
@@ -251,7 +250,7 @@ proptest! {
     }
 }
 
-/// Children of a slow parent are exact too, however their packets' instants fall together.
+/// Children of a slow parent are exact too, even if their packets' times coincide.
 #[test]
 fn siblings_keep_their_rates_to_the_byte_over_the_long_run() {
     let million = 1_000_000;
@@ -387,7 +386,7 @@ fn a_burst_after_silence_is_paced_from_its_first_packet() {
     assert_eq!(starts(&wire, 0)[5], 5 * 3036);
 }
 
-/// A wire that stands still while packets wait (a pause from the switch) earns them nothing either.
+/// A wire that is stopped while packets wait (a pause from the switch) earns them no credit either.
 #[test]
 fn a_paused_wire_is_not_caught_up() {
     let mut wire = wire(&flat(&[GIGABIT / 2]), port(GIGABIT, 1500));
@@ -414,7 +413,7 @@ fn lateness_that_the_link_cannot_make_up_for_is_forgiven() {
     for _ in 0..2_000 {
         wire.offer(0, 64);
     }
-    // Class 1 runs dry; class 0 goes on alone.
+    // Class 1 becomes empty; class 0 continues alone.
     wire.carry_of(1, 10_000);
     let from = wire.log.len();
     wire.drain();
@@ -473,7 +472,7 @@ fn a_change_keeps_packets_and_pace() {
     assert_eq!(starts(&wire, 0), [0, 3036, 3036 + 6072, 3036 + 2 * 6072]);
 }
 
-/// What was queued in a class that is no more leaves as unclassified, and is counted.
+/// Packets queued in a removed class leave as unclassified, and are counted.
 #[test]
 fn packets_of_a_removed_class_leave_unclassified() {
     let mut wire = wire(&flat(&[GIGABIT / 2, GIGABIT / 10]), port(GIGABIT, 1500));
@@ -489,7 +488,7 @@ fn packets_of_a_removed_class_leave_unclassified() {
     assert_eq!(starts(&wire, 1), [0, 3076, 3076 + 1538]);
 }
 
-/// On an error nothing changes.
+/// After an error, nothing changes.
 #[test]
 fn a_refused_change_changes_nothing() {
     let mut wire = wire(&flat(&[GIGABIT / 2]), port(GIGABIT, 1500));

@@ -10,7 +10,7 @@ fn published(mtu: f64, mb_per_second: f64) -> f64 {
     ((mtu + 18.0) * 125.0 / mb_per_second - (mtu + 26.0)).max(12.0)
 }
 
-/// What a Gigabit Ethernet wire carried of `count` full frames paced to `bits`.
+/// The frames on a Gigabit Ethernet wire for `count` full frames paced to `bits`.
 fn carried(mtu: u32, bits: u64, count: usize) -> Vec<Sent> {
     let port = port(1_000_000_000, mtu.into());
     let psp = Psp::attach(&Parameters::single(rate(bits)), port).expect("a rate below the link's");

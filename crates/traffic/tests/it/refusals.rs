@@ -1,4 +1,4 @@
-//! What `psp` and `fifo` refuse, and what they tell the user to change.
+//! What `psp` and `fifo` refuse, and the change that the error suggests.
 
 use crate::wire::{port, rate};
 use traffic::classify::{Filter, Rule};
@@ -67,7 +67,7 @@ fn only_a_class_with_packets_of_its_own_measures() {
     );
 }
 
-/// What fits to the last bit is accepted.
+/// A tree that fits to the last bit is accepted.
 #[test]
 fn a_tree_may_promise_all_that_the_link_has() {
     let class = |name: &str, parent: Option<&str>, megabits| Class {

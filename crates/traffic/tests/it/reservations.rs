@@ -1,6 +1,6 @@
-//! Reservations under fire: whatever is reserved, released and sent in whatever order, no discipline
-//! promises more than the link has, each admitted class has its delay bound and its rate, a refusal
-//! changes nothing, and nothing queued is lost.
+//! Reservations under load: with any sequence of reservations, releases and packets, no discipline promises
+//! more than the link has, each admitted class has its delay bound and its rate, a refusal changes nothing, and
+//! nothing queued is lost.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -26,7 +26,7 @@ fn flow(flow: u32) -> Filter {
     Filter { flow: Some(FlowId(flow)), ..Filter::default() }
 }
 
-/// A default class, and a class in a group, with so many thousandths of the link.
+/// A default class with `rest` thousandths of the link, and a class in a group.
 fn hfsc(link: u64, rest: u64) -> qdisc::Parameters {
     let class = |name: &str, parent: Option<&str>, share: u64| hfsc::Class {
         name: name.into(),
@@ -70,7 +70,7 @@ fn cbq(link: u64, rest: u64, priority: u32, formal: bool) -> qdisc::Parameters {
     })
 }
 
-/// What is guaranteed by the parameters themselves, of the link and within the group.
+/// The rates guaranteed by the parameters themselves, of the link and within the group.
 fn guaranteed(parameters: &qdisc::Parameters) -> (u64, u64, u64) {
     let bits = |rate: Option<traffic::Rate>| rate.map_or(0, traffic::Rate::bits_per_second);
     match parameters {
@@ -149,7 +149,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What a driver would see of a discipline.
+/// The state of a discipline that a driver sees.
 #[derive(Debug, PartialEq)]
 struct Seen {
     statistics: traffic::Statistics,
@@ -546,7 +546,7 @@ fn a_reserved_class_has_its_rate() {
     }
 }
 
-/// A burst that has just been sent is not promised to another one, until it can delay nobody. (`hfsc`
+/// A burst that has just been sent is not promised again until it can no longer delay other traffic. (`hfsc`
 /// spreads a burst, so that its property above is the test.)
 #[test]
 fn a_burst_is_not_promised_twice_at_once() {

@@ -12,7 +12,7 @@ use traffic::{Bytes, Discipline, FlowId, Instant, Port, Rate};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// Of 1 Gbit/s.
+/// A port of 1 Gbit/s.
 fn port() -> Port {
     let rate = Rate::from_bits_per_second(1_000_000_000).expect("a rate");
     Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 1 }
@@ -64,7 +64,7 @@ fn all(parameters: &Parameters) -> Vec<Setting> {
     all
 }
 
-/// An error is about what there is, and tells so without words.
+/// An error refers to existing settings and classes, and names them as data.
 fn is_about_something(parameters: &Parameters, error: &Error) {
     let subject = error.subject();
     let known: Vec<_> = all(parameters).iter().map(|setting| setting.name).collect();
@@ -93,7 +93,7 @@ fn blank_meter(name: &str) -> meter::Parameters {
     meter::Parameters::blank(name).expect("the registry names meters")
 }
 
-/// A conditioner whose one element has this meter.
+/// A conditioner with one element that has this meter.
 fn conditioner(meter: meter::Parameters) -> condition::Parameters {
     let element = Element { name: "a".into(), meter: Some(meter), ..Element::default() };
     condition::Parameters { elements: vec![element], ..Default::default() }
@@ -185,7 +185,7 @@ fn what_is_out_of_a_meters_range_is_refused_at_its_setting() {
     assert_eq!(refused, expected);
 }
 
-/// A value beside its range is refused, and the error says by data which setting of which class it is.
+/// A value just outside its range is refused, and the error names the setting and its class as data.
 #[test]
 fn what_is_out_of_range_is_refused_at_its_setting() {
     let mut refused = 0;

@@ -1,4 +1,4 @@
-//! What `tbr` promises: its rate to one packet, its burst, never early.
+//! The guarantees of `tbr`: its rate to one packet, its burst, never early.
 
 use crate::wire::{Wire, port, rate};
 use proptest::prelude::*;
@@ -56,8 +56,8 @@ proptest! {
         }
     }
 
-    /// Between any two packets at most the rate's bytes, the bucket and one packet, whatever the
-    /// arrivals; and with a backlog no less than the rate's bytes, to one packet.
+    /// Between any two packets at most the rate's bytes, the bucket and one packet, for any arrivals; and with
+    /// a backlog at least the rate's bytes, to one packet.
     #[test]
     fn the_burst_is_bounded(
         bits in 9_600_u64..500_000_000,
@@ -90,8 +90,8 @@ proptest! {
     }
 }
 
-/// The automatic bucket of an idle regulator lets so many full frames through at once, and then one more,
-/// which overdraws it (tbrconfig's table).
+/// The automatic bucket of an idle regulator passes `mtus` full frames at once, and then one more, which
+/// overdraws it (tbrconfig's table).
 #[test]
 fn the_automatic_bucket_follows_the_rate() {
     let table = [

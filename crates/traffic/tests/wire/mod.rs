@@ -6,7 +6,7 @@ use traffic::{
     WireClock, units::Serializer,
 };
 
-/// What Ethernet adds to each frame on the wire.
+/// The overhead of Ethernet per frame on the wire.
 pub(crate) const OVERHEAD: u64 = 20;
 
 pub(crate) fn rate(bits: u64) -> Rate {
@@ -20,7 +20,7 @@ pub(crate) fn port(rate_bits: u64, mtu: u64) -> Port {
 /// One frame as it was on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// Byte time at which it began.
+    /// The byte time of its start.
     pub(crate) at: u64,
     /// Frame length.
     pub(crate) length: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Wire<D> {
     pub(crate) packets: Packets,
     pub(crate) log: Vec<Sent>,
     pub(crate) now: Instant,
-    /// When what it carried last was through.
+    /// The time at which the wire is free again.
     pub(crate) free: Instant,
     position: u64,
     serializer: Serializer,
@@ -58,7 +58,7 @@ impl<D: Discipline> Wire<D> {
         self.position
     }
 
-    /// As the discipline is told it.
+    /// The clock that the discipline gets.
     pub(crate) fn clock(&self) -> WireClock {
         WireClock { now: self.now, free: self.free }
     }
@@ -105,7 +105,7 @@ impl<D: Discipline> Wire<D> {
         answer
     }
 
-    /// Carries frames until so many more of a flow have gone.
+    /// Carries frames until `packets` more packets of a flow have left.
     pub(crate) fn carry_of(&mut self, flow: u32, mut packets: usize) {
         while packets > 0 {
             assert_ne!(self.step(), Dequeued::Empty, "{packets} packets more");

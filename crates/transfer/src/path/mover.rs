@@ -1,4 +1,4 @@
-//! What moves a chunk from a file to a socket by each path.
+//! Moves a chunk from a file to a socket, by each of the paths.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,9 +15,9 @@ use crate::channel::Channel;
 use crate::pipe::{Pipe, retried};
 use crate::tls::Tls;
 
-/// Bytes that are read and hashed at once: they stay in the processor's second cache.
+/// Bytes that are read and hashed at once: they stay in the processor's L2 cache.
 const PIECE: usize = 128 << 10;
-/// A sender's means of moving chunks: a buffer, and what else a path needs once it is taken.
+/// A sender's means of moving chunks: a buffer, and the state of a path once it is used.
 #[derive(Debug, Default)]
 pub(crate) struct Mover {
     buffer: Vec<u8>,
@@ -27,10 +27,10 @@ pub(crate) struct Mover {
 }
 
 impl Mover {
-    /// Sees that a path can be taken, for chunks of at most `size` bytes.
+    /// Prepares a path, for chunks of at most `size` bytes.
     ///
     /// # Errors
-    /// If this kernel lacks it, or does not let this user have it.
+    /// If this kernel lacks it, or does not permit it to this user.
     pub(crate) fn prepare(&mut self, path: Path, channel: &Channel, size: usize) -> io::Result<()> {
         let encrypts = |tls: Tls| io::Error::other(format!("the {} encrypts", tls.name()));
         match (path, channel.tls()) {
@@ -47,7 +47,7 @@ impl Mover {
         Ok(())
     }
 
-    /// Reads a whole chunk to where the path sends it from; nothing if the file ends before it does.
+    /// Reads a whole chunk to where the path sends it from; returns nothing if the file is too short.
     pub(crate) fn fill(
         &mut self,
         path: Path,
@@ -66,7 +66,7 @@ impl Mover {
         }
     }
 
-    /// What was read.
+    /// Returns the bytes that were read.
     pub(crate) fn bytes(&self, path: Path, filled: Filled) -> &[u8] {
         match (path, &self.zerocopy, &self.uring) {
             (Path::Zerocopy, Some(zerocopy), _) => zerocopy.bytes(filled),
@@ -75,7 +75,7 @@ impl Mover {
         }
     }
 
-    /// Sends what was read.
+    /// Sends the bytes that were read.
     pub(crate) fn send(
         &mut self,
         path: Path,
@@ -90,7 +90,7 @@ impl Mover {
         }
     }
 
-    /// Reads a whole chunk into the buffer; nothing if the file ends before it does.
+    /// Reads a whole chunk into the buffer; returns nothing if the file is too short.
     pub(crate) fn read(
         &mut self,
         file: &File,
@@ -108,7 +108,7 @@ impl Mover {
         }
     }
 
-    /// The hash of a chunk that is not read as a whole; nothing if the file ends before it does.
+    /// Hashes a chunk that is not read as a whole; returns nothing if the file is too short.
     pub(crate) fn hash(
         &mut self,
         file: &File,
@@ -128,9 +128,9 @@ impl Mover {
         Ok(Some(*hasher.finalize().as_bytes()))
     }
 
-    /// Moves a chunk from the file to the socket without a copy in this process; the inner error is the file's. What the file
-    /// lacks, because it has become shorter or cannot be read, is sent as zeros: the receiver waits for as many bytes as it was
-    /// told.
+    /// Moves a chunk from the file to the socket without a copy in this process; the inner error is the file's. Bytes
+    /// that the file lacks, because it has become shorter or cannot be read, are sent as zeros: the receiver waits
+    /// for the announced number of bytes.
     pub(crate) fn pass(
         &mut self,
         path: Path,
@@ -183,13 +183,13 @@ impl Mover {
     }
 }
 
-/// Whether that is what a file says and a socket does not.
+/// Returns whether the error is one of a file and not of a socket.
 fn is_of_disk(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(errno, Some(Errno::EIO | Errno::ESTALE | Errno::EUCLEAN | Errno::EBADMSG))
 }
 
-/// The socket, where what is written to it goes as it is.
+/// Returns the socket, if data is written to it unchanged.
 fn bare(channel: &Channel) -> io::Result<BorrowedFd<'_>> {
     let encrypted = || io::Error::other("the channel is encrypted in this process");
     channel.bare_socket().ok_or_else(encrypted)

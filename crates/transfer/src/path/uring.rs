@@ -15,9 +15,9 @@ use crate::pipe::silent;
 
 /// Entries of the ring: there is one call at a time.
 const ENTRIES: u32 = 4;
-/// Bytes that are sent by one call, which a slow path has to take before the receiver counts as silent.
+/// Bytes that are sent by one call. A slow path has to take them before the receiver counts as silent.
 const PIECE: usize = 1 << 20;
-/// What a read's completion has as its number; a send's has its buffer's.
+/// The number of a read's completion; that of a send's completion is its buffer's.
 const READ: u64 = u64::MAX;
 
 /// A ring, and buffers that the kernel knows.
@@ -35,10 +35,10 @@ struct Buffer {
 }
 
 impl Uring {
-    /// For chunks of at most `size` bytes.
+    /// Creates it for chunks of at most `size` bytes.
     ///
     /// # Errors
-    /// If the kernel lacks it, or does not let this user have it.
+    /// If the kernel lacks it, or does not permit it to this user.
     pub(crate) fn new(size: usize) -> io::Result<Self> {
         let ring = IoUring::new(ENTRIES)?;
         let mut probe = io_uring::Probe::new();
@@ -124,14 +124,14 @@ impl Uring {
         Ok(())
     }
 
-    /// Makes a call, and waits for what came of it.
+    /// Makes a call, and waits for its result.
     fn call(
         &mut self,
         entry: &squeue::Entry,
         number: u64,
         patience: Duration,
     ) -> io::Result<usize> {
-        // SAFETY: what it points to is a buffer of this value, which is written to by nobody else meanwhile.
+        // SAFETY: it points to a buffer of this value, and nothing else writes to that buffer meanwhile.
         let pushed = unsafe { self.ring.submission().push(entry) };
         pushed.map_err(io::Error::other)?;
         loop {
@@ -158,7 +158,7 @@ impl Uring {
         self.take(None);
     }
 
-    /// Takes the completions that are there; the result of call `number`, if it is among them.
+    /// Takes the available completions; returns the result of call `number`, if it is among them.
     fn take(&mut self, number: Option<u64>) -> Option<i32> {
         let mut result = None;
         for completion in self.ring.completion() {

@@ -1,7 +1,9 @@
-//! Sending from this process's memory without a copy: `MSG_ZEROCOPY` (Linux 4.14, Documentation/networking/msg_zerocopy).
+//! Sending from this process's memory without a copy: `MSG_ZEROCOPY` (Linux 4.14,
+//! Documentation/networking/msg_zerocopy).
 //!
-//! The kernel sends the pages themselves, and tells by the socket's error queue once it needs them no more: a buffer
-//! is written to again only then. Over loopback and between namespaces it copies nevertheless, when a packet is received.
+//! The kernel sends the pages themselves, and reports on the socket's error queue when it no longer needs them. Only
+//! then is a buffer written again. Over loopback and between namespaces the kernel copies nevertheless, when a packet
+//! is received.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +20,7 @@ use crate::pages::Pages;
 use crate::pipe::silent;
 use crate::socket;
 
-/// What the kernel calls the origin of such a notice: `SO_EE_ORIGIN_ZEROCOPY`.
+/// The origin of such a notice: `SO_EE_ORIGIN_ZEROCOPY`.
 const ORIGIN: u8 = 5;
 
 /// Buffers, and which calls the kernel still sends from.
@@ -26,7 +28,7 @@ const ORIGIN: u8 = 5;
 pub(crate) struct Zerocopy {
     size: usize,
     buffers: Vec<Buffer>,
-    /// The number of the next call that the kernel tells of.
+    /// The number of the next call, as the kernel's notices count them.
     next: u32,
 }
 
@@ -40,7 +42,7 @@ struct Buffer {
 }
 
 impl Zerocopy {
-    /// For chunks of at most `size` bytes.
+    /// Creates it for chunks of at most `size` bytes.
     ///
     /// # Errors
     /// If the kernel does not know it.
@@ -108,7 +110,7 @@ impl Zerocopy {
                 }
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return Err(silent()),
-                // More notices than the socket has room for (net.core.optmem_max): some must come first.
+                // More notices than the socket has room for (net.core.optmem_max): wait for some first.
                 Err(Errno::ENOBUFS) if self.buffers.iter().any(|buffer| buffer.pending > 0) => {
                     self.wait(socket, patience)?;
                 }
@@ -121,7 +123,7 @@ impl Zerocopy {
 
     /// Waits for a notice.
     fn wait(&mut self, socket: BorrowedFd<'_>, patience: Duration) -> io::Result<()> {
-        // Notices are errors to poll, which waits for those always.
+        // Notices are errors to poll, which always waits for those.
         let mut polled = [PollFd::new(socket, PollFlags::empty())];
         let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
         match poll(&mut polled, timeout) {
@@ -136,7 +138,7 @@ impl Zerocopy {
         Ok(())
     }
 
-    /// Takes the notices that are there; whether there was one.
+    /// Takes the available notices; returns whether there was one.
     fn take_notices(&mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
         let mut any = false;
         loop {

@@ -25,13 +25,13 @@ use crate::socket::{self, Buffer};
 use crate::store::{Rules, Store, lock};
 use crate::wire;
 
-/// How long a sender that waits for an answer hears nothing.
+/// The longest silence towards a sender that waits for an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 
-/// How long what is still under way from a lost sender is waited for.
+/// How long to wait for data still under way from a lost sender.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// A transfer under way. Dropped, it is broken off, and its threads have ended.
+/// A transfer under way. Dropping it breaks the transfer off and waits for its threads.
 pub(super) struct Session {
     shared: Arc<Shared>,
     sockets: Vec<TcpStream>,
@@ -39,25 +39,25 @@ pub(super) struct Session {
     is_broken: bool,
 }
 
-/// What the first stream of a transfer begins with.
+/// The start of a transfer's first stream.
 pub(super) struct First {
     /// Bytes that each socket's buffer should have room for; 0 leaves it to the system.
     pub(super) buffer: u64,
-    /// The session whose place it takes.
+    /// The session that this one replaces.
     pub(super) before: Option<Session>,
 }
 
 /// How far a transfer has come.
 enum Stage {
-    /// It is told what comes; the session whose place it takes has what came by it until then.
+    /// Its sender announces the files; the session that it replaces holds its own data until then.
     Told(Option<Session>),
-    /// It goes on at what that session had.
+    /// The session continues from the data of that session.
     Begun,
     /// Another session has taken its place before it began.
     Superseded,
 }
 
-/// What its streams share.
+/// The shared state of its streams.
 pub(super) struct Shared {
     id: SessionId,
     streams: usize,
@@ -65,7 +65,7 @@ pub(super) struct Shared {
     pub(super) choice: Choice<Sink>,
     root: Arc<Root>,
     pub(super) meter: Arc<Meter>,
-    /// Once it is known what comes.
+    /// Set once the files are announced.
     store: Mutex<Option<Arc<Store>>>,
     ready: Condvar,
     over: AtomicBool,
@@ -114,8 +114,8 @@ impl Session {
         self.start(channel, true)
     }
 
-    /// The session whose work a new one takes up: this one, or if it has only been told what comes, the one before it. So a
-    /// sender that begins again and again is one session at work and one that begins.
+    /// Returns the session that a new one continues: this one, or the one before it if this one has only received the
+    /// announcement. A sender that reconnects again and again thus has one session at work and one that begins.
     pub(super) fn give_way(self) -> Option<Self> {
         let mut stage = lock(&self.shared.stage);
         match &mut *stage {
@@ -144,12 +144,12 @@ impl Session {
         self.sockets.push(channel.socket().try_clone().map_err(Error::Lost)?);
         let shared = Arc::clone(&self.shared);
         let thread = thread::Builder::new().spawn(move || shared.serve(channel, is_first));
-        // Out of threads: its sender comes again.
+        // Out of threads: its sender reconnects.
         self.threads.push(thread.map_err(Error::Lost)?);
         Ok(())
     }
 
-    /// Takes what has come already, until nothing more does, or for five seconds; then ends. Calls `tick` meanwhile.
+    /// Takes the data that has arrived, until no more comes, or for five seconds; then ends. Calls `tick` meanwhile.
     #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
     fn drain(self, tick: &mut impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         self.shared.over.store(true, Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl Session {
         patiently(|| drop(self), tick)
     }
 
-    /// Ends all that can be ended at once. What waits for the disk goes on for as long as one file takes.
+    /// Ends everything that can be ended at once. A thread that waits for the disk goes on for at most one file.
     pub(super) fn break_off(&mut self) {
         self.is_broken = true;
         self.shared.over.store(true, Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.break_off();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so.
+            // A thread that panicked has reported that.
             let _ = thread.join();
         }
     }
@@ -208,19 +208,19 @@ impl Shared {
         let has = socket::provide(stream.peer.get_ref().socket(), Buffer::Receive, wanted);
         let done = if is_first { self.begin(&mut stream, has) } else { self.wait() };
         if is_first && done.is_err() {
-            // Nobody goes on at what the session before has.
+            // The new session failed, so nothing continues from the session before it.
             let before = std::mem::replace(&mut *lock(&self.stage), Stage::Begun);
             drop(before);
         }
         let done = done.and_then(|store| stream.take_all(&store, self, is_first));
         let outcome = match done {
-            // Only the first one ends it well.
+            // Only the first stream ends the session with success.
             Ok(None) => return,
             Ok(Some(received)) => Ok(received),
-            // That the connection is lost its peer sees by itself, and comes again.
+            // The peer notices by itself that the connection is lost, and reconnects.
             Err(error @ Error::Lost(_)) => Err(error),
             Err(error) => {
-                // The peer is told why, if it still listens.
+                // The peer gets the reason, if it still listens.
                 let why = error.in_one_line();
                 let _ = wire::send(stream.peer.get_mut(), &Message::Failed { why });
                 Err(error)
@@ -232,7 +232,7 @@ impl Shared {
         }
     }
 
-    /// Learns what comes, and says what is there already; `has` is what the socket's buffer has room for.
+    /// Reads the announcement, and reports what is there already; `has` is the room in the socket's buffer.
     fn begin(&self, stream: &mut Stream, has: u64) -> Result<Arc<Store>, Error> {
         let entries = stream.read_entries()?;
         let before = match std::mem::replace(&mut *lock(&self.stage), Stage::Begun) {
@@ -255,7 +255,7 @@ impl Shared {
         Ok(store)
     }
 
-    /// Waits until it is known what comes.
+    /// Waits until the files are announced.
     fn wait(&self) -> Result<Arc<Store>, Error> {
         let mut store = lock(&self.store);
         loop {
@@ -271,7 +271,7 @@ impl Shared {
     }
 }
 
-/// What the receiver says of what it has, some of it at a time, and each second at least that it is at it.
+/// The receiver's answer about what it has, sent in parts, with a sign of life at least each second.
 struct Answer<'a> {
     channel: &'a mut Channel,
     told: Vec<u8>,

@@ -1,4 +1,4 @@
-//! One connection of a receiver: its messages, and the chunks that come by it.
+//! One connection of a receiver: its messages and its chunks.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -48,7 +48,7 @@ impl Stream {
         }
     }
 
-    /// Takes what comes until the peer closes the stream, or commits on the first one.
+    /// Receives messages until the peer closes the stream, or commits on the first one.
     pub(super) fn take_all(
         &mut self,
         store: &Store,
@@ -92,13 +92,13 @@ impl Stream {
         }
     }
 
-    /// Tells the sender which files cannot be had.
+    /// Notifies the sender of the files that cannot be received.
     fn tell_refusals(&mut self, store: &Store) -> Result<(), Error> {
         let mut refusals = store.refusals().into_iter();
         refusals.try_for_each(|(entry, why)| self.reply(&Message::Refused { entry, why }))
     }
 
-    /// Takes a chunk by the way whose turn it is; false if it is wrong.
+    /// Receives a chunk by the chosen way. Returns false if its content is wrong.
     fn take_chunk(
         &mut self,
         store: &Store,

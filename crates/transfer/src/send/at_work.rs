@@ -1,4 +1,4 @@
-//! How many streams still have something to send, or wait for what they sent to be verified.
+//! The number of streams that still have something to send, or wait for the verification of what they sent.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl AtWork {
         One(self)
     }
 
-    /// Waits so long for all to be done; whether one is at work yet.
+    /// Waits up to `time` until all are done; returns whether one is still at work.
     pub(super) fn are_at_work_after(&self, time: Duration) -> bool {
         let waited = self.nobody.wait_timeout_while(lock(&self.count), time, |count| *count > 0);
         *waited.unwrap_or_else(PoisonError::into_inner).0 > 0
@@ -31,7 +31,7 @@ impl AtWork {
 }
 
 impl<'a> One<'a> {
-    /// It has nothing to do any more; returns the others.
+    /// Notes that this stream has nothing more to do; returns the others.
     pub(super) fn done(self) -> &'a AtWork {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What a sender sends of its files: small ones whole, large ones chunk by chunk, and that one has changed.
+//! The files of a sender: small ones are sent whole, large ones chunk by chunk, and changed ones are reported.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ impl Session<'_> {
         })
     }
 
-    /// A file of at most one chunk, with its end.
+    /// Sends a file of at most one chunk, with its end.
     pub(super) fn send_small(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
         let entry = self.entry(number)?;
         let length = usize::try_from(entry.size()).unwrap_or(usize::MAX);
@@ -58,7 +58,7 @@ impl Session<'_> {
         stream.write(&Message::Close { entry: number, unchanged: true })
     }
 
-    /// A chunk of a file, unless that is lost: then the receiver is told so.
+    /// Sends a chunk of a file. If the file is lost, the receiver is notified instead.
     pub(super) fn send_chunk(
         &self,
         stream: &mut Stream,
@@ -91,7 +91,7 @@ impl Session<'_> {
         }
     }
 
-    /// The bytes of a chunk, by the path whose turn it is; the inner error is the file's.
+    /// Sends the bytes of a chunk by the chosen path; the inner error is the file's.
     fn send_data(
         &self,
         stream: &mut Stream,
@@ -145,7 +145,7 @@ impl Session<'_> {
         Ok(Ok(()))
     }
 
-    /// The path for the next chunk, and whether it is a trial; one that cannot be had is left out.
+    /// Returns the path for the next chunk, and whether it is a trial; an unavailable path is left out.
     fn path(&self, stream: &mut Stream) -> Result<(Path, bool), Error> {
         loop {
             let (path, is_trial) = self.choice.next();
@@ -169,7 +169,7 @@ impl Session<'_> {
         self.meter.add(bytes);
     }
 
-    /// The end of a file, after a last look at whether it is the one that was announced.
+    /// Sends the end of a file, after a last check that it is the one that was announced.
     pub(super) fn close(&self, stream: &mut Stream, number: u32) -> Result<(), Error> {
         if matches!(lock(&self.lost).get(&number), Some(Loss::Refused(_))) {
             return Ok(());
@@ -182,7 +182,7 @@ impl Session<'_> {
         stream.write(&Message::Close { entry: number, unchanged })
     }
 
-    /// A file is not sent, or no longer; the others are, unless it is not its own fault.
+    /// Stops sending a file. The other files are still sent, unless the error is not this file's own.
     fn lose(&self, stream: &mut Stream, number: u32, loss: Loss) -> Result<(), Error> {
         match loss {
             Loss::Unread(error) if is_of_channel(&error) => return Err(Error::Lost(error)),
@@ -202,10 +202,10 @@ impl Session<'_> {
 
     /// The inner error is the file's.
     fn open(&self, number: u32) -> Result<io::Result<File>, Error> {
-        // What was a file may be a pipe now, which nobody opens the other end of.
+        // The file may be a pipe now, with no process at its other end.
         let path = &self.source(number)?.path;
         match open_at(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK) {
-            // A file that a server has leased to its client, which is to give it back first.
+            // A file that a server has leased to a client, which has to give the lease back first.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Ok(open_at(path, OFlag::O_RDONLY))
             }
@@ -217,15 +217,15 @@ impl Session<'_> {
 /// Why a file is not sent, or no longer.
 #[derive(Debug)]
 pub(super) enum Loss {
-    /// It is not the one any more that was announced.
+    /// The file is no longer the one that was announced.
     Changed,
-    /// The receiver cannot have it, and why.
+    /// The receiver cannot take it, and why.
     Refused(String),
-    /// It cannot be read.
+    /// The file cannot be read.
     Unread(io::Error),
 }
 
-/// Whether it is a path's wait for the socket that failed, rather than a file.
+/// Returns whether the error is a wait of the path for its socket, rather than one of a file.
 fn is_of_channel(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(errno, None | Some(Errno::ECONNRESET | Errno::ECONNABORTED | Errno::EPIPE))
@@ -254,7 +254,7 @@ fn is_of_one_file(error: &io::Error) -> bool {
     })
 }
 
-/// Whether there is no data between `at` and `length` bytes behind it.
+/// Returns whether there is no data in the `length` bytes from `at`.
 fn is_hole(file: &File, at: u64, length: u32) -> bool {
     let Ok(start) = i64::try_from(at) else { return false };
     match lseek64(file, start, Whence::SeekData) {

@@ -11,14 +11,14 @@ use crate::message::Message;
 use crate::path::Mover;
 use crate::wire;
 
-/// Messages and small files are written together once they have so many bytes.
+/// Messages and small files are collected and written together at this number of bytes.
 const WRITE: usize = 256 << 10;
 
 /// One connection of a sender.
 pub(super) struct Stream {
     pub(super) channel: Channel,
     pub(super) mover: Mover,
-    /// What is written next.
+    /// The bytes to be written next.
     pub(super) out: Vec<u8>,
     /// The file that was opened last, with its number.
     last: Option<(u32, Arc<File>)>,
@@ -40,7 +40,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Why it failed: what the receiver said before it closed the connection, if that is what failed.
+    /// Returns why it failed: the receiver's last message, if the connection was closed after that.
     pub(super) fn reason(&mut self, error: Error) -> Error {
         if !matches!(error, Error::Lost(_)) || self.channel.set_timeout(TICK).is_err() {
             return error;

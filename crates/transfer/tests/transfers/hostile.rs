@@ -125,7 +125,7 @@ fn who_has_the_code_and_trickles_is_turned_away_in_time() {
     assert!(matches!(events[..], [Event::TurnedAway(..)]), "{events:?}");
 }
 
-/// Sends messages as they are to a receiver that trusts anybody, and returns the kinds of its answers.
+/// Sends messages unchanged to a receiver that trusts anybody, and returns the kinds of its answers.
 fn say(address: SocketAddr, messages: &[Message], raw: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).expect("a connection");
     let mut bytes = Vec::new();

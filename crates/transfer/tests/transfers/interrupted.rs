@@ -1,4 +1,4 @@
-//! Transfers that break off, are damaged on the way, or whose files change.
+//! Transfers that are interrupted, damaged on the path, or whose files change.
 
 use std::fs;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn a_sender_that_comes_again_takes_the_place_of_its_silent_connection() {
     world.assert_same(&paths);
 }
 
-/// One transfer broke off, and the next was told after that.
+/// Checks that one transfer broke off and that the next one began after it.
 fn assert_broke(events: &[Event]) {
     assert!(matches!(events, [Event::Began(_), Event::Broke(_), Event::Began(_)]), "{events:?}");
 }

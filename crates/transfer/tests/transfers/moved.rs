@@ -1,4 +1,4 @@
-//! What is sent arrives, whatever it is and by whatever path.
+//! Files of any kind arrive over any path.
 
 use std::fs;
 use std::io::Write;
@@ -194,7 +194,7 @@ fn where_a_folder_cannot_be_had_the_rest_arrives() {
     assert_eq!(fs::read(world.target.path().join("tree/taken")).expect("a file"), b"a file");
 }
 
-/// Has this thread, and those that it starts, be no more than anybody for files.
+/// Drops the file privileges of this thread and those that it starts.
 fn as_anybody() {
     // SAFETY: it changes who this thread is, and nothing in memory.
     unsafe { libc::setfsuid(65534) };
@@ -273,8 +273,8 @@ fn what_is_there_in_the_end_is_on_the_disk() {
     }
 }
 
-/// A file has its size from its first chunk on. By the time that it has its name, its content is on the disk: a power failure does
-/// not leave zeros that look like the whole file.
+/// A file has its full size from its first chunk on. Its content is on the disk before it gets its name: a
+/// power failure does not leave zeros that look like the whole file.
 #[test]
 fn what_has_its_name_is_on_the_disk() {
     let world = World::new();

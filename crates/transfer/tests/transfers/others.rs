@@ -1,4 +1,4 @@
-//! What other users, and files that cannot be had, do to a directory and to what is sent.
+//! The effects of other users, and of unreadable files, on a directory and on a transfer.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use transfer::{
 
 use crate::world::{World, bytes, file, hello, relay, settings};
 
-/// Another user, where this one may give files away.
+/// Another user, if this one may give files away.
 const SOMEBODY: u32 = 65_534;
 
 fn set_mode(path: &Path, mode: u32) {
@@ -55,7 +55,7 @@ fn a_work_folder_of_others_is_refused() {
     }
 }
 
-/// A sender that says what it likes, message by message.
+/// A sender that sends arbitrary messages.
 struct Peer(TcpStream);
 
 impl Peer {

@@ -1,4 +1,4 @@
-//! What is not heard of for a while, and whether it is lost.
+//! Silent peers and streams, and whether they count as lost.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,8 +16,8 @@ use transfer::{Error, Event, ReceiverTrust, SenderTrust};
 
 use crate::world::{World, relay};
 
-/// A stream that has nothing more to send while another has: neither end takes the other for lost. What is on its way counts as
-/// a sign of life, too: a chunk takes longer than that.
+/// A stream that has nothing more to send while another one does: neither end considers the other lost. Data in
+/// transit also counts as a sign of life: a chunk takes longer than the timeout.
 #[test]
 fn a_stream_that_is_done_is_not_lost_while_another_goes_on() {
     let world = World { timeout: Duration::from_secs(2), ..World::new() };
@@ -35,7 +35,7 @@ fn a_stream_that_is_done_is_not_lost_while_another_goes_on() {
     world.assert_same(&paths);
 }
 
-/// A receiver that gives up its sender does not tell it that all is over: the sender may come again.
+/// A receiver that gives up on a silent sender does not end the transfer: the sender may come again.
 #[test]
 fn a_sender_that_was_silent_may_come_again() {
     let world = World { timeout: Duration::from_secs(1), ..World::new() };
@@ -140,7 +140,7 @@ fn a_receiver_that_babbles_is_left() {
     }
 }
 
-/// An address that takes connections no more: its queue is full, and what it does not take it does not answer.
+/// An address that accepts no more connections: its queue is full, so it does not answer.
 fn unanswering() -> (SocketAddr, Vec<TcpStream>, std::os::fd::OwnedFd) {
     let (family, flags) = (AddressFamily::Inet, SockFlag::SOCK_CLOEXEC);
     let listener = socket(family, SockType::Stream, flags, None).expect("a socket");

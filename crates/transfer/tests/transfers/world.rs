@@ -28,7 +28,7 @@ pub(crate) struct World {
     pub(crate) target: TempDir,
     pub(crate) overwrite: bool,
     pub(crate) into: Option<Sink>,
-    /// How long the receiver lets its sender be silent.
+    /// The time that the receiver lets its sender be silent.
     pub(crate) timeout: Duration,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// What came of it.
+    /// The result of the transfer, and its events.
     pub(crate) fn end(self) -> (Result<Received, Error>, Vec<Event>) {
         let received = self.thread.join().expect("the receiver");
         (received, std::mem::take(&mut self.events.lock().expect("the events")))
@@ -60,7 +60,7 @@ impl Listening {
         panic!("nothing broke");
     }
 
-    /// Has it stop.
+    /// Stops the receiver.
     pub(crate) fn stop(self) -> (Result<Received, Error>, Vec<Event>) {
         self.stop.store(true, Ordering::Relaxed);
         self.end()
@@ -143,7 +143,8 @@ impl World {
         send(&settings, &tree, &Meter::default(), stop)
     }
 
-    /// Both folders hold what is at `paths`, with permissions and times, and the receiver's nothing else.
+    /// Checks that both folders have the files at `paths`, with permissions and times, and the receiver's
+    /// nothing else.
     pub(crate) fn assert_same(&self, paths: &[PathBuf]) {
         let mut sent = BTreeMap::new();
         for path in paths {
@@ -251,7 +252,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, change: impl Fn(u64, &mut [u8]) 
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// How a transfer of one stream begins.
+/// The first message of a transfer with one stream.
 pub(crate) fn hello(chunk: u32) -> Message {
     Message::Hello {
         version: VERSION,
@@ -263,17 +264,18 @@ pub(crate) fn hello(chunk: u32) -> Message {
     }
 }
 
-/// A file that a sender tells of.
+/// A sender's entry for a file.
 pub(crate) fn file(name: &str, size: u64) -> Entry {
     let name = Name::new(name.as_bytes()).expect("a name");
     Entry { name, kind: Kind::File { size, sparse: false }, mode: 0o644, seconds: 0, nanos: 0 }
 }
 
-/// How many pages of a file are in memory only (cachestat(2), Linux 6.5): none where the kernel does not tell.
+/// The number of a file's pages that are only in memory (cachestat(2), Linux 6.5); 0 if the kernel does not
+/// say.
 pub(crate) fn dirty(path: &Path) -> u64 {
     const CACHESTAT: libc::c_long = 451;
     let file = fs::File::open(path).expect("a file");
-    // All of the file: an offset and a length of 0. What is told: cached, dirty, under way, evicted, recently so.
+    // The whole file: offset and length 0. The results: cached, dirty, writeback, evicted, recently evicted.
     let (range, mut told) = ([0_u64; 2], [0_u64; 5]);
     // SAFETY: the kernel reads two numbers at the first pointer and writes five at the second.
     let done =

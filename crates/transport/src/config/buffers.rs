@@ -10,9 +10,9 @@ pub enum Buffer {
     Fixed(u64),
     /// Tuned between the two by the kernel (`tcp_wmem`, `tcp_rmem`).
     Auto {
-        /// To start with.
+        /// The size at the start.
         initial: u64,
-        /// At most.
+        /// The maximum size.
         max: u64,
     },
 }
@@ -61,18 +61,19 @@ impl Buffer {
 const FRAME_HEADROOM: u32 = 12 + 66 + 18;
 /// `struct skb_shared_info` and `struct sk_buff` (Linux's `SKB_TRUESIZE`, x86-64).
 const FRAME_STRUCTURES: u32 = 320 + 256;
-/// Up to this MTU a frame has one buffer, which is as long whatever the MTU (virtio's `GOOD_PACKET_LEN`), rounded up to
-/// `SMP_CACHE_BYTES`; above it pages.
+/// Up to this MTU a frame has one buffer, with a length that does not depend on the MTU (virtio's `GOOD_PACKET_LEN`),
+/// rounded up to `SMP_CACHE_BYTES`; above it a frame has pages.
 const ONE_BUFFER_MTU: u32 = 1500;
 const ONE_BUFFER: u32 = (ONE_BUFFER_MTU + FRAME_HEADROOM).next_multiple_of(64) + FRAME_STRUCTURES;
 /// The buffer for what is copied out of a frame in pages: its headers, or all of it (`napi_alloc_skb`).
 const COPY_BUFFER: u32 = 1024 + 256;
-/// What such a frame has before its payload: virtio's header with its padding, and those of Ethernet, IP and TCP.
+/// The bytes of such a frame before its payload: virtio's header with its padding, and the headers of Ethernet, IP
+/// and TCP.
 const PAGED_HEADERS: u32 = 16 + 14 + 52;
 const PAGE: u32 = 4096;
 
-/// The memory that a frame with `payload` bytes takes where it is received, over links of `mtu`, as `virtio_net` without
-/// offloads counts it.
+/// Returns the memory of a received frame with `payload` bytes over links of `mtu`, as `virtio_net` without offloads
+/// counts it.
 fn frame_memory(payload: u32, mtu: u32) -> u32 {
     if mtu <= ONE_BUFFER_MTU {
         return ONE_BUFFER;
@@ -97,9 +98,9 @@ impl FrameMemory {
     /// Parts that a buffer may have beside its own (Linux's `MAX_SKB_FRAGS`).
     const PARTS_MAX: u32 = 17;
 
-    /// Over links of `mtu`.
+    /// Returns the memory of frames over links of `mtu`.
     pub(crate) fn of(mtu: u32) -> Self {
-        /// Of the headers, which are not kept: `struct sk_buff`, or all that is copied out.
+        /// The memory of the headers, which are not kept: `struct sk_buff`, or everything that is copied out.
         const STRUCTURE: u32 = 256;
         if mtu <= ONE_BUFFER_MTU {
             let first = ONE_BUFFER;
@@ -117,7 +118,7 @@ impl FrameMemory {
     }
 }
 
-/// What a measured share is counted in (Linux's `TCP_RMEM_TO_WIN_SCALE`).
+/// The denominator of a measured share (Linux's `TCP_RMEM_TO_WIN_SCALE`).
 pub(crate) const MEASURED_IN: u32 = 256;
 
 /// The share of a receive buffer that is advertised as window.
@@ -202,7 +203,7 @@ settings! {
 mod tests {
     use super::*;
 
-    /// What Linux 6.12 told as its window in a guest whose links have that MTU.
+    /// The expected values are the windows that Linux 6.12 advertised in a guest with links of that MTU.
     #[test]
     fn the_share_of_the_window_follows_the_buffers_of_the_interface() {
         let ratio = |mtu: u32| WindowShare::Measured.after(mtu - 52, mtu).0;

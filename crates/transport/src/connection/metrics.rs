@@ -1,4 +1,4 @@
-//! What a connection leaves for the next one between the same hosts.
+//! Path metrics that a connection saves for the next one between the same hosts.
 
 use traffic::Instant;
 
@@ -7,18 +7,18 @@ use crate::config::SavedMetrics;
 use crate::sender::PathMetrics;
 
 impl Connection {
-    /// Whether it leaves anything for the next one between the same hosts.
+    /// Returns whether the connection saves metrics for the next one between the same hosts.
     pub fn saves_metrics(&self) -> bool {
         self.sender.config.window.metrics != SavedMetrics::None
     }
 
-    /// Begins with what connections before it left: as soon as it is established, before anything is sent.
+    /// Starts with the metrics of earlier connections: as soon as it is established, before anything is sent.
     pub fn take_metrics(&mut self, metrics: &PathMetrics, now: Instant) {
         self.sender.take_metrics(metrics, now);
         self.note_path();
     }
 
-    /// Adds what it found out of the path, as it ends.
+    /// Adds its measurements of the path, as it ends.
     pub fn leave_metrics(&self, metrics: &mut PathMetrics, now: Instant) {
         self.sender.leave_metrics(metrics, now);
     }

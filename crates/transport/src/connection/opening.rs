@@ -67,8 +67,8 @@ impl Connection {
         self.handshake.deadline = None;
     }
 
-    /// What all segments after the handshake have in common. `length` is that of a pure ACK's frame
-    /// before it is padded to [`FRAME_MIN`].
+    /// Prepares the common part of all segments after the handshake. `length` is that of a pure ACK's frame before it
+    /// is padded to [`FRAME_MIN`].
     fn prepare_template(&mut self) {
         let headers = self.sender.config.segment.headers();
         let template = &mut self.template;

@@ -1,12 +1,12 @@
-//! What an ACK says that the last one did not.
+//! The difference between an ACK and the one before it.
 
-/// How an ACK differs from the one before it, but for its timestamps.
+/// How an ACK differs from the one before it, timestamps aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AckContent {
-    /// Not at all.
+    /// It does not differ.
     None,
-    /// By its number and window.
+    /// It has another number or window.
     Progress,
-    /// By its flags or blocks too; quick ACKs are counted here.
+    /// It has other flags or blocks too. Quick ACKs are counted here.
     Any,
 }

@@ -13,19 +13,19 @@ pub(super) struct DelayedAck {
     deadline: Instant,
     /// ACKs still to be sent without delay.
     quick: u32,
-    /// Data goes both ways in turn: ACKs ride on data, so quick ones are pointless.
+    /// Data goes both ways in turn: it carries the ACKs, so quick ones are pointless.
     interactive: bool,
     /// The delay, adapted to the time between segments.
     delay: Duration,
     last: Instant,
-    /// Segments since the last ACK that may have been the last of something, such as an answer: 2 for more.
+    /// Segments since the last ACK that may have been the last of something, such as an answer; 2 means two or more.
     ends: u8,
     /// Data came in order already.
     heard: bool,
-    /// This end's own retransmission timeout: a longer pause is one after which the sender starts anew.
+    /// This end's own retransmission timeout. After a longer pause the sender restarts.
     pub(super) timeout: Duration,
     quick_most: u32,
-    /// The deadline is that of ACKs left out, whose timer is no jiffy's.
+    /// The deadline is that of suppressed ACKs. Their timer is not rounded to jiffies.
     compresses: bool,
     compressed: u32,
     /// The position expected when duplicate ACKs were counted last, and how many went out for it.
@@ -54,8 +54,8 @@ impl DelayedAck {
         }
     }
 
-    /// A connection starts: as many quick ACKs as half the window has segments, at most the limit
-    /// (Linux's `tcp_incr_quickack`; Sarolahti & Kuznetsov 2002, section 5), from the first data on.
+    /// Starts a connection with as many quick ACKs as half the window has segments, up to the limit (Linux's
+    /// `tcp_incr_quickack`; Sarolahti & Kuznetsov 2002, section 5), from the first data on.
     pub(super) fn start(&mut self, window: u64, mss: u32) {
         let half = (window / (2 * u64::from(mss.max(1)))).max(2);
         self.quick_most = u32::try_from(half).unwrap_or(u32::MAX).min(self.config.quick_acks);
@@ -73,15 +73,15 @@ impl DelayedAck {
         self.quick != 0
     }
 
-    /// Data arrives in order (Linux's `tcp_event_data_recv`), by a segment that is `full`, or is not; `pushed` says that the
-    /// peer had no more to send.
+    /// Handles data in order (Linux's `tcp_event_data_recv`), in a segment that is `full` or not; `pushed` is whether
+    /// the peer had no more to send.
     #[inline]
     pub(super) fn arrive(&mut self, full: bool, pushed: bool, now: Instant) {
         self.note_end(full, pushed);
         self.adapt(now);
     }
 
-    /// Linux's `tcp_measure_rcv_mss`, but for what it learns of a peer whose segments are all shorter.
+    /// Follows Linux's `tcp_measure_rcv_mss`, except for what that learns of a peer with only shorter segments.
     #[inline]
     fn note_end(&mut self, full: bool, pushed: bool) {
         self.ends = match self.config.after_read {
@@ -100,8 +100,9 @@ impl DelayedAck {
         }
     }
 
-    /// With the first data ACKs are quick, whatever went before, such as the handshake's and a request; the delay follows the time between segments; a pause beyond the retransmission
-    /// timeout means that the sender starts anew, so quick ACKs help it.
+    /// ACKs are quick from the first data on, whatever came before it, such as the handshake and a request. The delay
+    /// follows the time between segments. A pause beyond the retransmission timeout means that the sender restarts,
+    /// so quick ACKs help it.
     #[inline]
     fn adapt(&mut self, now: Instant) {
         let last = core::mem::replace(&mut self.last, now);
@@ -122,8 +123,8 @@ impl DelayedAck {
         }
     }
 
-    /// It arrived; `enough` says that more of it than may wait was not acknowledged yet, and that the window can
-    /// move. Where the path's round trip is known, `round_trip` is that.
+    /// Data arrived in order. `enough` is whether more of it than may wait is unacknowledged, and the window can
+    /// move. `round_trip` is the path's, where that is known.
     #[inline]
     pub(super) fn on_data(&mut self, enough: bool, round_trip: Duration, now: Instant) {
         if enough || self.quick != 0 && !self.interactive {
@@ -138,8 +139,8 @@ impl DelayedAck {
         }
     }
 
-    /// How long an ACK waits now (Linux's `tcp_send_delayed_ack`): beyond the least delay for no longer than a round
-    /// trip, and before the first data not at all: that of a FIN without data goes with the next tick.
+    /// Returns how long an ACK waits now (Linux's `tcp_send_delayed_ack`): beyond the minimum delay for at most a
+    /// round trip, and before the first data not at all. The ACK of a FIN without data thus goes with the next tick.
     #[inline]
     fn delay(&self, round_trip: Duration) -> Duration {
         let AckConfig { delay_min, delay_max, .. } = self.config;
@@ -149,7 +150,7 @@ impl DelayedAck {
         self.delay.min(delay_max)
     }
 
-    /// An ACK waits already, for this long at most; one that is about to go goes now.
+    /// An ACK waits already: it waits for at most `delay` from now on. One that is about to go out goes now.
     fn postpone(&mut self, delay: Duration, now: Instant) {
         if self.deadline <= now + Duration::from_ps(delay.as_ps() / 4) {
             self.due = true;
@@ -182,8 +183,9 @@ impl DelayedAck {
         self.quick |= u32::from(self.quick_most != 0);
     }
 
-    /// Data arrived while some is missing before other, which `expected` begins with. After three ACKs for it, others are
-    /// left out for a time and one goes for all of them (Linux's `__tcp_ack_snd_check`). The round trip is zero while unknown.
+    /// Data arrived beyond a hole that starts at `expected`. After three ACKs for that position, further ones are
+    /// suppressed for a time, and one goes out for all of them (Linux's `__tcp_ack_snd_check`). The round trip is
+    /// zero while unknown.
     pub(super) fn on_disorder(&mut self, expected: u64, round_trip: Duration, now: Instant) {
         /// Duplicate ACKs that start a fast retransmission (RFC 5681, section 3.2).
         const DUPLICATES: u32 = 3;
@@ -208,17 +210,17 @@ impl DelayedAck {
         }
     }
 
-    /// ACKs were left out, whose blocks might not all fit into one: it goes.
+    /// Sends an ACK now if ACKs were suppressed: their blocks might not all fit into one ACK.
     pub(super) fn on_spread(&mut self) {
         self.due |= self.compressed != 0;
     }
 
-    /// A duplicate: the sender is in trouble and wants to know quickly.
+    /// A duplicate is acknowledged at once: its sender is in trouble.
     pub(super) fn on_duplicate(&mut self) {
         self.quicken(self.quick_most);
     }
 
-    /// The first mark of a round: its window may be so low that it waits for each ACK.
+    /// Handles the first mark of a round: the sender's window may be so small that it waits for each ACK.
     pub(super) fn on_mark(&mut self) {
         self.quicken(self.quick_most.min(2));
     }
@@ -264,8 +266,8 @@ impl DelayedAck {
         }
     }
 
-    /// No data came for the ACK to ride on: the exchange is over, and quick ACKs are of use again; where data goes one
-    /// way, the delay doubles (Linux's `tcp_delack_timer_handler`).
+    /// No data came to carry the ACK: the exchange is over, and quick ACKs are useful again. Where data goes one way,
+    /// the delay doubles (Linux's `tcp_delack_timer_handler`).
     fn miss(&mut self) {
         if self.compresses {
             return;
@@ -295,7 +297,7 @@ impl DelayedAck {
         (self.compresses, self.compressed) = (false, 0);
     }
 
-    /// It may have been a quick one.
+    /// Counts the ACK as a quick one, if any are left.
     pub(super) fn sent_quickly(&mut self) {
         self.quick = self.quick.saturating_sub(1);
     }

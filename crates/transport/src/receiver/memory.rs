@@ -1,4 +1,4 @@
-//! The memory that what waits takes, as Linux counts it: frames that follow one another are joined to one buffer
+//! The memory of data that waits for the program, as Linux counts it: consecutive frames are joined to one buffer
 //! (`tcp_try_coalesce`), which is freed when all of it is read.
 
 use alloc::collections::VecDeque;
@@ -16,7 +16,7 @@ struct Joined {
     room: u32,
 }
 
-/// Of a program that reads when it likes, buffer by buffer.
+/// The memory of data for a program that reads at its own pace, buffer by buffer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     frame: FrameMemory,
@@ -26,17 +26,17 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Of frames with `mss` bytes at most.
+    /// Creates it for frames with at most `mss` bytes.
     pub(super) fn new(frame: FrameMemory, mss: u32) -> Self {
         Self { frame, mss: mss.max(1), ..Self::default() }
     }
 
-    /// What it takes, in bytes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// What `bytes` in a row take, of which nothing more is known.
+    /// Returns the memory of `bytes` contiguous bytes if nothing more is known of their frames.
     #[inline]
     pub(super) fn of(&self, bytes: u64) -> u64 {
         match bytes {

@@ -6,14 +6,13 @@ use traffic::packet::SACK_BLOCKS_MAX;
 
 type Range = (u64, u64);
 
-/// Ranges in order, none touching another. New data mostly extends the last one and retransmissions
-/// fill holes from the first one on, so both ends are where it is worked on: O(1) amortised there,
-/// a binary search elsewhere.
+/// Ranges in order; no two of them touch. New data mostly extends the last range, and retransmissions fill holes from
+/// the first range on. So most work is at the two ends: O(1) amortised there, a binary search elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reassembly {
     ranges: VecDeque<Range>,
-    /// The blocks that grew last, the latest first. One that was pushed out is forgotten: data beside it starts a block
-    /// of its own, although both are one range.
+    /// The blocks that grew last, the latest first. A block that was pushed out is forgotten: data next to it starts
+    /// a new block, although both are one range.
     recent: [Range; SACK_BLOCKS_MAX],
     recent_len: usize,
     held: u64,
@@ -35,13 +34,13 @@ impl Reassembly {
         &self.recent[..self.recent_len]
     }
 
-    /// Whether a segment extends none of the two blocks that grew last, where there are two.
+    /// Returns whether a segment extends neither of the two blocks that grew last, where there are two.
     pub(super) fn spreads(&self, start: u64, end: u64) -> bool {
         let touched = |&block: &Range| touch(block, (start, end));
         self.recent().iter().position(touched).unwrap_or(self.recent_len) >= 2
     }
 
-    /// A segment beyond a hole. Returns the part of it that was there already.
+    /// Inserts a segment beyond a hole. Returns the part of it that was there already.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Option<Range> {
         self.note((start, end));
         match self.ranges.back_mut() {
@@ -80,13 +79,13 @@ impl Reassembly {
         duplicate
     }
 
-    /// What is held below `end`, range by range.
+    /// Returns the held ranges below `end`.
     pub(super) fn below(&self, end: u64) -> impl Iterator<Item = Range> + '_ {
         let below = self.ranges.iter().take_while(move |range| range.0 < end);
         below.map(move |range| (range.0, range.1.min(end)))
     }
 
-    /// The hole below everything is filled up to `end`: returns the next position expected.
+    /// Fills the hole below all ranges up to `end`; returns the next position expected.
     pub(super) fn fill(&mut self, nxt: u64, end: u64) -> u64 {
         let mut nxt = nxt.max(end);
         while let Some(&(start, stop)) = self.ranges.front().filter(|range| range.0 <= nxt) {
@@ -105,8 +104,8 @@ impl Reassembly {
         nxt
     }
 
-    /// The block that a segment extends is reported first, and what it then touches is one with it
-    /// (Linux's `tcp_sack_new_ofo_skb`).
+    /// Puts the block that a segment extends first, merged with the blocks that it then touches (Linux's
+    /// `tcp_sack_new_ofo_skb`).
     fn note(&mut self, segment: Range) {
         let mut kept = [segment; SACK_BLOCKS_MAX];
         let mut len = 1;
@@ -150,8 +149,8 @@ mod tests {
         ranges
     }
 
-    /// Every second segment of a burst is lost, and the first loss is repaired: the segments beside it are in blocks
-    /// of which the sender was told long ago.
+    /// Every second segment of a burst is lost, and the first loss is repaired. The segments next to it are in blocks
+    /// that were reported to the sender long ago.
     #[test]
     fn a_block_that_was_pushed_out_is_not_told_again() {
         let mut reassembly = Reassembly::default();

@@ -1,10 +1,10 @@
-//! What a snapshot of a connection has of its receiving half.
+//! The receiving half's part of a connection's snapshot.
 
 use super::Receiver;
 use crate::Info;
 
 impl Receiver {
-    /// Fills it in.
+    /// Fills in the receiver's fields.
     pub(crate) fn fill(&self, info: &mut Info) {
         info.bytes_received = self.bytes();
         info.bytes_read = self.bytes_read();

@@ -7,8 +7,8 @@ use traffic::{Duration, Instant};
 
 use crate::config::{Buffer, Config, FrameMemory, MEASURED_IN, WindowShare};
 
-/// What the first round trip is taken to bring, in segments (Linux's `TCP_INIT_CWND`, as
-/// `tcp_init_buffer_space` uses it).
+/// The segments that the first round trip is assumed to bring (Linux's `TCP_INIT_CWND`, as `tcp_init_buffer_space`
+/// uses it).
 const FIRST_ROUND: u64 = 10;
 /// The window opens by this many segments for each that arrives (Linux's `tcp_grow_window`).
 const OPENING: u64 = 2;
@@ -34,11 +34,11 @@ pub(super) struct Tuning {
     share: (u32, u32),
     /// The window opens gradually.
     opens: bool,
-    /// The share of all of the buffer (Linux's `tcp_full_space`).
+    /// The window's share of the whole buffer (Linux's `tcp_full_space`).
     full: u64,
-    /// What the buffer's size allows to advertise (Linux's `window_clamp`).
+    /// The most that the buffer's size allows to advertise (Linux's `window_clamp`).
     clamp: u64,
-    /// What of it is advertised, as far as it has opened (Linux's `rcv_ssthresh`).
+    /// The part of `clamp` that is advertised, as far as the window has opened (Linux's `rcv_ssthresh`).
     window: u64,
     tick: Duration,
     /// Round trip time as the receiver sees it; zero before the first sample.
@@ -80,8 +80,8 @@ impl Tuning {
         tuning
     }
 
-    /// The window for a SYN: whole segments of `mss` bytes, and where the window opens gradually no
-    /// more than the field can say (Linux's `tcp_select_initial_window`).
+    /// Returns the window for a SYN: whole segments of `mss` bytes, and where the window opens gradually at most what
+    /// the field can hold (Linux's `tcp_select_initial_window`).
     pub(super) fn start(&mut self, mss: u32) -> u64 {
         let mss = u64::from(mss);
         let whole = if self.clamp > mss { self.clamp - self.clamp % mss } else { self.clamp };
@@ -124,7 +124,8 @@ impl Tuning {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
-    /// With a segment in order of `payload` bytes the buffer may grow, the window open, or its share be measured.
+    /// Returns whether a segment in order of `payload` bytes may make the buffer grow, open the window, or be
+    /// measured for its share.
     #[inline]
     pub(super) fn is_on(&self, payload: u32) -> bool {
         self.tuned || payload > self.longest || self.window + u64::from(payload) < self.clamp
@@ -136,7 +137,7 @@ impl Tuning {
         self.window
     }
 
-    /// What frames take where they are received.
+    /// Returns the memory of received frames.
     pub(super) fn frame(&self) -> FrameMemory {
         FrameMemory::of(self.mtu)
     }
@@ -147,13 +148,13 @@ impl Tuning {
         self.opens
     }
 
-    /// Whether what waits counts by the memory that it takes, or by its bytes.
+    /// Returns whether waiting data counts by the memory that it takes, or by its bytes.
     #[inline]
     pub(super) fn counts_memory(&self) -> bool {
         self.window_share == WindowShare::Measured
     }
 
-    /// What a buffer has room for that holds `held` (Linux's `tcp_space`).
+    /// Returns the room in a buffer that holds `held` bytes (Linux's `tcp_space`).
     #[inline]
     pub(super) fn free(&self, held: u64) -> u64 {
         if held == 0 {
@@ -165,8 +166,9 @@ impl Tuning {
         }
     }
 
-    /// The window to tell where the buffer has room for `free`: none where that is little, so that it comes back
-    /// by a worthwhile step (Linux's `__tcp_select_window`). And whether less than half of the buffer is free.
+    /// Returns the window to advertise where the buffer has room for `free`, and whether less than half of the buffer
+    /// is free. The window is zero where there is little room, so that it reopens by a worthwhile step (Linux's
+    /// `__tcp_select_window`).
     #[inline]
     pub(super) fn select(&self, free: u64, shift: u8, mss: u32) -> (u64, bool) {
         let little = free < self.clamp / 2;
@@ -177,8 +179,8 @@ impl Tuning {
         (self.rounded(free.min(self.window), shift), little)
     }
 
-    /// The most that a BSD advertises while `unread` bytes wait for the program; what is out of order has a queue of
-    /// its own there.
+    /// Returns the most that a BSD stack advertises while `unread` bytes wait for the program; out-of-order data has
+    /// a queue of its own there.
     #[inline]
     pub(super) fn room(&self, unread: u64) -> u64 {
         self.clamp.saturating_sub(unread).min(self.window)
@@ -198,8 +200,8 @@ impl Tuning {
         (window + below) & !below
     }
 
-    /// What decides the window scale: the window of a buffer whose size is fixed; where the kernel
-    /// tunes it, all of the greatest size (Linux's `tcp_select_initial_window` takes `tcp_rmem[2]`).
+    /// Returns the window that decides the window scale: that of a buffer with a fixed size; where the kernel tunes
+    /// the buffer, all of its maximum size (Linux's `tcp_select_initial_window` takes `tcp_rmem[2]`).
     pub(super) fn window_max(config: &Config) -> u64 {
         match config.buffers.receive {
             Buffer::Fixed(_) => Self::new(config).full,
@@ -210,9 +212,9 @@ impl Tuning {
         self.buffer
     }
 
-    /// The next segment in order has `payload` bytes; one longer than any before sets the window's share of the
-    /// buffer where that is measured (Linux's `tcp_measure_rcv_mss`, whose estimate of the MSS also falls after two
-    /// short segments of the same length; here it does not).
+    /// Notes that the next segment in order has `payload` bytes. One longer than any before sets the window's share
+    /// of the buffer where that is measured (Linux's `tcp_measure_rcv_mss`; there the MSS estimate also falls after
+    /// two short segments of the same length, here it does not).
     #[inline]
     pub(super) fn measure(&mut self, payload: u32) {
         if payload > self.longest {
@@ -226,7 +228,7 @@ impl Tuning {
         }
     }
 
-    /// A full segment echoes a timestamp of ours: a round trip, by a clock that ticks.
+    /// Takes a round trip sample, by a clock that ticks, from a full segment that echoes a timestamp of this end.
     #[inline]
     pub(super) fn on_data(&mut self, bytes: u64, tcp: &Tcp, mss: u32, now: Instant) {
         if tcp.has_timestamps && tcp.ts_ecr != self.echo && bytes >= u64::from(mss) {
@@ -245,13 +247,13 @@ impl Tuning {
         self.window < self.clamp && payload >= OPENING_PAYLOAD_MIN
     }
 
-    /// Such a segment arrived, and there is room for `free` beside all that waits, in order or not: the window opens by
-    /// two segments, as far as they would fit (Linux's `tcp_grow_window`). A buffer that grows
-    /// therefore opens the window as data comes in, not at once, which would let a sender that it
-    /// held back send all of the difference in one burst.
+    /// Opens the window by two segments after a segment that [`Self::may_open`] accepts, as far as `free` allows: the
+    /// room beside all data that waits, in order or not (Linux's `tcp_grow_window`). Returns whether it opened. A
+    /// buffer that grows therefore opens the window as data arrives. If it opened at once, a sender that was held
+    /// back would send all of the difference in one burst.
     ///
-    /// Linux opens it by less for segments whose memory is mostly overhead (`__tcp_grow_window`); all segments are
-    /// alike here. Whether it opened.
+    /// Linux opens it by less for segments with mostly overhead in their memory (`__tcp_grow_window`); here all
+    /// segments are treated alike.
     #[inline]
     pub(super) fn open(&mut self, free: u64, mss: u32) -> bool {
         let room = self.clamp.min(free);
@@ -326,7 +328,7 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    /// The buffer of a connection of `linux-6` established at zero, half of which is the window.
+    /// Returns the buffer of a `linux-6` connection established at time zero; half of the buffer is the window.
     fn established(receive: Buffer) -> Tuning {
         let mut config = Profile::by_name("linux-6").unwrap().config();
         config.buffers.receive = receive;

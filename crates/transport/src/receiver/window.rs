@@ -1,4 +1,4 @@
-//! The window that is told, and which of its moves is worth an ACK: as Linux chooses it, or as 4.4BSD.
+//! The advertised window, and which of its changes is worth an ACK: as in Linux, or as in 4.4BSD.
 
 use super::Receiver;
 
@@ -13,7 +13,7 @@ impl Receiver {
         }
     }
 
-    /// What the buffer has room for.
+    /// Returns the room in the buffer.
     #[inline]
     fn free(&self) -> u64 {
         let (unread, early) = (self.nxt - self.read, self.reassembly.held());
@@ -26,7 +26,7 @@ impl Receiver {
         })
     }
 
-    /// The window that Linux would tell now.
+    /// Returns the window that Linux would advertise now.
     #[inline]
     fn select_window(&mut self) -> u64 {
         let (window, little) = self.tuning.select(self.free(), self.window_shift, self.mss);
@@ -45,7 +45,8 @@ impl Receiver {
         self.nxt + self.tuning.room(self.nxt - self.read)
     }
 
-    /// Whether an ACK would move the window: to Linux by all that came since the last one (`__tcp_ack_snd_check`).
+    /// Returns whether an ACK would move the window; in Linux, by everything that came since the last one
+    /// (`__tcp_ack_snd_check`).
     #[inline]
     pub(super) fn window_moves(&mut self) -> bool {
         if self.tuning.opens() {
@@ -54,8 +55,8 @@ impl Receiver {
         self.candidate_edge() > self.edge
     }
 
-    /// Moves the right edge: Linux to where it chooses the window (`tcp_select_window`), a BSD by a worthwhile step
-    /// only (RFC 9293, section 3.8.6.2.2). It never moves back.
+    /// Moves the right edge, never back: in Linux to the window that it selects (`tcp_select_window`), in a BSD stack
+    /// only by a worthwhile step (RFC 9293, section 3.8.6.2.2).
     #[inline]
     pub(super) fn advance_edge(&mut self) {
         let candidate = self.candidate_edge();
@@ -72,7 +73,8 @@ impl Receiver {
         }
     }
 
-    /// The program has read: whether what was not acknowledged for want of room is now, or the window is to be told.
+    /// Returns whether an ACK is due after the program has read: for data not acknowledged for want of room, or for
+    /// the window.
     pub(super) fn opens_by_reading(&mut self) -> bool {
         let window = self.edge.saturating_sub(self.nxt);
         if !self.tuning.opens() {

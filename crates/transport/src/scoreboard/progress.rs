@@ -1,4 +1,4 @@
-//! What an ACK tells of segments: delivered, and which of them the estimators want to know.
+//! What an ACK reports of segments: those delivered, and those that the estimators need.
 
 use traffic::Instant;
 
@@ -15,11 +15,11 @@ pub(crate) struct Delivered {
     pub(crate) delivered: u32,
     /// Its place.
     pub(crate) place: u32,
-    /// It had been retransmitted.
+    /// Whether it was retransmitted.
     pub(crate) retransmitted: bool,
 }
 
-/// What RACK is to know of the segments delivered (RFC 8985, section 6.2, step 2).
+/// The state that RACK needs of the segments delivered (RFC 8985, section 6.2, step 2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recent {
     /// A retransmission sent after this cannot have been answered yet: the ACK is for an earlier
@@ -48,7 +48,7 @@ impl Recent {
     }
 }
 
-/// What an acknowledgement, cumulative or selective, told of segments not known to be delivered.
+/// What an acknowledgement, cumulative or selective, reports of segments not known to be delivered before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     /// Segments acknowledged cumulatively.
@@ -57,11 +57,11 @@ pub(crate) struct Progress {
     pub(crate) delivered: u32,
     /// Sending time of the first and last of these that were never retransmitted.
     pub(crate) sent: Option<(Instant, Instant)>,
-    /// One of them had been retransmitted (Karn's rule applies).
+    /// Whether one of them was retransmitted (Karn's rule applies).
     pub(crate) retransmitted: bool,
     /// The one sent last, for the delivery rate.
     pub(crate) newest: Delivered,
-    /// What RACK is to know of them.
+    /// The state that RACK needs of them.
     pub(crate) rack: Recent,
     /// The place and end of the lowest one that was never retransmitted: if below the highest SACK,
     /// it was reordered.

@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Scoreboard {
-    /// The segment at `index` was sent again.
+    /// Notes that the segment at `index` was sent again.
     pub(crate) fn retransmit(&mut self, index: u32, now: Instant, delivered: u32) {
         self.probe(index, now, delivered);
         let segment = self.segment_mut(index);
@@ -17,7 +17,7 @@ impl Scoreboard {
         self.pending.clear(index);
     }
 
-    /// The same, but it is in flight no more often than before: a tail loss probe.
+    /// Notes a tail loss probe: the segment at `index` was sent again, but is not counted in flight once more.
     pub(crate) fn probe(&mut self, index: u32, now: Instant, delivered: u32) {
         self.step();
         self.begin_marks();
@@ -29,7 +29,7 @@ impl Scoreboard {
         self.settled.set(index);
     }
 
-    /// The retransmission that was sent first of those not known to be delivered or lost.
+    /// Returns the oldest retransmission that is not known to be delivered or lost.
     pub(crate) fn oldest_retransmission(&mut self) -> Option<(u32, Segment)> {
         while let Some(&Retransmission { index, sent, .. }) = self.retransmissions.front() {
             if self.is_out(index) {
@@ -64,11 +64,10 @@ impl Scoreboard {
         found
     }
 
-    /// After a timeout every segment not sacked is taken for lost, its retransmission too; with
-    /// `forget_sack` those sacked as well (the receiver may have dropped them, RFC 2018, section
-    /// 8).
+    /// Marks every segment that is not sacked as lost after a timeout, its retransmission too. With `forget_sack`,
+    /// sacked segments are marked as well (the receiver may have dropped them, RFC 2018, section 8).
     ///
-    /// It visits each segment out: a timeout is paid for by the window it ends.
+    /// This visits each segment out; the cost is amortised over the window that the timeout ends.
     pub(crate) fn mark_all_lost(&mut self, forget_sack: bool) {
         self.retransmissions.clear();
         let head = self.head;
@@ -93,10 +92,10 @@ impl Scoreboard {
         self.marked = true;
     }
 
-    /// No segment is taken for lost any more: the reduction was spurious.
+    /// Clears all loss marks: the reduction was spurious.
     pub(crate) fn clear_lost(&mut self) {
         let mut at = self.head;
-        // Lost segments are a part of the settled ones; the undo is paid for by what marked them.
+        // Lost segments are among the settled ones; the cost of the undo is amortised over their marking.
         while let Some(index) = self.settled.next_set(at, self.tail) {
             let segment = self.segment_mut(index);
             segment.flags &= !LOST;
@@ -110,8 +109,8 @@ impl Scoreboard {
         self.settled_hint = self.head;
     }
 
-    /// The retransmission of the segment at `index` was needless, or never left: it is no longer out.
-    /// False if none was, as of a tail loss probe.
+    /// Clears the retransmission of the segment at `index`, which was needless or never left. Returns false if none
+    /// was outstanding, as after a tail loss probe.
     pub(crate) fn clear_retransmitted(&mut self, index: u32) -> bool {
         let segment = self.segment_mut(index);
         if segment.flags & RETRANSMITTED == 0 {

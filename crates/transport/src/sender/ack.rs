@@ -8,20 +8,20 @@ use super::Sender;
 use super::idle::Growth;
 use crate::scoreboard::Progress;
 
-/// What an ACK says, beyond what the scoreboard keeps.
+/// The content of an ACK, beyond what the scoreboard keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckEvent {
     /// The cumulative ACK moved.
     pub(super) advanced: bool,
-    /// It found nothing out: it may report a duplicate, but no progress.
+    /// Nothing was out when the ACK came: it may report a duplicate, but no progress.
     pub(super) nothing_out: bool,
     /// Data was selectively acknowledged for the first time.
     pub(super) new_sack: bool,
-    /// It reports a duplicate.
+    /// The ACK reports a duplicate.
     pub(super) dsack: bool,
     /// The duplicate is the tail loss probe: probe and original arrived.
     pub(super) dsack_of_probe: bool,
-    /// It echoes a congestion mark.
+    /// The ACK echoes a congestion mark.
     pub(super) echo_ce: bool,
     /// A duplicate ACK by RFC 5681's definition.
     pub(super) duplicate: bool,
@@ -75,8 +75,8 @@ impl Sender {
         walked
     }
 
-    /// Header prediction (Jacobson 1990) where data is sent: what an ACK without blocks or echo
-    /// acknowledges, if it is something new, in untroubled times. It is [`Self::on_plain_ack`]'s then.
+    /// Header prediction (Jacobson 1990) where data is sent. Returns what an ACK without blocks or echo newly
+    /// acknowledges in untroubled times; [`Self::on_plain_ack`] then handles it.
     #[inline]
     pub(crate) fn predicts_ack(&self, tcp: &Tcp) -> Option<u64> {
         let distance = tcp.ack.wrapping_sub(self.space.wire(self.una)) as i32;
@@ -88,7 +88,7 @@ impl Sender {
         Some(ack)
     }
 
-    /// The same where data only comes in: the ACK on it is the one expected. True if so.
+    /// Header prediction where data only comes in. Returns true if the ACK on it is the one expected.
     #[inline]
     pub(crate) fn on_predicted_data(&mut self, tcp: &Tcp) -> bool {
         if tcp.ack != self.space.wire(self.una)
@@ -103,8 +103,8 @@ impl Sender {
         true
     }
 
-    /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case,
-    /// and what [`Self::on_any_ack`] would do about it.
+    /// Handles new data acknowledged in order, with nothing marked and nothing wrong: the common case, with the
+    /// result that [`Self::on_any_ack`] would have.
     #[inline]
     pub(crate) fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
@@ -196,8 +196,8 @@ impl Sender {
         (self.agreed.timestamps && tcp.has_timestamps && tcp.ts_ecr != 0).then_some(tcp.ts_ecr)
     }
 
-    /// RFC 9293, section 3.10.7.4, as Linux reads it: new data, or newer data of the peer's, or a
-    /// right edge that moved right, tells the window. True if a window update is all it was.
+    /// Updates the window by RFC 9293, section 3.10.7.4, as Linux implements it: on new data acknowledged, newer data
+    /// of the peer, or a right edge that moved right. Returns true if the segment is only a window update.
     #[inline]
     fn update_window(&mut self, ack: u64, tcp: &Tcp) -> bool {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
@@ -212,15 +212,15 @@ impl Sender {
         update
     }
 
-    /// So many more segments are known to be delivered.
+    /// Counts `segments` more segments as delivered.
     #[inline]
     pub(super) fn count_delivered(&mut self, segments: u32) {
         self.delivered = self.delivered.wrapping_add(segments);
         self.delivered_total += u64::from(segments);
     }
 
-    /// Segments are known to be delivered: round trip, rate, RACK, reordering, the algorithm's
-    /// hook. Returns the round trip of the last of them in nanoseconds, -1 if it is not known.
+    /// Handles segments that are now known to be delivered: round trip, rate, RACK, reordering, the algorithm's hook.
+    /// Returns the round trip of the last of them in nanoseconds, -1 if it is not known.
     #[inline]
     fn on_delivery(
         &mut self,
@@ -262,8 +262,8 @@ impl Sender {
         }
     }
 
-    /// Karn's rule forbids a sample by sequence; the timestamp echoed tells which transmission it
-    /// was (RFC 7323, section 4.1). Returns the round trip in nanoseconds, -1 if there is none.
+    /// Karn's rule forbids a sample by sequence number; the echoed timestamp identifies the transmission (RFC 7323,
+    /// section 4.1). Returns the round trip in nanoseconds, -1 if there is none.
     fn sample_echo(&mut self, event: &AckEvent, now: Instant) -> i64 {
         let Some(echo) = event.echo.filter(|_| event.advanced) else { return -1 };
         let tick = self.config.segment.timestamp_tick.as_ps();
@@ -277,7 +277,7 @@ impl Sender {
         now.since(sent).as_ns() as i64
     }
 
-    /// The ACK is understood: state, timers, window.
+    /// Completes the handling of an ACK: state, timers, window.
     #[inline]
     fn finish_ack(&mut self, event: &AckEvent, now: Instant, walked: u32) -> u32 {
         let mut event = *event;
@@ -305,7 +305,7 @@ impl Sender {
         if dubious && self.config.recovery.walks_queue { self.walked(walked) } else { 0 }
     }
 
-    /// The window comes down, or grows if nothing forbids it.
+    /// Reduces the window, or lets it grow if nothing forbids that.
     #[inline]
     fn steer_window(&mut self, event: &AckEvent, now: Instant) {
         if event.nothing_out {

@@ -10,33 +10,33 @@ use crate::config::EmissionConfig;
 
 /// Segments that leave unpaced when a connection starts, as with Linux's fq.
 const UNPACED: u64 = 10;
-/// A write longer ago than this is not worth waiting for more.
+/// A burst waits for more only if the last write is more recent than this.
 const DEFER_WITHIN: Duration = Duration::from_ms(1);
 
-/// Nor is an ACK that is expected later (Linux 6.12.117; before, half a round trip was all that counted).
+/// Nor does it wait for an ACK that is expected later than this (Linux 6.12.117; before, only half a round trip
+/// counted).
 const DEFER_AT_MOST: Duration = Duration::from_ms(1);
 
-/// What small queues allow at most in the interface's queue where nothing paces: Linux's
-/// `tcp_limit_output_bytes`.
+/// The most that small queues allow in the interface's queue where nothing paces: Linux's `tcp_limit_output_bytes`.
 const SMALL_QUEUE_MAX: u64 = 1 << 20;
 
 /// State of the burst being sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
-    /// Segments of it that are still to go.
+    /// Segments of it still to be sent.
     left: u32,
     /// The position after its last segment, which has PSH, if there are several.
     push_end: u64,
-    /// Where the peer's window ends, if the last segment of it is short to fill that.
+    /// The right edge of the peer's window, if the last segment of the burst is short in order to fill that window.
     fill_end: u64,
-    /// The next one may not begin earlier.
+    /// The next burst may not begin earlier.
     next_at: Instant,
-    /// The same while something waits for it, else never.
+    /// `next_at` while something waits for it, else never.
     wakeup: Instant,
-    /// Segments of a burst, as last worked out, and how many were delivered by then.
+    /// Segments of a burst, as last computed, and the segments delivered by then.
     goal: u32,
     goal_at: u32,
-    /// What small queues allow in the interface's queue, worked out with the goal.
+    /// The limit of small queues on the interface's queue, computed with the goal.
     queue_limit: u64,
     /// The position after the last byte of the buffer that is being sent; no burst reaches beyond.
     pub(super) buffer_end: u64,
@@ -96,9 +96,9 @@ fn scaled(n: u64, over: u64, under: u64) -> u64 {
 }
 
 impl Sender {
-    /// Bytes per second: cwnd * MSS / SRTT, times 2 in slow start and 1.2 after it; zero before a
-    /// round trip is known. Linux counts as slow start what is below half of ssthresh. An algorithm that
-    /// controls the rate says it.
+    /// Returns the pacing rate in bytes per second: cwnd * MSS / SRTT, times 2 in slow start and 1.2 after it; zero
+    /// before a round trip is known. Linux treats a window below half of ssthresh as slow start. An algorithm that
+    /// controls the rate sets it.
     pub(super) fn pacing_rate(&self) -> u64 {
         if self.controls() {
             return self.sock.pacing_rate.min(self.config.emission.pacing_rate_max);
@@ -122,8 +122,8 @@ impl Sender {
         rate.min(emission.pacing_rate_max).max(1)
     }
 
-    /// An event was told to the algorithm, and the pacing rate was this: one that it wrote holds until the next ACK, as
-    /// in Linux, which keeps `sk_pacing_rate` until then.
+    /// Takes the pacing rate after the algorithm handled an event; `rate` is the one before. A rate that the
+    /// algorithm wrote holds until the next ACK, as in Linux, which keeps `sk_pacing_rate` until then.
     pub(super) fn take_pacing(&mut self, rate: u64) {
         if !self.controls() && self.sock.paced != 0 && self.sock.pacing_rate != rate {
             (self.burst.written, self.burst.goal) = (self.sock.pacing_rate, 0);
@@ -131,7 +131,7 @@ impl Sender {
         self.follow_pacing();
     }
 
-    /// An ACK was told to the algorithm: the pacing rate is the stack's own again (Linux's `tcp_update_pacing_rate`).
+    /// Returns to the stack's own pacing rate after the algorithm handled an ACK (Linux's `tcp_update_pacing_rate`).
     #[inline]
     pub(super) fn own_pacing(&mut self) {
         if self.burst.written != 0 {
@@ -140,7 +140,7 @@ impl Sender {
         }
     }
 
-    /// Segments are paced if the algorithm has it so.
+    /// Turns pacing on or off as the algorithm wants it.
     pub(super) fn follow_pacing(&mut self) {
         let paces = self.sock.paced != 0;
         if self.paces != paces {
@@ -150,10 +150,10 @@ impl Sender {
         }
     }
 
-    /// Segments of a burst, worked out anew once a burst was delivered.
+    /// Returns the segments of a burst, recomputed once a burst was delivered.
     #[inline]
     fn goal(&mut self) -> u32 {
-        // No goal yet is one that was reached.
+        // No goal yet counts as a goal that was reached.
         if self.delivered.wrapping_sub(self.burst.goal_at) >= self.burst.goal {
             self.set_goal();
         }
@@ -185,8 +185,8 @@ impl Sender {
         self.burst.queue_limit
     }
 
-    /// What the pacing rate sends in about a millisecond, and on a short path more: `tso_max`, halved for each `tso_rtt`
-    /// of the least round trip (Linux's `tcp_tso_autosize`). At least two segments.
+    /// Returns the segments that the pacing rate sends in about a millisecond, at least two. On a short path
+    /// `tso_max` is added, halved for each `tso_rtt` of the least round trip (Linux's `tcp_tso_autosize`).
     fn burst_goal(&self, rate: u64) -> u32 {
         let emission = &self.config.emission;
         if !emission.tso {
@@ -208,8 +208,9 @@ impl Sender {
         u64::from(self.config.emission.tso_max / self.agreed.mss).max(1)
     }
 
-    /// Segments left of the buffer that is being sent. A write fills buffers of the largest burst, or half the peer's
-    /// window (Linux's `tcp_xmit_size_goal`), in whole segments. Theirs is the window of the write, here of the sending.
+    /// Returns the segments left of the buffer that is being sent. A write fills buffers of the largest burst, or of
+    /// half the peer's window (Linux's `tcp_xmit_size_goal`), in whole segments. Linux takes the window at the time
+    /// of the write; here it is the window at the time of sending.
     fn buffer_left(&mut self) -> u64 {
         if self.nxt >= self.burst.buffer_end {
             self.burst.buffer_end = self.nxt + self.packet_max();
@@ -217,7 +218,7 @@ impl Sender {
         (self.burst.buffer_end - self.nxt).div_ceil(u64::from(self.agreed.mss))
     }
 
-    /// Bytes that are still to go of the packet of the write queue that is next.
+    /// Returns the bytes still to be sent of the next packet of the write queue.
     #[inline]
     pub(super) const fn packet_left(&self, written: u64) -> u64 {
         let end = if written < self.burst.buffer_end { written } else { self.burst.buffer_end };
@@ -231,7 +232,7 @@ impl Sender {
         most.min(self.window_max / 2 / mss).max(1) * mss
     }
 
-    /// Whether new data up to `end` is the last of a burst that is told by PSH.
+    /// Returns whether new data up to `end` is the last of a burst that ends with PSH.
     #[inline]
     pub(super) const fn is_pushed_at(&self, end: u64) -> bool {
         end == self.burst.push_end
@@ -244,12 +245,12 @@ impl Sender {
         self.burst.left != 0 || !self.burst.on || self.begin_burst(room, written, now)
     }
 
-    /// The same for a small segment: a burst of its own.
+    /// As [`Self::burst_may_go`], for a small segment: a burst of its own.
     pub(super) fn small_may_go(&mut self, now: Instant) -> bool {
         self.burst_may_go(1, self.nxt, now)
     }
 
-    /// The same for a retransmission, with `room` packets of window.
+    /// As [`Self::burst_may_go`], for a retransmission, with `room` packets of window.
     pub(super) fn repair_may_go(&mut self, room: u32, now: Instant) -> bool {
         if self.burst.left != 0 || !self.burst.on {
             return true;
@@ -306,8 +307,8 @@ impl Sender {
         true
     }
 
-    /// A probe of new data is a packet of what the windows allow, one segment at least (Linux's `tcp_write_xmit` with
-    /// `push_one`). Where it ends.
+    /// Starts a probe of new data: one packet of what the windows allow, at least one segment (Linux's
+    /// `tcp_write_xmit` with `push_one`). Returns where it ends.
     pub(super) fn begin_probe(&mut self) -> u64 {
         if self.burst.left != 0 {
             return self.nxt;
@@ -325,15 +326,15 @@ impl Sender {
         end
     }
 
-    /// Where a burst ends that has room for so many bytes: its last segment may be a small one.
+    /// Returns where a burst with room for `bytes` bytes ends: its last segment may be a small one.
     #[inline]
     const fn burst_end(&self, bytes: u64) -> u64 {
         let (end, written) = (self.nxt + bytes, self.written());
         if end < written { end } else { written }
     }
 
-    /// A burst of full segments up to `end` ends where the peer's window does, less than a segment later, unless a small
-    /// segment waits for its ACK (Linux's `tcp_mss_split_point`). Where it ends.
+    /// Returns where a burst of full segments up to `end` ends: at the right edge of the peer's window if that is
+    /// less than a segment later, unless a small segment waits for its ACK (Linux's `tcp_mss_split_point`).
     fn fill_window(&mut self, end: u64) -> u64 {
         if self.config.emission.nagle && self.small_end > self.una {
             return end;
@@ -342,13 +343,13 @@ impl Sender {
         self.window_end
     }
 
-    /// The peer's window, which has no room for a full segment, is filled by a short one.
+    /// Returns whether a short segment fills the peer's window, which has no room for a full one.
     #[inline]
     pub(super) fn fills_window(&self) -> bool {
         self.burst.fill_end == self.window_end && self.window_end > self.nxt
     }
 
-    /// The pacer's time for the next burst comes later.
+    /// Returns whether the pacer's time for the next burst is in the future.
     #[inline]
     pub(super) fn has_to_be_paced(&self, now: Instant) -> bool {
         now < self.burst.next_at && self.paces
@@ -364,8 +365,8 @@ impl Sender {
         waits
     }
 
-    /// Whether the packet that is next has several segments and is not done: one with the FIN is, if `allowed` segments
-    /// hold it.
+    /// Returns whether the next packet has several segments and is incomplete. A packet with the FIN is complete if
+    /// `allowed` segments hold it.
     #[inline]
     const fn may_grow(&self, allowed: u32, written: u64) -> bool {
         let (packet, mss) = (self.packet_left(written), self.agreed.mss as u64);

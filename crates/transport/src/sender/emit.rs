@@ -19,14 +19,14 @@ pub(crate) struct Outgoing {
     pub(crate) retransmission: bool,
 }
 
-/// What a glance tells of the next segment.
+/// The result of [`Sender::next_plain`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It is this one.
+    /// The next segment.
     Segment(Outgoing),
-    /// There is none now.
+    /// No segment goes out now.
     Nothing,
-    /// A closer look is needed: [`Sender::next`].
+    /// The general path has to decide: [`Sender::next`].
     Unclear,
 }
 
@@ -37,7 +37,7 @@ impl Sender {
         self.written
     }
 
-    /// Whether what is in the send buffer, up to `written`, is the last there will be.
+    /// Returns whether the data in the send buffer, up to `written`, is the last of the stream.
     #[inline]
     pub(super) const fn ends_at(&self, written: u64) -> bool {
         self.closing && written == self.supplied
@@ -52,7 +52,7 @@ impl Sender {
         self.closing && !self.fin_sent && self.nxt == self.supplied
     }
 
-    /// The next segment to send now, if that can be told at a glance: a full one, or none.
+    /// Returns the next segment to send now, a full one or none, if the fast path can decide that.
     #[inline]
     pub(crate) fn next_plain(&mut self, now: Instant) -> Next {
         if !self.untroubled {
@@ -85,15 +85,15 @@ impl Sender {
         Next::Segment(segment)
     }
 
-    /// What [`Self::next_plain`] found when it sent its last segment, for the poll after it: no
-    /// other goes out.
+    /// Ends sending as [`Self::next_plain`] foresaw when it sent its last segment, for the poll after it: no other
+    /// segment goes out.
     #[inline(never)]
     pub(super) fn stop_as_foreseen(&mut self, now: Instant) {
         self.stopping = false;
         self.stop_at(false, self.board.out(), now);
     }
 
-    /// A full segment is not there or does not fit, and neither does a smaller one go.
+    /// Returns whether no full segment is there or fits, and no smaller one goes either.
     #[inline]
     fn has_no_full_segment(&self, written: u64) -> bool {
         let end = self.nxt + u64::from(self.agreed.mss);
@@ -134,7 +134,7 @@ impl Sender {
         self.next_new(now)
     }
 
-    /// What goes out of turn; `Some(None)` if nothing may go at all.
+    /// Returns a segment that goes out of turn; `Some(None)` if nothing may go at all.
     #[cold]
     fn next_forced(&mut self, now: Instant) -> Option<Option<Outgoing>> {
         match self.forced.take() {
@@ -167,7 +167,7 @@ impl Sender {
         if in_flight >= cwnd {
             self.burst_ended();
             self.note_repair_limit(now);
-            // What is sent again is no use of the window: `tcp_write_xmit` looks at it for new data alone.
+            // A retransmission is no use of the window: `tcp_write_xmit` checks that for new data only.
             if self.has_new_data() {
                 self.note_usage(true, in_flight, now);
             }
@@ -191,7 +191,7 @@ impl Sender {
         self.send_again(index, now)
     }
 
-    /// The segment at `index` leaves once more.
+    /// Sends the segment at `index` again.
     fn send_again(&mut self, index: u32, now: Instant) -> Outgoing {
         self.end_silence(now);
         let start = self.board.start_of(index).max(self.una);
@@ -287,13 +287,13 @@ impl Sender {
         Some(self.send_small(payload, now))
     }
 
-    /// Nothing more goes out now.
+    /// Ends sending for now.
     fn stop(&mut self, limited: bool, now: Instant) -> Option<Outgoing> {
         self.stop_at(limited, self.in_flight(), now);
         None
     }
 
-    /// The same, with so many packets in flight.
+    /// Ends sending for now, with `in_flight` packets in flight.
     #[inline]
     fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
@@ -325,7 +325,8 @@ impl Sender {
         self.note_stop(limited, in_flight, now);
     }
 
-    /// The interface's queue holds enough of this connection (TCP small queues), which is no want of window.
+    /// Notes that the interface's queue holds enough of this connection (TCP small queues); the window is not the
+    /// limit then.
     #[inline]
     pub(crate) fn held_back(&mut self, now: Instant) {
         if self.nxt != self.stopped_at {
@@ -385,9 +386,9 @@ impl Sender {
         Outgoing { at, payload, flags, retransmission: false }
     }
 
-    /// RFC 8985, section 7.3: a packet of new data if there is any and the peer takes it, else the last
-    /// segment. As Linux has it that is no repair: it is not in flight beside its original, no undo waits
-    /// for it, and the first retransmission that timestamps tell from its original is another.
+    /// Sends a tail loss probe (RFC 8985, section 7.3): a packet of new data if there is any and the peer takes it,
+    /// else the last segment. As in Linux, that is not a repair: it is not in flight beside its original, no undo
+    /// waits for it, and it does not count as the first retransmission that timestamps distinguish from its original.
     fn tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
         if self.board.out() == 0 || self.tlp_high != 0 {
             return None;
@@ -420,7 +421,7 @@ impl Sender {
         self.nxt + ready <= self.window_end
     }
 
-    /// What the window takes of the data, or else a segment below it, which makes the peer answer
+    /// Sends the data that the window allows, or else a segment below the window, which makes the peer answer
     /// (Linux's `tcp_write_wakeup`).
     fn window_probe(&mut self, now: Instant) -> Outgoing {
         self.stats.zero_window_probes += 1;
@@ -462,7 +463,7 @@ impl Sender {
         }
     }
 
-    /// It counts as not sent.
+    /// Takes back a segment: it counts as not sent.
     fn unsend(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
         let at = space.unwrap(seq, self.nxt);
         self.stats.data_segments -= 1;

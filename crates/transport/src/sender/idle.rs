@@ -48,8 +48,8 @@ impl Growth {
     }
 }
 
-/// Whether the algorithm is called though the window may not grow: it asks itself since Linux 2.6.13, and
-/// a stack before that did not call it.
+/// Returns whether the algorithm is called though the window may not grow. Since Linux 2.6.13 the algorithm checks
+/// that itself; older stacks do not call it.
 pub(super) fn tells_unused(config: &Config) -> bool {
     Growth::new(&config.window) == Growth::LimitedLastRound
         && config.congestion.algorithm().is_told_unused()
@@ -69,7 +69,7 @@ impl Sender {
         self.is_window_limited()
     }
 
-    /// The same by the other rules.
+    /// As [`Self::window_was_used`], by the other growth rules.
     #[inline(never)]
     fn window_was_used_before(&mut self, acked: u32, in_flight_before: u32) -> bool {
         match self.growth {
@@ -104,15 +104,15 @@ impl Sender {
         threshold.min((pipe.max(self.board.out()) / 2).max(2))
     }
 
-    /// Whether Linux since 3.16 says that the window limits (`tcp_is_cwnd_limited`).
+    /// Returns whether the window limits sending by the rule of Linux since 3.16 (`tcp_is_cwnd_limited`).
     #[inline]
     fn is_window_limited(&self) -> bool {
         self.window_limited || self.in_slow_start() && self.sock.cwnd < 2 * self.packets_out_max
     }
 
-    /// Sending stopped, for want of window (`limited`) or of something to send (Linux's
-    /// `tcp_cwnd_validate`). That the window limited is kept for the round trip; of one that did not
-    /// limit, the most that was out.
+    /// Notes that sending stopped, for want of window (`limited`) or of something to send (Linux's
+    /// `tcp_cwnd_validate`). A limit by the window is remembered for the round trip; of a round trip without one, the
+    /// most that was out.
     #[inline]
     pub(super) fn note_usage(&mut self, limited: bool, in_flight: u32, now: Instant) {
         if limited || in_flight >= self.sock.cwnd {
@@ -124,14 +124,14 @@ impl Sender {
         }
     }
 
-    /// The network is fed fully.
+    /// Notes that the window was filled.
     #[inline]
     fn note_filled(&mut self, now: Instant) {
         (self.window_stamp, self.window_used) = (now, 0);
         self.validated.since = None;
     }
 
-    /// Less was out than the window allows.
+    /// Notes that less was out than the window allows.
     #[inline(never)]
     fn note_unfilled(&mut self, now: Instant) {
         let out = self.board.out();
@@ -167,9 +167,9 @@ impl Sender {
         }
     }
 
-    /// RFC 2861, section 3.2: half way down to the most that was used since the window limited; ssthresh
-    /// remembers. Neither while the window comes down already nor while the send buffer is what limits
-    /// (Linux's `tcp_cwnd_application_limited`).
+    /// RFC 2861, section 3.2: reduces the window half way to the most that was used since it last limited sending;
+    /// ssthresh remembers the window. Not while the window is being reduced already, nor while the send buffer is the
+    /// limit (Linux's `tcp_cwnd_application_limited`).
     fn decay_underused(&mut self, now: Instant) {
         if self.state == State::Open && self.is_written() {
             let used = self.window_used.max(self.config.window.initial);

@@ -1,8 +1,8 @@
-//! How long this sender is limited, and by what. It decides nothing.
+//! How long this sender is limited, and by what. These accounts affect no decision.
 //!
-//! A limit counts from when data that is there cannot be sent to when the next segment leaves. If an ACK ends it, what that came
-//! later than the least round trip after the last of the segments that it acknowledges counts for no limit: then the path was
-//! busy, and a larger window would only have queued more.
+//! A limit counts from when existing data cannot be sent until the next segment leaves. If an ACK ends the limit, the
+//! time by which it came later than the least round trip after the last segment that it acknowledges counts for no
+//! limit. The path was busy then, and a larger window would only have queued more.
 
 use congestion::State;
 use traffic::{Duration, Instant};
@@ -13,12 +13,12 @@ use crate::limit::{self, Limit, LimitedTimes};
 /// The accounts of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limited {
-    /// Whether anybody asks for it.
+    /// Whether the limits are counted.
     counts: bool,
-    /// What limits now, and since when.
+    /// The current limit, and since when.
     now: Option<Limit>,
     since: Instant,
-    /// What segments tell of the limit that ended last: [`limit::note`].
+    /// What segments carry about the limit that ended last: [`limit::note`].
     note: u64,
     times: LimitedTimes,
 }
@@ -31,7 +31,7 @@ impl Limited {
 }
 
 impl Sender {
-    /// From here on it is counted: what nobody asks for costs nothing.
+    /// Starts to count the limits. Until then counting costs nothing.
     pub(crate) const fn count_limits(&mut self) {
         self.limited.counts = true;
     }
@@ -53,13 +53,13 @@ impl Sender {
         }
     }
 
-    /// What a segment tells of it.
+    /// Returns what a segment carries about the limit that ended last.
     #[inline]
     pub(crate) const fn limited_note(&self) -> u64 {
         self.limited.note
     }
 
-    /// What limits where the congestion window does.
+    /// Returns the kind of limit while the congestion window limits.
     fn window_limit(&self) -> Limit {
         match self.state {
             State::Loss => Limit::Timeout,
@@ -69,8 +69,8 @@ impl Sender {
         }
     }
 
-    /// Sending stopped, with so many packets in flight; the congestion window limited if `by_window`, and is asked before the
-    /// peer's.
+    /// Notes that sending stopped with `in_flight` packets in flight. The congestion window was the limit if
+    /// `by_window`; it is checked before the peer's window.
     #[inline]
     pub(super) fn note_limit(&mut self, by_window: bool, in_flight: u32, now: Instant) {
         if self.limited.counts && self.nxt < self.supplied {
@@ -127,7 +127,8 @@ impl Sender {
         self.limited.add(limit, now.since(self.limited.since + late));
     }
 
-    /// A segment leaves again. Unless that was already limited so, all the silence since the last segment was the loss's.
+    /// A segment is sent again. All the silence since the last segment counts for the loss, unless it counts so
+    /// already.
     pub(super) fn end_silence(&mut self, now: Instant) {
         if !self.limited.counts {
             return;

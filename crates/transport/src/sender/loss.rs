@@ -50,7 +50,8 @@ impl Sender {
         }
     }
 
-    /// Forward acknowledgement: all that lies `reordering` places below the highest SACK.
+    /// Detects losses by forward acknowledgement (FACK): everything `reordering` places below the highest SACK is
+    /// lost.
     fn detect_by_forward_ack(&mut self) {
         let forward = self.board.forward();
         if forward > self.reordering {
@@ -85,7 +86,7 @@ impl Sender {
         }
     }
 
-    /// A duplicate ACK without SACK stands for a segment received; never for more than are out.
+    /// Counts a duplicate ACK without SACK as a segment received, but never more than are out.
     pub(super) fn count_duplicate(&mut self, event: &mut AckEvent) {
         let most = self.board.out().saturating_sub(self.board.lost().max(1));
         if self.reno_sacked < most {
@@ -95,8 +96,8 @@ impl Sender {
         }
     }
 
-    /// A new ACK without SACK: one segment filled the hole, the rest had been counted when their
-    /// duplicates came (Linux's `tcp_remove_reno_sacks`).
+    /// Handles a new ACK without SACK: one segment filled the hole, the others were already counted with their
+    /// duplicate ACKs (Linux's `tcp_remove_reno_sacks`).
     pub(super) fn uncount_duplicates(&mut self, event: &mut AckEvent) {
         event.delivered = event.acked.saturating_sub(self.reno_sacked).max(1);
         self.reno_sacked -= event.acked.saturating_sub(1).min(self.reno_sacked);

@@ -1,4 +1,4 @@
-//! What a connection leaves behind for the next one between the same hosts (Linux: `tcp_metrics.c`).
+//! Path metrics that a connection saves for the next one between the same hosts (Linux: `tcp_metrics.c`).
 
 use congestion::{INFINITE_SSTHRESH, State};
 use traffic::{Duration, Instant};
@@ -6,10 +6,10 @@ use traffic::{Duration, Instant};
 use super::Sender;
 use crate::config::SavedMetrics;
 
-/// How long it is believed (`TCP_METRICS_TIMEOUT`).
+/// How long saved metrics are valid (`TCP_METRICS_TIMEOUT`).
 const VALID: Duration = Duration::from_secs(3_600);
 
-/// What a host knows of the path to a peer from connections that have ended.
+/// The metrics that a host keeps of the path to a peer, from connections that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathMetrics {
     /// The smoothed round trip in microseconds times 8, and its deviation times 4; 0 if not known.
@@ -23,7 +23,8 @@ pub struct PathMetrics {
 }
 
 impl PathMetrics {
-    /// A longer round trip is believed at once, a shorter one by an eighth; the deviation is at least half of the change.
+    /// Takes over a longer round trip at once, a shorter one by an eighth; the deviation is at least half of the
+    /// change.
     fn note_round_trip(&mut self, srtt8: u32, deviation4: u32) {
         let deviation4 = (self.srtt8.abs_diff(srtt8) >> 1).max(deviation4);
         self.srtt8 = match self.srtt8.checked_sub(srtt8) {
@@ -38,7 +39,7 @@ impl PathMetrics {
 }
 
 impl Sender {
-    /// Adds what this connection found out, as it ends (`tcp_update_metrics`).
+    /// Adds the measurements of this connection, as it ends (`tcp_update_metrics`).
     pub(crate) fn leave_metrics(&self, metrics: &mut PathMetrics, now: Instant) {
         if now.since(metrics.noted) > VALID {
             *metrics = PathMetrics::default();
@@ -82,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// Begins with what connections before found out (`tcp_init_metrics`).
+    /// Starts with the measurements of earlier connections (`tcp_init_metrics`).
     pub(crate) fn take_metrics(&mut self, metrics: &PathMetrics, now: Instant) {
         if now.since(metrics.noted) > VALID {
             return;

@@ -25,7 +25,7 @@ impl Sender {
                 self.sock.paced = 1;
                 self.follow_pacing();
             }
-            // As in Linux the one that is there goes on (`tcp_set_congestion_control`).
+            // As in Linux, an algorithm that is in use already goes on (`tcp_set_congestion_control`).
             SocketOption::Congestion(new) if *new != congestion => {
                 self.switch_congestion(new, established, now);
             }
@@ -40,13 +40,13 @@ impl Sender {
         Ok(())
     }
 
-    /// What held segments back may be over.
+    /// Lets segments go out that may no longer be held back.
     pub(super) fn go_on(&mut self) {
         self.refresh_fast_path();
         self.settle();
     }
 
-    /// Another algorithm takes over at the window that there is.
+    /// Switches to another algorithm at the current window.
     fn switch_congestion(&mut self, new: &Congestion, established: bool, now: Instant) {
         let algorithm = new.algorithm();
         self.tells_unused = idle::tells_unused(&self.config);
@@ -62,9 +62,9 @@ impl Sender {
         }
     }
 
-    /// The algorithm begins, at the window that there is (Linux: `tcp_init_congestion_control`).
+    /// Starts the algorithm at the current window (Linux: `tcp_init_congestion_control`).
     pub(super) fn begin_congestion(&mut self, now: Instant) {
-        // A reduction by another one is not taken back.
+        // A reduction by another algorithm is not undone.
         self.undo.ssthresh = 0;
         self.sock.private = [0; PRIVATE_BYTES / 8];
         // Nor is a paced restart ended that it began.
@@ -84,8 +84,8 @@ impl Sender {
         SavedWindow { cwnd: self.sock.cwnd, ssthresh: self.sock.ssthresh }
     }
 
-    /// Takes up a window that was saved: the algorithm begins there, as where it is chosen. While a reduction
-    /// is under way the threshold alone is restored, and the reduction ends there.
+    /// Restores a saved window. The algorithm starts there, as when it is selected. While a reduction is under way,
+    /// only the threshold is restored, and the reduction ends there.
     pub(crate) fn restore_window(&mut self, saved: SavedWindow, now: Instant) {
         if self.is_calm() {
             self.set_cwnd(saved.cwnd, now);
@@ -105,7 +105,7 @@ impl Sender {
         if !known.thresholds.enter(&mut self.sock, number, window, age_max_ms) {
             return;
         }
-        // A reduction of the phase before is not taken back.
+        // A reduction of the phase before is not undone.
         self.undo.ssthresh = 0;
         if self.sock.cwnd != before {
             self.window_stamp = now;

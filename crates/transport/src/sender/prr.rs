@@ -7,7 +7,7 @@ use super::Sender;
 use super::ack::AckEvent;
 use crate::config::Reduction;
 
-/// What proportional rate reduction counts since the reduction began, in packets.
+/// The counters of proportional rate reduction since the reduction began, in packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
     /// Delivered (RFC 6937, `prr_delivered`).

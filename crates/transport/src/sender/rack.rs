@@ -10,7 +10,7 @@ use crate::scoreboard::Recent;
 /// Recoveries for which a widened reordering window stays (RFC 8985, section 6.2, step 4).
 const PERSIST: u8 = 16;
 
-/// What RACK remembers.
+/// The state of RACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
     /// The segment sent last of those delivered: when it was sent, and its end.
@@ -98,9 +98,8 @@ impl Rack {
 }
 
 impl Sender {
-    /// The reordering window (section 6.2, step 4): none while no reordering was ever seen and
-    /// enough SACKs or a recovery speak for loss; else a quarter of the least round trip, at most
-    /// SRTT.
+    /// Returns the reordering window (section 6.2, step 4): none while no reordering was ever seen and enough SACKs
+    /// or a recovery indicate loss; else a quarter of the least round trip, at most SRTT.
     fn reordering_window(&self) -> Duration {
         let sure = self.state == State::Recovery
             || self.state == State::Loss
@@ -119,8 +118,8 @@ impl Sender {
         Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()))
     }
 
-    /// The same of retransmissions that a cumulative ACK covers: none that was sent after the segment
-    /// whose time stamp it echoes (section 6.2, step 2; Linux's `tcp_skb_spurious_retrans`).
+    /// As [`Self::answerable`], for retransmissions that a cumulative ACK covers: one sent after the segment with the
+    /// echoed timestamp cannot have been answered either (section 6.2, step 2; Linux's `tcp_skb_spurious_retrans`).
     pub(super) fn answerable_by(&self, event: &AckEvent, now: Instant) -> Instant {
         let answerable = self.answerable(now);
         let Some(echo) = event.echo else { return answerable };
@@ -142,8 +141,8 @@ impl Sender {
     /// Marks what was sent before the segment delivered by more than the reordering window, and
     /// waits for the rest (section 6.2, step 5).
     ///
-    /// Originals were sent in sequence order and retransmissions are kept in order of transmission,
-    /// so both are looked at from where the last look ended to the first that is too young.
+    /// Originals were sent in sequence order and retransmissions are kept in order of transmission, so both are
+    /// scanned from where the last scan ended to the first that is too recent.
     fn detect_by_time(&mut self, now: Instant) {
         if self.rtt.min_us() == u32::MAX {
             return;

@@ -11,14 +11,14 @@ use super::Sender;
 use super::ack::AckEvent;
 use crate::scoreboard::{Progress, Scoreboard};
 
-/// What is known when a segment is sent, beside what the scoreboard keeps of it.
+/// The state when a segment is sent, beside what the scoreboard keeps of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamp {
-    /// When the segment was sent whose delivery began the flight that this one belongs to.
+    /// When the segment was sent that began, by its delivery, the flight that this one belongs to.
     first_sent: Instant,
     /// When something was delivered last.
     delivered_at: Instant,
-    /// Segments whose ACKs had echoed a mark.
+    /// The number of segments acknowledged with an ECN echo.
     delivered_ce: u32,
     /// The application had no more to send.
     app_limited: bool,
@@ -27,14 +27,13 @@ struct Stamp {
 /// The sampler of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
-    /// By place, in a ring of a power of two.
+    /// The stamps by place, in a ring of a power of two.
     stamps: Vec<Stamp>,
     first_sent: Instant,
     delivered_at: Instant,
-    /// Until so many segments are delivered, samples are of an application that had no more to send;
-    /// 0 if they are not.
+    /// Samples count as limited by the application until this many segments are delivered; 0 if they do not.
     app_limited: u32,
-    /// What the ACK that is being dealt with told so far.
+    /// The sample of the ACK that is being handled, so far.
     sample: RateSample,
 }
 
@@ -51,8 +50,8 @@ impl Rates {
         }
     }
 
-    /// One that begins while segments are out; the last delivery was of one sent and delivered at `last`. Of what
-    /// is out it is not known whether the application limited: it counts as if.
+    /// Creates a sampler while segments are out; the segment of the last delivery was sent and delivered at `last`.
+    /// Whether the application limited the segments out is not known: they count as limited.
     pub(super) fn among(board: &Scoreboard, last: (Instant, Instant), delivered_ce: u32) -> Self {
         let (head, out) = (board.head(), board.out());
         let slots = (out as usize + 1).next_power_of_two().max(SLOTS_MIN);
@@ -72,7 +71,7 @@ impl Rates {
         place as usize & (self.stamps.len() - 1)
     }
 
-    /// Makes room for the places from `head` on, `out` of which hold a stamp.
+    /// Makes room for the places from `head` on; the first `out` of them hold a stamp.
     #[cold]
     fn grow(&mut self, head: u32, out: u32) {
         let slots = 2 * self.stamps.len();
@@ -105,8 +104,8 @@ impl Sender {
         };
     }
 
-    /// The application is about to write: if nothing waits to be sent although more may be, what is in
-    /// flight says nothing of the path. What still waits in the interface's queue is not looked at.
+    /// The application is about to write. If nothing waits to be sent although more may be, the data in flight says
+    /// nothing about the path. Data that waits in the interface's queue is not considered.
     pub(super) fn note_app_limit(&mut self) {
         let in_flight = self.in_flight();
         let waiting = self.written().saturating_sub(self.nxt);

@@ -18,7 +18,7 @@ impl Sender {
     /// An ACK that is not plain progress in Open.
     pub(super) fn alert(&mut self, event: &mut AckEvent, now: Instant) {
         if event.echo_ce {
-            // A reduction that a mark confirms is not taken back.
+            // A reduction that a mark confirms is not undone.
             self.undo.ssthresh = 0;
         }
         if event.advanced && self.board.reneged() {

@@ -121,13 +121,13 @@ impl Rtt {
         self.backoff
     }
 
-    /// A timeout: the next one is twice as far (RFC 6298, section 5.5).
+    /// Doubles the timeout after it expired (RFC 6298, section 5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
     }
 
-    /// A connection before this one had that round trip, in microseconds times 8: until the first sample of data the timeout
-    /// is that of a first sample as long, in whole ticks. The estimates stay (`tcp_init_metrics`).
+    /// Takes the round trip of an earlier connection, in microseconds times 8. Until the first sample of data the
+    /// timeout is that of a first sample as long, in whole ticks. The estimates stay (`tcp_init_metrics`).
     pub(crate) fn expect(&mut self, srtt8: u32) {
         if srtt8 <= self.srtt8 {
             return;
@@ -139,8 +139,8 @@ impl Rtt {
         self.base = base.min(self.config.max);
     }
 
-    /// Takes the estimates of the connection before, as Linux before 3.14: they replace smaller ones, unless nothing is known of this
-    /// one and they are below the initial timeout.
+    /// Takes the estimates of the connection before, as Linux before 3.14: they replace smaller ones, unless nothing
+    /// is known of this connection and they are below the initial timeout.
     pub(crate) fn adopt(&mut self, srtt8: u32, deviation4: u32, nxt: u64) {
         let initial = self.config.initial.as_us() << 3;
         if srtt8 == 0 || self.srtt8 == 0 && u64::from(srtt8) < initial {
@@ -165,7 +165,7 @@ impl Rtt {
 
     /// A round trip was measured, between two instants.
     ///
-    /// `una` and `nxt` tell when a round trip has passed since the deviation was last let down.
+    /// `una` and `nxt` show when a round trip has passed since the deviation was last reduced.
     #[inline(always)]
     pub(crate) fn sample(&mut self, sent: Instant, now: Instant, una: u64, nxt: u64) {
         let us = if self.config.rtt_tick == Duration::ZERO {
@@ -187,7 +187,7 @@ impl Rtt {
         self.set_base();
     }
 
-    /// In microseconds: a clock that only ticks sees the difference of two readings.
+    /// Returns the time in microseconds. A clock that only ticks sees the difference of two readings.
     #[inline(never)]
     fn ticks_between(&self, sent: Instant, now: Instant) -> u64 {
         let tick = self.config.rtt_tick.as_ps();

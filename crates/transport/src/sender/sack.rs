@@ -100,10 +100,10 @@ impl Sender {
         self.board.find(end, self.agreed.mss).wrapping_sub(self.board.head())
     }
 
-    /// What the 2.4 stack walked for an ACK: `blocks` entries for its SACK blocks; when it marks,
-    /// from the head to the highest SACK (`tcp_mark_head_lost`); when it retransmits, from the head
-    /// to the first segment it may send (`tcp_xmit_retransmit_queue`); and a head that timed out
-    /// sends it over the whole queue (`tcp_update_scoreboard`).
+    /// Returns the entries that the 2.4 stack walked for an ACK: `blocks` entries for its SACK blocks; when it marks,
+    /// from the head to the highest SACK (`tcp_mark_head_lost`); when it retransmits, from the head to the first
+    /// segment it may send (`tcp_xmit_retransmit_queue`); and a head that timed out sends it over the whole queue
+    /// (`tcp_update_scoreboard`).
     pub(super) fn walked(&mut self, blocks: u32) -> u32 {
         let mut walked = blocks;
         if matches!(self.state, congestion::State::Recovery | congestion::State::Loss) {

@@ -9,7 +9,7 @@ use super::{Forced, Sender};
 use crate::config::RtoConfig;
 use crate::wheel::expiry;
 
-/// What the timer is set for.
+/// The purpose of the timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Purpose {
     #[default]
@@ -26,7 +26,7 @@ pub(super) struct Timer {
     at: Instant,
     /// When it was set, or never if `at` is when it goes off: on a tick.
     since: Instant,
-    /// When it was last set in a way that what is sent at the same instant leaves alone.
+    /// When it was last set in a way that transmissions at the same instant do not change.
     armed: Instant,
     purpose: Purpose,
 }
@@ -47,7 +47,7 @@ impl Timer {
     fn set(&mut self, purpose: Purpose, at: Instant, now: Instant) {
         (self.purpose, self.at, self.since) = (purpose, at, now);
     }
-    /// When it goes off: on the wheel all do so with a tick, without one those of whole timeouts.
+    /// Returns when it expires: with the wheel every timer expires on a tick, without one only whole timeouts do.
     fn due(&self, config: &RtoConfig) -> Instant {
         let timeout = matches!(self.purpose, Purpose::Retransmission | Purpose::WindowProbe);
         let ticks = config.wheel || timeout;
@@ -70,7 +70,7 @@ impl Timer {
     pub(super) fn is_probe(&self) -> bool {
         self.purpose == Purpose::WindowProbe
     }
-    /// Off, or waiting for a window: sending data sets it anew.
+    /// Returns whether the timer is off or waits for a window: sending data restarts it.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.purpose, Purpose::None | Purpose::WindowProbe)
@@ -88,16 +88,16 @@ impl Sender {
         self.timer.at.min(self.burst.wakeup())
     }
 
-    /// New data was acknowledged, or the window opened: the timer starts anew (RFC 6298, section
-    /// 5.3; Linux's `tcp_set_xmit_timer`).
+    /// Restarts the timer after new data was acknowledged or the window opened (RFC 6298, section 5.3; Linux's
+    /// `tcp_set_xmit_timer`).
     #[inline(never)]
     pub(super) fn rearm(&mut self, now: Instant) {
         if self.board.out() == 0 {
             self.timer = Timer::default();
         } else if self.timer.is_reordering() && self.timer.armed == now {
-            // By this very ACK RACK is about to decide.
+            // RACK is about to decide by this ACK.
         } else {
-            // What an ACK before this one, at the same instant, set for many packets holds no more.
+            // The time that an earlier ACK of this instant set for many packets no longer holds.
             self.timer.armed = Instant::NEVER;
             if !self.arm_tail_probe(now + self.rtt.rto(), now) {
                 self.arm_retransmission(now);
@@ -105,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// The same in untroubled times, after a round trip was sampled.
+    /// As [`Self::rearm`], in untroubled times, after a round trip was sampled.
     #[inline]
     pub(super) fn rearm_untroubled(&mut self, now: Instant) {
         if !self.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
@@ -116,8 +116,8 @@ impl Sender {
         self.timer.armed = now;
     }
 
-    /// An ACK is looked at closely: what one before it, at the same instant, set in untroubled times does not
-    /// hold for what is sent now.
+    /// Handles an ACK on the general path: the time that an earlier ACK of this instant set in untroubled times does
+    /// not hold for what is sent now.
     #[inline]
     pub(super) fn look_again(&mut self) {
         if self.timer.purpose == Purpose::TailProbe {
@@ -140,7 +140,7 @@ impl Sender {
         self.board.segment(self.board.head()).sent + self.rtt.rto_of_timer()
     }
 
-    /// The same where it lies ahead: a probe does not wait for it.
+    /// As [`Self::head_timeout`] if that is in the future, else never: a probe does not wait for it.
     #[inline]
     fn head_timeout_ahead(&self, now: Instant) -> Instant {
         let timeout = self.head_timeout();
@@ -159,8 +159,8 @@ impl Sender {
         self.timer.armed = now;
     }
 
-    /// The retransmission timer takes the place of a probe or of RACK's: what they waited is a part
-    /// of its time (Linux's `tcp_rearm_rto`).
+    /// Arms the retransmission timer in place of a probe or of RACK's timer: the time that these waited is a part of
+    /// its time (Linux's `tcp_rearm_rto`).
     pub(super) fn arm_for_head(&mut self, now: Instant) {
         if self.board.out() == 0 {
             self.timer = Timer::default();
@@ -171,15 +171,15 @@ impl Sender {
         }
     }
 
-    /// The sender stopped; if it sent before, at `now`, the probe's time is set anew. What this
-    /// instant's ACK set for many packets out holds, but not beyond the head's timeout.
+    /// Restarts the probe timer after the sender stopped, if it sent at `now`. The time that an ACK of this instant
+    /// set for many packets out holds, but not beyond the head's timeout.
     #[inline]
     pub(super) fn arm_tail_probe_after(&mut self, now: Instant) {
         if !self.probes_tail || self.last_sent != now || self.timer.is_reordering() {
             return;
         }
         if self.timer.armed == now {
-            // Mostly far before the timeout, which need not be rounded to see that.
+            // This is mostly far before the timeout, which then need not be rounded.
             let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
             if self.timer.purpose == Purpose::TailProbe && head < self.timer.at {
                 self.timer.at = self.timer.at.min(self.head_timeout_ahead(now));
@@ -218,8 +218,8 @@ impl Sender {
         }
     }
 
-    /// A deadline passed. Until the timer goes off, which is with a tick, nothing is sent on its account: what
-    /// waits for more window goes on waiting.
+    /// A deadline passed. Nothing is sent for it until the timer expires, which is on a tick: a sender that waits for
+    /// more window goes on waiting.
     pub(crate) fn wake(&mut self, now: Instant) {
         if self.burst.wake(now) {
             self.refresh_fast_path();
@@ -241,7 +241,7 @@ impl Sender {
                 self.on_reordering_timeout(now);
             }
             Purpose::TailProbe => {
-                // One probe at a time; sent, it starts the timer anew.
+                // One probe at a time; sending it restarts the timer.
                 if self.tlp_high == 0 {
                     self.forced = Some(Forced::TailProbe);
                 }
@@ -293,8 +293,8 @@ impl Sender {
         self.retries > self.config.rto.retries_max
     }
 
-    /// An ACK for all that was out when the tail probe went tells what became of it
-    /// (RFC 8985, section 7.4).
+    /// Handles an ACK for all that was out when the tail probe was sent: it shows whether anything was lost (RFC
+    /// 8985, section 7.4).
     pub(super) fn end_tail_probe(&mut self, event: &AckEvent, now: Instant) {
         if self.una < self.tlp_high {
             return;

@@ -6,7 +6,7 @@ use traffic::Instant;
 use super::Sender;
 use super::ack::AckEvent;
 
-/// What an undo needs to know of the reduction.
+/// The state of the reduction that an undo needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// The first position out when the window was reduced; 0 if there is nothing to undo.
@@ -72,8 +72,8 @@ impl Sender {
         self.stats.undos += 1;
     }
 
-    /// Everything of the recovery was acknowledged. True if the state is kept for now: without SACK
-    /// a duplicate ACK at its very end could start it anew (RFC 6582, section 4).
+    /// Everything of the recovery was acknowledged. Returns true if the state is kept for now: without SACK a
+    /// duplicate ACK at its very end could start the recovery again (RFC 6582, section 4).
     pub(super) fn try_undo_recovery(&mut self, event: &AckEvent, now: Instant) -> bool {
         if self.may_undo(event) {
             let timeout = self.state == State::Loss;
@@ -89,7 +89,7 @@ impl Sender {
         false
     }
 
-    /// DSACKs told that no retransmission was needed.
+    /// Undoes the reduction if DSACKs showed that no retransmission was needed. Returns whether it did.
     pub(super) fn try_undo_dsack(&mut self, now: Instant) -> bool {
         if self.undo.marker != 0 && self.all_needless() {
             self.undo_reduction(false, now);

@@ -1,8 +1,9 @@
 //! The send buffer: what the program wrote, up to where it waits for room.
 //!
-//! Linux's is memory. A write fills packets of up to the largest burst one after the other (`tcp_sendmsg_locked`), and asks for room only where
-//! one begins; the program then waits until a third of the memory is free (`sk_stream_write_space`), and while it waits the buffer
-//! grows with the window (`tcp_new_space`). Where a packet ends a burst does, so that this shapes what leaves.
+//! Linux's counts memory. A write fills packets of up to the largest burst one after the other
+//! (`tcp_sendmsg_locked`), and asks for room only where a packet begins. The program then waits until a third of the
+//! memory is free (`sk_stream_write_space`). While it waits, the buffer grows with the window (`tcp_new_space`). A
+//! burst ends where a packet ends, so this shapes what leaves.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -27,9 +28,9 @@ pub(super) struct WriteQueue {
     max: u64,
     /// Room for headers in each packet.
     headroom: u64,
-    /// The position up to which the receiver is told to pass on (`pushed_seq`).
+    /// The position up to which PSH asks the receiver to pass data on (`pushed_seq`).
     pushed: u64,
-    /// Packets of which something is still to be sent, in order.
+    /// Packets that are not completely sent, in order.
     unsent: VecDeque<Written>,
     /// The ends of those that were sent and, when last looked at, not acknowledged.
     sent: VecDeque<u64>,
@@ -43,7 +44,7 @@ struct Written {
 }
 
 impl WriteQueue {
-    /// Whether there is one: for a buffer that counts memory.
+    /// Returns whether there is a write queue: for a buffer that counts memory.
     pub(super) const fn is_kept(config: &Config) -> bool {
         config.buffers.send_headroom != 0
     }
@@ -66,7 +67,8 @@ impl WriteQueue {
         self.size
     }
 
-    /// What a packet takes beside its data (`SKB_TRUESIZE` of its head, from a cache that no `kmalloc` has).
+    /// Returns the memory of a packet beside its data (`SKB_TRUESIZE` of its head, from a cache that no `kmalloc`
+    /// has).
     fn overhead(&self) -> u64 {
         let head = self.headroom + SHARED_INFO;
         let head = if head.is_power_of_two() { head + 64 } else { head };
@@ -82,7 +84,7 @@ impl WriteQueue {
         written - una + packets * self.overhead()
     }
 
-    /// The last packet reaches up to `end`, and has PSH if `pushed`.
+    /// Extends the last packet up to `end`, with PSH if `pushed`.
     fn extend(&mut self, end: u64, pushed: bool) {
         if let Some(tail) = self.unsent.back_mut() {
             (tail.end, tail.pushed) = (end, tail.pushed || pushed);
@@ -97,7 +99,8 @@ impl WriteQueue {
         self.unsent.front().map_or(written, |head| head.end)
     }
 
-    /// Grows to what `segments` take twice or, for an algorithm that controls the rate, three times (`tcp_sndbuf_expand`).
+    /// Grows to twice the memory of `segments`, or three times for an algorithm that controls the rate
+    /// (`tcp_sndbuf_expand`).
     fn expand(&mut self, segments: u32, mss: u32, controls: bool) {
         let segment = (u64::from(mss) + self.headroom + SHARED_INFO).next_power_of_two() + SK_BUFF;
         let times = if controls { 3 } else { 2 };
@@ -130,14 +133,14 @@ impl Sender {
         self.refresh_fast_path();
     }
 
-    /// The application gives up what the send buffer has not taken yet; a FIN follows the rest.
+    /// The application gives up its write: what the send buffer has not taken is dropped, and a FIN follows the rest.
     pub(crate) fn abandon_write(&mut self) {
         self.supplied = self.written();
         self.close();
     }
 
-    /// Why nothing more would leave, whatever time passes: the sender is at rest with something to write, and no ACK
-    /// or timer is to come.
+    /// Returns why nothing more would leave, however much time passes: the sender is at rest with something to write,
+    /// and no ACK or timer is to come.
     pub(crate) fn stall(&self) -> Option<Stall> {
         let moves = !self.resting || self.stopping;
         if moves || self.board.out() != 0 || self.deadline() != Instant::NEVER {
@@ -170,7 +173,8 @@ impl Sender {
         self.writes.as_ref().map_or(self.buffer, |queue| queue.size())
     }
 
-    /// The connection is established: the buffer has room for two initial windows (`tcp_init_buffer_space`), and the program writes.
+    /// The connection is established: the buffer has room for two initial windows (`tcp_init_buffer_space`), and the
+    /// program writes.
     pub(super) fn open_buffer(&mut self) {
         if let Some(queue) = &mut self.writes {
             queue.pushed = self.una;
@@ -207,8 +211,8 @@ impl Sender {
         self.queues && !self.waits && self.written < self.supplied
     }
 
-    /// The program goes on with its write, if it is in one: up to a packet that is full and next to leave, which goes at once, and
-    /// beyond it only if that is `stopped` (`tcp_push_one`).
+    /// Continues the program's write, if it is in one: up to a packet that is full and next to leave, which goes at
+    /// once, and beyond it only if that is `stopped` (`tcp_push_one`).
     #[inline]
     pub(super) fn take_written(&mut self, stopped: bool) {
         if self.is_writing() {
@@ -222,7 +226,7 @@ impl Sender {
         let half = self.window_max / 2;
         let (una, nxt) = (self.una, self.nxt);
         let Some(queue) = &mut self.writes else { return };
-        // Of a piece that is about to leave in several segments all has left the packet.
+        // A piece that is about to leave in several segments counts as gone from the packet.
         let left = queue.sent.back().map_or(nxt, |&end| end.clamp(nxt, self.written));
         while self.written < self.supplied {
             let packets = queue.unsent.len();
@@ -248,7 +252,7 @@ impl Sender {
         self.burst.buffer_end = queue.head_end(self.written);
     }
 
-    /// Nothing leaves now. Whether there is more to send then, of what the program has to write.
+    /// Nothing leaves now. Returns whether the program's write then gives more to send.
     #[inline]
     pub(crate) fn takes_more(&mut self) -> bool {
         self.queues && self.written < self.supplied && self.look_for_room()
@@ -282,7 +286,7 @@ impl Sender {
         }
     }
 
-    /// New data up to `end`, where what was written or a packet of it ends, was sent. Whether it has PSH.
+    /// New data up to `end` was sent, where a write or a packet of it ends. Returns whether it has PSH.
     #[inline(never)]
     pub(super) fn packet_ended(&mut self, end: u64) -> bool {
         let Some(queue) = &mut self.writes else {
@@ -332,7 +336,7 @@ mod tests {
         let mut sender = sender();
         poll(&mut sender);
         assert_eq!(sender.stall(), None, "nothing to send");
-        // Packets that nothing will ever acknowledge take all of the memory.
+        // Packets that are never acknowledged take all of the memory.
         let queue = sender.writes.as_mut().unwrap();
         queue.sent.extend([u64::MAX; 10_000]);
         sender.supply(1, Instant::ZERO);

@@ -125,7 +125,8 @@ fn a_tuned_buffer_grows_until_its_maximum_limits() {
     assert!((small * 90 / 100..=small).contains(&fixed), "{fixed} of {small}");
 }
 
-/// What the receiver knows after each event, where the segments of these numbers are lost once, over 100 ms of round trip.
+/// The receiver's info after each event, if the segments with these numbers are lost once, over a round trip of
+/// 100 ms.
 fn around_holes(holes: &'static [u64], send: Buffer, receive: Buffer) -> Vec<transport::Info> {
     const SEGMENTS: u64 = 3_000;
     let (mut config, mut receiver) = (linux6(), linux6());
@@ -159,11 +160,12 @@ fn around_holes(holes: &'static [u64], send: Buffer, receive: Buffer) -> Vec<tra
 fn what_lies_beyond_a_hole_takes_room_in_the_buffer() {
     const BUFFER: u64 = 2_000 * 1_448;
     let seen = around_holes(&[700, 704], linux6().buffers.send, Buffer::Fixed(BUFFER));
-    // The first hole is filled: the right edge stays, for what lies beyond the second one takes more room than that.
+    // The first hole is filled: the right edge stays, because data beyond the second one takes more room than
+    // that.
     let between = seen.iter().find(|info| info.bytes_received == 704 * 1_448).expect("a hole");
     assert!(between.out_of_order > 100 * 1_448, "{between:?}");
-    // All of it was open by then, two segments for each that came, but for the segment that opened it; rounded up to
-    // what the scale can say.
+    // All of it was open by then, two segments for each that arrived, except for the segment that opened it;
+    // rounded up to the window scale.
     let (over, under) = linux6().window_share();
     let window = (BUFFER * u64::from(over) / u64::from(under) - 1_448).next_multiple_of(32);
     assert_eq!(between.receive_window, window - 4 * 1_448, "{between:?}");

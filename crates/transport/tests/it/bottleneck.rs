@@ -1,8 +1,8 @@
 //! The first slow start over a bottleneck with a drop-tail buffer, beside what the real Linux does there.
 //!
 //! The kernel's figures are from the setup that `crates/simulate/tests/runs/linux-6.12.txt` describes: Linux
-//! 6.12.117 in virtual time, 20 Mbit/s, a round trip of 50 ms, NewReno. One packet of buffer decides
-//! in which round trip a burst first overflows it, so the figures tell how the receiver opens its window.
+//! 6.12.117 in virtual time, 20 Mbit/s, a round trip of 50 ms, NewReno. One packet of buffer decides in which
+//! round trip a burst first overflows it, so the figures show how the receiver opens its window.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ impl Bottleneck {
         Self { byte, burst, limit, departures, last: Instant::ZERO, tokens: burst }
     }
 
-    /// How long a packet of `bytes` that arrives at `now` waits; none if there is no room for it.
+    /// The time that a packet of `bytes` waits if it arrives at `now`; none if there is no room for it.
     fn wait(&mut self, bytes: u32, now: Instant) -> Option<Duration> {
         while self.departures.front().is_some_and(|&at| at <= now) {
             self.departures.pop_front();
@@ -56,8 +56,8 @@ impl Bottleneck {
     }
 }
 
-/// What the first loss does: the slow start threshold, and the segments sent again until its recovery
-/// is over.
+/// The effect of the first loss: the slow start threshold, and the segments retransmitted until its recovery is
+/// over.
 fn first_loss(packets: usize) -> (u32, u64) {
     let mut config = Profile::by_name("linux-6").unwrap().config();
     config.congestion = Algorithm::by_name("newreno").unwrap().into();

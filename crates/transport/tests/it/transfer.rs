@@ -1,4 +1,4 @@
-//! End to end: every byte arrives exactly once and in order, whatever the pipe does.
+//! End to end: every byte arrives exactly once and in order, for any behaviour of the pipe.
 
 use crate::pipe::{Fate, Pipe, Random, ms};
 use proptest::prelude::*;
@@ -100,8 +100,8 @@ fn set_some(ends: &mut [Connection; 2], random: &mut Random, now: Instant) {
     }
 }
 
-/// Moves `bytes` both ways or one way; all arrive exactly once, and the counters balance. After every so many
-/// steps an option changes.
+/// Moves `bytes` both ways or one way; all arrive exactly once, and the counters balance. An option changes
+/// every `options_every` steps.
 fn transfer(
     config: &Config,
     vices: Vices,
@@ -191,7 +191,7 @@ proptest! {
         transfer(&config, vices, seed, [there, back], None);
     }
 
-    /// And whatever options are set meanwhile, of whatever algorithm.
+    /// The same while any options change, for any algorithm.
     #[test]
     fn every_byte_arrives_once_whatever_options_change(
         seed: u64, choice: u64, profile in 0usize..4, every in 1u64..200,

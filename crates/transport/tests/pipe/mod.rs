@@ -15,7 +15,7 @@ pub const fn ms(n: u64) -> Duration {
 /// Which way a packet goes: 0 is from the client.
 pub type Side = usize;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,

@@ -1,4 +1,4 @@
-//! The kernel's calls beside the model's.
+//! Compares the kernel's calls with the model's.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use crate::live::Recording;
 use crate::model::Call;
 use crate::record::HOOKS;
 
-/// A round trip may differ by what the kernel takes from an ACK to the segment that it lets out.
+/// The tolerance of a round trip: the kernel's time from an ACK to the segment that it releases.
 const RTT_WITHIN_US: u32 = 2_000;
 
-/// The arguments and what of the view decides what a call means.
+/// The arguments of a call, and the parts of the view that decide its meaning.
 fn fields(call: &Call, by_clock: bool) -> [(&'static str, u32); 10] {
     let view = &call.view;
     [
@@ -28,7 +28,7 @@ fn fields(call: &Call, by_clock: bool) -> [(&'static str, u32); 10] {
     ]
 }
 
-/// How the two calls differ; nothing if they do not.
+/// The difference between two calls; none if they are equal.
 fn difference(kernel: &Call, model: &Call, by_clock: bool) -> Option<String> {
     if kernel.hook != model.hook {
         return Some("hook".to_owned());
@@ -74,7 +74,8 @@ pub(crate) fn around(n: usize, kernel: &[Call], model: &[Call]) -> String {
     text
 }
 
-/// The kernel's calls from `init` on: it tells of the SYN's acknowledgement before, which `init` forgets.
+/// The kernel's calls from `init` on. Before that, the kernel reports the SYN's acknowledgement, which `init`
+/// discards.
 pub(crate) fn from_init(calls: &[Call]) -> &[Call] {
     let first = calls.iter().position(|call| HOOKS[call.hook] == "init").unwrap_or(0);
     &calls[first..]

@@ -1,4 +1,4 @@
-//! Where the model is known to differ from the kernel, each with its reason.
+//! Known differences between the model and the kernel, each with its reason.
 
 use congestion::{Event, State};
 use nix::time::{ClockId, clock_getres};
@@ -25,14 +25,13 @@ pub(crate) struct Difference<'a> {
     pub(crate) recording: &'a Recording,
 }
 
-/// A reduction explains so many calls about it.
+/// The number of calls around a reduction that it explains.
 const NEAR: usize = 8;
 /// The numbers of hooks in `record::HOOKS`.
 const SSTHRESH: usize = 0;
 const CWND_EVENT: usize = 5;
 const SET_STATE: usize = 6;
-/// What a timer of the kernel's may be late or early by, and RACK's microseconds differ by, in
-/// microseconds.
+/// The tolerance for the kernel's timers being late or early, and for RACK's differences, in microseconds.
 const APART_US: u64 = 10_000;
 
 pub(crate) const KNOWN: [Known; 4] = [
@@ -65,7 +64,7 @@ pub(crate) const KNOWN: [Known; 4] = [
 /// Packets: the initial window, below which silence takes nothing.
 const RESTART_WINDOW: u32 = 10;
 
-/// The tick of the kernel's clock: its coarse clocks tell nothing finer.
+/// The tick of the kernel's clock; its coarse clocks have no finer resolution.
 fn jiffy() -> Duration {
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("the clock is there");
     Duration::from_ns(tick.tv_nsec() as u64)
@@ -116,8 +115,8 @@ fn by_rack(difference: &Difference<'_>) -> bool {
     alike && apart != 0 && apart < APART_US
 }
 
-/// A silence came before the call that was a multiple of the timeout, but for a jiffy of its own and one of each
-/// timeout, and one of the windows is half the other's.
+/// Before the call there was a silence of a multiple of the timeout, to within a jiffy of its own and one for
+/// each timeout, and one of the windows is half the other's.
 fn by_idling(difference: &Difference<'_>) -> bool {
     let call = |calls: &[Call]| calls.get(difference.at).copied();
     let (Some(kernel), Some(model)) = (call(difference.kernel), call(difference.model)) else {
@@ -126,7 +125,7 @@ fn by_idling(difference: &Difference<'_>) -> bool {
     let now_us = model.view.now_us;
     let silence = |idle: &&Idle| idle.until.as_us() <= now_us && idle.length + jiffy() > idle.rto;
     let Some(idle) = difference.idles.iter().rev().find(silence) else { return false };
-    // It is the first call since, but for those that tell of the silence.
+    // It is the first call since, except for those that report the silence.
     let earlier = difference.at.checked_sub(1).and_then(|before| difference.model.get(before));
     if earlier.is_some_and(|earlier| earlier.view.now_us > idle.until.as_us()) {
         return false;
@@ -140,7 +139,7 @@ fn by_idling(difference: &Difference<'_>) -> bool {
     apart <= (timeouts + 1) * jiffy().as_ps() && (halved(a, b) || halved(b, a))
 }
 
-/// One of the windows has just grown by a packet, which takes the other's credit to its end.
+/// One of the windows has just grown by a packet, and the other's credit is about to make it grow too.
 fn by_clock(difference: &Difference<'_>) -> bool {
     let call = |calls: &[Call]| calls.get(difference.at).map(|call| call.view);
     let (Some(kernel), Some(model)) = (call(difference.kernel), call(difference.model)) else {

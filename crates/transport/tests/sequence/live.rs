@@ -1,4 +1,4 @@
-//! One connection of the real kernel over a drawn path to a modelled receiver, and what came of it.
+//! One connection of the real kernel over a drawn path to a modelled receiver, and its recording.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ use crate::trial::{Random, Trial};
 use crate::tun::Tun;
 use crate::wire;
 
-/// What the sender's stack was given, with the time before and after it.
+/// An input of the sender's stack, with the time before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub(crate) at: Instant,
@@ -33,14 +33,14 @@ pub(crate) struct Input {
 pub(crate) enum What {
     Arrival(Packet),
     Write(u64),
-    /// It sent of its own accord: a timer.
+    /// It sent without an input: a timer.
     Timer,
 }
 
 /// A connection as it went.
 pub(crate) struct Recording {
     pub(crate) inputs: Vec<Input>,
-    /// What the kernel sent, the SYN first.
+    /// The segments that the kernel sent, the SYN first.
     pub(crate) sent: Vec<(Instant, Packet)>,
     /// The clock's reading at `Instant::ZERO`, in nanoseconds.
     pub(crate) origin_ns: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Recording {
 
 /// Long enough for several timeouts.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What may still happen after the last acknowledgement.
+/// The time to wait for further events after the last acknowledgement.
 const QUIET: Duration = Duration::from_ms(20);
 /// The kernel's clocks of milliseconds and of jiffies (at 100, 250 and 1000 a second) tick at multiples of
 /// this.
@@ -103,7 +103,7 @@ fn monotonic_ns() -> u64 {
 }
 
 impl Recording {
-    /// Puts each input at the time that the kernel took it for, where a hook told.
+    /// Sets each input's time to the time at which the kernel took it, if a hook reported it.
     pub(crate) fn align(&mut self, calls: &[Call]) {
         let origin_us = self.origin_ns / 1_000;
         let mut times = calls.iter().map(|call| call.view.now_us - origin_us).peekable();
@@ -201,7 +201,8 @@ impl Live<'_> {
         }
     }
 
-    /// Waits for what comes first: the network, the peer's timer, or the kernel sending of its own accord.
+    /// Waits for the first of: the network, the peer's timer, or a segment that the kernel sends without an
+    /// input.
     fn wait(&mut self, until: Instant) {
         let event = self.events.peek().map_or(Instant::NEVER, |event| event.0.at);
         let until = until.min(event).min(self.peer.next_wakeup());
@@ -226,7 +227,7 @@ impl Live<'_> {
         self.take_sent(false);
     }
 
-    /// What the kernel sent goes onto the path.
+    /// Puts the kernel's segments on the path.
     fn take_sent(&mut self, of_its_own: bool) {
         let mut buffer = [0; 2_048];
         let mut first = of_its_own;
@@ -297,7 +298,7 @@ impl Live<'_> {
         }
     }
 
-    /// What the peer sends takes the way back.
+    /// Sends the peer's segments on the way back.
     fn answer(&mut self, now: Instant) {
         let mut packet = Packet::default();
         while self.peer.poll_transmit(now, &mut packet) {

@@ -5,8 +5,8 @@
 //! through the modelled sender at the same times; the sequence of its calls is compared with the kernel's, up to
 //! the first that differs: what comes after it differs in consequence.
 //!
-//! `SUIMON_SEQUENCES=40` runs so many of each algorithm; `make soak` does. The seed of a connection decides
-//! what it goes through; when the machine's clock and scheduler let it happen differs from run to run.
+//! `SUIMON_SEQUENCES=40` runs 40 connections of each algorithm, as `make soak` does. The seed of a connection
+//! decides what it goes through; the timing by the machine's clock and scheduler differs from run to run.
 //!
 //! BBR is not among them: it lets segments out by its pacing's timer, which fires in the model and in the kernel at
 //! times of its own, so that their ACKs are not the same ones. Each of its calls is replayed by itself in the
@@ -53,11 +53,11 @@ fn embedded(_algorithm: &Algorithm) -> Option<&'static [u8]> {
     None
 }
 
-/// Those whose windows do not hang on microseconds of an RTT, as `illinois`' do.
+/// The algorithms whose windows do not depend on microseconds of an RTT, as `illinois` does.
 const ALGORITHMS: [&str; 8] =
     ["bic", "cubic", "cubic-rfc9438", "dctcp", "highspeed", "newreno", "scalable", "vegas"];
 
-/// What the kernel runs, as far as a namespace's defaults say.
+/// The configuration of the kernel, as far as a namespace's defaults define it.
 fn linux6(trial: &Trial) -> Config {
     let mut config = Profile::by_name("linux-6").expect("a profile").config();
     config.buffers.send = Buffer::Fixed(16 << 20);
@@ -84,18 +84,18 @@ fn lacks() -> bool {
     false
 }
 
-/// What came of one connection.
+/// The outcome of one connection.
 enum Outcome {
     Equal,
     /// The row of `known::KNOWN` that explains the first difference.
     Explained(usize),
-    /// The log lost records, so that there is nothing to compare.
+    /// The log lost records, so there is nothing to compare.
     Incomplete,
-    /// The first difference, in words.
+    /// The first difference, as text.
     Unexplained(String),
 }
 
-/// What came of the connections.
+/// The outcomes of the connections.
 #[derive(Default)]
 struct Tally {
     connections: usize,
@@ -130,7 +130,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A fault of the model differs each time; what the machine does to the kernel's connection seldom does so twice.
+/// A fault of the model shows up in every run; a disturbance by the machine seldom does so twice.
 const ATTEMPTS: usize = 3;
 
 impl Tally {

@@ -127,7 +127,7 @@ const EARLINESS: Duration = Duration::from_ms(8);
 struct Replay<'a> {
     end: Connection,
     record: &'a Recording,
-    /// What turns the kernel's timestamps into the model's.
+    /// The offset from the kernel's timestamps to the model's.
     echo: u32,
     /// The time, which does not go back where a timer of the model's fires after the kernel's.
     now: Instant,
@@ -145,8 +145,8 @@ pub(crate) struct Idle {
     pub(crate) rto: Duration,
 }
 
-/// What the model does for a recorded connection: the calls of the hooks that the algorithm has, and the
-/// segments that it sends.
+/// The model's replay of a recorded connection: the calls of the hooks that the algorithm has, and the segments
+/// that it sends.
 pub(crate) struct Replayed {
     pub(crate) calls: Vec<Call>,
     /// The writes after silence.
@@ -180,8 +180,8 @@ fn ms(at: Instant) -> u32 {
     (at.as_us() / 1_000) as u32
 }
 
-/// By how much the record's clock of milliseconds leads the kernel's timestamps. A segment may have waited for
-/// its reader; the one that waited least tells.
+/// The lead of the record's millisecond clock over the kernel's timestamps. A segment may have waited for its
+/// reader; the one with the shortest wait counts.
 fn lead(record: &Recording) -> u32 {
     let leads = record.sent.iter().map(|(at, packet)| ms(*at).wrapping_sub(packet.tcp.ts_val));
     let least = leads.reduce(|a, b| if (b.wrapping_sub(a) as i32) < 0 { b } else { a });

@@ -19,13 +19,13 @@ impl Random {
         self.next() % n
     }
 
-    /// Once in `n`; never if that is 0.
+    /// True once in `n` on average; never if that is 0.
     pub(crate) fn once_in(&mut self, n: u64) -> bool {
         n != 0 && self.below(n) == 0
     }
 }
 
-/// A write of the application: so many bytes, so long after the one before it.
+/// A write of the application: `bytes` bytes, `after` the write before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write {
     pub(crate) after: Duration,
@@ -40,10 +40,10 @@ pub(crate) struct Trial {
     /// What a byte takes at the bottleneck, and how many packets may wait there.
     pub(crate) byte: Duration,
     pub(crate) buffer: usize,
-    /// A data segment in so many is lost, one in so many begins a run of losses; 0 is none.
+    /// One in `loss` data segments is lost, one in `burst` begins a run of losses; 0 is none.
     pub(crate) loss: u64,
     pub(crate) burst: u64,
-    /// One in so many is marked, where both ends speak ECN.
+    /// One in `mark` segments is marked, if both ends support ECN.
     pub(crate) ecn: bool,
     pub(crate) mark: u64,
     pub(crate) writes: Vec<Write>,

@@ -28,8 +28,8 @@ const IFF_NO_PI: i16 = 0x1000;
 pub(crate) struct Tun(File);
 
 impl Tun {
-    /// Moves this thread into a new namespace, with a device of 1500 bytes and the kernel's defaults but for
-    /// what one connection would leave to the next.
+    /// Moves this thread into a new namespace, with a device of 1500 bytes and the kernel's defaults, except
+    /// for state that one connection would leave to the next.
     pub(crate) fn new() -> Self {
         unshare(CloneFlags::CLONE_NEWNET).expect("root may make a namespace");
         let file = OpenOptions::new()

@@ -22,7 +22,7 @@ fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
 }
 
-/// The segment of a datagram from the kernel, and the port it comes from; none if it is no TCP.
+/// The segment of a datagram from the kernel, and its source port; none if it is not TCP.
 pub(crate) fn parse(bytes: &[u8]) -> Option<(Packet, u16)> {
     if bytes.len() < IP_HEADER + TCP_HEADER || bytes[0] != 0x45 || bytes[9] != PROTOCOL_TCP {
         return None;

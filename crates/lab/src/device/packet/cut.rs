@@ -1,4 +1,4 @@
-//! Super-frames, cut into the frames that they stand for, as a network card would (TSO, and Linux' UDP_SEGMENT).
+//! Cuts super-frames into frames, as a network card does (TSO, and Linux UDP_SEGMENT).
 
 use traffic::frame::{checksum as internet_checksum, u16_at, u32_at};
 
@@ -7,7 +7,7 @@ use crate::device::Segments;
 use frames::checksum;
 use frames::frame::Datagram;
 
-/// `VIRTIO_NET_HDR_GSO_*` of what is cut here: TCP over IPv4 and IPv6, and UDP datagrams of one size.
+/// The supported `VIRTIO_NET_HDR_GSO_*`: TCP over IPv4 and IPv6, and UDP datagrams of one size.
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP: u8 = 5;
@@ -18,20 +18,20 @@ const FIN: u8 = 1;
 const PUSH: u8 = 8;
 const CWR: u8 = 0x80;
 
-/// A super-frame, to be cut.
+/// A super-frame to cut.
 #[derive(Debug)]
 pub(super) struct Cut<'a> {
     frame: &'a [u8],
     segments: Segments,
     datagram: Datagram,
     is_tcp: bool,
-    /// Where the checksum lies in the transport header.
+    /// The offset of the checksum in the transport header.
     field: usize,
 }
 
 impl<'a> Cut<'a> {
-    /// A frame of which the kernel says that it is to be cut so. `None` if it is of a kind that is not cut here:
-    /// inside a tunnel, whose headers would have to be written as well, or to be cut into fragments.
+    /// Prepares a super-frame to be cut as the kernel's offload header says. `None` for unsupported kinds: tunnels,
+    /// whose outer headers would have to be written as well, and IP fragmentation.
     pub(super) fn new(
         offload: &[u8; OFFLOAD as usize],
         segments: Segments,
@@ -52,24 +52,24 @@ impl<'a> Cut<'a> {
         Some(Self { frame, segments, datagram, is_tcp, field })
     }
 
-    /// How many frames it makes.
+    /// The number of frames.
     pub(super) const fn count(&self) -> u16 {
         self.segments.count
     }
 
-    /// The payload of one of them.
+    /// The payload of frame `number`.
     fn payload(&self, number: u16) -> Option<&'a [u8]> {
         let all = self.frame.get(usize::from(self.segments.headers)..)?;
         all.chunks(self.segments.size.into()).nth(number.into())
     }
 
-    /// The bytes of the frame of that number.
+    /// The length of frame `number` in bytes.
     pub(super) fn length(&self, number: u16) -> u32 {
         let payload = self.payload(number).map_or(0, <[u8]>::len);
         u32::from(self.segments.headers) + payload as u32
     }
 
-    /// Writes the frame of that number into `to`, which is as long as [`Cut::length`] says.
+    /// Writes frame `number` into `to`, which has the length [`Cut::length`].
     pub(super) fn write(&self, number: u16, to: &mut [u8]) -> Option<()> {
         let headers = usize::from(self.segments.headers);
         let payload = self.payload(number)?;
@@ -91,7 +91,8 @@ impl<'a> Cut<'a> {
         checksum::finish(to, transport, self.field)
     }
 
-    /// The length, and in IPv4 the identification, which counts on (RFC 6864), and the header's checksum.
+    /// Writes the IP length and, in IPv4, the identification, which increases per frame (RFC 6864), and the header
+    /// checksum.
     fn write_ip(&self, number: u16, to: &mut [u8]) -> Option<()> {
         let Datagram { ip, transport, .. } = self.datagram;
         let length = u16::try_from(to.len() - ip).ok()?;
@@ -106,8 +107,7 @@ impl<'a> Cut<'a> {
         put(to, ip + 10, sum)
     }
 
-    /// The sequence number; what ends or pushes the data is said by the last alone, and that the window was
-    /// reduced by the first.
+    /// Writes the TCP sequence number, and clears FIN and PSH in all frames but the last and CWR in all but the first.
     fn write_tcp(&self, number: u16, tcp: &mut [u8]) -> Option<()> {
         let ahead = u32::from(number) * u32::from(self.segments.size);
         let sequence = u32_at(tcp, 4)?.wrapping_add(ahead);
@@ -123,7 +123,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Writes a field of 16 bits.
+/// Writes a 16-bit field.
 fn put(bytes: &mut [u8], at: usize, value: u16) -> Option<()> {
     *bytes.get_mut(at..)?.first_chunk_mut()? = value.to_be_bytes();
     Some(())
@@ -139,7 +139,7 @@ mod tests {
     const SIZE: usize = 1_000;
     const HEADER: usize = 56;
 
-    /// A super-frame of TCP with `payload`, and what the kernel says of it.
+    /// A TCP super-frame with `payload`, and its offload header.
     fn super_frame(six: bool, payload: &[u8]) -> (Vec<u8>, [u8; OFFLOAD as usize]) {
         let mut frame = tcp_frame(six);
         let transport = TCP_AT[usize::from(six)];

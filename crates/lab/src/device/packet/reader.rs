@@ -1,4 +1,4 @@
-//! From the kernel's ring into packets' buffers: what a frame lacks of one on a wire is added there.
+//! Copies frames from the kernel's ring into packets' buffers, and completes them to frames as on a wire.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -10,26 +10,26 @@ use super::ring::Frame;
 use crate::buffers::{Buffers, OFFLOAD};
 use frames::checksum;
 
-/// The longest super-frame, with what the kernel puts before it: an IP datagram of 64 KB behind an Ethernet
-/// header and a tag.
+/// Bytes of the longest super-frame, with the header that the kernel puts before it: an IP datagram of 64 KB after an
+/// Ethernet header and a VLAN tag.
 const SUPER_FRAME: usize = OFFLOAD as usize + 18 + 65_535;
-/// Bytes before which a VLAN tag stands in a frame: two addresses.
+/// The offset of a VLAN tag in a frame: after two addresses.
 const ADDRESSES: usize = 12;
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the checksum is yet to be finished.
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the checksum is pending.
 const NEEDS_CHECKSUM: u8 = 1;
 
 /// Reads frames.
 #[derive(Debug)]
 pub(super) struct Reader {
-    /// Whether frames stay as the kernel has them, with what it says of them before each.
+    /// Whether frames stay as in the kernel, each after its offload header.
     vnet: bool,
     /// A frame that was too long for the ring, with the bytes before it.
     long: Vec<u8>,
-    /// A super-frame behind its tag.
+    /// A super-frame with its tag inserted.
     tagged: Vec<u8>,
 }
 
-/// Where frames go: free packets, and what was received.
+/// The destination of frames: free packets, and the list of received frames.
 pub(super) struct Into<'a> {
     pub(super) buffers: &'a mut Buffers,
     pub(super) packets: &'a mut Packets,
@@ -41,8 +41,8 @@ impl Reader {
         Self { vnet, long: Vec::new(), tagged: Vec::new() }
     }
 
-    /// Puts a frame into a packet's buffer, or the frames that it is to be cut into, into those of more
-    /// packets. How many frames were lost, for which there was no room.
+    /// Copies a frame into a packet's buffer, or the frames of a super-frame into the buffers of several packets.
+    /// Returns the number of frames lost because there was no room.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -80,19 +80,19 @@ impl Reader {
     }
 }
 
-/// The frame at the head of the socket's queue, which had no room in the ring, with the bytes before it.
+/// Reads the frame at the head of the socket's queue, which did not fit the ring, with the bytes before it.
 #[cold]
 fn queued<'a>(socket: &OwnedFd, long: &'a mut Vec<u8>) -> &'a [u8] {
     long.resize(SUPER_FRAME, 0);
-    // SAFETY: the kernel writes so many bytes of the vector at most.
+    // SAFETY: the kernel writes at most `long.len()` bytes of the vector.
     let length = unsafe {
         libc::recv(socket.as_raw_fd(), long.as_mut_ptr().cast(), long.len(), libc::MSG_DONTWAIT)
     };
-    // One longer than that is cut off, which its length tells.
+    // A longer frame is truncated; the caller detects that by its length.
     usize::try_from(length).ok().and_then(|length| long.get(..length)).unwrap_or(&[])
 }
 
-/// A frame that stays one.
+/// Copies a frame that is not cut.
 #[inline]
 fn one(
     vnet: bool,
@@ -124,7 +124,7 @@ fn one(
     let &[flags, _, _, _, _, _, start0, start1, field0, field1] = offload;
     if flags & NEEDS_CHECKSUM != 0 {
         let [start, field] = [[start0, start1], [field0, field1]].map(u16::from_ne_bytes);
-        // What lies beyond the frame is no checksum.
+        // A checksum field beyond the frame is ignored.
         let _ = checksum::finish(frame, start.into(), field.into());
     }
     buffers.offload_mut(packet).fill(0);
@@ -132,7 +132,7 @@ fn one(
     0
 }
 
-/// The frames of a super-frame, the first in `packet`.
+/// Copies the frames of a super-frame, the first into `packet`.
 #[cold]
 fn several(cut: &Cut<'_>, packet: PacketId, into: &mut Into<'_>) -> u64 {
     let Into { buffers, packets, out } = into;

@@ -1,7 +1,7 @@
-//! The ring into which the kernel puts received frames (Linux, Documentation/networking/packet_mmap.rst):
-//! a slot for each, with a header that says whose it is.
+//! The ring for received frames (Linux, Documentation/networking/packet_mmap.rst): one slot per frame, with a
+//! header that says whether the kernel or the program owns the slot.
 //!
-//! It is of version 2: version 3 hands over blocks of frames, a millisecond late where few come.
+//! The ring is TPACKET_V2. TPACKET_V3 passes blocks of frames, a millisecond late at low rates.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -15,23 +15,23 @@ use crate::mapping::Mapping;
 
 /// Slots, where that does not take too much memory: at 0.5 million frames a second those of 2 ms.
 const SLOTS: u32 = 1024;
-/// Bytes that a ring may have.
+/// The maximum size of a ring, in bytes.
 const BYTES_MAX: u32 = 32 << 20;
-/// Bytes of a block, of which the kernel makes the ring; a longer slot is its own.
+/// Bytes of a block of the ring; a longer slot has a block of its own.
 const BLOCK: u32 = 1 << 16;
-/// What stands in a slot before and after the frame, or less: the header, an address, alignment.
+/// The maximum bytes in a slot before and after the frame: header, address, alignment.
 const SLOT_EXTRA: u32 = 128;
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
-    /// The frame, from its destination address on, and before it what the kernel was asked to put there.
+    /// The frame, from its destination address on, preceded by the bytes that the kernel was asked to put there.
     pub(super) bytes: &'a [u8],
-    /// The frame's bytes, of which those that did not fit the slot are lost.
+    /// The frame's length in bytes. Bytes that did not fit the slot are not in `bytes`.
     pub(super) length: u32,
-    /// The VLAN tag that the kernel took out of the frame, as on a wire.
+    /// The VLAN tag that the kernel removed from the frame, as on the wire.
     pub(super) tag: Option<[u8; 4]>,
-    /// Whether it did not fit the slot, and the whole of it waits in the socket's queue.
+    /// Whether the frame did not fit the slot, and the whole frame waits in the socket's queue.
     pub(super) is_queued: bool,
 }
 
@@ -39,16 +39,17 @@ pub(super) struct Frame<'a> {
 #[derive(Debug)]
 pub(super) struct Ring {
     mapping: Mapping,
-    /// How many slots there are, a power of two, and the bytes of each.
+    /// The number of slots, a power of two.
     slots: u32,
+    /// Bytes of a slot.
     slot: u32,
-    /// The running number of the slot that is filled next.
+    /// The running number of the next slot to read.
     next: u32,
 }
 
 impl Ring {
-    /// Has the kernel make the socket's ring, for frames of `room` bytes. Longer ones are put into the
-    /// socket's queue, as far as its buffer reaches, so that super-frames need no slots of their length.
+    /// Makes the kernel create the socket's ring, for frames of `room` bytes. Longer frames go into the
+    /// socket's queue, up to its buffer size, so that super-frames need no slots of their length.
     pub(super) fn map(socket: &OwnedFd, room: u32) -> io::Result<Self> {
         option::set(socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, 1)?;
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
@@ -68,24 +69,24 @@ impl Ring {
         Ok(Self { mapping, slots, slot, next: 0 })
     }
 
-    /// Gives the oldest frame, with `before` bytes before it, to `read`, and its slot back to the kernel.
-    /// `None` if none has come.
+    /// Passes the oldest frame, with `before` bytes before it, to `read`, then returns its slot to the kernel.
+    /// `None` if there is no frame.
     #[inline]
     pub(super) fn take<T>(&mut self, before: usize, read: impl FnOnce(Frame) -> T) -> Option<T> {
         let start = (self.next % self.slots) as usize * self.slot as usize;
         let header = self.mapping.at::<libc::tpacket2_hdr>(start)?;
         let status = status(header);
-        // SAFETY: the slot begins with a header, whose status both sides use as an atomic.
+        // SAFETY: the slot begins with a header; both sides access its status as an atomic.
         let told = unsafe { status.as_ref() }.load(Ordering::Acquire);
         if told & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the kernel has written the header, and leaves the slot alone until it is given back.
+        // SAFETY: the kernel has written the header and does not touch the slot until it is returned.
         let header = unsafe { header.read() };
         let at = usize::from(header.tp_mac).saturating_sub(before);
         let length =
             (header.tp_snaplen as usize + before).min((self.slot as usize).saturating_sub(at));
-        // SAFETY: within the slot, which is as much ours as the header.
+        // SAFETY: within the slot, which this side owns, like the header.
         let bytes = unsafe {
             slice::from_raw_parts(self.mapping.start().byte_add(start + at).as_ptr(), length)
         };
@@ -99,13 +100,13 @@ impl Ring {
     }
 }
 
-/// Where a slot's header says whose the slot is.
+/// The status field of a slot's header, which says who owns the slot.
 fn status(header: NonNull<libc::tpacket2_hdr>) -> NonNull<AtomicU32> {
     const { assert!(std::mem::offset_of!(libc::tpacket2_hdr, tp_status) == 0) };
     header.cast()
 }
 
-/// The tag of a frame whose slot has that status (IEEE 802.1Q, 9.6).
+/// The VLAN tag of a frame whose slot has the status `status` (IEEE 802.1Q, 9.6).
 fn tag(status: u32, header: &libc::tpacket2_hdr) -> Option<[u8; 4]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;

@@ -1,8 +1,8 @@
-//! Which packets a device holds.
+//! The packets that a device holds.
 
 use traffic::PacketId;
 
-/// A set of packets, a bit for each place of the arena.
+/// A set of packets, with one bit per place of the arena.
 #[derive(Debug)]
 pub(super) struct Held {
     words: Vec<u64>,
@@ -10,17 +10,17 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// An empty set of packets in `places` places.
+    /// Creates an empty set of packets for `places` places.
     pub(super) fn new(places: u32) -> Self {
         Self { words: vec![0; places.div_ceil(64) as usize], count: 0 }
     }
 
-    /// How many it holds.
+    /// The number of packets.
     pub(super) const fn count(&self) -> usize {
         self.count
     }
 
-    /// Adds a packet; false if there is no such place, or it is in already.
+    /// Adds a packet. Returns false if there is no such place, or the packet is already in the set.
     #[inline]
     pub(super) fn add(&mut self, packet: PacketId) -> bool {
         self.flip(packet, false) && {
@@ -29,7 +29,7 @@ impl Held {
         }
     }
 
-    /// Takes a packet out; false if it was not in.
+    /// Removes a packet. Returns false if it was not in the set.
     #[inline]
     pub(super) fn remove(&mut self, packet: PacketId) -> bool {
         self.flip(packet, true) && {
@@ -38,7 +38,7 @@ impl Held {
         }
     }
 
-    /// Turns a packet's bit over if it is as `expected`.
+    /// Inverts a packet's bit if it equals `expected`.
     #[inline]
     fn flip(&mut self, packet: PacketId, expected: bool) -> bool {
         let bit = 1 << (packet.place() % 64);
@@ -51,7 +51,7 @@ impl Held {
         }
     }
 
-    /// All that it holds.
+    /// The packets in the set.
     pub(super) fn iter(&self) -> impl Iterator<Item = PacketId> {
         let places = self.words.iter().zip((0..).step_by(64));
         places.flat_map(|(&word, first)| {

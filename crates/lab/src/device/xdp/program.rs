@@ -1,4 +1,4 @@
-//! The XDP program that hands an interface's frames to a socket, loaded without any library.
+//! The XDP program that passes an interface's frames to a socket. It is loaded without a library.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -11,11 +11,11 @@ mod command {
     pub(super) const LINK_CREATE: i32 = 28;
 }
 
-/// `BPF_MAP_TYPE_XSKMAP`: from queue to socket.
+/// `BPF_MAP_TYPE_XSKMAP`: maps queues to sockets.
 const SOCKET_MAP: u32 = 17;
 /// `BPF_PROG_TYPE_XDP`.
 const XDP_PROGRAM: u32 = 6;
-/// `BPF_XDP`: how a program of that type is attached.
+/// `BPF_XDP`: the attach type of such a program.
 const XDP_ATTACHED: u32 = 37;
 /// `XDP_FLAGS_SKB_MODE`: the kernel runs it for the driver.
 const GENERIC: u32 = 1 << 1;
@@ -37,8 +37,8 @@ const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> In
     Instruction { code, registers, offset, immediate }
 }
 
-/// `return bpf_redirect_map(&map, ctx->rx_queue_index, XDP_PASS)`: to the socket of the frame's queue, or on
-/// to the kernel's stack if that queue has none.
+/// `return bpf_redirect_map(&map, ctx->rx_queue_index, XDP_PASS)`: passes a frame to the socket of its queue, or to
+/// the kernel's stack if that queue has no socket.
 fn to_socket(map: BorrowedFd) -> [Instruction; 6] {
     // LDX | MEM | W: r2 = *(u32 *)(r1 + 16), the queue's place in `struct xdp_md`.
     let queue = instruction(0x61, 0x12, 16, 0);
@@ -51,7 +51,7 @@ fn to_socket(map: BorrowedFd) -> [Instruction; 6] {
     [queue, map[0], map[1], pass, redirect, exit]
 }
 
-/// A program loaded, and the map from which it takes the socket.
+/// A loaded program and its socket map.
 #[derive(Debug)]
 pub(super) struct Program {
     map: OwnedFd,
@@ -65,14 +65,14 @@ pub(super) struct Attached {
 }
 
 impl Program {
-    /// Loads it, which is what a user may not.
+    /// Loads the program. Unprivileged users may not.
     pub(super) fn load() -> io::Result<Self> {
         let map = make_map()?;
         let program = load(map.as_fd())?;
         Ok(Self { map, program })
     }
 
-    /// Has the frames of an interface's first queue go to `socket`.
+    /// Attaches the program, so that frames of the interface's first queue go to `socket`.
     pub(super) fn attach(
         &self,
         interface: u32,
@@ -92,7 +92,7 @@ fn make_map() -> io::Result<OwnedFd> {
     bpf(command::MAP_CREATE, [SOCKET_MAP, key, value, entries]).map(owned)
 }
 
-/// Makes the socket that of the first queue.
+/// Enters `socket` in the map for the first queue.
 fn put(map: BorrowedFd, socket: BorrowedFd) -> io::Result<()> {
     #[repr(C)]
     struct Update {
@@ -129,17 +129,17 @@ fn load(map: BorrowedFd) -> io::Result<OwnedFd> {
     .map(owned)
 }
 
-/// bpf(2) with the first fields of the command's attributes; the kernel takes the others for zero.
+/// Calls bpf(2) with the first fields of the command's attributes. The kernel sets the others to zero.
 fn bpf<T>(command: i32, attributes: T) -> io::Result<i32> {
-    // SAFETY: the kernel reads so many bytes of attributes, and what they point to, all of which outlives
-    // the call.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of attributes and the memory that they point to; all of it
+    // outlives the call.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, &raw const attributes, size_of::<T>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
 }
 
-/// A descriptor that the kernel has just given us.
+/// Takes ownership of a descriptor that the kernel has just returned.
 fn owned(fd: i32) -> OwnedFd {
-    // SAFETY: bpf(2) returned it as new, so that nobody else holds it.
+    // SAFETY: bpf(2) returned it as new, so it has no other owner.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

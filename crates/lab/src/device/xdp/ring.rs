@@ -1,5 +1,5 @@
-//! The rings of an AF_XDP socket: one side writes, the other reads, and neither waits
-//! (Linux, Documentation/networking/af_xdp.rst).
+//! The rings of an AF_XDP socket: one side writes, the other reads, and neither side blocks (Linux,
+//! Documentation/networking/af_xdp.rst).
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -9,26 +9,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::mapping::Mapping;
 
-/// A ring of `T` shared with the kernel: its entries, and how far either side has come.
+/// A ring of `T` shared with the kernel: its entries, and the producer and consumer indices.
 #[derive(Debug)]
 struct Ring<T> {
     producer: NonNull<AtomicU32>,
     consumer: NonNull<AtomicU32>,
     flags: NonNull<AtomicU32>,
     entries: NonNull<T>,
-    /// Entries less one; they are a power of two.
+    /// The number of entries, a power of two, minus one.
     mask: u32,
-    /// What the pointers point into.
+    /// The mapping into which the pointers point.
     _mapping: Mapping,
 }
 
-// SAFETY: the pointers are into a mapping that belongs to the process, and this is their one holder.
+// SAFETY: the pointers are into a mapping that belongs to the process, and this is their only holder.
 unsafe impl<T: Send> Send for Ring<T> {}
-// SAFETY: a shared borrow reads nothing but atomics.
+// SAFETY: a shared borrow reads only atomics.
 unsafe impl<T: Sync> Sync for Ring<T> {}
 
 impl<T: Copy> Ring<T> {
-    /// Maps the ring of `entries` that the socket has at the page offset `page`.
+    /// Maps the socket's ring of `entries` entries at the page offset `page`.
     fn map(
         socket: BorrowedFd,
         entries: u32,
@@ -68,20 +68,20 @@ impl<T: Copy> Ring<T> {
         unsafe { self.flags.as_ref() }
     }
 
-    /// Where the entry of that running number lies.
+    /// The address of the entry with the running number `number`.
     fn entry(&self, number: u32) -> NonNull<T> {
         // SAFETY: the mask keeps it below the entries that were mapped.
         unsafe { self.entries.add((number & self.mask) as usize) }
     }
 }
 
-/// A ring that we write: frames to be sent, or buffers to receive into.
+/// A ring that we write: frames to send, or receive buffers.
 #[derive(Debug)]
 pub(super) struct Producer<T> {
     ring: Ring<T>,
-    /// The running number of the next entry; the kernel knows of those up to the last `publish`.
+    /// The running number of the next entry. The kernel sees entries up to the last `publish`.
     next: u32,
-    /// Up to where the kernel had read when we last looked.
+    /// The kernel's consumer index, as last read.
     read: u32,
 }
 
@@ -95,7 +95,7 @@ impl<T: Copy> Producer<T> {
         Ok(Self { ring: Ring::map(socket, entries, at, page)?, next: 0, read: 0 })
     }
 
-    /// Puts an entry in; false if the ring is full.
+    /// Adds an entry. Returns false if the ring is full.
     #[inline]
     pub(super) fn push(&mut self, entry: T) -> bool {
         if self.next.wrapping_sub(self.read) > self.ring.mask {
@@ -104,13 +104,13 @@ impl<T: Copy> Producer<T> {
                 return false;
             }
         }
-        // SAFETY: the kernel has read what was there, and reads it again only once it is published.
+        // SAFETY: the kernel has read the old entry, and reads the new one only after it is published.
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);
         true
     }
 
-    /// Lets the kernel see what was put in.
+    /// Makes the added entries visible to the kernel.
     #[inline]
     pub(super) fn publish(&mut self) {
         self.ring.producer().store(self.next, Ordering::Release);
@@ -122,21 +122,21 @@ impl<T: Copy> Producer<T> {
         self.ring.consumer().load(Ordering::Acquire) != self.next
     }
 
-    /// How many entries the kernel has not yet read.
+    /// The number of entries that the kernel has not yet read.
     #[inline]
     pub(super) fn unread(&mut self) -> u32 {
         self.read = self.ring.consumer().load(Ordering::Acquire);
         self.next.wrapping_sub(self.read)
     }
 
-    /// Whether the kernel looks at the ring only when woken by a system call.
+    /// Whether the kernel needs a system call to wake up and read the ring.
     #[inline]
     pub(super) fn sleeps(&self) -> bool {
         self.ring.flags().load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 }
 
-/// A ring that the kernel writes: frames received, or buffers of frames that were sent.
+/// A ring that the kernel writes: received frames, or buffers of sent frames.
 #[derive(Debug)]
 pub(super) struct Consumer<T> {
     ring: Ring<T>,
@@ -154,13 +154,13 @@ impl<T: Copy> Consumer<T> {
         Ok(Self { ring: Ring::map(socket, entries, at, page)?, next: 0 })
     }
 
-    /// Gives the entries that are there, `most` of them at most, to `take`; how many it were.
+    /// Passes the available entries, at most `most`, to `take`. Returns their number.
     #[inline]
     pub(super) fn drain(&mut self, most: u32, mut take: impl FnMut(T)) -> u32 {
         let written = self.ring.producer().load(Ordering::Acquire);
         let count = written.wrapping_sub(self.next).min(most);
         for number in 0..count {
-            // SAFETY: the kernel has written it, and leaves it alone until it is given back below.
+            // SAFETY: the kernel has written the entry, and does not touch it until it is returned below.
             take(unsafe { self.ring.entry(self.next.wrapping_add(number)).read() });
         }
         if count > 0 {

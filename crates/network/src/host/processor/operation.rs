@@ -1,4 +1,4 @@
-//! Operations of a host's processor by name, what each costs, and the time spent on each so far.
+//! The operations of a host's processor by name, the cost of each, and the time spent on each so far.
 
 use traffic::{Bytes, Duration, Rate};
 
@@ -6,17 +6,17 @@ use super::{DataPath, Processor};
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $operation:ident = $name:literal,)+) => {
-        /// What a processor does for packets and programs (paper 3, tables 2 to 4).
+        /// The operations of a processor for packets and programs (paper 3, tables 2 to 4).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation {
             $($(#[doc = $doc])+ $operation,)+
         }
 
         impl Operation {
-            /// All of them.
+            /// All operations.
             pub const ALL: &[Self] = &[$(Self::$operation),+];
 
-            /// Its name, as in results.
+            /// The name in results.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$operation => $name),+ }
             }
@@ -33,9 +33,9 @@ operations! {
     CopyFromSocket = "copy_from_socket",
     /// Received data is copied from a program's buffer to a file.
     CopyBufferToFile = "copy_buffer_to_file",
-    /// A program does something with its data.
+    /// A program processes its data.
     Program = "program",
-    /// Payload is read for TCP's checksum, of what is sent and received.
+    /// Payload is read for TCP's checksum, both when sending and receiving.
     Checksum = "checksum",
     /// System calls.
     SystemCall = "system_call",
@@ -51,19 +51,19 @@ operations! {
     IpInput = "ip_input",
     /// TCP takes a segment with data.
     TcpInputData = "tcp_input_data",
-    /// TCP takes one without.
+    /// TCP takes a segment without data.
     TcpInputAck = "tcp_input_ack",
-    /// What each segment sent costs beside these.
+    /// The remaining cost of each sent segment.
     SegmentSent = "segment_sent",
-    /// What each segment received costs beside these.
+    /// The remaining cost of each received segment.
     SegmentReceived = "segment_received",
     /// The retransmission queue is walked.
     QueueWalk = "queue_walk",
-    /// The interface takes frames out of memory, and the processor waits for the bus.
+    /// The interface reads frames from memory, and the processor waits for the bus.
     DmaRead = "dma_read",
-    /// The interface puts frames into memory, and the processor waits for the bus.
+    /// The interface writes frames to memory, and the processor waits for the bus.
     DmaWrite = "dma_write",
-    /// The interface takes gap frames out of memory.
+    /// The interface reads gap frames from memory.
     DmaGaps = "dma_gaps",
 }
 
@@ -72,7 +72,7 @@ operations! {
 pub struct Times([Duration; Operation::ALL.len()]);
 
 impl Times {
-    /// That of one operation.
+    /// The time of one operation.
     pub const fn of(&self, operation: Operation) -> Duration {
         self.0[operation as usize]
     }
@@ -82,12 +82,12 @@ impl Times {
         Operation::ALL.iter().copied().zip(self.0)
     }
 
-    /// All together; saturating.
+    /// The sum of all times; saturating.
     pub fn total(&self) -> Duration {
         Duration::from_ps(self.0.iter().fold(0, |sum, time| sum.saturating_add(time.as_ps())))
     }
 
-    /// What was spent since `earlier`.
+    /// The times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut times = *self;
@@ -103,12 +103,12 @@ impl Times {
     }
 }
 
-/// What `bytes` take at a rate; nothing where there is none.
+/// The time that `bytes` take at a rate; zero without a rate.
 fn at(rate: Option<Rate>, bytes: u64) -> Duration {
     rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(bytes)))
 }
 
-/// What is charged for one piece of work.
+/// The charge for one piece of work.
 #[derive(Debug)]
 pub(super) struct Charge<'p> {
     processor: &'p Processor,
@@ -126,7 +126,7 @@ impl<'p> Charge<'p> {
         self.total = Duration::from_ps(self.total.as_ps().saturating_add(time.as_ps()));
     }
 
-    /// `count` instructions, one after the other.
+    /// Charges `count` instructions, one after the other.
     fn instructions(&mut self, operation: Operation, count: u32) {
         let Some(rate) = self.processor.instructions_per_second else { return };
         const PS: u128 = 1_000_000_000_000;
@@ -134,7 +134,7 @@ impl<'p> Charge<'p> {
         self.add(operation, Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)));
     }
 
-    /// A segment of so much payload in a frame of that length is made and leaves.
+    /// Charges the output of a segment of `payload` bytes in a frame of `length` bytes.
     pub(super) fn output(&mut self, payload: u32, length: u32) {
         let Processor { per_sent, tcp_output, ip_output, memory_read, dma_read, .. } =
             *self.processor;
@@ -145,7 +145,7 @@ impl<'p> Charge<'p> {
         self.add(Operation::DmaRead, at(dma_read, length.into()));
     }
 
-    /// A segment of so much payload in a frame of that length came.
+    /// Charges the input of a segment of `payload` bytes in a frame of `length` bytes.
     pub(super) fn input(&mut self, payload: u32, length: u32) {
         let Processor { tcp_input_data, tcp_input_ack, ip_input, .. } = *self.processor;
         let Processor { memory_read, dma_write, .. } = *self.processor;
@@ -165,7 +165,8 @@ impl<'p> Charge<'p> {
         }
     }
 
-    /// `bytes` of a program go to a send buffer; `calls` if a call of the program begins with them.
+    /// Charges the copy of `bytes` from a program to a send buffer; `calls` if a call of the program begins with
+    /// them.
     pub(super) fn write(&mut self, bytes: u64, calls: bool) {
         let Processor { memory_copy, memory_write, system_call, program_rate, data, .. } =
             *self.processor;
@@ -184,7 +185,7 @@ impl<'p> Charge<'p> {
         }
     }
 
-    /// A program takes `bytes` out of a receive buffer.
+    /// Charges the copy of `bytes` from a receive buffer to a program.
     pub(super) fn read(&mut self, bytes: u64) {
         let Processor { memory_copy, system_call, program_rate, data, .. } = *self.processor;
         let (to_file, calls_each) = match data {
@@ -198,7 +199,7 @@ impl<'p> Charge<'p> {
     }
 }
 
-/// What the interface took to have gap frames of so many bytes out of memory.
+/// The time that the interface takes to read `bytes` of gap frames from memory.
 pub(super) fn gaps(processor: &Processor, bytes: u64) -> Duration {
     at(processor.dma_read, bytes)
 }

@@ -1,5 +1,5 @@
-//! What a processor does beside taking segments: copies for programs, and segments that leave. One piece at a time, in
-//! this order: segments that came, segments to send, programs.
+//! The work of a processor besides receiving segments: copies for programs, and sending segments. It does one job
+//! at a time, in this order: received segments, segments to send, programs.
 
 use std::collections::VecDeque;
 
@@ -12,72 +12,72 @@ use crate::node::{Behaviour, Context, Egress};
 use crate::observer::Observer;
 use crate::port::Offered;
 
-/// A program that waits for room in a send buffer goes on with so many bytes (4.4BSD's `sb_lowat`, `MCLBYTES`).
+/// The send buffer space in bytes at which a waiting program continues (4.4BSD's `sb_lowat`, `MCLBYTES`).
 const LOW_WATER: u64 = 2048;
 
-/// What a program has still to do with a connection, where that takes time.
+/// The remaining work of a program on a connection, where that takes time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::host) struct Pending {
-    /// Bytes that it writes and that are not copied yet, `u64::MAX` for without end.
+    /// Bytes written by the program and not copied yet, `u64::MAX` for unlimited data.
     pub(in crate::host) to_write: u64,
-    /// It closes when all that is copied.
+    /// Whether it closes once all of that is copied.
     pub(in crate::host) closes: bool,
-    /// It reads whatever comes.
+    /// Whether it reads all data as it arrives.
     reads: bool,
-    /// Bytes that it has read since that was last paid for.
+    /// Bytes that it has read since the last charge for reading.
     pub(in crate::host) unpaid: u64,
-    /// Bytes that its system call has still to move.
+    /// Bytes that its system call still has to move.
     call_left: u64,
-    /// It waits for room, or for data, and has to be woken.
+    /// Whether it waits for space or data, and has to be woken.
     sleeps: bool,
-    /// It is among those that go on when the processor is free.
+    /// Whether it is listed to continue when the processor is free.
     listed: bool,
-    /// The connection is among those that may send.
+    /// Whether the connection is listed to send.
     sends: bool,
 }
 
 impl Pending {
-    /// From now on its program waits for whatever comes.
+    /// Makes the program wait for data and read all of it from now on.
     pub(in crate::host) const fn read_always(&mut self) {
         (self.reads, self.sleeps) = (true, true);
     }
 
-    /// Whether its program reads whatever comes, and need not be told of it.
+    /// Whether its program reads data as it arrives, without events.
     pub(in crate::host) const fn reads(&self) -> bool {
         self.reads
     }
 
-    /// Whether the processor still has something of it.
+    /// Whether the processor still has work listed for it.
     pub(in crate::host) const fn is_listed(&self) -> bool {
         self.listed || self.sends
     }
 }
 
-/// What the processor is doing.
+/// The current job of the processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Job {
-    /// Nothing, or something that is over when its time is.
+    /// No job, or one without a follow-up when its time is over.
     #[default]
     None,
     /// It makes a segment.
     Output { index: u32, packet: PacketId },
-    /// It copies so many bytes to a send buffer.
+    /// It copies `bytes` to a send buffer.
     Write { index: u32, bytes: u64 },
-    /// It copies so many bytes from a receive buffer.
+    /// It copies `bytes` from a receive buffer.
     Read { index: u32, bytes: u64 },
 }
 
-/// What waits for the processor beside segments that came.
+/// The work that waits for the processor besides received segments.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) job: Job,
     /// Connections that may have something to send.
     sends: VecDeque<u32>,
-    /// Connections whose programs have something to copy.
+    /// Connections with data for their programs to copy.
     programs: VecDeque<u32>,
-    /// When the last interrupt came, or the next will.
+    /// The time of the last or the scheduled interrupt.
     interrupt_at: Instant,
-    /// No further one comes earlier.
+    /// The earliest time of the next interrupt.
     interrupt_after: Instant,
 }
 
@@ -87,7 +87,7 @@ impl Waiting {
         !idle || !self.sends.is_empty() || !self.programs.is_empty()
     }
 
-    /// Whether the processor is doing something for that connection.
+    /// Whether the current job is for that connection.
     pub(super) fn works_for(&self, connection: u32) -> bool {
         match self.job {
             Job::None => false,
@@ -99,14 +99,14 @@ impl Waiting {
 }
 
 impl Endpoint {
-    /// Whether its program can go on.
+    /// Whether its program can continue.
     fn can_go_on(&self) -> bool {
         let Some(pending) = &self.pending else { return false };
         pending.reads && self.connection.readable() > 0
             || pending.to_write > 0 && self.room(pending.to_write) > 0
     }
 
-    /// What the program may copy now of so many bytes.
+    /// The number of bytes, out of `to_write`, that the program may copy now.
     fn room(&self, to_write: u64) -> u64 {
         let room = self.connection.writable();
         if room < LOW_WATER.min(to_write) { 0 } else { room.min(to_write) }
@@ -114,8 +114,8 @@ impl Endpoint {
 }
 
 impl Processing {
-    /// A frame came: the interface tells of it, now or when it may, unless it is about to or the processor takes frames
-    /// anyway.
+    /// Handles the arrival of a frame. The interface raises an interrupt now or as soon as moderation allows,
+    /// unless one is already scheduled or the processor is already taking frames.
     pub(super) fn interrupt_if_idle(&mut self, now: Instant) {
         let Processor { interrupt, interrupt_interval, .. } = self.config;
         let moderated = interrupt_interval > Duration::ZERO;
@@ -131,7 +131,7 @@ impl Processing {
 }
 
 impl Host {
-    /// A connection may have something to send, and its program something to copy: both wait for the processor.
+    /// Lists a connection that may have data to send, or data for its program to copy: both wait for the processor.
     pub(in crate::host) fn list<E: Egress, O: Observer>(
         &mut self,
         index: u32,
@@ -159,21 +159,21 @@ impl Host {
         cx.egress.wake(self.number, at);
     }
 
-    /// Something is paid for that was done at once.
+    /// Charges work that was done at once.
     fn pay(&mut self, now: Instant, charge: impl FnOnce(&mut Charge<'_>)) {
         if let Some(processing) = &mut self.processing {
             processing.charge(now, charge);
         }
     }
 
-    /// A packet of no connection leaves, which costs what a segment does.
+    /// Charges the output of a packet without a connection, at the cost of a segment.
     pub(in crate::host) fn pay_for_packet(&mut self, payload: u32, length: u32, now: Instant) {
         if self.processing.as_ref().is_some_and(Processing::charges_sending) {
             self.pay(now, |charge| charge.output(payload, length));
         }
     }
 
-    /// The time of what the processor was doing is over. Returns whether it was doing anything of which something follows.
+    /// Ends the processor's current job. Returns whether there was a job with a follow-up.
     pub(super) fn finish_job<E: Egress, O: Observer>(
         &mut self,
         cx: &mut Context<'_, E, O>,
@@ -195,7 +195,7 @@ impl Host {
         true
     }
 
-    /// A program has copied something, and goes on or sleeps.
+    /// Continues a program after a copy, or puts it to sleep.
     fn go_on<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         let endpoint = &mut self.endpoints[index as usize];
         let sleeps = !endpoint.can_go_on();
@@ -213,7 +213,7 @@ impl Host {
     ) {
         let endpoint = &mut self.endpoints[index as usize];
         let Some(pending) = &mut endpoint.pending else { return };
-        // A program that gave up writing meanwhile has closed: the connection takes no more.
+        // A program that abandoned its write meanwhile has closed: the connection takes no more data.
         let bytes = bytes.min(pending.to_write);
         if pending.to_write != u64::MAX {
             pending.to_write -= bytes;
@@ -229,7 +229,7 @@ impl Host {
         }
     }
 
-    /// A segment that was made goes to its interface.
+    /// Offers a finished segment to its interface.
     fn offer_segment<E: Egress, O: Observer>(
         &mut self,
         index: u32,
@@ -261,7 +261,8 @@ impl Host {
         self.list(index, cx);
     }
 
-    /// The processor is free and no segment waits: it makes the next that may leave, or copies for a program.
+    /// Starts the next job of a free processor without waiting segments: makes the next segment that may leave, or
+    /// copies for a program.
     pub(super) fn start_job<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let Some(Processing { work: Some(work), .. }) = &mut self.processing else { return };
         if let Some(index) = work.sends.pop_front() {
@@ -299,7 +300,7 @@ impl Host {
         }
     }
 
-    /// Starts what a program copies next: what came before what is to be sent.
+    /// Starts the next copy of a program: received data before data to send.
     fn run_program<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         let Some(processing) = &self.processing else { return };
         let Processor { wakeup, call_size, .. } = processing.config;
@@ -342,7 +343,7 @@ impl Host {
         });
     }
 
-    /// The processor begins with something.
+    /// Starts a job.
     fn begin<E: Egress, O: Observer>(
         &mut self,
         job: Job,

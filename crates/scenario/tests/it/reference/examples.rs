@@ -10,7 +10,7 @@ use crate::reference::key::{definition, follow, values};
 
 /// No example is longer.
 const LONGEST: usize = 60;
-/// Where there are scenarios, from the root of the repository.
+/// The folders with scenarios, from the root of the repository.
 const FOLDERS: [&str; 10] = [
     "scenarios",
     "scenarios/disciplines",
@@ -44,7 +44,7 @@ const NAMES: [(&str, &str); 11] = [
 pub(crate) struct Examples(BTreeMap<(String, String), String>);
 
 impl Examples {
-    /// From every scenario of the repository.
+    /// Collects examples from every scenario of the repository.
     pub(crate) fn collect() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut examples = Self::default();
@@ -65,7 +65,7 @@ impl Examples {
         examples
     }
 
-    /// How `key` is written in the definition `within`.
+    /// An example of `key` in the definition `within`.
     pub(crate) fn of(&self, within: &str, key: &str) -> Option<String> {
         let named = || NAMES.iter().find(|(name, _)| *name == key);
         let used = self.0.get(&(within.to_owned(), key.to_owned())).cloned();

@@ -1,8 +1,8 @@
-//! What the schema says of one key.
+//! A key of the schema.
 
 use serde_json::Value;
 
-/// The definition that a `$ref` names, with its name; the schema itself where it is none.
+/// The definition that a `$ref` names, with its name; the schema itself if there is no `$ref`.
 pub(crate) fn definition(schema: &Value) -> (String, &Value) {
     let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) else {
         return (String::new(), schema);
@@ -10,7 +10,7 @@ pub(crate) fn definition(schema: &Value) -> (String, &Value) {
     (name.to_owned(), &scenario::schema()["$defs"][name])
 }
 
-/// What may stand there, null left out: where that is one definition, it, through arrays too.
+/// The schema of a value without null. A single definition is followed, through arrays too.
 pub(crate) fn follow(schema: &Value) -> (String, &Value) {
     let choices = || schema["anyOf"].as_array().into_iter().flatten();
     let one = choices().find(|choice| choice["type"] != "null");
@@ -21,18 +21,18 @@ pub(crate) fn follow(schema: &Value) -> (String, &Value) {
     }
 }
 
-/// The schema of the values of a table whose keys are names.
+/// The schema of the values of a table that has names as keys.
 pub(crate) fn values(schema: &Value) -> Option<&Value> {
     Some(&schema["additionalProperties"]).filter(|each| each["$ref"].is_string())
 }
 
-/// A key: what it takes, and what is said of it.
+/// A key: its type and description.
 pub(crate) struct Key<'s> {
-    /// What kind of value.
+    /// The type of its value.
     pub(crate) takes: String,
-    /// What it is.
+    /// The description.
     pub(crate) doc: String,
-    /// What holds where it is not given.
+    /// The default.
     pub(crate) default: Option<String>,
     /// The schema's definition of the value.
     pub(crate) name: String,
@@ -72,7 +72,7 @@ impl<'s> Key<'s> {
     }
 }
 
-/// Parts a description from the default in it: "Delay, one way; 0 unless given."
+/// Splits off the default in a description: "Delay, one way; 0 unless given."
 fn split(doc: &str) -> (String, Option<String>) {
     const UNLESS: &str = " unless given";
     let Some((before, after)) = doc.split_once(UNLESS) else {
@@ -90,7 +90,7 @@ fn split(doc: &str) -> (String, Option<String>) {
     let default = Some(format!("{}{note}", default.replace("None", "none")));
     match rest.strip_prefix('.') {
         Some(rest) => (format!("{doc_before}.{rest}"), default),
-        // The sentence goes on about the default: it stands as it is.
+        // The sentence continues after the default, so it stays as it is.
         None => (doc.to_owned(), default),
     }
 }

@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::reference::examples::Examples;
 use crate::reference::key::{Key, definition, spaced, values};
 
-/// What stands at the head of every page.
+/// The first line of every page.
 const GENERATED: &str = "<!-- Generated from docs/scenario.schema.json: UPDATE_REFERENCE=1 cargo test -p scenario \
                          --test it reference -->";
-/// The same of results.
+/// The first line of the page of results.
 const RESULTS: &str = "<!-- Generated from crates/scenario/src/measured/table.rs: UPDATE_REFERENCE=1 cargo test -p \
                        scenario --test it reference -->";
 
@@ -37,7 +37,7 @@ pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
     pages
 }
 
-/// The keys whose line has no example though they are no tables.
+/// The keys that are not tables and have no example in their line.
 pub(crate) fn without_example(text: &str) -> impl Iterator<Item = &str> {
     let keys = text.split("\n- `").skip(1);
     let tables = |key: &&str| {
@@ -63,7 +63,7 @@ fn page(name: &str, key: &Value, examples: &Examples) -> String {
     text
 }
 
-/// A table's keys, and behind them the tables within it that were not told of yet.
+/// Writes a table's keys, then the tables in it that are not described yet.
 fn section(
     text: &mut String,
     path: &str,
@@ -141,7 +141,7 @@ fn said(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().replace('\n', " ")
 }
 
-/// How quantities and other single values are written.
+/// The notation of quantities and other single values.
 fn units() -> String {
     let mut text = format!("{GENERATED}\n\n# Units\n\n");
     text += "A rate, a size or a time is text with a number and a unit: a bare number is refused. `Mbit/s` is a \
@@ -156,7 +156,7 @@ fn units() -> String {
     text
 }
 
-/// What a heading is called in a link.
+/// The anchor of a heading in a link.
 fn slug(path: &str) -> String {
     path.to_lowercase()
         .chars()

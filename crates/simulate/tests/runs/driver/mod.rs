@@ -8,30 +8,30 @@ use record::{Summary, Totals};
 use scenario::{Document, Plan};
 use simulate::{Steering, run};
 
-/// The plan of `text`, whose errors are the test's.
+/// The plan of `text`; an error fails the test.
 pub(crate) fn plan(text: &str) -> Plan {
     let document = Document::parse("test.toml", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     document.plan().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// What was counted in a run of `plan`.
+/// The totals of a run of `plan`.
 pub(crate) fn totals(plan: &Plan) -> Totals {
     totals_observed(plan, &mut ())
 }
 
-/// The same, with its events given to `observer`.
+/// The totals of a run of `plan`, with its events passed to `observer`.
 pub(crate) fn totals_observed(plan: &Plan, observer: &mut impl Observer) -> Totals {
     let interrupted = AtomicBool::new(false);
     let steering = Steering { interrupted: &interrupted, progress: &|_| {} };
     run(plan, observer, steering).expect("a plan from text was checked")
 }
 
-/// What came of `plan`.
+/// The summary of a run of `plan`.
 pub(crate) fn summary(plan: &Plan) -> Summary {
     Summary::new(plan, &totals(plan))
 }
 
-/// Holds `table` against `tests/golden/NAME.txt`; `UPDATE_GOLDEN=1` writes it anew, for a reader to judge.
+/// Compares `table` with `tests/golden/NAME.txt`; `UPDATE_GOLDEN=1` writes it again, for a reader to judge.
 pub(crate) fn assert_golden(name: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

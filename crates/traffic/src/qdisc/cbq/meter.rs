@@ -1,21 +1,21 @@
 //! The estimator: how far a class is above or below its rate.
 //!
-//! Floyd and Van Jacobson (ToN 1995, appendix) let an exponentially weighted average of a class's idle
-//! time decide: `idle` is the time between two of its packets less the time the packet takes at the
-//! class's rate, and `avgidle <- avgidle * 31/32 + idle` (here as in ALTQ scaled by 2^5). A class whose
-//! average is not above zero is over its limit until its silence has brought it back to zero.
+//! Floyd and Van Jacobson (ToN 1995, appendix) decide by an exponentially weighted average of a class's idle
+//! time. `idle` is the time between two packets of the class less the time that the packet takes at the
+//! class's rate, and `avgidle <- avgidle * 31/32 + idle` (here scaled by 2^5, as in ALTQ). A class with an
+//! average not above zero is over its limit until its silence brings the average back to zero.
 //!
-//! The average forgets a 32nd of itself with every packet, of credit as of debt. Over n packets the sum
-//! of the idle times, which a class that keeps exactly to its rate has at zero, is then a 32nd of the
-//! sum of the averages: a class that sends in bursts (a late timer, another class's turn) or whose
-//! packets differ in length sends at another rate than its own, by some per cent up to a fifth. That is
-//! the imprecision ALTQ's manual owns to, apart from its nanoseconds per byte.
+//! With every packet the average forgets a 32nd of itself, credit and debt alike. A class that keeps exactly
+//! to its rate has a sum of idle times of zero. With the forgetting, this sum over n packets is a 32nd of the
+//! sum of the averages. A class that sends in bursts (a late timer, another class's turn) or packets of
+//! different lengths therefore misses its rate, by some per cent up to a fifth. ALTQ's manual admits this
+//! imprecision, apart from its nanoseconds per byte.
 //!
-//! [`Estimator::Exact`] therefore departs from the paper: what each step forgets is put back, so that
-//! the average becomes the sum of the idle times, in picoseconds with the remainder carried. It is kept
-//! by the instant `due` at which that sum is zero. Bursts keep the paper's bounds: `maxidle` is the
-//! credit with which `maxburst` packets go back to back, and `offtime` the silence that earns
-//! `minburst` of them. [`Estimator::Average`] is the paper's, for comparison.
+//! [`Estimator::Exact`] therefore departs from the paper: it puts back what each step forgets, so the average
+//! becomes the sum of the idle times, in picoseconds with the remainder carried. The sum is stored as the
+//! instant `due` when it is zero. Bursts keep the paper's bounds: `maxidle` is the credit for `maxburst`
+//! back-to-back packets, and `offtime` is the silence that earns `minburst` of them. [`Estimator::Average`]
+//! is the paper's, for comparison.
 
 use alloc::boxed::Box;
 
@@ -25,7 +25,7 @@ use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
 /// The average's gain is 2^-5 (ALTQ's `RM_FILTER_GAIN`).
 const GAIN_SHIFT: u32 = 5;
 
-/// What the meter must know of a class.
+/// The properties of a class for its meter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
     pub(super) estimator: Estimator,
@@ -34,7 +34,7 @@ pub(super) struct Profile {
     pub(super) line: Rate,
     /// The class's usual frame.
     pub(super) packet: Bytes,
-    /// What a frame costs on the wire beyond its own bytes.
+    /// The overhead of a frame on the wire.
     pub(super) overhead: Bytes,
     /// The longest frame.
     pub(super) frame: Bytes,
@@ -42,7 +42,8 @@ pub(super) struct Profile {
     pub(super) burst_max: u32,
     /// Packets for which a regulated class waits; at least 1.
     pub(super) burst_min: u32,
-    /// The credit that silence earns at most, if not for `burst_max` packets; such a class waits for none.
+    /// The maximum credit from silence, if it is not that of `burst_max` packets; such a class waits for
+    /// none.
     pub(super) credit: Option<Duration>,
 }
 
@@ -51,25 +52,25 @@ pub(super) struct Profile {
 pub(super) struct Departure {
     /// Frame length in bytes.
     pub(super) length: Bytes,
-    /// When it starts on the wire.
+    /// When the packet starts on the wire.
     pub(super) at: Instant,
-    /// How long it holds the wire.
+    /// How long the packet holds the wire.
     pub(super) wire: Duration,
-    /// Silence before this instant earns no more than `maxidle`; from it on the wire was busy, and the
-    /// class not silent but waiting for its turn.
+    /// Silence before this instant earns at most `maxidle`. From it on the wire was busy, and the class was
+    /// not silent but waiting for its turn.
     pub(super) since: Instant,
 }
 
 /// The exponentially weighted average idle time.
 #[derive(Clone, Copy, Debug)]
 struct Average {
-    /// In units of 2^-5 ps.
+    /// The average, in units of 2^-5 ps.
     value: i64,
-    /// The same unit: `maxidle`.
+    /// The maximum (`maxidle`), in the same unit.
     max: i64,
     /// The same unit: `minidle`.
     min: i64,
-    /// When the packet before was off the wire.
+    /// When the previous packet was off the wire.
     last: Instant,
 }
 
@@ -77,11 +78,11 @@ struct Average {
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     serializer: Serializer,
-    /// When all credit has been earned, if nothing is sent until then: `due` and `credit_max` after it.
-    /// Unlike `due` this never lies before the start of the run.
+    /// When all credit is earned if nothing is sent until then: `credit_max` after `due`. Unlike `due`, this
+    /// is never before the start of the run.
     full: Instant,
     credit_max: Duration,
-    /// `offtime` less the packet's own time: how long after `due` a regulated class waits.
+    /// How long a regulated class waits after `due`: `offtime` less the packet's own time.
     pause: Duration,
     average: Option<Box<Average>>,
 }
@@ -89,9 +90,10 @@ pub(super) struct Meter {
 impl Meter {
     pub(super) fn new(profile: Profile) -> Self {
         let Profile { estimator, rate, line, packet, overhead, frame, .. } = profile;
-        // What a packet that follows at once takes of the credit (ALTQ's `ptime`).
+        // The credit that a back-to-back packet takes (ALTQ's `ptime`).
         let cost = rate.time_for(packet) - line.time_for(packet + overhead);
-        // For so many packets after the first; half of another one, so that no rounding takes the last.
+        // For `packets` packets after the first, and half a packet more, so that rounding never loses the
+        // last one.
         let credit = |packets: u32| match estimator {
             Estimator::Exact => cost.times(packets.into()) + half(cost),
             Estimator::Average => averaged_credit(cost, packets) + half(cost),
@@ -110,13 +112,13 @@ impl Meter {
             2.. if profile.credit.is_none() => credit(profile.burst_min - 1),
             _ => Duration::ZERO,
         };
-        // A promised burst may come at once; other credit has to be earned from the start on.
+        // A promised burst may arrive at once; other credit must be earned from the start.
         let earned = if profile.credit.is_some() { Duration::ZERO } else { credit_max };
         let full = Instant::ZERO + earned;
         Self { serializer: Serializer::new(rate), full, credit_max, pause, average }
     }
 
-    /// A meter that never finds its class over the limit, as long as nothing is charged to it.
+    /// A meter that never has its class over the limit, as long as nothing is charged to it.
     pub(super) const fn unlimited(line: Rate) -> Self {
         Self {
             serializer: Serializer::new(line),
@@ -138,7 +140,7 @@ impl Meter {
         self.credit_max
     }
 
-    /// When a class that waits alone has earned `minburst` packets.
+    /// When a class that cannot borrow has earned `minburst` packets.
     #[inline]
     pub(super) fn resume(&self) -> Instant {
         self.due() + self.pause
@@ -153,17 +155,17 @@ impl Meter {
         }
     }
 
-    /// Whatever silence before `now` earned beyond `maxidle` is forfeit.
+    /// Forfeits what silence before `now` earned beyond `maxidle`.
     #[inline]
     pub(super) fn forfeit(&mut self, now: Instant) {
         self.full = self.full.max(now);
     }
 
-    /// Counts a packet. The class's debt is at most `debt` before it: what it borrowed it need not give
-    /// back (ALTQ's `minidle`).
+    /// Charges a packet. The class's debt before it is limited to `debt`: a class need not give back what it
+    /// borrowed (ALTQ's `minidle`).
     ///
-    /// A packet never costs more than its own time, so a class that borrows loses nothing of its own
-    /// rate; and the bound never binds for a class that does not borrow and is not bound to others.
+    /// A packet never costs more than its own time, so a class that borrows loses nothing of its own rate.
+    /// The limit never applies to a class that does not borrow and is not bound to others.
     #[inline]
     pub(super) fn charge(&mut self, packet: Departure, debt: Duration) {
         let own = self.serializer.advance(packet.length);
@@ -183,7 +185,8 @@ impl Meter {
 }
 
 impl Average {
-    /// Counts a packet that takes `own` at the class's rate; when the class is within its limit again.
+    /// Counts a packet that takes `own` at the class's rate; returns when the class is within its limit
+    /// again.
     fn charge(&mut self, packet: Departure, own: Duration) -> Instant {
         let done = packet.at + packet.wire;
         let idle = signed(done.since(self.last)).saturating_sub(signed(own));
@@ -193,16 +196,16 @@ impl Average {
         if self.value > 0 {
             return packet.at;
         }
-        // Idle time that brings the average back to zero: 31/32 of what it lacks.
+        // Idle time that brings the average back to zero: 31/32 of the deficit.
         let lacks = self.value.unsigned_abs();
         packet.at + own + Duration::from_ps(lacks - (lacks >> GAIN_SHIFT))
     }
 }
 
-/// `32 * cost * (g^-n - 1)` with g = 31/32: the average, scaled by 2^5, that n packets back to back
-/// bring to zero (ALTQ's formula for `maxidle`).
+/// `32 * cost * (g^-n - 1)` with g = 31/32: the average, scaled by 2^5, that n back-to-back packets bring to
+/// zero (ALTQ's formula for `maxidle`).
 fn averaged_credit(cost: Duration, packets: u32) -> Duration {
-    // g^-n in units of 2^-32; what passes 2^63 is more than any class can use.
+    // g^-n in units of 2^-32; a value above 2^63 is more than any class can use.
     let mut power = 1_u128 << 32;
     for _ in 0..packets {
         power = (power * 32 / 31).min(1 << 63);

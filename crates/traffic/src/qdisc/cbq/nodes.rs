@@ -1,5 +1,4 @@
-//! The classes as they run: leaves, which hold packets, and groups, which hold classes and may lend to
-//! them.
+//! The classes at run time: leaves, which hold packets, and groups, which hold classes and may lend to them.
 
 use alloc::string::String;
 use alloc::vec;
@@ -13,15 +12,15 @@ use crate::discipline::Port;
 use crate::qdisc::Qdisc;
 use crate::units::{Bytes, Duration, Rate};
 
-/// Where a leaf stands with its own rate, or a group with those that would borrow from it.
+/// The state of a leaf relative to its own rate, or of a group relative to the leaves that would borrow from
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing to send, nobody to lend to, and no alarm set.
+    /// Nothing to send, no borrower, and no alarm set.
     Idle,
-    /// In the rings of those that may send, or lend; whether it really may is looked at when its turn
-    /// comes.
+    /// In the rings of those that may send or lend. Whether it really may is checked on its turn.
     Open,
-    /// Over its limit: an alarm is set, for the end of that or earlier.
+    /// Over its limit: an alarm is set for the end of that time or earlier.
     Over,
 }
 
@@ -33,16 +32,16 @@ pub(super) struct Lender {
     pub(super) slot: u32,
 }
 
-/// A class that packets queue in. Its slot in the ring of those within their rate is its index.
+/// A class with a packet queue. Its slot in the ring of the leaves within their rate is its index.
 ///
-/// What each packet touches comes first, within two lines of the cache.
+/// The fields that each packet uses come first, within two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Leaf {
     pub(super) meter: Meter,
     /// Bytes it may still send in this turn.
     pub(super) allowance: i64,
-    /// What a turn of the weighted round robin adds to `allowance`, in bytes.
+    /// The bytes that a turn of the weighted round robin adds to `allowance`.
     pub(super) quantum: i64,
     pub(super) parent: Option<u32>,
     pub(super) priority: u8,
@@ -51,27 +50,28 @@ pub(super) struct Leaf {
     pub(super) linked: bool,
     pub(super) borrow: bool,
     pub(super) queue: Qdisc,
-    /// From the nearest up.
+    /// The groups that the leaf may borrow from, the nearest first.
     pub(super) lenders: Vec<Lender>,
     pub(super) rate: Rate,
-    /// A class that exists no more, and stays until its packets are gone.
+    /// A removed class, which stays until its packets are sent.
     pub(super) leaving: bool,
     pub(super) name: String,
 }
 
-/// A class that holds classes; also the link, and the spare time of the link.
+/// A class with children; also the link, and the spare time of the link.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Group {
     pub(super) meter: Meter,
     pub(super) parent: Option<u32>,
     pub(super) borrow: bool,
-    /// 1 above the leaves; a group's is above that of all within it (the paper counts from 1 at the
-    /// leaves).
+    /// The level: 1 above the leaves; a group's is above that of all within it (the paper counts from 1 at
+    /// the leaves).
     pub(super) level: usize,
-    /// How far it may be over its limit, beyond what its classes catch up that waited for a turn.
+    /// How far the group may be over its limit, in addition to the catch-up of its classes that waited for a
+    /// turn.
     pub(super) debt: Duration,
-    /// For which priorities it has borrowers, a bit each.
+    /// The priorities that have borrowers, a bit each.
     pub(super) borrowers: u8,
     /// Leaves with packets within it.
     pub(super) backlogged: usize,
@@ -86,14 +86,14 @@ pub(super) struct Nodes {
     pub(super) groups: Vec<Group>,
     pub(super) rings: Rings,
     pub(super) classifier: Classifier,
-    /// For each class its leaf.
+    /// The leaf of each class.
     pub(super) leaf_of: Vec<u32>,
     /// The class for packets that no filter matches.
     pub(super) default: usize,
-    /// Levels there are: the leaves', the groups' and the link's.
+    /// The number of levels: the leaves', the groups' and the link's.
     pub(super) levels: usize,
-    /// What a round of all others' turns may take: so long a class may wait for its turn and still catch
-    /// up.
+    /// The maximum time of a round of all other turns. A class may wait this long for its turn and still
+    /// catch up.
     pub(super) round: Duration,
 }
 
@@ -114,7 +114,7 @@ impl Nodes {
         (self.levels + 1 + group) * PRIORITIES + priority
     }
 
-    /// A group's slot in the ring of those that may lend to a priority.
+    /// A group's slot in the ring of groups that may lend to a priority.
     pub(super) fn lending_slot(&self, group: usize, priority: usize) -> usize {
         self.leaves.len() + group * PRIORITIES + priority
     }
@@ -124,7 +124,7 @@ impl Nodes {
         self.groups.len() - 2
     }
 
-    /// The time that nobody may use, for the option `efficient`.
+    /// The pseudo-group of the link's unused time, for the option `efficient`.
     pub(super) fn spare(&self) -> usize {
         self.groups.len() - 1
     }
@@ -183,13 +183,13 @@ impl Nodes {
         }));
         weigh(&mut self.leaves, frame_max(port));
         let frame = port.rate.time_for(Bytes(frame_max(port)) + port.overhead);
-        // In a round each leaf sends its quantum, all together one frame a leaf, and each may pass it
-        // by less than a frame.
+        // In a round each leaf sends its quantum, on average one frame a leaf, and may exceed it by less than
+        // a frame.
         self.round = self.round.max(frame.times(2 * self.leaves.len() as u64 + 1));
         self.connect(efficient);
     }
 
-    /// Finds out who may borrow from whom, and makes the rings.
+    /// Determines which leaves may borrow from which groups, and builds the rings.
     fn connect(&mut self, efficient: bool) {
         let mut owners: Vec<usize> = (0..self.leaves.len()).collect();
         owners.extend((0..self.groups.len()).flat_map(|group| [group; PRIORITIES]));
@@ -231,7 +231,7 @@ fn profile(parameters: &Parameters, figures: &Figures, port: Port) -> Profile {
     }
 }
 
-/// For each class its place among the leaves or the groups.
+/// The place of each class among the leaves or the groups.
 fn places(checked: &Checked) -> Vec<usize> {
     let (mut leaves, mut groups) = (0, 0);
     let place = |children: &Vec<usize>| {
@@ -242,7 +242,7 @@ fn places(checked: &Checked) -> Vec<usize> {
     checked.tree.children.iter().map(place).collect()
 }
 
-/// The classes that hold classes, then the link and its spare time.
+/// The classes with children, then the link and its spare time.
 fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Port) -> Vec<Group> {
     let tree = &checked.tree;
     let levels = levels(&tree.children, &tree.tops);
@@ -263,7 +263,7 @@ fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Po
             parent: tree.parents[index].map(|parent| places[parent] as u32),
             borrow: class.borrow,
             level: levels[index],
-            // Each class within it may be a packet ahead of its own rate, or use up its credit.
+            // Each child may be a packet ahead of its own rate, or use up its credit.
             debt: rate.time_for(Bytes(frame_max(port))).times(children)
                 + credit(&tree.children[index]),
             ..group(&class.name, 0, port)
@@ -288,7 +288,7 @@ fn group(name: &str, level: usize, port: Port) -> Group {
     }
 }
 
-/// For each class its level, 0 for a leaf. Without recursion: a chain may be long.
+/// The level of each class, 0 for a leaf. Without recursion: a chain may be long.
 fn levels(children: &[Vec<usize>], tops: &[usize]) -> Vec<usize> {
     let mut order = tops.to_vec();
     let mut next = 0;

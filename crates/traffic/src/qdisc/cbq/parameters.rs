@@ -1,4 +1,4 @@
-//! What a user may set on `cbq`, and why it may be refused.
+//! The settings of `cbq`, and the reasons to refuse them.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -17,7 +17,7 @@ use crate::units::{Bytes, Duration, Rate, Share};
 
 use super::reservation::Late;
 
-/// Priorities there are: 0 to 7 (ALTQ's `CBQ_MAXPRI`).
+/// The number of priorities: 0 to 7 (ALTQ's `CBQ_MAXPRI`).
 pub(super) const PRIORITIES: usize = 8;
 /// The most packets that may be set as a burst.
 const BURST_LIMIT: u32 = 1 << 16;
@@ -164,7 +164,7 @@ pub enum Error {
     Default {
         /// The name given.
         class: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         fault: &'static str,
         /// The classes that packets queue in.
         leaves: String,
@@ -175,7 +175,7 @@ pub enum Error {
     /// A rate and a share.
     #[error("class `{0}` has both `rate` and `share`: give it one of them")]
     TwoRates(String),
-    /// A class is to be faster than what holds it.
+    /// A class's rate is above that of its parent or the link.
     #[error("class `{class}` has {rate}, but {within} has only {has}: lower the class's rate")]
     Above {
         /// The class.
@@ -184,10 +184,10 @@ pub enum Error {
         rate: Rate,
         /// Its parent, or the link.
         within: Holder,
-        /// The rate of that.
+        /// The rate of the parent or the link.
         has: Rate,
     },
-    /// Siblings are promised more than what holds them has.
+    /// Siblings are promised more than their parent or the link has.
     #[error(
         "the classes {children} have {sum} together, but {within} has only {has}: lower their rates \
          by {excess} in all"
@@ -195,13 +195,13 @@ pub enum Error {
     Promise {
         /// The siblings' names.
         children: String,
-        /// Their rates, and the sum of them.
+        /// Their rates and the sum.
         sum: String,
         /// The parent, or the link.
         within: Holder,
         /// The rate of that.
         has: Rate,
-        /// What is too much.
+        /// The excess.
         excess: String,
     },
     /// A class would wait for more packets than it has credit for.
@@ -211,7 +211,7 @@ pub enum Error {
     Burst {
         /// The class.
         class: String,
-        /// What was given.
+        /// The value given.
         packets: u32,
         /// Its `maxburst`.
         limit: u32,
@@ -221,7 +221,7 @@ pub enum Error {
     PacketSize {
         /// The class.
         class: String,
-        /// What was given.
+        /// The value given.
         size: Bytes,
         /// The port's longest frame.
         frame: u64,
@@ -236,7 +236,7 @@ pub enum Error {
         class: String,
         /// The discipline.
         discipline: &'static str,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         fault: &'static str,
     },
     /// A queue's own parameters make no sense.
@@ -244,10 +244,10 @@ pub enum Error {
     Queue {
         /// The class.
         class: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         error: Box<qdisc::Error>,
     },
-    /// More would be promised than frames of any length leave of the link.
+    /// The promises exceed the link's capacity for frames of some length.
     #[error(
         "{classes} have {sum} together at the highest priority, and reservations keep their delay only if \
          the link carries that in the shortest frames too: each takes {wire} B on the wire, so that would \
@@ -258,13 +258,13 @@ pub enum Error {
         classes: String,
         /// Their rates' sum.
         sum: String,
-        /// What a shortest frame takes on the wire, in bytes.
+        /// The bytes of a shortest frame on the wire.
         wire: u128,
-        /// What such frames need of the wire.
+        /// The rate that such frames need on the wire.
         needs: String,
         /// The link's rate.
         has: Rate,
-        /// What is too much.
+        /// The excess.
         excess: String,
     },
     /// A delay bound that cannot be kept.
@@ -275,13 +275,13 @@ pub enum Error {
         "the `average` estimator is off by some per cent: set `exact` where classes are reserved"
     )]
     Forgetful,
-    /// A reservation that is asked for, or that the new parameters leave no room for.
+    /// A new reservation, or one that the new parameters leave no room for, is refused.
     #[error(transparent)]
     Reservation(Box<Refusal>),
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -305,7 +305,7 @@ impl Error {
     }
 }
 
-/// A class's figures, with what was left out filled in.
+/// The figures of a class, with defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Figures {
     pub(super) rate: Rate,
@@ -316,13 +316,13 @@ pub(super) struct Figures {
     pub(super) credit: Option<Duration>,
 }
 
-/// Parameters in which every name leads somewhere and every sum fits.
+/// Checked parameters: every name exists and every sum fits.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) tree: Tree,
-    /// For each class.
+    /// The figures of each class.
     pub(super) figures: Vec<Figures>,
-    /// For each class its queue, empty; `None` in one that holds classes.
+    /// The empty queue of each class; `None` in a class with children.
     pub(super) queues: Vec<Option<Qdisc>>,
     /// The default class.
     pub(super) default: usize,
@@ -413,7 +413,7 @@ fn check_rates(
         let rates = siblings.iter().map(rate);
         let promised: u128 = rates.clone().map(|rate| u128::from(rate.bits_per_second())).sum();
         let excess = promised.saturating_sub(has.bits_per_second().into());
-        // 0.7 and 0.3 written in units of 2^-32 may make one unit more than 1: not the user's fault.
+        // 0.7 and 0.3 in units of 2^-32 may add up to one unit more than 1, which is not the user's fault.
         let shares = siblings.iter().filter(|&&index| classes[index].share.is_some()).count();
         if excess > (u128::from(link.bits_per_second()) * shares as u128) >> 32 {
             return Err(Error::Promise {
@@ -437,7 +437,7 @@ fn terms(rates: impl Iterator<Item = Rate>) -> String {
     text
 }
 
-/// A class's queue, if it is one that a class may have.
+/// A class's queue, if classes may have such a queue.
 fn queue(class: &Class, port: Port) -> Result<Qdisc, Error> {
     let (name, discipline) = (|| class.name.clone(), class.queue.name());
     let refused = |fault| Error::Leaf { class: name(), discipline, fault };

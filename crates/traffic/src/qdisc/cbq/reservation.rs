@@ -1,30 +1,29 @@
-//! Reservations within the tree: the rate by the sums that hold for every class, the delay by the formula
-//! derived here.
+//! Reservations within the tree: the rate is checked by the sums that hold for every class, the delay by the
+//! formula derived here.
 //!
-//! A reservation is a leaf of the highest priority that may not borrow, whose estimator gives it just its
-//! burst as credit. Let the wire become busy with leaves of that priority that are within their rate at
-//! time 0. Such a leaf is served before all others under either guideline, so until the wire is through
-//! with them it carries only, in bytes of the wire:
+//! A reservation is a leaf of the highest priority that may not borrow, with an estimator that gives it
+//! exactly its burst as credit. Let the wire become busy at time 0 with leaves of that priority that are
+//! within their rate. Either guideline serves such a leaf before all others, so until all their packets are
+//! sent the wire carries only, in bytes of the wire:
 //! - a frame F that was in flight;
-//! - of each other one of them, with burst B and rate r, at most `B + r t` by time t and a frame beyond,
-//!   for a leaf may send if it is not over its limit before that (see [`super::meter`]);
-//! - of the leaf itself `B' + r' u`, if it keeps to its bucket and u is when the packet in question came.
+//! - for each other such leaf, with burst B and rate r, at most `B + r t` by time t and one frame more,
+//!   because a leaf may send if it is not over its limit before that (see [`super::meter`]);
+//! - for the leaf itself `B' + r' u`, if it keeps to its bucket and the packet in question arrives at u.
 //!
-//! At a line rate of C that packet is through at x with `C x = F + B' + r' u + sum(B + F) + sum(r) x`. Its
-//! delay `x - u` is longest for u = 0, if all the rates together do not pass C:
+//! At a line rate of C that packet is sent by x with `C x = F + B' + r' u + sum(B + F) + sum(r) x`. Its delay
+//! `x - u` is longest for u = 0, if the sum of all rates is at most C:
 //!
 //! ```text
 //! delay <= (F + B' + sum(B + F)) / (C - sum(r))
 //! ```
 //!
-//! The order of the round robin has no part in it; nor have those of lower priority but for the one frame.
-//! Bytes of bursts and rates count as in the shortest frames, for which preamble and gap are most. A leaf's
-//! own estimator never makes it wait: its credit is its burst, and what it waits for its turn it may catch
-//! up with.
+//! The round-robin order does not matter, nor do lower priorities except for the one frame. Bytes of bursts
+//! and rates count as in the shortest frames, where preamble and gap weigh most. A leaf's own estimator never
+//! makes it wait: its credit is its burst, and it may catch up after waiting for its turn.
 //!
-//! A class that was released, or changed, may have sent its burst at the beginning of this busy time, and
-//! another one in its place would send its own. So it counts until that time is over, at most
-//! `(F + sum(B + F)) / (C - sum(r))`, or until nobody of that priority waits.
+//! A class that was released or changed may have sent its burst at the start of this busy time, and another
+//! class in its place would send its own. The former class therefore counts until that time is over, at most
+//! `(F + sum(B + F)) / (C - sum(r))`, or until no leaf of that priority waits.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -45,13 +44,13 @@ const HIGHEST: usize = PRIORITIES - 1;
 
 refusals!();
 
-/// A leaf of the highest priority: what it may send before others of that priority.
+/// A leaf of the highest priority: the bytes that it may send before others of that priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rival {
     name: String,
-    /// In frame bytes.
+    /// The burst, in frame bytes.
     burst: u64,
-    /// In frame bits per second.
+    /// The rate, in frame bits per second.
     rate: u64,
 }
 
@@ -75,12 +74,12 @@ fn rivals(nodes: &Nodes) -> impl Iterator<Item = Rival> {
     nodes.leaves.iter().filter(|leaf| usize::from(leaf.priority) == HIGHEST).map(Rival::of)
 }
 
-/// What some rivals may send together, as the wire counts it.
+/// The joint load of some rivals, in bytes of the wire.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
-    /// Bursts, and a frame for each that is not the one in question.
+    /// Bursts, and a frame for each rival other than the one in question.
     bytes: u128,
-    /// In bit/s.
+    /// The sum of the rates, in bit/s.
     rate: u128,
 }
 
@@ -92,7 +91,7 @@ impl Load {
         })
     }
 
-    /// When the wire has carried this, `own` bytes and a frame in flight; `None` if never.
+    /// When the wire has carried this load, `own` bytes and a frame in flight; `None` if never.
     fn time(self, own: u128, port: Port) -> Option<Duration> {
         let left = u128::from(port.rate.bits_per_second()).checked_sub(self.rate)?;
         let bits = (frame(port) + own + self.bytes).saturating_mul(8 * u128::from(PS_PER_SECOND));
@@ -149,10 +148,10 @@ fn with_reservations(
      long: allow so much more, lower bursts, or use hfsc, where a delay does not hang on the others' bursts"
 )]
 pub struct Late {
-    /// The reservation: the one asked for, or one that is in force.
+    /// The reservation: the requested one, or one in force.
     name: String,
     bound: String,
-    /// What comes before its last bit.
+    /// The parts of the delay before the packet's last bit.
     parts: String,
     bytes: u128,
     left: String,
@@ -160,8 +159,8 @@ pub struct Late {
     excess: String,
 }
 
-/// How long each reservation's packets may take beside `rivals`, its own leaf among them: the longest of
-/// these times, if each has its bound.
+/// The longest delay of any reservation's packets beside `rivals`, which include its own leaf, if each has
+/// its bound.
 fn check_delays(
     reservations: &Reservations,
     rivals: &[Rival],
@@ -197,7 +196,7 @@ fn check_delays(
     Ok(longest)
 }
 
-/// Whether the link carries the rivals' rates in frames of any length.
+/// Checks that the link carries the rivals' rates in frames of any length.
 fn check_rates(rivals: &[Rival], port: Port) -> Result<(), Error> {
     let (link, needs) = (port.rate.bits_per_second(), Load::of(rivals.iter(), port).rate);
     if needs <= link.into() {
@@ -247,7 +246,7 @@ impl Cbq {
         Ok(())
     }
 
-    /// Those that still count beside `new` ones: they are no more, or are not as they were.
+    /// The former promises that still count in addition to `new`: those removed or changed.
     fn formers(&self, new: &[Rival]) -> Vec<Former<Rival>> {
         if self.nodes.rings.head(own_ring(HIGHEST)).is_none() {
             return Vec::new();

@@ -1,5 +1,5 @@
-//! Many round robins over few members: circular lists linked through one table of slots, so that entering,
-//! leaving and turning cost the same however many members there are, and nothing is allocated.
+//! Many round robins over few members: circular lists linked through one table of slots. Entering, leaving
+//! and turning cost the same for any number of members, and nothing is allocated.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ struct Slot {
     next: u32,
     /// The ring it is in, or `NONE`.
     ring: u32,
-    /// Whose place it is.
+    /// The number of the slot's owner.
     owner: u32,
 }
 
@@ -25,7 +25,7 @@ struct Slot {
 pub(super) struct Rings {
     heads: Vec<u32>,
     slots: Vec<Slot>,
-    /// For each row of rings those that are not empty, a bit each: ring 0 of a row is bit 0.
+    /// The rings that are not empty, a bit each, for each row: ring 0 of a row is bit 0.
     occupied: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Rings {
 const ROW: usize = PRIORITIES;
 
 impl Rings {
-    /// So many empty rings, and a slot for each of `owners`.
+    /// Creates `rings` empty rings, and a slot for each of `owners`.
     pub(super) fn new(rings: usize, owners: impl IntoIterator<Item = usize>) -> Self {
         let slot = |owner| Slot { previous: NONE, next: NONE, ring: NONE, owner: owner as u32 };
         Self {
@@ -43,26 +43,26 @@ impl Rings {
         }
     }
 
-    /// The slot whose turn it is.
+    /// The slot that has the turn in a ring.
     #[inline]
     pub(super) fn head(&self, ring: usize) -> Option<usize> {
         let head = self.heads[ring];
         (head != NONE).then_some(head as usize)
     }
 
-    /// Which rings of a row are not empty, a bit each.
+    /// The rings of a row that are not empty, a bit each.
     #[inline]
     pub(super) fn occupied(&self, row: usize) -> u8 {
         self.occupied[row]
     }
 
-    /// Whose slot it is.
+    /// The owner of a slot.
     #[inline]
     pub(super) fn owner(&self, slot: usize) -> usize {
         self.slots[slot].owner as usize
     }
 
-    /// Puts a slot at the end of a ring; it leaves the one it was in.
+    /// Puts a slot at the end of a ring; it leaves its old ring.
     pub(super) fn push_back(&mut self, ring: usize, slot: usize) {
         if self.slots[slot].ring != NONE {
             self.remove(slot);
@@ -112,7 +112,7 @@ impl Rings {
         }
     }
 
-    /// Passes the turn on from the slot whose it is; tells to whom.
+    /// Passes the turn on from the slot `head`. Returns the slot that has it now.
     #[inline]
     pub(super) fn turn(&mut self, ring: usize, head: usize) -> usize {
         let next = self.slots[head].next;
@@ -140,7 +140,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against two plain queues.
+        /// Compares with two plain queues.
         #[test]
         fn keeps_the_order_of_queues(
             steps in prop::collection::vec((0..4u8, 0..2usize, 0..6usize), 1..300),

@@ -1,4 +1,4 @@
-//! Who may send: limits, borrowing and the two guidelines for it.
+//! Selection of the next sender: limits, borrowing and the two guidelines for it.
 
 use core::cmp::Reverse;
 use core::ops::Range;
@@ -8,8 +8,8 @@ use super::{Cbq, LinkSharing};
 use crate::discipline::Dequeued;
 use crate::units::Instant;
 
-/// An instant at which a leaf or a group is to be looked at: the picoseconds above 32 bits that number
-/// it, the groups after the leaves. So one comparison tells which is first.
+/// An instant to recheck a leaf or a group: picoseconds in the upper bits, the number of the leaf or group in
+/// the lower 32 (groups after leaves). One comparison finds the earliest.
 pub(super) type Alarm = Reverse<u128>;
 
 /// The leaf that sends next.
@@ -20,7 +20,7 @@ pub(super) struct Pick {
     lender: u32,
 }
 
-/// Nobody's, but the leaf's own rate.
+/// No lender: the leaf uses its own rate.
 const OWN: u32 = u32::MAX;
 
 impl Pick {
@@ -51,14 +51,14 @@ fn parts(Reverse(alarm): Alarm) -> (Instant, usize) {
 }
 
 impl Leaf {
-    /// When a leaf over its limit is to be looked at. One that may not borrow sleeps until it has earned
+    /// When to recheck a leaf over its limit. A leaf that may not borrow sleeps until it has earned
     /// `minburst` packets.
     fn resume(&self) -> Instant {
         if self.borrow { self.meter.due() } else { self.meter.resume() }
     }
 
-    /// Weighted round robin: the leaf at the head goes on until its allowance is used up; then it gets
-    /// another one, for its next turn, and this one is over.
+    /// Weighted round robin: the leaf at the head keeps its turn until its allowance is used up. It then gets
+    /// the allowance of its next turn, and this turn ends.
     #[inline]
     fn has_turn(&mut self) -> bool {
         let has = self.allowance > 0;
@@ -69,7 +69,7 @@ impl Leaf {
     }
 }
 
-/// The priorities whose bits are set, the highest first.
+/// The priorities with a set bit, the highest first.
 fn priorities(mut bits: u8) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let priority = bits.checked_ilog2()?;
@@ -80,8 +80,8 @@ fn priorities(mut bits: u8) -> impl Iterator<Item = usize> {
 
 /// The leaves' and groups' places in the rings.
 impl Cbq {
-    /// Puts a leaf with packets into the rings: into the one of its own rate, and into those of every
-    /// group that it may borrow from.
+    /// Puts a leaf with packets into the rings: that of its own rate, and those of every group that it may
+    /// borrow from.
     pub(super) fn link(&mut self, leaf: usize, front: bool) {
         let node = &mut self.nodes.leaves[leaf];
         node.linked = true;
@@ -111,7 +111,7 @@ impl Cbq {
         let node = &mut self.nodes.leaves[leaf];
         node.linked = false;
         let priority = usize::from(node.priority);
-        // One that has an alarm set is idle when that has gone off.
+        // A leaf with an alarm becomes idle when the alarm goes off.
         if node.state == State::Open {
             node.state = State::Idle;
         }
@@ -160,7 +160,7 @@ impl Cbq {
         self.set_alarm(then, leaf);
     }
 
-    /// A group was found over its limit: it lends no more.
+    /// Stops a group from lending after it was found over its limit.
     #[inline(never)]
     fn exhaust(&mut self, group: usize) {
         for priority in priorities(self.nodes.groups[group].borrowers) {
@@ -176,8 +176,8 @@ impl Cbq {
         self.alarms.push(alarm(then, of));
     }
 
-    /// When the one who set an alarm is really to be looked at; `None` if it has nothing to do. What is
-    /// charged in between moves that on, never back.
+    /// The instant to recheck the owner of an alarm; `None` if it has nothing to do. Charges in between move
+    /// this instant later, never earlier.
     fn wanted(&self, of: usize) -> Option<Instant> {
         if let Some(node) = self.nodes.leaves.get(of) {
             return node.linked.then(|| node.resume());
@@ -186,7 +186,7 @@ impl Cbq {
         (node.borrowers != 0).then(|| node.meter.due())
     }
 
-    /// The earliest alarm that stands, after those that do not are put right.
+    /// The earliest valid alarm, after outdated alarms are corrected or removed.
     fn first_alarm(&mut self) -> Option<(Instant, usize)> {
         while let Some(&first) = self.alarms.peek() {
             let (set, of) = parts(first);
@@ -215,7 +215,7 @@ impl Cbq {
         }
     }
 
-    /// Opens whoever has waited until `at`.
+    /// Opens the leaves and groups with an alarm at `at` or earlier.
     #[inline]
     pub(super) fn wake(&mut self, at: Instant) {
         if self.alarms.peek().is_some_and(|&first| parts(first).0 <= at) {
@@ -251,7 +251,7 @@ impl Cbq {
         }
     }
 
-    /// When to ask again, if nobody may send now.
+    /// The instant to ask again, if no leaf may send now.
     pub(super) fn wait(&mut self) -> Dequeued {
         self.first_alarm().map_or(Dequeued::Empty, |(instant, _)| Dequeued::NotBefore(instant))
     }
@@ -259,8 +259,8 @@ impl Cbq {
 
 /// The guidelines.
 impl Cbq {
-    /// Whom both guidelines mostly choose, the one of the highest priority within its own rate, if nobody
-    /// of a higher priority may borrow.
+    /// The usual choice of both guidelines: a leaf of the highest priority within its own rate, if no leaf of
+    /// a higher priority may borrow.
     #[inline]
     pub(super) fn foremost(&mut self, at: Instant) -> Option<usize> {
         let priority = self.nodes.rings.occupied(0).checked_ilog2()?;
@@ -271,7 +271,7 @@ impl Cbq {
         self.within_rate(priority as usize, at)
     }
 
-    /// Who sends a packet that starts at `at`. Asked twice, it answers the same.
+    /// The leaf that sends a packet that starts at `at`. A repeated call returns the same leaf.
     pub(super) fn choose(&mut self, at: Instant) -> Option<Pick> {
         self.wake(at);
         let pick = match self.sharing {
@@ -284,9 +284,9 @@ impl Cbq {
         pick
     }
 
-    /// The formal guideline: a class may send if it is not over its limit, or
-    /// if it has an ancestor that is not and below whose level no class is unsatisfied. So levels come
-    /// before priorities.
+    /// The formal guideline: a class may send if it is not over its limit, or if it has an ancestor that is
+    /// not over its limit and no class below that ancestor's level is unsatisfied. So levels come before
+    /// priorities.
     fn choose_formally(&mut self, at: Instant) -> Option<Pick> {
         (0..self.nodes.levels).find_map(|level| self.candidate_of(level, at))
     }
@@ -303,7 +303,7 @@ impl Cbq {
         let mut waiting = 0;
         for level in levels.clone() {
             waiting |= self.nodes.rings.occupied(level);
-            // Most trees have two or three levels: too few for anything cleverer than a plain loop.
+            // Most trees have two or three levels, so a plain loop is best.
             if waiting == u8::MAX {
                 break;
             }
@@ -322,9 +322,9 @@ impl Cbq {
         None
     }
 
-    /// The top-level guideline: a class may send if it is not over its limit, or if it has
-    /// an ancestor that is not, at `Top-Level` or below. So priorities come before levels. If nobody may,
-    /// the level is raised, as in ALTQ.
+    /// The top-level guideline: a class may send if it is not over its limit, or if it has an ancestor at
+    /// `Top-Level` or below that is not over its limit. So priorities come before levels. If no class may
+    /// send, the level is raised, as in ALTQ.
     #[inline]
     fn choose_below_top(&mut self, at: Instant) -> Option<Pick> {
         loop {
@@ -336,8 +336,8 @@ impl Cbq {
         }
     }
 
-    /// The leaf of this priority whose turn it is, of those within their rate (level 0) or of those that
-    /// may borrow from a group of this level.
+    /// The leaf of this priority with the next turn, among the leaves within their rate (level 0) or among
+    /// those that may borrow from a group of this level.
     #[inline]
     fn candidate(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
         if level == 0 {
@@ -356,7 +356,7 @@ impl Cbq {
         None
     }
 
-    // By force: see `Cbq::depart`.
+    // Forced inline: see `Cbq::depart`.
     #[inline(always)]
     fn within_rate(&mut self, priority: usize, at: Instant) -> Option<usize> {
         let ring = own_ring(priority);
@@ -387,7 +387,7 @@ impl Cbq {
         }
     }
 
-    /// One that has borrowed lets the next one borrow from the groups of the lender's level.
+    /// Passes the turn on after a leaf borrowed: the next group of the lender's level lends next.
     #[inline(never)]
     pub(super) fn pass_turn(&mut self, lender: usize, leaf: usize) {
         let priority = self.nodes.leaves[leaf].priority.into();
@@ -404,15 +404,15 @@ impl Cbq {
         self.top_level = level.map_or(self.top_level, |level| level.min(self.top_level));
     }
 
-    /// Sets `Top-Level` after a borrowed packet has gone: to the level of its lender while that goes on
-    /// lending to it, else to the level of the first class found unsatisfied, highest priority first, or
-    /// to the link's if there is none (ALTQ's rule; the paper's goes to the link's at once).
+    /// Sets `Top-Level` after a borrowed packet was sent: to the level of its lender while that keeps lending
+    /// to the leaf, else to the level of the first class found unsatisfied, highest priority first, or to the
+    /// link's if there is none (ALTQ's rule; the paper's goes to the link's at once).
     ///
-    /// The link itself always has time to lend, so what is borrowed from it must always be looked at.
+    /// The link itself always has time to lend, so borrowing from it must always be considered.
     ///
-    /// By this rule, and the paper's, classes of high priority that borrow in turn can keep one of low
-    /// priority from its own rate for good, if no packet of it arrives. So one that was kept waiting until
-    /// half of its rate is lost comes first: a departure from both.
+    /// By this rule, and by the paper's, classes of high priority that borrow in turn can keep a class of low
+    /// priority from its own rate forever, if no packet of it arrives. A class that has waited until half of
+    /// its rate is lost therefore goes first: a departure from both.
     #[inline]
     pub(super) fn departed(&mut self, pick: Pick) {
         if let (Some(lender), LinkSharing::TopLevel) = (pick.lender(), self.sharing) {
@@ -437,8 +437,8 @@ impl Cbq {
         self.top_level = unsatisfied.map_or(levels, level);
     }
 
-    /// Whether a leaf within its rate has waited twice as long as it can catch up. The first of each ring
-    /// has waited longest for its turn.
+    /// Whether a leaf within its rate has waited twice as long as it can catch up. The first of each ring has
+    /// waited the longest for its turn.
     fn finds_neglected(&self, at: Instant) -> bool {
         let first = |priority| self.nodes.rings.head(own_ring(priority));
         priorities(self.nodes.rings.occupied(0)).filter_map(first).any(|leaf| {

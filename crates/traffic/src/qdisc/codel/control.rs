@@ -1,8 +1,7 @@
-//! CoDel's law: when packets have waited longer than the target for a whole interval, drop one, and
-//! the next ones at intervals that shrink with the square root of their number (RFC 8289, section
-//! 5).
+//! CoDel's control law: when packets have waited longer than the target for a whole interval, drop one, and
+//! the next ones at intervals that shrink with the square root of their number (RFC 8289, section 5).
 //!
-//! It serves whatever queue a [`Line`] shows it: that of `codel`, or one of the many of `fq_codel`.
+//! It serves any queue that implements [`Line`]: that of `codel`, or one of those of `fq_codel`.
 
 use crate::packet::{Packet, PacketId, ecn};
 use crate::units::{Duration, Instant};
@@ -12,11 +11,11 @@ use crate::units::{Duration, Instant};
 pub(crate) struct Law {
     pub(crate) target: Duration,
     pub(crate) interval: Duration,
-    /// Whether packets that speak ECN are marked where others are dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub(crate) ecn: bool,
-    /// Packets that speak ECN are marked when they waited longer than this.
+    /// ECN-capable packets that waited longer than this are marked.
     pub(crate) mark_above: Option<Duration>,
-    /// The longest frame: with no more than that behind a packet, it is not dropped.
+    /// The longest frame: a packet with no more than that behind it is not dropped.
     pub(crate) frame_max: u64,
 }
 
@@ -26,7 +25,7 @@ pub(crate) trait Line {
     fn take(&mut self) -> Option<(PacketId, u64)>;
     /// A packet that was taken.
     fn packet(&self, id: PacketId) -> &Packet;
-    /// Sets a packet that was taken aside, to be dropped.
+    /// Sets a packet aside, to be dropped.
     fn condemn(&mut self, id: PacketId);
 }
 
@@ -37,13 +36,12 @@ pub(crate) struct Chosen {
     pub(crate) marked: bool,
 }
 
-/// What CoDel remembers of a queue; names in quotes are the RFC's.
+/// CoDel's state for a queue; names in quotes are the RFC's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Control {
-    /// An interval after packets began to wait too long ("first_above_time"); never if the last one
-    /// did not.
+    /// An interval after packets began to wait too long ("first_above_time"); never if the last one did not.
     above_until: Instant,
-    /// When the next packet is to be dropped ("drop_next").
+    /// When to drop the next packet ("drop_next").
     drop_next: Instant,
     /// Packets dropped in this run of drops ("count"), and when the run began ("lastcount").
     count: u32,
@@ -66,7 +64,7 @@ struct Candidate {
 }
 
 impl Control {
-    /// Takes what the line sends at `now`, and condemns what is not worth it.
+    /// Chooses the packet that the line sends at `now`, and condemns the packets to drop.
     #[inline]
     pub(crate) fn next(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Chosen> {
         let Some(head) = self.candidate(law, line, now) else {
@@ -85,8 +83,8 @@ impl Control {
         Some(Chosen { id, marked: marked || (above && capable(line.packet(id))) })
     }
 
-    /// "dodequeue": the head of the line, late if all have waited longer than the target for an
-    /// interval. At most a frame left behind means that the queue is no shorter for a drop.
+    /// "dodequeue": the head of the line, late if all have waited longer than the target for an interval.
+    /// With at most a frame left behind, a drop would not shorten the queue.
     #[inline]
     fn candidate(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Candidate> {
         let Some((id, left)) = line.take() else {
@@ -105,7 +103,7 @@ impl Control {
         Some(Candidate { id, late: now >= self.above_until })
     }
 
-    /// In a run of drops: ends it if packets no longer wait, else drops as many as are due.
+    /// In a run of drops: ends it if packets no longer wait, else drops all packets that are due.
     fn go_on(
         &mut self,
         law: &Law,
@@ -135,8 +133,8 @@ impl Control {
         Some((head.id, false))
     }
 
-    /// Begins a run with the first drop. If the last run ended within 16 intervals, the rate that
-    /// it came to is where this one starts.
+    /// Begins a run with the first drop. If the last run ended within 16 intervals, this one starts at its
+    /// final rate.
     fn begin(
         &mut self,
         law: &Law,
@@ -169,21 +167,21 @@ const fn capable(packet: &Packet) -> bool {
 /// "control_law": `interval / sqrt(count)` after `then`.
 fn next_drop(then: Instant, interval: Duration, count: u32) -> Instant {
     let ps = (u128::from(interval.as_ps()) * u128::from(inverse_root(count))) >> 32;
-    // Below 2^64, as the factor is at most one.
+    // Below 2^64, because the factor is at most one.
     then + Duration::from_ps(ps as u64)
 }
 
 /// `1 / sqrt(count)` in 2^-32, to two units of the last place; one for zero.
 ///
-/// Newton's steps for `1/x^2 - count`, `x (3 - count x^2) / 2`, need no division (RFC 8289, section
-/// 5, and its reference to Linux). The first guess is the greatest power of two that is not above
-/// the root, at least half of it: six steps then reach the last place.
+/// Newton's steps for `1/x^2 - count`, `x (3 - count x^2) / 2`, need no division (RFC 8289, section 5, and
+/// its reference to Linux). The first guess is the greatest power of two not above the root, so at least half
+/// of it: six steps then reach the last place.
 fn inverse_root(count: u32) -> u64 {
     const ONE: u64 = 1 << 32;
     let bits = 32 - count.max(1).leading_zeros();
     let mut root = ONE >> bits.div_ceil(2);
     for _ in 0..6 {
-        // At most 3: the steps stay below the root, but for roundings.
+        // At most 3: apart from rounding, the steps stay below the root.
         let product = ((u128::from(root * root) * u128::from(count.max(1))) >> 32) as u64;
         let rest = (3 * ONE).saturating_sub(product);
         root = ((u128::from(root) * u128::from(rest)) >> 33) as u64;
@@ -200,7 +198,7 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// A queue in a test; what is condemned is counted with the time.
+    /// A queue in a test, which records the time of each condemned packet.
     struct Bench {
         packets: Packets,
         queued: VecDeque<PacketId>,
@@ -221,7 +219,7 @@ mod tests {
     }
 
     impl Bench {
-        /// `packets` in line since `then`, of senders that speak ECN or not.
+        /// `packets` in line since `then`, from senders with or without ECN.
         fn new(packets: usize, then: Instant, tos: u8) -> Self {
             let mut bench =
                 Self { packets: Packets::new(), queued: VecDeque::new(), condemned: Vec::new() };
@@ -248,8 +246,7 @@ mod tests {
         Instant::from_ps(ms * MS)
     }
 
-    /// A packet each millisecond from 10 ms on; the milliseconds at which some were dropped or
-    /// marked.
+    /// Sends a packet each millisecond from 10 ms on. Returns the milliseconds with a drop or a mark.
     fn run(ecn: bool, tos: u8, until: u64) -> (Bench, Vec<u64>) {
         let (mut bench, mut control) = (Bench::new(2_000, Instant::ZERO, tos), Control::default());
         let mut times = Vec::new();
@@ -273,7 +270,7 @@ mod tests {
         assert_eq!(inverse_root(0), inverse_root(1));
     }
 
-    /// The intervals of RFC 8289's control law: 100 ms, 70.7, 57.7, 50, ... after one another.
+    /// The intervals of RFC 8289's control law: 100 ms, 70.7, 57.7, 50, ... in a row.
     #[test]
     fn the_control_law_shortens_the_interval_by_the_square_root() {
         let exact =
@@ -287,7 +284,7 @@ mod tests {
 
     #[test]
     fn drops_begin_after_an_interval_and_follow_the_law() {
-        // Above the target first at 10 ms, so dropped first at 110; then 110 + 100, + 70.7, ...
+        // Above the target first at 10 ms, so the first drop is at 110; then 110 + 100, + 70.7, ...
         let (bench, times) = run(false, ecn::NOT_ECT, 600);
         assert_eq!(times, [110, 210, 281, 339, 389, 434, 474, 512, 548, 581]);
         assert!(bench.condemned.windows(2).all(|pair| pair[0] < pair[1]));
@@ -317,7 +314,7 @@ mod tests {
         assert!(bench.condemned.is_empty());
     }
 
-    /// With a frame or less left, a drop would only idle the link.
+    /// With at most one frame left, a drop would only idle the link.
     #[test]
     fn the_last_packets_are_never_dropped() {
         let (mut bench, mut control) = (Bench::new(2, at(0), 0), Control::default());
@@ -328,7 +325,7 @@ mod tests {
         assert!(bench.condemned.is_empty() && !control.dropping);
     }
 
-    /// Section 5's pseudo-code: a run that begins soon after another takes up its rate.
+    /// Section 5's pseudo-code: a run that begins soon after another continues at its rate.
     #[test]
     fn a_new_run_takes_up_the_rate_of_the_last() {
         let (mut bench, mut control) = (Bench::new(500, at(0), 0), Control::default());

@@ -1,4 +1,4 @@
-//! What a discipline that decides at dequeue has decided already, because it was peeked at.
+//! The pending decisions of a discipline that decides at dequeue, made by a peek.
 
 use crate::discipline::{Dequeued, DropReason};
 use crate::packet::{Packet, PacketId, Packets};
@@ -6,7 +6,7 @@ use crate::qdisc::codel::control::{Chosen, Line};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
 
-/// The packet that the next dequeue sends, and those before it that it drops. A peek may not touch
+/// The packet that the next dequeue sends, and the packets before it that it drops. A peek may not change
 /// packets, so both wait here, and still count as queued.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
@@ -23,13 +23,13 @@ impl Held {
         self.chosen = chosen;
     }
 
-    /// The queue that `take` takes from, for its control: what that drops is condemned here.
+    /// The queue that `take` takes from, for the control: packets that `take` drops are condemned here.
     #[inline]
     pub(crate) fn line<'a, T>(&'a mut self, packets: &'a Packets, take: T) -> TakenLine<'a, T> {
         TakenLine { take, condemned: &mut self.condemned, packets }
     }
 
-    /// Drops this packet when others that are condemned are dropped.
+    /// Adds a packet to the condemned ones.
     pub(crate) fn condemn(&mut self, id: PacketId) {
         self.condemned.push(id);
     }
@@ -38,7 +38,7 @@ impl Held {
         self.chosen.map_or(Dequeued::Empty, |chosen| Dequeued::Send(chosen.id))
     }
 
-    /// Drops what is condemned.
+    /// Drops the condemned packets.
     #[inline]
     pub(crate) fn drop_condemned(
         &mut self,
@@ -52,7 +52,7 @@ impl Held {
         }
     }
 
-    /// Sends the packet that is held, if one is, after dropping what is condemned.
+    /// Drops the condemned packets, then sends the held packet, if there is one.
     #[inline]
     pub(crate) fn send(&mut self, packets: &mut Packets, tally: &mut Tally) -> Dequeued {
         self.drop_condemned(packets, tally, DropReason::Early);
@@ -64,7 +64,7 @@ impl Held {
         Dequeued::Send(id)
     }
 
-    /// Drops all, as flushed.
+    /// Drops all packets, as flushed.
     pub(crate) fn flush(&mut self, packets: &mut Packets, tally: &mut Tally) {
         if let Some(chosen) = self.chosen.take() {
             self.condemned.push(chosen.id);

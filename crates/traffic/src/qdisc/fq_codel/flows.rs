@@ -1,5 +1,5 @@
-//! The queues of `fq_codel`: one for each bucket of the hash, in a pool of slots that is allocated
-//! once, and the two lists by which they take turns (RFC 8290, section 4).
+//! The queues of `fq_codel`: one for each bucket of the hash, with packets in a pool of slots that is
+//! allocated once, and the two lists that give them turns (RFC 8290, section 4).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,18 +15,18 @@ const NONE: u32 = u32::MAX;
 struct Slot {
     packet: PacketId,
     length: u32,
-    /// Its flow's hash, for another number of queues.
+    /// The hash of the flow, for a change of the number of queues.
     hash: u32,
     next: u32,
 }
 
-/// Which list a queue is in.
+/// The list of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Turn {
-    /// None: it has nothing to send, and takes no turns.
+    /// No list: the queue has nothing to send, and takes no turns.
     #[default]
     Idle,
-    /// That of the queues which have only just begun to send.
+    /// The list of the queues that have just begun to send.
     New,
     Old,
 }
@@ -38,7 +38,7 @@ struct Flow {
     control: Control,
     first: u32,
     last: u32,
-    /// Bytes that it may still send in this turn; below zero what it sent too much.
+    /// The bytes that the queue may still send in this turn; negative after it sent too much.
     credit: i64,
     turn: Turn,
     /// The next queue in its list.
@@ -66,7 +66,7 @@ impl Flow {
 #[derive(Debug)]
 pub(crate) struct Flows {
     flows: Vec<Flow>,
-    /// Bytes in each queue: apart from the rest, since the longest is looked for.
+    /// The bytes in each queue: separate from the rest for the search of the longest.
     bytes: Vec<u64>,
     /// Bytes in all of them.
     backlog: u64,
@@ -78,7 +78,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// So many queues with room for so many packets in all.
+    /// Creates `flows` queues with room for `packets` packets in all.
     pub(crate) fn new(flows: usize, packets: usize) -> Self {
         let mut all = Self {
             flows: vec![Flow::idle(); flows],
@@ -93,7 +93,7 @@ impl Flows {
         all
     }
 
-    /// Makes room for so many packets in all, if there is less.
+    /// Makes room for `packets` packets in all, if there is less.
     pub(crate) fn reserve(&mut self, packets: usize) {
         self.slots.reserve_exact(packets.saturating_sub(self.slots.len()));
         while self.slots.len() < packets {
@@ -107,19 +107,19 @@ impl Flows {
         self.flows.len()
     }
 
-    /// The queue of a flow with this hash: the hash as a fraction, times their number.
+    /// The queue of a flow with this hash: the hash as a fraction, times the number of queues.
     #[inline]
     fn index(&self, hash: u32) -> usize {
         ((u64::from(hash) * self.flows.len() as u64) >> 32) as usize
     }
 
-    /// Puts a packet into its queue, which begins to take turns if it did not (section 4.1).
+    /// Puts a packet into its queue, and gives the queue turns if it had none (section 4.1).
     #[inline]
     pub(crate) fn push(&mut self, packet: PacketId, length: u32, hash: u32, quantum: i64) {
         let index = self.index(hash);
         let free = self.free;
         let Some(slot) = self.slots.get_mut(free as usize) else {
-            // Not reached: there is a slot for each packet within the limit and one more.
+            // Unreachable: there is a slot for each packet within the limit and one more.
             return;
         };
         self.free = slot.next;
@@ -181,8 +181,8 @@ impl Flows {
         self.flows[index].control = control;
     }
 
-    /// The queue whose turn it is: the first of the new ones, else of the old ones, that has credit
-    /// left. One that has none gets a quantum and goes to the end (section 4.2).
+    /// The queue that has the turn: the first new one with credit left, or else the first old one. A queue
+    /// without credit gets a quantum and goes to the end (section 4.2).
     #[inline]
     pub(crate) fn turn(&mut self, quantum: i64) -> Option<usize> {
         loop {
@@ -196,14 +196,14 @@ impl Flows {
         }
     }
 
-    /// Takes what a queue sent from its credit.
+    /// Subtracts a sent packet from a queue's credit.
     #[inline]
     pub(crate) fn spend(&mut self, index: usize, length: u32) {
         self.flows[index].credit -= i64::from(length);
     }
 
-    /// The queue whose turn it is has nothing to send. A new one becomes the last of the old ones,
-    /// so that it cannot be new again at once and starve them; an old one takes no more turns.
+    /// Ends the turn of the queue `index`, which has nothing to send. A new queue becomes the last of the old
+    /// ones, so that it cannot be new again at once and starve them. An old queue takes no more turns.
     pub(crate) fn pause(&mut self, index: usize) {
         match self.flows[index].turn {
             Turn::New => self.move_on(index),
@@ -245,8 +245,8 @@ impl Flows {
         }
     }
 
-    /// The same packets in another number of queues; those of a flow stay in order, since all are
-    /// in one queue before and after. What was known of the queues is forgotten.
+    /// Returns the same packets in another number of queues. Packets of a flow stay in order, because all are
+    /// in one queue before and after. The queues' state is lost.
     pub(crate) fn spread(&self, flows: usize, quantum: i64) -> Self {
         let mut other = Self::new(flows, self.slots.len());
         for flow in &self.flows {
@@ -259,7 +259,7 @@ impl Flows {
         other
     }
 
-    /// Takes any packet, until there is none; then every queue is as new.
+    /// Takes all packets, in any order; then every queue is new.
     pub(crate) fn drain(&mut self, each: &mut dyn FnMut(PacketId)) {
         for index in 0..self.flows.len() {
             while let Some(packet) = self.pop(index) {

@@ -8,8 +8,8 @@ use super::parameters::{Class, Curves};
 use crate::reservation::time_text;
 use crate::units::Duration;
 
-/// Where a sum of curves first is above its limit, in whole bits: what is promised is rounded up,
-/// what the limit allows down.
+/// The first point where a sum of curves is above its limit, in whole bits: the guarantee is rounded up, the
+/// limit down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Excess {
     /// At a breakpoint.
@@ -27,10 +27,10 @@ pub(super) enum Excess {
 /// Picobits in a bit.
 const PICOBITS_PER_BIT: u128 = 1_000_000_000_000;
 
-/// Where `curves` together first exceed `limit`; `None` if nowhere.
+/// The first point where `curves` together exceed `limit`; `None` if there is none.
 ///
-/// Between two breakpoints both are straight, so it is enough to look at those and at the last
-/// slopes. One pass over the breakpoints in order, with the slope that holds between them.
+/// Both are straight between two breakpoints, so it is enough to check the breakpoints and the last slopes.
+/// One pass over the breakpoints in order, with the slope between them.
 pub(super) fn excess(curves: &[Curve], limit: Curve) -> Option<Excess> {
     let mut breaks: Vec<_> = curves.iter().filter(|curve| curve.d > 0).copied().collect();
     breaks.sort_unstable_by_key(|curve| curve.d);
@@ -63,7 +63,7 @@ pub(super) fn excess(curves: &[Curve], limit: Curve) -> Option<Excess> {
     Some(Excess::AtLast { promised: slope, limit: last, excess })
 }
 
-/// Saturates: a limit never comes near 2^128, so what does is above it.
+/// A point of a line, saturating: a limit never comes near 2^128, so a saturated sum is above it.
 fn line(from: u128, slope: u128, ps: u64) -> u128 {
     from.saturating_add(slope.saturating_mul(ps.into()))
 }
@@ -73,7 +73,7 @@ fn by(ps: u64, promised: u128, limit: Curve) -> Excess {
     Excess::By { by: time_text(Duration::from_ps(ps)), promised, limit, excess: promised - limit }
 }
 
-/// What a class is guaranteed.
+/// The guarantee of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guarantee {
     pub(super) name: String,

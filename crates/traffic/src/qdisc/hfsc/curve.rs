@@ -1,8 +1,8 @@
-//! Two-piece service curves, and how far a class has come on one.
+//! Two-piece service curves, and the position of a class on a curve.
 //!
-//! Scale: service is counted in picobits (10^-12 bit) where a byte is too coarse. A slope in bit/s
-//! over a time in picoseconds then is a whole number of them, so nothing is ever rounded but an
-//! instant, up to the next picosecond, and what that gives away is kept as credit: no drift.
+//! Scale: service is counted in picobits (10^-12 bit) where a byte is too coarse. A slope in bit/s times a
+//! time in picoseconds is then a whole number of picobits. Only instants are rounded, up to the next
+//! picosecond, and the difference is kept as credit: no drift.
 
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
@@ -11,20 +11,20 @@ use crate::units::Duration;
 
 /// Picobits in a byte.
 pub(super) const PICOBITS_PER_BYTE: u128 = 8_000_000_000_000;
-/// The highest slope, 100 Tbit/s: the shortest frame still takes some picoseconds, and a slope times
-/// any time stays far within 128 bits.
+/// The highest slope, 100 Tbit/s: the shortest frame still takes some picoseconds, and a slope times any time
+/// stays well within 128 bits.
 pub(super) const SLOPE_MAX: u64 = 100_000_000_000_000;
 
-/// A service curve: slope `m1` for the first `d`, then `m2` (paper, section VI; ALTQ's `m1 d m2`).
-/// Concave, linear, or convex with `m1` zero: only of these is a minimum of shifted copies such a
-/// pair of lines again.
+/// A service curve: slope `m1` for the first `d`, then `m2` (paper, section VI; ALTQ's `m1 d m2`). It is
+/// concave, linear, or convex with `m1` zero: only for these is a minimum of shifted copies again such a pair
+/// of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Curve {
-    /// In bit/s.
+    /// The first slope, in bit/s.
     pub(super) m1: u64,
-    /// In picoseconds.
+    /// The length of the first slope, in picoseconds.
     pub(super) d: u64,
-    /// In bit/s, above zero.
+    /// The second slope, in bit/s, above zero.
     pub(super) m2: u64,
 }
 
@@ -34,18 +34,18 @@ impl Curve {
         self.m1 > self.m2 && self.d > 0
     }
 
-    /// By how much a convex curve starts late; zero for any other.
+    /// The delay before a convex curve starts; zero for any other.
     pub(super) const fn delay(self) -> u64 {
         if self.m1 < self.m2 { self.d } else { 0 }
     }
 
-    /// Picobits that it has promised `ps` after its start.
+    /// The picobits promised by the time `ps` after the start.
     pub(super) fn at(self, ps: u64) -> u128 {
         let first = u128::from(self.m1) * u128::from(ps.min(self.d));
         first + u128::from(self.m2) * u128::from(ps.saturating_sub(self.d))
     }
 
-    /// What the second slope's line is ahead at the start of a concave curve, in picobits.
+    /// The lead of the second slope's line at the start of a concave curve, in picobits.
     pub(super) fn head_start(self) -> u128 {
         if self.is_concave() { u128::from(self.m1 - self.m2) * u128::from(self.d) } else { 0 }
     }
@@ -54,10 +54,10 @@ impl Curve {
 /// A line of some slope, at the service received so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
-    /// The time, in picoseconds, at which the line has reached that service, rounded up; or, while
-    /// a head start is not used up, the time at which it began.
+    /// The time when the line reaches that service, in picoseconds, rounded up. While a head start is not
+    /// used up: the time when the line began.
     at: u128,
-    /// Picobits by which the line is past the service at that time.
+    /// Picobits of the line above the service at that time.
     credit: u128,
 }
 
@@ -73,8 +73,8 @@ impl Line {
         Self { at: self.at + ps, credit: ps * u128::from(slope) - lack }
     }
 
-    /// The lower one of this line and of a line of the same slope that starts now: what the paper's
-    /// update of a curve at the start of a backlog is for each of its pieces.
+    /// The lower one of this line and of a line of the same slope that starts now: the paper's update of a
+    /// curve at the start of a backlog, for each of its pieces.
     fn restarted(self, slope: u64, at: u128, head_start: u128) -> Self {
         if self.at > at {
             return self;
@@ -84,14 +84,14 @@ impl Line {
     }
 }
 
-/// A concave curve is the lower one of two lines, so the minimum of many is the lower one of the
-/// lowest line of each slope, exactly.
+/// A concave curve is the lower one of two lines, so the minimum of many curves is exactly the lower one of
+/// the lowest lines of each slope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Concave {
     curve: Curve,
-    /// Of slope `m1`.
+    /// The line of slope `m1`.
     head: Line,
-    /// Of slope `m2`.
+    /// The line of slope `m2`.
     tail: Line,
 }
 
@@ -122,25 +122,24 @@ impl Concave {
     }
 }
 
-/// Bytes below this are a number of picobits within 64 bits: two million, thus any frame.
+/// The limit for byte counts whose picobits fit 64 bits: two million, so any frame.
 const BYTES_SHORT: u64 = u64::MAX / PICOBITS_PER_BYTE as u64 - 100;
 
-/// A curve as it runs: the minimum of the curve's copies that start wherever a backlog did, as
-/// the paper's deadline, virtual and fit curves are (eq. 7 and 12), kept as its inverse at the
-/// service so far.
+/// A curve at run time: the minimum of the copies of the curve that start with each backlog, as the paper's
+/// deadline, virtual and fit curves are (eq. 7 and 12), kept as its inverse at the service so far.
 ///
-/// Of a convex curve only the second line matters, for the next byte always lies above the flat part:
-/// then it is one line, as most curves are.
+/// For a convex curve only the second line matters, because the next byte is always above the flat part. It
+/// is then one line, as most curves are.
 #[derive(Clone, Debug)]
 pub(super) struct RuntimeCurve {
     /// When the curve reaches the service so far: a deadline, a virtual time or a fit time; in
     /// picoseconds, rounded up.
     position: u128,
-    /// Picobits by which the line is past the service at that time: less than it earns in one
-    /// picosecond. Of one line only, like the next two.
+    /// Picobits of the line above the service at that time: less than it earns in one picosecond. For one
+    /// line only, like the next two fields.
     credit: u64,
     slope: NonZeroU64,
-    /// By how much the curve starts late.
+    /// The delay before the curve starts.
     delay: u64,
     concave: Option<Box<Concave>>,
 }
@@ -159,7 +158,7 @@ impl RuntimeCurve {
         course
     }
 
-    /// Whether both run on the same curve.
+    /// Whether both follow the same curve.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let bend = |course: &Self| course.concave.as_ref().map(|concave| concave.curve);
         let shape = |course: &Self| (course.slope, course.delay, bend(course));
@@ -180,7 +179,7 @@ impl RuntimeCurve {
         self.catch_up(at + u128::from(self.delay));
     }
 
-    /// What was not used before `at` is lost, but for the head start that it fills up.
+    /// Forfeits the service unused before `at`, except for the part that refills the head start.
     #[inline]
     pub(super) fn catch_up(&mut self, at: u128) {
         if self.concave.is_some() {
@@ -190,7 +189,7 @@ impl RuntimeCurve {
         }
     }
 
-    /// It lies idle until `at`, and earns nothing by it.
+    /// Keeps the curve idle until `at`, without earning anything.
     #[inline]
     pub(super) fn hold_until(&mut self, at: u128) {
         if self.concave.is_some() {
@@ -200,7 +199,7 @@ impl RuntimeCurve {
         }
     }
 
-    /// `bytes` more have been served.
+    /// Advances the curve by `bytes` more of service.
     #[inline]
     pub(super) fn advance(&mut self, bytes: u64) {
         if self.concave.is_some() {
@@ -218,7 +217,7 @@ impl RuntimeCurve {
         }
     }
 
-    /// Position and credit of a single line when `bytes` more have been served.
+    /// The position and credit of a single line after `bytes` more of service.
     #[inline]
     fn line_after(&self, bytes: u64) -> (u128, u64) {
         if bytes >= BYTES_SHORT {
@@ -250,17 +249,17 @@ impl RuntimeCurve {
         self.position
     }
 
-    /// From when the next packet may be sent so that every deadline can be kept, also if others'
-    /// curves become steep meanwhile: a convex curve is served along its second slope from the
-    /// start (paper, section IV-B).
+    /// The time from which the next packet may be sent so that every deadline can be kept, also if other
+    /// curves become steep meanwhile: a convex curve is served along its second slope from the start (paper,
+    /// section IV-B).
     #[inline]
     pub(super) fn eligible(&self) -> u128 {
         self.position - u128::from(self.delay)
     }
 }
 
-/// The slope and duration by which `burst` bytes are served within `delay`, and `rate` is kept from
-/// then on. A burst that the rate alone serves in time makes a curve that starts late.
+/// The slope and duration that serve `burst` bytes within `delay`, with `rate` from then on. If the rate
+/// alone serves the burst in time, the curve starts late instead.
 pub(super) fn for_burst(rate: u64, burst: u64, delay: Duration) -> Curve {
     let delay = delay.as_ps();
     let need = u128::from(burst) * PICOBITS_PER_BYTE;

@@ -1,4 +1,4 @@
-//! The queue of a class without children, and what it took over from classes that are no more.
+//! The queue of a class without children, and the queues that it took over from removed classes.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -8,12 +8,12 @@ use crate::packet::{PacketId, Packets};
 use crate::qdisc::{Parameters, Qdisc};
 use crate::units::Instant;
 
-/// A queue, behind those it inherited; a plain FIFO's first cache line is its own.
+/// A queue, behind inherited ones; the first cache line of a plain FIFO is its own.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Leaf {
     queue: Qdisc,
-    /// Apart, for few have any.
+    /// Separate, because few leaves have any.
     past: Option<Box<Past>>,
 }
 
@@ -21,12 +21,12 @@ pub(super) struct Leaf {
 struct Past {
     /// Queues of removed classes, or of another discipline; they take no packets and go first.
     inherited: VecDeque<Qdisc>,
-    /// What inherited queues counted that are empty by now.
+    /// The counters of inherited queues that are empty by now.
     retired: Statistics,
 }
 
 impl Past {
-    /// What an inherited queue has left goes first; what it counted is not lost.
+    /// Takes over a queue: its packets go first, and its counters are kept.
     fn inherit(&mut self, queue: Qdisc) {
         if queue.is_empty() {
             self.retired += queue.statistics();
@@ -57,7 +57,7 @@ impl Past {
         answers.find(|&answer| answer != Dequeued::Empty).unwrap_or(Dequeued::Empty)
     }
 
-    /// What is queued, with what is behind it.
+    /// The backlog, with that of the queues behind.
     #[cold]
     fn behind(&self, mut sum: Backlog) -> Backlog {
         for queue in &self.inherited {
@@ -113,7 +113,7 @@ impl Leaf {
         self.queue.flush(packets, now);
     }
 
-    /// Takes over what another class's leaf holds, and its counters.
+    /// Takes over the queues and counters of another class's leaf.
     pub(super) fn inherit(&mut self, other: Self) {
         let past = self.past.get_or_insert_default();
         if let Some(others) = other.past {
@@ -123,8 +123,8 @@ impl Leaf {
         past.inherit(other.queue);
     }
 
-    /// Goes on from `old` with `parameters`, for which this leaf was attached: a queue of the same
-    /// discipline keeps its packets itself, any other one's go before the new one's.
+    /// Continues from `old` with `parameters`, for which this leaf was attached. A queue of the same
+    /// discipline keeps its packets; packets of another discipline go before the new ones.
     pub(super) fn follow(&mut self, mut old: Self, parameters: &Parameters, now: Instant) {
         if old.queue.change(parameters, now.into()).is_ok() {
             *self = old;
@@ -133,7 +133,7 @@ impl Leaf {
         }
     }
 
-    /// What is queued.
+    /// The backlog.
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
         let own = self.queue.backlog();

@@ -1,4 +1,4 @@
-//! What a user may set on `hfsc`, and the arithmetic by which it may be refused.
+//! The settings of `hfsc`, and the arithmetic that may refuse them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -18,7 +18,7 @@ use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate};
 
-/// Steeper curves than the arithmetic has room for.
+/// The steepest curve that the arithmetic supports.
 const FASTEST: Rate = match Rate::from_bits_per_second(SLOPE_MAX) {
     Some(rate) => rate,
     None => Rate::MIN,
@@ -119,7 +119,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// Everything in one class, `default`, that has the whole link.
+    /// A single class, `default`, that has the whole link.
     fn default() -> Self {
         let name = String::from("default");
         // The weight of an only child does not matter.
@@ -130,14 +130,14 @@ impl Default for Parameters {
     }
 }
 
-/// Which of a class's curves.
+/// One of a class's curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What it is guaranteed.
+    /// The guarantee.
     RealTime,
-    /// How it shares with its siblings.
+    /// The share among siblings.
     LinkShare,
-    /// What bounds it.
+    /// The upper bound.
     UpperLimit,
 }
 
@@ -171,7 +171,7 @@ pub enum Error {
     /// The classes' names or filters make no sense.
     #[error(transparent)]
     Tree(#[from] tree::Error),
-    /// There is no such default class.
+    /// The default class does not exist.
     #[error("the default class `{class}` does not exist: name one of {known}")]
     UnknownDefault {
         /// The name given.
@@ -210,7 +210,7 @@ pub enum Error {
         /// The first slope.
         m1: Rate,
     },
-    /// A convex curve that does not start flat: its copies' minimum has more than two pieces.
+    /// A convex curve that does not start flat: the minimum of its copies has more than two pieces.
     #[error(
         "class `{class}` has {kind}_m1 of {m1}, below {kind}_m2 of {m2}: leave {kind}_m1 out, so \
          that the curve starts after {kind}_d, or raise it to at least {m2}"
@@ -238,7 +238,7 @@ pub enum Error {
     /// A class that would never send.
     #[error("class `{0}` has neither real_time_m2 nor link_share_m2, so it never sends: give one")]
     NoService(String),
-    /// Shares of a parent that has no share itself.
+    /// A class shares a parent that has no share itself.
     #[error(
         "class `{class}` has a link_share, but its parent `{parent}` has none to share: give \
          `{parent}` link_share_m2"
@@ -263,18 +263,18 @@ pub enum Error {
     LimitBelow {
         /// The class.
         class: String,
-        /// The leaves within it that are guaranteed something, in words; empty if it is one itself.
+        /// The guaranteed leaves within the class, in words; empty if the class is a leaf.
         including: String,
-        /// When, from the start of a backlog.
+        /// The time from the start of a backlog.
         by: String,
-        /// What is guaranteed by then, in bits.
+        /// The bits guaranteed by then.
         promised: u128,
-        /// What the limit lets through by then, in bits.
+        /// The bits that the limit allows by then.
         limit: u128,
         /// The difference.
         excess: u128,
     },
-    /// In the long run a class is guaranteed more than it may have.
+    /// In the long run a class's guarantee is above its limit.
     #[error(
         "class `{class}`{including}: in the long run real_time guarantees {promised} bit/s, but upper_limit lets only \
          {limit} bit/s through: raise the limit or lower the guarantee by {excess} bit/s"
@@ -282,16 +282,16 @@ pub enum Error {
     LimitBelowAtLast {
         /// The class.
         class: String,
-        /// The leaves within it that are guaranteed something, in words; empty if it is one itself.
+        /// The guaranteed leaves within the class, in words; empty if the class is a leaf.
         including: String,
-        /// What is guaranteed.
+        /// The guaranteed rate, in bit/s.
         promised: u128,
-        /// What the limit lets through.
+        /// The rate of the limit, in bit/s.
         limit: u128,
         /// The difference.
         excess: u128,
     },
-    /// More is guaranteed by some time than the link carries.
+    /// By some time the guarantees exceed what the link carries.
     #[error(
         "by {by} the real_time curves of {classes} guarantee {promised} bits, but the link \
          carries only {carries} bits: lower them by {excess} bits in all, or allow more time"
@@ -299,16 +299,16 @@ pub enum Error {
     Promise {
         /// The classes.
         classes: String,
-        /// When, from the start of a backlog of them all.
+        /// The time from the start of a backlog of all classes.
         by: String,
-        /// What is guaranteed by then, in bits.
+        /// The bits guaranteed by then.
         promised: u128,
-        /// What the link carries by then, in bits.
+        /// The bits that the link carries by then.
         carries: u128,
         /// The difference.
         excess: u128,
     },
-    /// More is guaranteed in the long run than the link carries.
+    /// In the long run the guarantees exceed what the link carries.
     #[error(
         "in the long run the real_time curves of {classes} guarantee {promised} bit/s, but the \
          link has only {carries} bit/s: lower them by {excess} bit/s in all"
@@ -316,7 +316,7 @@ pub enum Error {
     PromiseAtLast {
         /// The classes.
         classes: String,
-        /// What is guaranteed.
+        /// The guaranteed rate, in bit/s.
         promised: u128,
         /// The link's rate.
         carries: u128,
@@ -333,7 +333,7 @@ pub enum Error {
         class: String,
         /// The discipline.
         queue: &'static str,
-        /// Those that may be.
+        /// The permitted names.
         known: String,
     },
     /// A class's queue makes no sense.
@@ -341,10 +341,10 @@ pub enum Error {
     QueueParameters {
         /// The class.
         class: String,
-        /// What is wrong.
+        /// The reason for the refusal.
         error: Box<qdisc::Error>,
     },
-    /// More classes than can be numbered.
+    /// More classes than the numbering allows.
     #[error("{0} classes: at most 2^24 can be told apart")]
     TooMany(usize),
     /// A packet that is being sent is not interrupted.
@@ -360,13 +360,13 @@ pub enum Error {
         /// The time of a longest frame.
         frame: String,
     },
-    /// A reservation that is asked for, or that the new parameters leave no room for.
+    /// A new reservation, or one that the new parameters leave no room for, is refused.
     #[error(transparent)]
     Reservation(Box<Refusal>),
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -417,7 +417,7 @@ pub(super) struct Curves {
     pub(super) upper_limit: Option<Curve>,
 }
 
-/// Checks everything that `port` can tell of parameters.
+/// Checks parameters against everything that depends on `port`.
 pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Error> {
     let classes = &parameters.classes;
     if classes.len() > CLASSES_MAX {
@@ -453,7 +453,7 @@ fn default_class(parameters: &Parameters, tree: &Tree) -> Result<usize, Error> {
 /// The most names that a text lists.
 const NAMES_MAX: usize = 8;
 
-/// Names as a text, `` `a`, `b` ``; of very many only the first.
+/// Names as a text, `` `a`, `b` ``; of a long list only the first ones.
 fn first<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let text = tree::list(names.clone().take(NAMES_MAX));
     match names.count().saturating_sub(NAMES_MAX) {
@@ -517,7 +517,7 @@ fn curve(
     Ok(Some(Curve { m1, d: d.as_ps(), m2: m2.bits_per_second() }))
 }
 
-/// Whether a class's curves make sense where it stands in the tree.
+/// Whether a class's curves make sense at its place in the tree.
 fn check_place(
     classes: &[Class],
     tree: &Tree,
@@ -546,7 +546,7 @@ fn check_place(
     Ok(())
 }
 
-/// No class is guaranteed, itself or by the leaves within it, more than its upper limit.
+/// Checks that no class's guarantee, its own or that of its leaves together, is above its upper limit.
 fn check_limits(classes: &[Class], tree: &Tree, curves: &[Curves]) -> Result<(), Error> {
     for (index, own) in curves.iter().enumerate() {
         let Some(limit) = own.upper_limit else { continue };
@@ -576,8 +576,8 @@ fn check_limits(classes: &[Class], tree: &Tree, curves: &[Curves]) -> Result<(),
     Ok(())
 }
 
-/// The link carries what is guaranteed, at every time: the condition for all deadlines to be kept
-/// (paper, section III).
+/// Checks that the link carries all guarantees at every time: the condition for meeting all deadlines (paper,
+/// section III).
 pub(super) fn check_link(guaranteed: &[Guarantee], port: Port) -> Result<(), Error> {
     let sum: Vec<_> = guaranteed.iter().map(|guarantee| guarantee.curve).collect();
     let m2 = port.rate.bits_per_second().min(SLOPE_MAX);

@@ -1,12 +1,13 @@
-//! Reservations by curves: admitted is what their sum leaves under the link's line at every time.
+//! Reservations by curves. A reservation is admitted if the sum of all curves stays under the link's line at
+//! every time.
 //!
-//! A reservation stays through a change of parameters, which is refused if both together promise too
+//! A reservation stays through a change of parameters. The change is refused if both together promise too
 //! much.
 //!
-//! A class that was released, or changed, may have sent its burst just before, and one in its place would
-//! send its own: together more than their curves' sum was checked for. So its curve counts until all that
-//! was eligible with it has been sent. By time t after this began that is, of each class, at most what its
-//! curve without a late start allows and a frame; with the frame in flight the link has carried it, at a
+//! A class that was released or changed may have sent its burst just before, and a class in its place would
+//! send its own: together more than the checked sum of curves. So its curve counts until all packets that
+//! were eligible with it are sent. By time t after this began, these are for each class at most the service
+//! of its curve without a late start, and a frame. With the frame in flight, the link has carried them, at a
 //! rate of C, by the time
 //!
 //! ```text
@@ -28,8 +29,8 @@ use crate::units::{Duration, Instant, Rate};
 
 refusals!();
 
-/// The class whose curves keep the promise. A packet may be sent one longest frame's time after its
-/// deadline, so the curve must be that much earlier than the bound.
+/// The class with curves that keep the promise. A packet may be sent up to one longest frame's time after its
+/// deadline, so the curve is that much earlier than the bound.
 fn class(request: &Request, has_share: bool, port: Port) -> Result<Class, Error> {
     let frame = wire_time_max(port);
     if request.delay <= frame {
@@ -50,8 +51,8 @@ fn class(request: &Request, has_share: bool, port: Port) -> Result<Class, Error>
     })
 }
 
-/// The parameters with the reservations' classes and filters. If the class above shares the link with
-/// its siblings, so does the reservation, with its rate as weight.
+/// The parameters with the reservations' classes and filters. If the parent class shares the link with its
+/// siblings, so does the reservation, with its rate as weight.
 pub(super) fn with_reservations(
     parameters: &Parameters,
     reservations: &Reservations,
@@ -73,7 +74,7 @@ impl Promise for Guarantee {
     }
 }
 
-/// How long something may be eligible without a break.
+/// The longest time without a break in which a class may be eligible.
 fn busy_max<'a>(curves: impl Iterator<Item = &'a Curve>, frame: u64, port: Port) -> Duration {
     let frame = u128::from(frame) * PICOBITS_PER_BYTE;
     let (bits, rate) = curves.fold((frame, 0), |(bits, rate): (u128, u128), curve| {
@@ -108,7 +109,7 @@ impl Hfsc {
         Ok(())
     }
 
-    /// Those that still count beside `new` ones: they are no more, or are not as they were.
+    /// The former promises that still count in addition to `new`: those removed or changed.
     fn formers(
         &mut self,
         new: &[Guarantee],

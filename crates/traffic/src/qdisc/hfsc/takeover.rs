@@ -1,4 +1,4 @@
-//! New parameters on a running discipline: classes of the same name go on where they were.
+//! New parameters on a running discipline: classes of the same name continue.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -18,12 +18,12 @@ struct OldClass {
     parent: Option<String>,
     /// Whether it took turns with its siblings.
     shared: bool,
-    /// Its children's virtual times, the current and the last one.
+    /// The virtual times of the class's children, the current and the last one.
     virtual_times: (u128, u128),
 }
 
-/// Lets the new curve stand where the old one did: at the same place if it is the same curve, else
-/// it starts anew from there.
+/// Continues the old curve in the new one: at the same position if the curves are alike; otherwise the new
+/// curve starts from there.
 fn go_on(new: &mut RuntimeCurve, old: RuntimeCurve) {
     if new.is_like(&old) {
         *new = old;
@@ -33,9 +33,9 @@ fn go_on(new: &mut RuntimeCurve, old: RuntimeCurve) {
 }
 
 impl Hfsc {
-    /// Takes over what `old`, which has run until `now`, holds.
+    /// Takes over the state and packets of `old`, which has run until `now`.
     ///
-    /// Packets of a class that is no more, or that is divided now, go to the default class.
+    /// Packets of a class that is removed, or that has children now, go to the default class.
     pub(super) fn take_over(&mut self, old: Self, now: Instant) {
         self.latest = now;
         self.backlog = old.backlog;
@@ -55,7 +55,7 @@ impl Hfsc {
         let default = &mut self.nodes[self.default];
         for leaf in leaves.into_iter().chain(gone).flatten() {
             if !leaf.is_empty() {
-                // Another packet is first now. Its deadline must not be too early, at others' cost.
+                // Another packet is first now. Its deadline must not be too early, at the cost of others.
                 default.next_bytes = frame_max;
             }
             default.leaf.inherit(leaf);
@@ -80,7 +80,7 @@ impl Hfsc {
         self.names.get(index as usize).map(String::as_str)
     }
 
-    /// Lets a class go on where it was; its leaf, if it has children now.
+    /// Lets a class continue from its old state. Returns its leaf if it has children now.
     fn take_over_class(&mut self, index: usize, was: OldClass, now: Instant) -> Option<Leaf> {
         let same_parent = self.name(self.nodes[index].parent) == was.parent.as_deref();
         let siblings = &mut self.siblings[index];
@@ -110,7 +110,7 @@ impl Hfsc {
         None
     }
 
-    /// Every leaf that has packets takes part from `now` on.
+    /// Lets every leaf with packets take part from `now` on.
     fn resume(&mut self, now: Instant) {
         for index in 0..self.nodes.len() {
             if !self.nodes[index].leaf.is_empty() {

@@ -1,23 +1,23 @@
-//! Whose turn it is: among those whose time has come, the one with the least key.
+//! Turns of classes: among the classes with a time that has come, the one with the least key sends.
 //!
-//! Two tournaments between classes. Who waits is in one, by time; whose time has come is in the other,
-//! by key. The clock moves on, so a class changes between them at most twice between two changes of
-//! its own: O(log n) a packet, where ALTQ searched a list. No memory is taken after the start.
+//! There are two tournaments between classes: waiting classes compete by time, ready ones by key. The clock
+//! moves on, so a class changes between them at most twice between two changes of its own: O(log n) a packet,
+//! where ALTQ searches a list. No memory is taken after the start.
 
 use alloc::vec::Vec;
 
 use crate::qdisc::tournament::{NOBODY, Tournament};
 
-/// The bits of an entry that tell the class.
+/// The bits of an entry that hold the class.
 const CLASS_BITS: u32 = 24;
-/// So many classes can be told apart.
+/// The maximum number of classes.
 pub(super) const CLASSES_MAX: usize = 1 << CLASS_BITS;
 
-/// A time or key with its class in the low bits: one comparison decides, ties go to the class that
-/// was named first, and four entries fill a cache line.
+/// A time or key with its class in the low bits: one comparison decides, ties go to the class that is listed
+/// first, and four entries fill a cache line.
 ///
-/// 104 bits are left for the time, in picoseconds. A virtual time grows by what is served divided by a
-/// slope of at least 1 bit/s: on a link of 800 Gbit/s it takes 290 days to pass that.
+/// 104 bits are left for the time, in picoseconds. A virtual time grows by the service divided by a slope of
+/// at least 1 bit/s: on a link of 800 Gbit/s it takes 290 days to exceed that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -58,21 +58,21 @@ enum State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
     key: Entry,
-    /// In picoseconds.
+    /// The time, in picoseconds.
     time: u64,
-    /// Its number among those it takes turns with.
+    /// The number of the class among those it takes turns with.
     player: u32,
     state: State,
 }
 
-/// What turns are about.
+/// The criterion of the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Criterion {
     RealTime,
     LinkShare,
 }
 
-/// Classes' places in the turns by both criteria, each class's in a cache line.
+/// The places of all classes in the turns of both criteria, each class in a cache line.
 #[derive(Debug)]
 pub(super) struct HeapIndex(Vec<Pair>);
 
@@ -81,7 +81,8 @@ pub(super) struct HeapIndex(Vec<Pair>);
 struct Pair([Seat; 2]);
 
 impl HeapIndex {
-    /// Classes, of which none takes part, each with its number among its siblings.
+    /// The places of classes that do not take part yet; `ranks` has the number of each class among its
+    /// siblings.
     pub(super) fn new(ranks: &[u32]) -> Self {
         let seat = |player| Seat { player, ..Seat::default() };
         Self((0..).zip(ranks).map(|(class, &rank)| Pair([seat(class), seat(rank)])).collect())
@@ -110,18 +111,18 @@ pub(super) struct Turns {
     criterion: Criterion,
     waiting: Tournament,
     ready: Tournament,
-    /// Those that are ready were so at this time, or at an earlier one.
+    /// The ready classes were ready at this time, or earlier.
     ready_at: u64,
 }
 
 impl Turns {
-    /// Turns of so many classes at most.
+    /// Turns of at most `players` classes.
     pub(super) fn new(criterion: Criterion, players: usize) -> Self {
         let tournament = || Tournament::new(players);
         Self { criterion, waiting: tournament(), ready: tournament(), ready_at: 0 }
     }
 
-    /// Nobody takes part.
+    /// Whether no class takes part.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.first() == NOBODY && self.ready.first() == NOBODY
     }
@@ -158,7 +159,7 @@ impl Turns {
         }
     }
 
-    /// The class takes part no more.
+    /// Removes the class from the turns.
     #[inline]
     pub(super) fn leave(&mut self, class: usize, seats: &mut HeapIndex) {
         self.vacate(seats.of_mut(class, self.criterion));
@@ -173,7 +174,7 @@ impl Turns {
         }
     }
 
-    /// Whose turn it is at `now`.
+    /// The class that has the turn at `now`.
     #[inline]
     pub(super) fn first(&mut self, now: u64, seats: &mut HeapIndex) -> Option<usize> {
         if Entry(self.waiting.first()).has_come(now) || now < self.ready_at {
@@ -183,8 +184,8 @@ impl Turns {
         (first != Entry::LAST).then(|| first.class())
     }
 
-    /// Makes those ready whose time has come. A look ahead may have made classes ready whose time has
-    /// not come; they go back.
+    /// Makes the classes ready that have reached their time. A look ahead may have made classes ready too
+    /// early; they go back to waiting.
     fn move_on(&mut self, now: u64, seats: &mut HeapIndex) {
         while Entry(self.waiting.first()).has_come(now) {
             let class = Entry(self.waiting.first()).class();
@@ -200,8 +201,8 @@ impl Turns {
         }
     }
 
-    /// A time from which on somebody has a turn: the first one, or one that has come at `now`;
-    /// `None` if nobody takes part.
+    /// A time from which a class has a turn: the earliest one, or one that has come at `now`; `None` if no
+    /// class takes part.
     #[inline]
     pub(super) fn earliest(&mut self, now: u64, seats: &mut HeapIndex) -> Option<u64> {
         if let Some(class) = self.first(now, seats) {
@@ -219,12 +220,12 @@ mod tests {
     use proptest::prelude::*;
 
     const CLASSES: usize = 12;
-    /// Any order does.
+    /// Any order works.
     const RANKS: [u32; CLASSES] = [3, 1, 2, 0, 4, 5, 6, 7, 11, 10, 9, 8];
 
     proptest! {
-        /// Against a search of all who take part, also when the clock is asked for a later time
-        /// and then for an earlier one.
+        /// Compares with a search of all classes that take part, also with a later time followed by an
+        /// earlier one.
         #[test]
         fn the_least_key_among_those_whose_time_has_come(
             steps in prop::collection::vec((0..CLASSES, 0_u64..40, 0_u128..40, 0_u8..4), 1..300),

@@ -1,19 +1,20 @@
-//! The latest that a class may begin to send what it has without a packet of it being late.
+//! The latest time when a class may begin to send its packets without any of them being late.
 
 use alloc::collections::VecDeque;
 
 use crate::units::{Duration, Instant};
 
-/// The least, over the packets queued, of a packet's due time less the link's time for those before it. Only
-/// packets that are more pressing than all behind them are remembered, so a look at the least costs no search.
+/// The least value, over the queued packets, of a packet's due time less the link's time for the packets
+/// before it. Only packets that are more urgent than all behind them are stored, so reading the least value
+/// needs no search.
 ///
-/// When a pressing packet at the end is dropped, those that it outdid stay forgotten: what comes before them
-/// still holds them.
+/// When an urgent packet at the end is dropped, the packets that it superseded stay forgotten: the more
+/// urgent packets before them still bound the least value.
 #[derive(Debug, Default)]
 pub(super) struct Brink {
-    /// The number of a packet, and its time in picoseconds less what had been sent when it came.
+    /// The number of a packet, and its time in picoseconds less `sent` at its arrival.
     pressing: VecDeque<(u64, i128)>,
-    /// Numbers of the first packet queued, and of the next to come.
+    /// The numbers of the first packet queued, and of the next to arrive.
     first: u64,
     next: u64,
     /// The link's time for all that was sent.
@@ -21,12 +22,12 @@ pub(super) struct Brink {
 }
 
 impl Brink {
-    /// A packet came, to be sent by then, behind others that take the link so long.
+    /// Adds a packet that is due at `by`, behind others that take the link for the time `before`.
     pub(super) fn push(&mut self, by: Instant, before: Duration) {
         let time = i128::from(by.as_ps()) - i128::from(before.as_ps()) - self.sent;
         while self.pressing.pop_back_if(|(_, other)| *other >= time).is_some() {}
         self.next += 1;
-        // Room for all that is queued, so that it grows only when the queue is longer than ever before.
+        // Room for all queued packets, so that it grows only when the queue is longer than ever before.
         let queued = (self.next - self.first) as usize;
         self.pressing.reserve(queued - self.pressing.len());
         self.pressing.push_back((self.next - 1, time));
@@ -39,7 +40,7 @@ impl Brink {
         while self.pressing.pop_back_if(|(number, _)| *number >= next).is_some() {}
     }
 
-    /// The first packet was sent, and takes the link so long.
+    /// Removes the first packet, which was sent and takes the link for `time`.
     pub(super) fn pop(&mut self, time: Duration) {
         self.sent += i128::from(time.as_ps());
         self.first += 1;
@@ -47,7 +48,7 @@ impl Brink {
         while self.pressing.pop_front_if(|(number, _)| *number < first).is_some() {}
     }
 
-    /// Forgets what presses, for the due times have changed; so many packets stay.
+    /// Forgets the pressing packets, because the due times changed; `packets` packets stay queued.
     pub(super) fn forget(&mut self, packets: u64) {
         self.pressing.clear();
         (self.first, self.next) = (0, packets);

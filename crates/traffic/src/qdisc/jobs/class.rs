@@ -1,4 +1,4 @@
-//! A class as it runs: its queue, and where each of its guarantees stands.
+//! A class at run time: its queue, and the state of each of its guarantees.
 
 use super::brink::Brink;
 use super::losses::Losses;
@@ -9,49 +9,49 @@ use crate::qdisc::chains::Chains;
 use crate::qdisc::tally::Tally;
 use crate::units::{Bytes, Duration, Instant};
 
-/// When a guarantee has the first packet sent.
+/// When a guarantee needs the first packet sent.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// From then on it goes before the sharing.
+    /// The instant from which the packet goes before the sharing.
     from: Instant,
-    /// Until then it is to be sent.
+    /// The due time.
     by: Instant,
 }
 
 impl Turn {
-    /// How much later than one frame's time after its end it is.
+    /// How late the packet is, beyond its due time and one frame's time.
     fn lateness(turn: Option<Self>, now: Instant, frame: Duration) -> Duration {
         turn.map_or(Duration::ZERO, |turn| now.since(turn.by + frame))
     }
 }
 
-/// A first packet that a guarantee has sent before the sharing does.
+/// A first packet that a guarantee needs sent before the sharing does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Due {
-    /// Until then it is to be sent.
+    /// The due time.
     pub(super) by: Instant,
-    /// It must begin by then, or those behind it are late, too.
+    /// The latest start: later, the packets behind are late too.
     pub(super) latest: Instant,
-    /// What it takes on the wire.
+    /// The time of the packet on the wire.
     pub(super) time: Duration,
 }
 
-/// What is to be known of the first packet.
+/// The known properties of the first packet.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     queued: Instant,
     length: u64,
 }
 
-/// The share of the link that a class got while its bound pressed: what JoBS can give it, and so how many
-/// packets it can keep without missing the bound. In picoseconds of the link's time.
+/// The share of the link that a class got while its bound was pressing. JoBS can give it that share, which
+/// limits the packets that it can keep without missing the bound. In picoseconds of the link's time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pressed {
     own: u64,
     all: u64,
 }
 
-/// See [`Relaxed`] for what is counted.
+/// A class at run time; see [`Relaxed`] for the counters.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) class: Class,
@@ -61,11 +61,11 @@ pub(super) struct Node {
     pub(super) tally: Tally,
     pub(super) losses: Losses,
     pub(super) relaxed: Relaxed,
-    /// Its place in the sharing; see [`super::sharing`].
+    /// The place in the sharing; see [`super::sharing`].
     pub(super) tag: u64,
     pub(super) weight: u64,
     pub(super) trim: u64,
-    /// Until when the guaranteed rate is paid.
+    /// The time up to which the guaranteed rate is served.
     paid: Instant,
     delay_turn: Option<Turn>,
     rate_turn: Option<Turn>,
@@ -79,9 +79,9 @@ pub(super) struct Node {
 /// There is one queue in each class's chains.
 const LINE: usize = 0;
 
-/// What of a bound is kept for competing guarantees: a half, which is where JoBS's least rate, backlog by
-/// time left, comes to rest under steady arrivals. An eighth in a class with a relative delay, whose
-/// proportion would otherwise be given up when it need not be.
+/// The part of a bound that is kept for competing guarantees. It is a half, where JoBS's least rate (backlog
+/// by time left) settles under steady arrivals. In a class with a relative delay it is an eighth, because a
+/// larger part would give up the proportion without need.
 fn reserve(class: &Class, bound: Duration) -> Duration {
     Duration::from_ps(bound.as_ps() >> if class.relative_delay.is_some() { 3 } else { 1 })
 }
@@ -160,7 +160,7 @@ impl Node {
         Some(id)
     }
 
-    /// Takes the first packet for the wire, and counts where that is too late.
+    /// Takes the first packet for the wire, and counts it if it is too late.
     pub(super) fn pop(
         &mut self,
         packets: &Packets,
@@ -178,15 +178,15 @@ impl Node {
         let late = Turn::lateness(self.rate_turn, now, frame);
         self.relaxed.rate += u64::from(late > Duration::ZERO);
         if let Some(Turn { from, by }) = self.rate_turn {
-            // Ahead by one packet at most, so that what it got beyond its rate is not held against it, nor
-            // behind by more than a frame, so that what was relaxed is not made up for later.
+            // Ahead by one packet at most, so that service beyond its rate is not held against the class;
+            // behind by one frame at most, so that a relaxed guarantee is not made up for later.
             self.paid = by.clamp(earlier(now, frame), now + by.since(from));
         }
         self.look(packets);
         Some(id)
     }
 
-    /// Looks at what is queued now.
+    /// Updates the state from the queued packets.
     fn look(&mut self, packets: &Packets) {
         self.head = self.first().map(|id| {
             let packet = &packets[id];
@@ -195,7 +195,7 @@ impl Node {
         self.aim();
     }
 
-    /// When the guarantees have the first packet sent.
+    /// Sets the times when the guarantees need the first packet sent.
     fn aim(&mut self) {
         (self.delay_turn, self.rate_turn) = (None, None);
         let Some(Head { queued, length }) = self.head else { return };
@@ -216,13 +216,13 @@ impl Node {
         }
     }
 
-    /// The time that so many bytes in so many packets take on the wire.
+    /// The time that `packets` packets with `bytes` bytes in all take on the wire.
     fn wire_time(&self, bytes: u64, packets: u64) -> Duration {
         let overhead = packets.saturating_mul(self.port.overhead.0);
         self.port.rate.time_for(Bytes(bytes.saturating_add(overhead)))
     }
 
-    /// What the first packet needs, if a guarantee has it sent before the sharing does.
+    /// The needs of the first packet, if a guarantee has it sent before the sharing does.
     #[inline]
     pub(super) fn due(&self, now: Instant) -> Option<Due> {
         let turns = [self.delay_turn, self.rate_turn].into_iter().flatten();
@@ -230,7 +230,7 @@ impl Node {
         Some(Due { by, latest: self.latest, time: self.time })
     }
 
-    /// The link sends a frame for so long, of this class or another one.
+    /// Records that the link sends a frame for `time`, of this class or another one.
     #[inline]
     pub(super) fn press(&mut self, now: Instant, time: Duration, own: bool, frame: Duration) {
         let (Some(turn), Some(bound)) = (self.delay_turn, self.class.delay) else { return };
@@ -240,7 +240,7 @@ impl Node {
         let window = bound.max(frame.times(16)).as_ps();
         let Pressed { own: got, all } = &mut self.pressed;
         if *all == 0 {
-            // Nothing known: as if it had had the link for a bound.
+            // Nothing is known: assume that the class had the link for a bound.
             (*got, *all) = (window, window);
         }
         *all = all.saturating_add(time.as_ps());
@@ -250,8 +250,8 @@ impl Node {
         }
     }
 
-    /// Whether one more packet would miss the bound by all that is known, an eighth of it kept in reserve.
-    /// The first packet may always try.
+    /// Whether one more packet would miss the bound according to the known share, with an eighth of the bound
+    /// in reserve. The first packet may always try.
     pub(super) fn is_hopeless(&self, length: u64) -> bool {
         let Some(bound) = self.class.delay.filter(|_| !self.is_empty()) else { return false };
         let Pressed { own, all } = match self.pressed {
@@ -263,7 +263,7 @@ impl Node {
         u128::from(backlog.as_ps()) * u128::from(all) > u128::from(room) * u128::from(own)
     }
 
-    /// Whether the loss guarantee lets a packet of this length be dropped.
+    /// Whether the loss guarantee allows the drop of a packet of this length.
     pub(super) fn may_lose(&self, length: u64) -> bool {
         self.class.loss.is_none_or(|loss| self.losses.stay_within(loss, length))
     }

@@ -1,12 +1,12 @@
-//! How much of a class was lost lately.
+//! The recent losses of a class.
 
 use crate::units::Share;
 
-/// Bytes that are remembered, once they have passed, by half: at full frames a loss share is known to a
-/// ten-thousandth at least.
+/// The bytes to remember. Beyond them all counts are halved: with full frames a loss share is known to at
+/// least a ten-thousandth.
 const MEMORY: u64 = 64 << 20;
 
-/// Bytes that arrived, and those of them that were dropped.
+/// The bytes that arrived, and the dropped ones among them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     arrived: u64,
@@ -26,13 +26,13 @@ impl Losses {
         self.dropped += length;
     }
 
-    /// Whether a drop of so many bytes keeps within this share; in units of 2^-32.
+    /// Whether a drop of `length` bytes keeps the loss within `share`; in units of 2^-32.
     pub(super) fn stay_within(self, share: Share, length: u64) -> bool {
         let dropped = u128::from(self.dropped + length) << 32;
         dropped <= u128::from(self.arrived) * u128::from(share.0)
     }
 
-    /// The share lost by the number that it is to be in proportion to; in units of 2^-48.
+    /// The share lost, divided by the class's number for relative losses; in units of 2^-48.
     pub(super) fn by(self, relative: u32) -> u128 {
         let whole = u128::from(self.arrived.max(1)) * u128::from(relative);
         (u128::from(self.dropped) << 48) / whole

@@ -1,4 +1,4 @@
-//! What a user may set on `jobs`, and why it may be refused.
+//! The settings of `jobs`, and the reasons to refuse them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate, Share};
 
-/// The most classes, as in ALTQ: each packet costs a look at every one.
+/// The maximum number of classes, as in ALTQ: each packet costs a look at every class.
 pub const CLASSES_MAX: usize = 16;
 /// The range of relative delays and losses.
 pub const RELATIVE: core::ops::RangeInclusive<u32> = 1..=1_000;
@@ -87,8 +87,8 @@ impl Parameters {
     }
 }
 
-/// Why parameters are refused. That guarantees together are more than the link has is no reason: JoBS has
-/// no admission control, and tells when it relaxes them.
+/// Why parameters are refused. Guarantees that together exceed the link are no reason: JoBS has no admission
+/// control, and reports when it relaxes them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A setting is out of its range.
@@ -103,7 +103,7 @@ pub enum Error {
     /// Each packet costs a look at every class.
     #[error("{0} classes: give at most {CLASSES_MAX}")]
     TooMany(usize),
-    /// These classes stand side by side.
+    /// A class has a parent, but these classes have no hierarchy.
     #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
     Parent(String),
     /// The class for unclassified packets does not exist.
@@ -111,10 +111,10 @@ pub enum Error {
     UnknownDefault {
         /// The name given.
         class: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
     },
-    /// Nothing could ever keep that.
+    /// The guaranteed rate is above the link's.
     #[error("class `{class}` is guaranteed {rate}, but the link has {link}: lower its rate")]
     Rate {
         /// The class.
@@ -124,7 +124,7 @@ pub enum Error {
         /// The link's.
         link: Rate,
     },
-    /// There is nothing to be in proportion to.
+    /// Only one class has a relative number, so there is no proportion.
     #[error(
         "class `{class}` alone has a relative {what}: give another class one too, or leave it out"
     )]
@@ -134,7 +134,7 @@ pub enum Error {
         /// `delay` or `loss`.
         what: &'static str,
     },
-    /// Which class loses is then not JoBS's choice.
+    /// With separate buffers, JoBS does not choose the class that loses.
     #[error(
         "class `{0}` has a relative loss, but each class a buffer of its own, which alone decides: \
          make the buffer shared, or leave the relative loss out"
@@ -143,7 +143,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Range(error) => error.subject(),
@@ -201,7 +201,7 @@ fn check_class(class: &Class, link: Rate) -> Result<(), Error> {
     }
 }
 
-/// Of the numbers that are in proportion to each other none is alone.
+/// Refuses a relative number that only one class has: such numbers are proportions between classes.
 fn check_relative(
     classes: &[Class],
     what: &'static str,

@@ -1,16 +1,16 @@
-//! Which of the classes that guarantees have sent goes first: by earliest due time, as long as that makes
-//! no class listed before another one late.
+//! Selection among the classes that guarantees need sent: by earliest due time, as long as that makes no
+//! class listed before another one late.
 
 use super::class::Due;
 use super::parameters::CLASSES_MAX;
 use crate::units::{Duration, Instant};
 
-/// Classes in the order in which their first packets are to be sent. Each is admitted in the order of the
-/// list, if those admitted before it stay in time; without a conflict the order is that of due times, which
-/// meets all of them if any order does (Liu and Layland, JACM 1973).
+/// Classes in the order of their next packets. Classes are admitted in the order of the list, each if those
+/// admitted before it stay in time. Without a conflict the order is that of due times, which meets all of
+/// them if any order does (Liu and Layland, JACM 1973).
 pub(super) struct Plan {
     now: Instant,
-    /// How late each may be: a frame on the wire is not interrupted.
+    /// The permitted lateness: a frame on the wire is not interrupted.
     frame: Duration,
     entries: [(Due, usize); CLASSES_MAX],
     len: usize,
@@ -32,7 +32,8 @@ impl Plan {
         self.len += 1;
     }
 
-    /// Whether one at `place` is in time, and those after it are. The one sent first is as early as can be.
+    /// Whether a class at `place` and those after it are in time. The class sent first is as early as
+    /// possible.
     fn has_time(&self, due: Due, place: usize) -> bool {
         let (before, after) = self.entries[..self.len].split_at(place);
         let is_late = |at: Instant, due: &Due| at > due.latest + self.frame && at > self.now;

@@ -1,18 +1,19 @@
-//! Who sends what the guarantees leave of the link: classes by their weights, with start-time fair queueing
-//! (Goyal, Vin and Cheng, SIGCOMM 1996), and the closed loop that sets the weights of those with relative
-//! delays.
+//! Sharing of the link time that the guarantees leave: among classes by their weights, with start-time fair
+//! queueing (Goyal, Vin and Cheng, SIGCOMM 1996), and a closed loop that sets the weights of classes with
+//! relative delays.
 //!
 //! JoBS's loop (Christin, Liebeherr and Abdelzaher, INFOCOM 2002) moves the rate of class i by the error of
-//! its delay, each delay taken by its class's number, against their mean. Here, too: class i has the weight
-//! `w`, the backlog `B` and the number `k`; at that weight its last packet waits `B / w`. The error is that of
-//! `B / (w k)` against the mean, where each class counts by its weight, and the gain is `w` by the mean by 16:
-//! then the weights' sum stays as it is without a correction, the loop comes to rest where the waits are in
-//! the proportion of the numbers, and it is stable for any backlog, for the one lag in it is that of a mean
-//! over sixteen frames.
+//! its delay, divided by the class's number, against the mean. Here too: class i has the weight `w`, the
+//! backlog `B` and the number `k`. At that weight its last packet waits `B / w`. The error is that of the
+//! term `B / (w k)` against the mean, where each class counts by its weight, and the gain is `w` over the
+//! mean over 16. The sum of the weights then stays constant without a correction, the loop settles where the
+//! waits are in the proportion of the numbers, and it is stable for any backlog, because its only lag is that
+//! of a mean over sixteen frames.
 //!
-//! That is what packets are about to wait. Those sent waited for something else where a class is empty at
-//! times or loses packets from its queue's end, by up to an eighth with ten packets queued. A second, slower
-//! loop trims `B` by the waits of packets sent; it takes eight times as long as a packet waits.
+//! These are the expected waits of queued packets. Packets already sent waited differently if a class is
+//! empty at times or loses packets from its queue's end, by up to an eighth with ten packets queued. A
+//! second, slower loop trims `B` by the waits of sent packets; it takes eight times as long as a packet
+//! waits.
 
 use super::class::Node;
 use crate::units::Duration;
@@ -20,35 +21,35 @@ use crate::units::Duration;
 /// The weight of a class without a relative delay, and the mean weight of those with one: 1, in units of
 /// 2^-16.
 pub(super) const WEIGHT: u64 = 1 << 16;
-/// A class with packets has a rate, however few they are. Much less, and one that was empty for long would
-/// wait for too long after its first packet.
+/// The least weight: a class with packets has a rate, however few they are. With much less, a class that was
+/// empty for long would wait too long after its first packet.
 const WEIGHT_MIN: u64 = WEIGHT / 64;
-/// How fast the loop moves: 1/16 of the error a frame.
+/// The speed of the loop: 1/16 of the error per frame.
 const GAIN_SHIFT: u32 = 4;
 
-/// What a backlog is trimmed by: 1, in units of 2^-24, and at most 4 times more or less.
+/// The trim factor of a backlog: 1, in units of 2^-24, and at most 4 times more or less.
 pub(super) const TRIM: u64 = 1 << 24;
 const TRIM_MIN: i64 = (TRIM / 4) as i64;
 const TRIM_MAX: i64 = (4 * TRIM) as i64;
-/// Queue lengths by which a trim is slower than the wait that it trims.
+/// The time constant of a trim, in queue lengths: longer than that of the wait that it trims.
 const TRIM_TURNS: u64 = 8;
-/// Longer waits, of 19 minutes, are taken for this, so that numbers fit.
+/// Longer waits, of 19 minutes, count as this, so that numbers fit.
 const WAIT_MAX: u64 = 1 << 50;
 
 /// Tags count bytes by weight, in units of 2^-4 bytes; beyond this they start anew.
 const TAG_MAX: u64 = 1 << 62;
 
-/// Where the sharing is: the tag of the class that sent last.
+/// The state of the sharing: the tag of the class that sent last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sharing {
     tag: u64,
-    /// What the delays of packets sent lately are by their classes' numbers, in units of 16 ps: a mean over
+    /// The mean delay of recently sent packets divided by their classes' numbers, in units of 16 ps, over
     /// some sixteen packets.
     delay: u64,
 }
 
 impl Sharing {
-    /// A class sent a packet on its turn that had waited for so long.
+    /// Learns from a packet that a class sent on its turn after it had waited for `waited`.
     pub(super) fn learn(&mut self, node: &mut Node, waited: Duration) {
         let Some(number) = node.class.relative_delay else { return };
         let delay = (waited.as_ps().min(WAIT_MAX) >> 4) / u64::from(number);
@@ -66,14 +67,14 @@ impl Sharing {
         node.tag = node.tag.max(self.tag);
     }
 
-    /// The class whose turn it is.
+    /// The class that has the turn.
     #[inline]
     pub(super) fn choose(nodes: &[Node]) -> Option<usize> {
         let some = nodes.iter().enumerate().filter(|(_, node)| !node.is_empty());
         some.min_by_key(|(_, node)| node.tag).map(|(index, _)| index)
     }
 
-    /// The class whose turn it was sent so many bytes.
+    /// Charges the class that had the turn for `bytes` sent bytes.
     pub(super) fn charge(&mut self, nodes: &mut [Node], index: usize, bytes: u64) {
         let node = &mut nodes[index];
         self.tag = node.tag;
@@ -89,7 +90,7 @@ impl Sharing {
 }
 
 /// Moves the weights of the classes with relative delays by the errors of their delays. A class without
-/// packets counts as one that waits for too short a time: it was sent at once.
+/// packets counts as one with too short a wait: its packets were sent at once.
 pub(super) fn steer(nodes: &mut [Node]) {
     let (mut count, mut sum) = (0, 0_u64);
     for backlog in nodes.iter().filter_map(backlog_by_number) {
@@ -98,7 +99,7 @@ pub(super) fn steer(nodes: &mut [Node]) {
     if count == 0 {
         return;
     }
-    // So that what follows stays below 2^64: at most 16 times 2^40 times 2^16.
+    // Keeps the products below 2^64: at most 16 times 2^40 times 2^16.
     let shift = (u64::BITS - sum.leading_zeros()).saturating_sub(40);
     for node in nodes {
         let Some(backlog) = backlog_by_number(node) else { continue };
@@ -108,8 +109,8 @@ pub(super) fn steer(nodes: &mut [Node]) {
     }
 }
 
-/// The trimmed backlog in bytes by the class's number, in units of 2^-24; `None` of a class that the loop
-/// leaves alone.
+/// The trimmed backlog in bytes divided by the class's number, in units of 2^-24; `None` for a class without
+/// a relative delay.
 fn backlog_by_number(node: &Node) -> Option<u64> {
     let number = node.class.relative_delay?;
     Some(node.tally.bytes().saturating_mul(node.trim) / u64::from(number))

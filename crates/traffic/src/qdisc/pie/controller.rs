@@ -1,5 +1,5 @@
-//! PIE's controller: the probability of a drop, from how long packets wait and whether that grows
-//! (RFC 8033, section 4.2).
+//! PIE's controller: the probability of a drop, from the waiting time of packets and its growth (RFC 8033,
+//! section 4.2).
 
 use crate::qdisc::pie::Parameters;
 use crate::units::{Duration, Instant, PS_PER_SECOND};
@@ -7,23 +7,23 @@ use crate::units::{Duration, Instant, PS_PER_SECOND};
 /// Certainty, in the unit of probabilities: 2^-56. The finest step, 1/2048 of a sixteenth per
 /// second of a delay of 1 us, is then still above one.
 pub(crate) const ONE: u64 = 1 << 56;
-/// Updates that were missed while nothing happened are made up for, so many at most: 4096 of 15 ms
-/// are a minute, after which the probability has long come to one end.
+/// The maximum number of missed updates to catch up on after a time without packets. 4096 updates of 15 ms
+/// are a minute; by then the probability has long reached one end.
 const MISSED_MAX: u64 = 4_096;
 
 /// Longer waits count as this: 75 minutes, above any target.
 const DELAY_MAX: u64 = 1 << 52;
 
-/// What PIE remembers; names in quotes are the RFC's.
+/// PIE's state; names in quotes are the RFC's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Controller {
-    /// In 2^-56, at most one ("drop_prob").
+    /// The drop probability in 2^-56, at most one ("drop_prob").
     pub(crate) probability: u64,
-    /// What the packet that left last had waited; zero once the queue is empty ("current_qdelay").
+    /// The wait of the packet that left last; zero once the queue is empty ("current_qdelay").
     pub(crate) delay: Duration,
     /// The same at the last update ("qdelay_old").
     pub(crate) delay_old: Duration,
-    /// For how long a burst still passes ("burst_allowance").
+    /// The remaining time in which a burst passes ("burst_allowance").
     pub(crate) burst: Duration,
 }
 
@@ -59,11 +59,11 @@ impl Controller {
         self.probability == 0 && self.delay.as_ps() < half && self.delay_old.as_ps() < half
     }
 
-    /// Brings the controller to `now`, updating it at each due instant from `next` on; the next
-    /// one.
+    /// Brings the controller to `now`, with an update at each due instant from `next` on. Returns the next
+    /// due instant.
     ///
-    /// Nothing changes between two packets but by these updates, so they are made up for when a
-    /// packet comes, and time needs no timer.
+    /// Between two packets nothing but these updates changes, so they are made up for when a packet arrives,
+    /// without a timer.
     #[inline]
     pub(crate) fn run(&mut self, parameters: &Parameters, next: Instant, now: Instant) -> Instant {
         if now < next { next } else { self.catch_up(parameters, next, now) }
@@ -153,12 +153,12 @@ mod tests {
         let idle = core::iter::repeat_n(0, 600);
         let (last, most) = follow(build.clone().chain(stay).chain(drain).chain(idle));
         assert_eq!((last, most), (0.0, most.max(0.5)));
-        // Jitter about the target.
+        // Jitter around the target.
         follow((0..5_000).map(|n: u64| 15_000 + n.wrapping_mul(7_919) % 9_000 - 4_000));
     }
 
-    /// Section 4.2: from nothing, 40 ms over the target, the first step is (0.125 * 0.04 + 1.25 *
-    /// 0.055) / 2048; above 0.1 a step is 0.02 at most.
+    /// Section 4.2: from zero, at 40 ms above the target, the first step is (0.125 * 0.04 + 1.25 * 0.055) /
+    /// 2048; above 0.1 a step is at most 0.02.
     #[test]
     fn steps_by_hand() {
         let mut controller = Controller { delay: Duration::from_ms(55), ..Controller::default() };
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(late.run(&parameters, ms(15), ms(164)), ms(165));
         (0..10).for_each(|_| timely.update(&parameters));
         assert_eq!(late, timely);
-        // Idle for days: it ends, and at zero.
+        // Idle for days: the loop terminates, at zero.
         late.delay = Duration::ZERO;
         let next = late.run(&parameters, ms(165), ms(86_400_000));
         assert!(next > ms(86_400_000) && next <= ms(86_400_015));

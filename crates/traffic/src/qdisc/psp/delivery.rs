@@ -1,19 +1,20 @@
-//! A class's rate as it is measured: how fast its bytes arrive where its bottleneck spaces them (paper 0's future
-//! work: a rate learnt from the transport, in place of one that somebody configures).
+//! The measured rate of a class: how fast its bytes arrive where its bottleneck spaces them (paper 0's future
+//! work: a rate learnt from the transport instead of a configured one).
 //!
 //! Packets that leave faster than a bottleneck passes them come out of it spaced by its rate, and so do their
-//! ACKs (Jacobson, "Congestion Avoidance and Control", 1988; of trains of packets: Dovrolis, Ramanathan, Moore,
-//! "What Do Packet Dispersion Techniques Measure?", 2001). The ACKs come back by the port that the packets left by, so
-//! that no socket need be asked: whatever stack sends, in whatever machine, the measurement is the same one.
+//! ACKs (Jacobson, "Congestion Avoidance and Control", 1988; for packet trains: Dovrolis, Ramanathan, Moore,
+//! "What Do Packet Dispersion Techniques Measure?", 2001). The ACKs return through the port that the packets
+//! left by, so no socket is involved: the measurement works for any sending stack on any machine.
 //!
-//! Of one train at a time it is measured how fast it left and how fast it arrived, as Linux does of a connection
-//! (draft-ietf-ccwg-bbr, "delivery rate samples"). If it arrived slower, the path has no more, and that is the class's
-//! rate. Else the path kept up, and nothing is learnt; so now and then a short train, a probe, leaves at the line's
-//! rate, and the class falls silent afterwards for as long as that was too fast. What more it finds is taken in
-//! steps, for a path that others use passes a probe faster than it has room. The class sends at a 64th
-//! less than was measured: a queue that was left drains, and no error of the measurement adds up to one.
+//! For one train at a time, the class measures how fast it left and how fast it arrived, as Linux does for a
+//! connection (draft-ietf-ccwg-bbr, "delivery rate samples"). If it arrived slower, the path has no more
+//! capacity, and the class takes that rate. Otherwise the path kept up, and nothing is learnt. So now and
+//! then a short train, a probe, leaves at the line's rate, and the class is silent afterwards for as long as
+//! the probe was too fast. A higher rate is adopted in steps, because a shared path passes a probe faster
+//! than it has room. The class sends at a 64th less than the measured rate, so a remaining queue drains, and
+//! measurement errors do not build one up.
 //!
-//! In tests: within one round trip the rate is exact to a few in a thousand on a path without noise; see
+//! Tested: within one round trip the rate is exact to a few in a thousand on a path without noise; see
 //! `traffic/tests/it/delivery.rs`.
 
 use alloc::collections::BTreeMap;
@@ -22,35 +23,36 @@ use crate::discipline::{Backlog, Port};
 use crate::packet::{FlowId, Packet, Protocol, flags};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
-/// Packets of a train at least, for a rate to be had from it.
+/// The minimum number of packets in a train, for a rate to be measured.
 const PACKETS_MIN: u64 = 8;
-/// ACKs of a train at least, after the first.
+/// The minimum number of ACKs of a train, after the first.
 const ACKS_MIN: u32 = 2;
-/// A train of which as long a time is known is a precise measurement, and a longer one is none the better.
+/// The length of a precise measurement. A longer train does not improve it.
 const PRECISE: Duration = Duration::from_ms(20);
-/// A train of which nothing is heard for so long after its last packet is given up.
+/// A train is given up if nothing is heard of it for this long after its last packet.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Packets of a probe: a buffer of as many loses none of it.
+/// The packets of a probe. A buffer of this size loses none of them.
 const PROBE: u64 = 16;
-/// Packets of a probe at most, where too few ACKs came for the one before: one covers up to 44 segments where a receiver gathers them.
+/// The maximum number of packets of a probe, used if the one before got too few ACKs: one ACK covers up to 44
+/// segments where a receiver aggregates them.
 const PROBE_MAX: u64 = 128;
-/// From one probe to the next: at first, and where none has found anything new for long.
+/// The interval between probes: at first, and after a long time without anything new.
 const EVERY: [Duration; 2] = [Duration::from_ms(250), Duration::from_secs(4)];
-/// For a probe packets are held back for a 50th of a second at most.
+/// Packets are held back for a probe for at most a 50th of a second.
 const GATHER: u64 = 50;
-/// A probe that finds more raises the rate by 1/2^5 of it, the next one by 1/2^4, and so on to 1/2^2.
+/// A probe that finds more raises the rate by 1/2^5 of it, the next one by 1/2^4, and so on up to 1/2^2.
 const STEPS: [u32; 2] = [5, 2];
-/// The class sends at so much less than was measured, as a power of two.
+/// The class sends at a rate lower by 2^-6 than the measured one; this is the exponent.
 const MARGIN: u32 = 6;
 
-/// One flow's data of a class, in its own sequence numbers.
+/// The data of one flow of a class, in its own sequence numbers.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// What comes after the last byte sent.
+    /// The sequence number after the last byte sent.
     sent: u32,
-    /// What comes after the last byte that is known to have arrived.
+    /// The sequence number after the last byte known to have arrived.
     reached: u32,
-    /// Its last byte is sent.
+    /// Whether the flow's last byte is sent.
     ends: bool,
 }
 
@@ -58,9 +60,9 @@ struct Flow {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sent: u64,
-    /// Up to the last one that is known to have arrived.
+    /// The sum up to the last byte known to have arrived.
     reached: u64,
-    /// Up to there, less those in between that are missing.
+    /// The same, less the missing bytes in between.
     delivered: u64,
 }
 
@@ -74,19 +76,19 @@ struct Ack {
 /// Packets that left one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Train {
-    /// It left at the line's rate.
+    /// Whether the train left at the line's rate.
     probe: bool,
-    /// When the first one left, and the latest.
+    /// When the first packet left, and the latest.
     left: [Instant; 2],
-    /// Of those after the first: how many, and their frames' bytes and payload.
+    /// The packets after the first: their number, and their bytes by frames and by payload.
     packets: u64,
     bytes: u64,
     payload: u64,
-    /// All that was sent with the first one, and with the latest.
+    /// The sums sent with the first packet, and with the latest.
     sent: [u64; 2],
-    /// It gets no further packet.
+    /// Whether the train gets no further packet.
     whole: bool,
-    /// More of the class was queued behind the latest packet.
+    /// Whether more of the class was queued behind the latest packet.
     more: bool,
     first: Option<Ack>,
     /// The last two ACKs after the first.
@@ -106,21 +108,21 @@ struct Sample {
 /// A short train at the line's rate.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// When the next one may begin.
+    /// When the next probe may begin.
     next: Instant,
     every: Duration,
     packets: u64,
-    /// Packets that it still has; none goes on if this is zero.
+    /// The packets that the probe still has; zero if none is under way.
     left: u64,
-    /// Packets are held back for it.
+    /// Whether packets are held back for the probe.
     gathers: bool,
-    /// The latest one had too few.
+    /// Whether the latest probe had too few packets.
     short: bool,
-    /// Its frames that went at the line's rate.
+    /// The probe's frames that left at the line's rate.
     early: Backlog,
 }
 
-/// What a class measures of its own packets.
+/// A class's measurement of its own packets.
 #[derive(Debug)]
 pub(super) struct Delivery {
     port: Port,
@@ -129,21 +131,21 @@ pub(super) struct Delivery {
     train: Option<Train>,
     rate: Option<Rate>,
     since: Option<Instant>,
-    /// At what rate the latest train arrived.
+    /// The arrival rate of the latest train.
     usual: Rate,
     step: u32,
     probe: Probe,
 }
 
 impl Probe {
-    /// It found nothing new.
+    /// Doubles the interval after a probe found nothing new.
     fn back_off(&mut self, now: Instant) {
         self.every = self.every.times(2).min(EVERY[1]);
         self.next = now + self.every;
     }
 }
 
-/// How far `later` is past `earlier` in sequence numbers; zero if it is not.
+/// The distance of `later` past `earlier` in sequence numbers; zero if it is not past.
 fn past(later: u32, earlier: u32) -> u32 {
     let distance = later.wrapping_sub(earlier);
     if distance >> 31 == 0 { distance } else { 0 }
@@ -171,10 +173,11 @@ impl Train {
         }
     }
 
-    /// Whether a packet that leaves at `at` belongs to it: what queued behind the latest one does, and so does what
+    /// Whether a packet that leaves at `at` belongs to the train: it was queued behind the latest packet, or
     /// leaves about as soon.
     ///
-    /// A class that knows a rate sends evenly, and a short pause says nothing; before that what counts is the bursts.
+    /// A class with a known rate sends evenly, and a short pause means nothing; before that, only bursts
+    /// count.
     fn goes_on(&self, at: Instant, frame: Duration, even: bool) -> bool {
         let gap = at.since(self.left[1]);
         let so_far = self.left[1].since(self.left[0]);
@@ -200,19 +203,19 @@ impl Train {
         }
     }
 
-    /// When something of it was heard last, or it left.
+    /// When the train's latest ACK arrived, or when it left.
     fn heard(&self) -> Instant {
         let ack = self.last[1].or(self.first).map_or(Instant::ZERO, |ack| ack.at);
         ack.max(self.left[1])
     }
 
-    /// Its rates, if so much arrived of it that they say something.
+    /// The rates of the train, if enough of it arrived for them to mean something.
     fn sample(&self) -> Option<Sample> {
         let first = self.first?;
         if self.packets < PACKETS_MIN || self.acks < ACKS_MIN || self.payload == 0 {
             return None;
         }
-        // The last ACK may have waited for a packet that did not come: a delayed one.
+        // The last ACK may be a delayed one, which waited for a packet that did not come.
         let arrived = |ack: &Ack| {
             let payload = ack.delivered - first.delivered;
             let frames = u128::from(payload) * u128::from(self.bytes) / u128::from(self.payload);
@@ -231,7 +234,7 @@ impl Train {
 }
 
 impl Delivery {
-    /// Nothing is known yet of the path behind that port.
+    /// A measurement without any knowledge of the path behind the port.
     pub(super) const fn new(port: Port) -> Self {
         let early = Backlog { packets: 0, bytes: 0 };
         let probe = Probe {
@@ -256,12 +259,13 @@ impl Delivery {
         }
     }
 
-    /// What the path passes, and since when that is known; `None` as long as it kept up with all that was sent.
+    /// The rate that the path passes, and since when it is known; `None` while the path kept up with all
+    /// packets.
     pub(super) fn measured(&self) -> Option<(Rate, Instant)> {
         self.rate.zip(self.since)
     }
 
-    /// At what rate the class sends now.
+    /// The current sending rate of the class.
     pub(super) fn pace(&self) -> Rate {
         match self.rate {
             Some(rate) if self.probe.left == 0 => {
@@ -272,15 +276,16 @@ impl Delivery {
         }
     }
 
-    /// Whether a probe may begin with a packet behind which so many are queued: few may be, for a stack gives its queue
-    /// little at a time (Linux's TCP small queues) and more as soon as that has left.
+    /// Whether a probe may begin with a packet that has `waiting` packets behind it. There may be few,
+    /// because a stack fills its queue a little at a time (Linux's TCP small queues), and refills it as soon
+    /// as that has left.
     fn begins_probe(&self, waiting: u64, at: Instant) -> bool {
         let Probe { left, next, gathers, short, .. } = self.probe;
         left == 0 && (gathers || at >= next && !short) && waiting > 0 && !self.is_pending()
     }
 
-    /// Whether packets must be held back so that enough are queued for a probe: too few were, or none ever are, for the
-    /// path is slower than was measured and its ACKs are what the sender goes by.
+    /// Whether to hold packets back so that enough are queued for a probe: too few were, or none ever are,
+    /// because the path is slower than the measured rate and its ACKs pace the sender.
     fn must_gather(&self, at: Instant) -> bool {
         let Probe { left, next, every, gathers, short, .. } = self.probe;
         let overdue = at >= next && (short || at.since(next) > every);
@@ -292,8 +297,8 @@ impl Delivery {
         self.train.is_some_and(|train| train.whole)
     }
 
-    /// A packet of the class begins to leave at `at`, behind which so many are queued. Returns for how many byte times of
-    /// the line the class is silent after it, beyond what its rate says.
+    /// Records that a packet of the class begins to leave at `at`, with `waiting` packets behind it. Returns
+    /// the byte times of the line that the class is silent after it, in addition to its rate.
     pub(super) fn sent(&mut self, packet: &Packet, waiting: u64, at: Instant) -> u64 {
         if self.begins_probe(waiting, at) {
             self.probe.left = self.probe.packets;
@@ -324,7 +329,7 @@ impl Delivery {
         self.byte_times(bytes, self.pace()).saturating_sub(wire)
     }
 
-    /// The time in which a probe's packets come.
+    /// The byte times in which the packets of a probe arrive.
     fn gather(&mut self, packet: &Packet) -> u64 {
         self.probe.gathers = true;
         let bytes = self.probe.packets * u64::from(packet.length);
@@ -332,14 +337,14 @@ impl Delivery {
         self.byte_times(bytes, self.usual).min(longest)
     }
 
-    /// How many byte times of the line so many bytes take at that rate.
+    /// The byte times of the line that `bytes` bytes take at `rate`.
     fn byte_times(&self, bytes: u64, rate: Rate) -> u64 {
         let line = u128::from(self.port.rate.bits_per_second());
         let times = u128::from(bytes) * line / u128::from(rate.bits_per_second());
         u64::try_from(times).unwrap_or(u64::MAX)
     }
 
-    /// What is new of a packet's data, and perhaps the train's.
+    /// Records the new data of a packet, and adds it to the train.
     fn note(&mut self, packet: &Packet, probe: bool, at: Instant) {
         let tcp = &packet.tcp;
         if packet.protocol != Protocol::Tcp {
@@ -360,7 +365,7 @@ impl Delivery {
         }
     }
 
-    /// The packet becomes part of the train, or begins one.
+    /// Adds the packet to the train, or begins a new one.
     fn join(&mut self, packet: &Packet, probe: bool, at: Instant) {
         let (sent, frame) = (self.sums.sent, self.port.rate.time_for(Bytes(packet.length.into())));
         let fresh = Train::new(at, sent, probe);
@@ -382,7 +387,7 @@ impl Delivery {
             return;
         }
         train.push(packet, at, sent);
-        // Before a rate is known, what follows a burst at the pace of its ACKs only blurs it.
+        // Before a rate is known, packets that follow a burst at the pace of its ACKs only blur it.
         let long = match self.rate {
             Some(_) => at.since(train.left[0]) >= PRECISE.times(2) && train.packets >= 64,
             None => train.packets >= PROBE_MAX,
@@ -390,7 +395,7 @@ impl Delivery {
         train.whole = !probe && long;
     }
 
-    /// No more is heard of a flow: what is under way counts as arrived.
+    /// Forgets a flow that is over: data in flight counts as arrived.
     fn forget(&mut self, flow: FlowId) {
         if let Some(flow) = self.flows.remove(&flow) {
             let missing = u64::from(past(flow.sent, flow.reached));
@@ -399,7 +404,8 @@ impl Delivery {
         }
     }
 
-    /// A packet came in by the port, perhaps with an ACK of the class's own. Whether the rate is another one now.
+    /// Handles a packet that arrived at the port, perhaps with an ACK for the class. Returns whether the rate
+    /// changed.
     pub(super) fn acknowledged(&mut self, packet: &Packet, now: Instant) -> bool {
         let tcp = &packet.tcp;
         if packet.protocol != Protocol::Tcp || tcp.flags & flags::ACK == 0 {
@@ -445,7 +451,7 @@ impl Delivery {
         match sample {
             Some(sample) => self.learn(sample, now),
             None if probe && short => self.probe.short = true,
-            // Its ACKs were gathered.
+            // The ACKs were aggregated.
             None if probe => self.probe.packets = (self.probe.packets * 2).min(PROBE_MAX),
             None => {}
         }
@@ -456,7 +462,7 @@ impl Delivery {
     fn learn(&mut self, sample: Sample, now: Instant) {
         let Sample { sent, arrived, precise, probe } = sample;
         self.usual = Rate::from_bits_per_second(arrived).unwrap_or(self.usual);
-        // By so much does a path that cannot keep up fall behind, at least.
+        // A path that cannot keep up falls behind by at least this much.
         let margin = if precise { arrived >> 7 } else { arrived >> 4 };
         let limited = sent > arrived.saturating_add(margin);
         let Some(rate) = self.rate.map(Rate::bits_per_second) else {
@@ -472,7 +478,7 @@ impl Delivery {
             self.probe.short = true;
             self.probe.back_off(now);
         } else if limited && arrived < rate {
-            // A short train may have met packets of others, which says little.
+            // A short train may have met packets of others, so it says little.
             let lower = if precise { arrived } else { rate - (rate - arrived) / 2 };
             self.found(lower, now);
             self.step = STEPS[0];

@@ -4,7 +4,7 @@ use crate::discipline::Port;
 use crate::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN};
 use crate::units::Bytes;
 
-/// The longest gap frame: what cards that speak jumbo frames send (paper 0, section 3.4).
+/// The longest gap frame: the length that cards with jumbo frames can send (paper 0, section 3.4).
 const GAP_FRAME_MAX: u64 = 9_000;
 
 /// The gap frames that a port can send.
@@ -18,7 +18,7 @@ pub(super) struct GapFrames {
 }
 
 impl GapFrames {
-    /// From 64 bytes up to the port's own longest frame, at most 9000.
+    /// Gap frames from 64 bytes up to the port's own longest frame, at most 9000.
     pub(super) fn new(port: Port) -> Self {
         let frame_max = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
         let frame_max = frame_max.clamp(FRAME_MIN.into(), GAP_FRAME_MAX);
@@ -30,15 +30,14 @@ impl GapFrames {
         }
     }
 
-    /// The byte times that the shortest gap frame takes: less cannot be filled.
+    /// The byte times of the shortest gap frame: a shorter gap cannot be filled.
     pub(super) const fn wire_min(&self) -> u64 {
         self.wire_min
     }
 
-    /// The length of the first gap frame of those that fill `wire` byte times, at least
-    /// [`Self::wire_min`].
+    /// The length of the first of the gap frames that fill `wire` byte times, at least [`Self::wire_min`].
     ///
-    /// A gap longer than one frame is several. If the longest would leave too little for another
+    /// A gap longer than one frame takes several. If a longest frame would leave too little for another
     /// frame, this one is shorter, so that the last one can be the shortest.
     pub(super) const fn first(&self, wire: u64) -> Bytes {
         let this = if wire <= self.wire_max {

@@ -1,27 +1,27 @@
-//! Which class sends next, at the same cost however many have packets.
+//! Selects the class that sends next, at the same cost for any number of backlogged classes.
 //!
-//! A class may send when it and all its ancestors are due; of those that may at the same time the one
-//! that is due first itself goes first, then the one that stands first in the file. So a group (a class
-//! with children, or the link) whose own time is later than its children's holds some of them at one
-//! time, where the children's own times decide. Each group keeps its children in two tournaments: those
-//! that it holds itself, by their own times, and those who are later than it, by the time at which they
-//! may go. Times only move on, so a child that changes tournaments does so once for each of its packets.
+//! A class may send when it and all its ancestors are due. Of the classes that may send at the same time, the
+//! one with the earliest own due time goes first, then the one listed first in the file. So a group (a class
+//! with children, or the link) that is due later than its children holds some of them until the same time,
+//! and then their own times decide. Each group keeps its children in two tournaments: those that it holds
+//! itself, by their own times, and those that are later than the group, by the time when they may go. Times
+//! only move on, so a child that changes tournaments does so once for each of its packets.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::qdisc::tournament::{Number, Tournament};
 
-/// A class that may send, or a time at which to look at a group again: what comes first is less.
+/// A class that may send, or a time to recheck a group. The earlier one is less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
-    /// The byte time at which the class and all its ancestors let it go.
+    /// The byte time when the class and all its ancestors release it.
     pub(super) release: u64,
-    /// The byte time at which the class alone would.
+    /// The byte time when the class alone would release it.
     own: u64,
     /// The class.
     pub(super) leaf: u32,
-    /// It or the ancestor of it that competes here.
+    /// The class, or the ancestor of it that competes here.
     child: u32,
 }
 
@@ -29,11 +29,11 @@ impl Number for Turn {
     const NOBODY: Self = Self { release: u64::MAX, own: u64::MAX, leaf: u32::MAX, child: u32::MAX };
 }
 
-/// What a child has to say to its group.
+/// What a child reports to its group.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     turn: Turn,
-    /// Held beyond this byte time by those above, the child may name another class.
+    /// If the ancestors hold the child beyond this byte time, it may report another class.
     until: u64,
 }
 
@@ -42,21 +42,21 @@ const IDLE: Entry = Entry { turn: Turn::NOBODY, until: u64::MAX };
 /// The children of a class, or of the link.
 #[derive(Debug)]
 struct Group {
-    /// The byte time at which it is due itself.
+    /// The byte time when the group itself is due.
     due: u64,
-    /// Those that it or those above hold, whose `release` does not count.
+    /// The children that the group or its ancestors hold; their `release` does not count.
     held: Tournament<Turn>,
-    /// The rest; and of those held that may come to name another class the time at which they do.
+    /// The other children; and for held children that may report another class, the time when they do.
     later: Tournament<Turn>,
-    /// Whether some of its children have children: where none has, all of them are `later`, for they may
-    /// go in the order of their own times however long they are held.
+    /// Whether some children have children. If none has, all are in `later`, because they may go in the order
+    /// of their own times however long they are held.
     nested: bool,
-    /// How many children it has.
+    /// The number of children.
     children: usize,
 }
 
 impl Group {
-    /// What it says to those above.
+    /// What the group reports to its parent.
     fn entry(&self, number: u32) -> Entry {
         let (held, later) = (self.held.first(), self.later.first());
         let (turn, release, until) = if held == Turn::NOBODY {
@@ -74,11 +74,11 @@ impl Group {
 /// A class's place.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Its parent's group.
+    /// The parent's group.
     group: u32,
-    /// Which of the group's children it is.
+    /// The place among the group's children.
     slot: u32,
-    /// Its own group, [`NONE`] if it has no children.
+    /// The class's own group, [`NONE`] if it has no children.
     own: u32,
 }
 
@@ -91,12 +91,12 @@ const LINK: u32 = 0;
 pub(super) struct Order {
     places: Vec<Place>,
     groups: Vec<Group>,
-    /// The class whose group it is; the link's has none.
+    /// The class of each group; the link's has none.
     classes: Vec<u32>,
 }
 
 impl Order {
-    /// So many classes, each with its parent, none of which has packets. There is no circle.
+    /// Creates the order of classes without packets, each with its parent. The parents form no cycle.
     pub(super) fn new(parents: &[Option<usize>]) -> Self {
         let mut order = Self { places: Vec::new(), groups: Vec::new(), classes: vec![NONE] };
         let mut own = vec![NONE; parents.len()];
@@ -153,8 +153,8 @@ impl Order {
         }
     }
 
-    /// A class without children is due then; `None` if it has no packets. After [`Self::set_group`] of
-    /// those above it that changed.
+    /// Sets when a class without children is due; `None` if it has no packets. Call it after
+    /// [`Self::set_group`] of its changed ancestors.
     pub(super) fn set(&mut self, class: usize, due: Option<u64>) {
         let leaf = class as u32;
         let turn = |due| Turn { release: due, own: due, leaf, child: leaf };
@@ -173,7 +173,7 @@ impl Order {
         }
     }
 
-    /// The byte time until which the group or one above holds what is in it.
+    /// The byte time until which the group or an ancestor holds the group's children.
     fn bound(&self, number: u32) -> u64 {
         let mut group = &self.groups[number as usize];
         if !group.nested {
@@ -188,7 +188,7 @@ impl Order {
         bound
     }
 
-    /// Puts a child where it belongs in a group that holds what is in it until `bound`.
+    /// Puts a child into the right tournament of a group that holds its children until `bound`.
     fn place(&mut self, number: u32, child: u32, entry: Entry, bound: u64) {
         let slot = self.places[child as usize].slot as usize;
         let group = &mut self.groups[number as usize];
@@ -206,7 +206,7 @@ impl Order {
         group.later.set(slot, later);
     }
 
-    /// Looks again at those whose time is not after `bound`, until which the group holds what is in it.
+    /// Rechecks the children with a time up to `bound`, until which the group holds its children.
     fn look_again(&mut self, number: u32, bound: u64) {
         loop {
             let first = self.groups[number as usize].later.first();
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What [`Order`] has to find, by a look at all classes.
+    /// A reference for [`Order`] that searches all classes.
     struct Classes {
         parents: Vec<Option<usize>>,
         due: Vec<u64>,
@@ -256,7 +256,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
-        /// Trees up to some eight deep; times are few, so that many are equal.
+        /// Trees up to some eight levels deep, with few distinct times, so that many are equal.
         #[test]
         fn the_same_class_is_first_as_by_a_look_at_all(
             drawn in prop::collection::vec(0..12_usize, 1..40),
@@ -271,7 +271,7 @@ mod tests {
             let mut order = Order::new(&parents);
             let mut all = Classes { parents, due: vec![0; count], active: vec![false; count] };
             for (which, own, above, what) in steps {
-                // The first one sends, or any begins, goes on or ends.
+                // The first class sends, or any class begins, continues or ends.
                 let first = all.first().map(|(_, _, leaf)| leaf);
                 let leaf = first.filter(|_| what < 7).unwrap_or(leaves[which % leaves.len()]);
                 all.due[leaf] += own;

@@ -1,4 +1,4 @@
-//! What a user may set on `psp`, and why it may be refused.
+//! The settings of `psp`, and the reasons to refuse them.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -16,14 +16,14 @@ use crate::units::Rate;
 /// The rate of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacingRate {
-    /// This one.
+    /// This rate.
     Given(Rate),
-    /// What the class's packets find that their path passes; the line's as long as it passes all of them.
+    /// The measured rate of the class's path; the line's rate while the path passes all packets.
     Measured,
 }
 
 impl PacingRate {
-    /// The rate that is given, if one is.
+    /// The given rate, if there is one.
     pub const fn given(self) -> Option<Rate> {
         match self {
             Self::Given(rate) => Some(rate),
@@ -71,7 +71,7 @@ settings! {
 }
 
 impl Default for Class {
-    /// The rate is to be given.
+    /// A placeholder: the user must give the rate.
     fn default() -> Self {
         let queue = fifo::Parameters::default();
         Self { name: String::new(), parent: None, rate: Rate::MIN.into(), queue }
@@ -98,7 +98,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// With gap frames, and neither a rate nor classes, of which one is to be given.
+    /// Gap frames on, and neither a rate nor classes. One of these must be given.
     fn default() -> Self {
         let unclassified = fifo::Parameters::default();
         Self { rate: None, classes: Vec::new(), filters: Vec::new(), unclassified, gaps: true }
@@ -106,8 +106,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Everything in one class, `all`, paced with gap frames to `rate`: `tc qdisc add dev eth0 root
-    /// ipg rate ...` of paper 0, section 3.2.
+    /// Everything in one class, `all`, paced with gap frames to `rate`, as paper 0, section 3.2, does with
+    /// `tc qdisc add dev eth0 root ipg rate ...`.
     pub fn single(rate: impl Into<PacingRate>) -> Self {
         let rate = rate.into();
         let name = String::from("all");
@@ -119,11 +119,11 @@ impl Parameters {
         }
     }
 
-    /// The same with a class in place of a rate of everything.
+    /// The same parameters with a class instead of a rate for everything.
     ///
     /// # Errors
     ///
-    /// Both a rate and classes.
+    /// An error if there are both a rate and classes.
     pub fn in_classes(&self) -> Result<Cow<'_, Self>, Error> {
         let Some(rate) = self.rate else { return Ok(Cow::Borrowed(self)) };
         if let Some(class) = self.classes.first() {
@@ -137,7 +137,7 @@ impl Parameters {
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A rate for everything, and one for some.
+    /// Both a rate for everything and classes are given.
     #[error(
         "a rate beside the class `{0}`: give `rate` for everything, or classes with a rate each"
     )]
@@ -145,7 +145,7 @@ pub enum Error {
     /// The classes' names or filters make no sense.
     #[error(transparent)]
     Tree(#[from] tree::Error),
-    /// A class is to be faster than what bounds it.
+    /// A class's rate is above that of its parent or the link.
     #[error("class `{class}` has {rate}, but {within} has only {has}: lower the class's rate")]
     Above {
         /// The class.
@@ -154,10 +154,10 @@ pub enum Error {
         rate: Rate,
         /// Its parent, or the link.
         within: Holder,
-        /// The rate of that.
+        /// The rate of the parent or the link.
         has: Rate,
     },
-    /// Siblings promise more than what bounds them.
+    /// Siblings are promised more than their parent or the link has.
     #[error(
         "the classes {children} have {promised} together, but {within} has only {has}: lower their \
          rates by {excess} in all"
@@ -171,7 +171,7 @@ pub enum Error {
         within: Holder,
         /// The rate of that.
         has: Rate,
-        /// What is too much.
+        /// The excess.
         excess: String,
     },
     /// A class measures its rate, and has children.
@@ -185,16 +185,16 @@ pub enum Error {
     Queue {
         /// The class.
         class: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         error: fifo::Error,
     },
-    /// The same of what has no class.
+    /// The reason for the refusal, for the unclassified packets.
     #[error("the queue of unclassified packets: {0}")]
     Unclassified(fifo::Error),
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::RateAndClasses(_) => Subject::settings(&["rate"]),

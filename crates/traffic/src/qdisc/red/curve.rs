@@ -1,13 +1,12 @@
-//! RED's arithmetic: the average queue, the probability that it calls for, and the spacing of
-//! drops.
+//! RED's arithmetic: the average queue, the probability for it, and the spacing of drops.
 //!
 //! Sections cited are those of Floyd and Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993.
 
 use crate::random::Random;
 
-/// An average and its thresholds count in 2^-20 of a packet or byte. With the least weight, 2^-16,
-/// an average then comes to rest within 1/16 of a packet of a queue that stays the same.
+/// An average and its thresholds count in 2^-20 of a packet or byte. With the least weight, 2^-16, an average
+/// then settles within 1/16 of a packet of a constant queue.
 const FRACTION_BITS: u32 = 20;
 /// The longest queue and the highest threshold: 2^40 bytes with the fraction leave a sign and two
 /// more bits in 64.
@@ -20,9 +19,9 @@ const ONE: u64 = 1 << 32;
 /// The exponentially weighted moving average of a queue's length (section 4).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Average {
-    /// In 2^-20 of a packet or byte.
+    /// The average, in 2^-20 of a packet or byte.
     value: u64,
-    /// What the queue's length now weighs, in 2^-32; at least [`WEIGHT_MIN`].
+    /// The weight of the current queue length, in 2^-32; at least [`WEIGHT_MIN`].
     weight: u32,
 }
 
@@ -45,7 +44,7 @@ impl Average {
         self.value = (self.value as i64 + step as i64) as u64;
     }
 
-    /// The queue was empty for as long as so many packets would have taken: avg *= (1 - w)^packets.
+    /// Decays the average after the queue was empty for `packets` packet times: avg *= (1 - w)^packets.
     pub(crate) fn decay(&mut self, packets: u64) {
         let (mut factor, mut square, mut left) = (ONE, ONE - u64::from(self.weight), packets);
         while left > 0 && factor > 0 {
@@ -59,14 +58,14 @@ impl Average {
     }
 }
 
-/// What an average calls for.
+/// The consequence of an average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zone {
-    /// Nothing.
+    /// No drop.
     Below,
-    /// Dropping or marking with this probability, in 2^-32.
+    /// Drop or mark with this probability, in 2^-32.
     Between(u64),
-    /// Dropping each packet.
+    /// Drop each packet.
     Above,
 }
 
@@ -75,7 +74,7 @@ pub(crate) enum Zone {
 /// variant of RED", 2000).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Curve {
-    /// In 2^-20 of a packet or byte, as the average.
+    /// The thresholds, in 2^-20 of a packet or byte, like the average.
     min: u64,
     max: u64,
     /// Every packet is dropped from here on: `max`, or twice that if gentle.
@@ -87,7 +86,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// For thresholds 0 < `min` < `max` <= [`LEVEL_MAX`] and a probability above zero in 2^-32.
+    /// A curve with thresholds 0 < `min` < `max` <= [`LEVEL_MAX`] and a probability above zero in 2^-32.
     pub(crate) fn new(min: u64, max: u64, probability_max: u32, gentle: bool) -> Self {
         Self {
             min: min << FRACTION_BITS,
@@ -127,11 +126,11 @@ fn risen(distance: u64, rise: u64) -> u64 {
     ((u128::from(distance) * u128::from(rise)) >> (FRACTION_BITS + 32)) as u64
 }
 
-/// Packets that passed since the last drop or mark (`count` of section 4), so that the distance
-/// between two is uniform over 1..1/p and drops do not cluster (section 7, method 2).
+/// The packets that passed since the last drop or mark (`count` of section 4). With it the distance between
+/// two drops is uniform over 1..1/p, so drops do not cluster (section 7, method 2).
 ///
-/// The paper's figure 2 has one more after a drop than its text, and then the distance never comes
-/// to 1/p; this is the text.
+/// After a drop, the paper's figure 2 counts one more packet than its text, and then the distance never
+/// reaches 1/p. This follows the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
     passed: u64,
@@ -142,8 +141,7 @@ impl Spacing {
         Self { passed: 0 }
     }
 
-    /// Whether the zone calls for this packet: always, never, or with
-    /// `p_a = p_b / (1 - count * p_b)`.
+    /// Whether the zone drops or marks this packet: always, never, or with `p_a = p_b / (1 - count * p_b)`.
     #[inline]
     pub(crate) fn hits(&mut self, zone: Zone, random: &mut Random) -> bool {
         let hit = match zone {
@@ -163,7 +161,7 @@ impl Spacing {
         hit
     }
 
-    /// Below the threshold the count starts anew.
+    /// Below the threshold the count restarts.
     #[inline]
     pub(crate) fn rest(&mut self) {
         self.passed = 0;
@@ -181,13 +179,13 @@ mod tests {
     use std::vec::Vec;
 
     impl Average {
-        /// In packets or bytes.
+        /// The average in packets or bytes.
         pub(crate) fn whole(&self) -> f64 {
             self.value as f64 / f64::from(1_u32 << FRACTION_BITS)
         }
     }
 
-    /// So many whole ones and 2^-20.
+    /// An average of `whole` and `fraction` units of 2^-20.
     fn average(whole: u64, fraction: u64) -> Average {
         Average { value: (whole << FRACTION_BITS) + fraction, weight: WEIGHT_MIN }
     }
@@ -196,8 +194,8 @@ mod tests {
         u32::try_from(of * ONE / whole).expect("a part of it")
     }
 
-    /// Section 6.2: a queue that goes from empty to 1 packet needs -1/ln(1 - w) arrivals for the
-    /// average to come to 0.63: 1000 at 0.001, 500 at 0.002, 333 at 0.003.
+    /// Section 6.2: when a queue goes from empty to 1 packet, the average takes -1/ln(1 - w) arrivals to
+    /// reach 0.63: 1000 at 0.001, 500 at 0.002, 333 at 0.003.
     #[test]
     fn an_average_reaches_63_percent_after_one_over_its_weight() {
         for (thousandths, arrivals) in [(1, 1_000), (2, 500), (3, 333)] {

@@ -1,32 +1,32 @@
-//! The flow-valve of ALTQ's RED: flows that go on sending as fast as before though RED drops their
-//! packets are shut out until they back off.
+//! The flow-valve of ALTQ's RED: flows that keep their rate although RED drops their packets are blocked
+//! until they back off.
 //!
-//! It watches the flows that lost a packet of late: the share of its packets that a flow loses, and
-//! the share of all arrivals that it makes up. From the first follows how many packets a round trip
-//! a TCP flow would send (Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput", SIGCOMM
-//! 1998, equation 30, with delayed ACKs and a time-out of one round trip); a round trip carries the
-//! upper threshold's packets and [`PIPE`] more, which makes it a share. A flow above that share
-//! does not respond. Constants are those of KAME's `altq_red.c`, 3.1.
+//! The valve watches flows with recent losses: the share of its packets that a flow loses, and its share of
+//! all arrivals. The loss gives the packets per round trip that a TCP flow would send (Padhye, Firoiu,
+//! Towsley and Kurose, "Modeling TCP Throughput", SIGCOMM 1998, equation 30, with delayed ACKs and a time-out
+//! of one round trip). A round trip carries the upper threshold's packets and [`PIPE`] more, which turns this
+//! number into a share. A flow above that share does not respond. Constants are those of KAME's `altq_red.c`,
+//! 3.1.
 
 use alloc::vec::Vec;
 
 use crate::packet::FlowId;
 use crate::units::{Duration, Instant};
 
-/// Flows watched at once; the one whose loss is oldest makes room.
+/// The maximum number of flows to watch; a new one replaces the flow with the oldest loss.
 const FLOWS_MAX: usize = 64;
-/// A flow is forgotten so long after its last loss.
+/// The time after its last loss when a flow is forgotten.
 const MEMORY: Duration = Duration::from_secs(3);
-/// A flow that was shut out for so long after its last packet is let in again.
+/// The time after its last packet when a blocked flow is admitted again.
 const QUIET: Duration = Duration::from_secs(1);
-/// Packets under way on a round trip beside those queued.
+/// Packets in flight in a round trip, in addition to those queued.
 const PIPE: u64 = 5;
-/// A flow's share of the arrivals is measured over so many of its own packets.
+/// A flow's share of the arrivals is measured over this many of its own packets.
 const SAMPLE: u64 = 10;
 /// Loss weighs 1/128 a packet, share 1/32 a sample.
 const LOSS_SHIFT: u32 = 7;
 const SHARE_SHIFT: u32 = 5;
-/// Fair shares are tabulated for losses of 0, 1/128, ... 127/128.
+/// The table has fair shares for losses of 0, 1/128, ... 127/128.
 const TABLE_BITS: u32 = 7;
 /// One, in the unit of shares: 2^-32.
 const ONE: u64 = 1 << 32;
@@ -39,9 +39,9 @@ struct Flow {
     lost: Instant,
     /// The share of its packets that it loses, in 2^-32.
     loss: u64,
-    /// Its share of the arrivals, in 2^-32.
+    /// The flow's share of the arrivals, in 2^-32.
     share: u64,
-    /// Its packets in this sample, and the arrival at which the sample began.
+    /// The flow's packets in this sample, and the arrival number when the sample began.
     sampled: u64,
     sample_start: u64,
 }
@@ -51,13 +51,13 @@ struct Flow {
 pub(crate) struct Valve {
     flows: Vec<Flow>,
     arrivals: u64,
-    /// A loss below this is never held against a flow: RED's greatest probability, in 2^-32.
+    /// The least loss that counts against a flow: RED's greatest probability, in 2^-32.
     loss_min: u64,
     fair: [u64; 1 << TABLE_BITS],
 }
 
 impl Valve {
-    /// For RED with this upper threshold in packets and this greatest probability in 2^-32.
+    /// A valve for RED with this upper threshold in packets and this greatest probability in 2^-32.
     pub(crate) fn new(threshold_max: u64, probability_max: u32) -> Self {
         let round_trip = threshold_max.saturating_add(PIPE);
         let fair = core::array::from_fn(|index| {
@@ -94,14 +94,14 @@ impl Valve {
         flow.shut
     }
 
-    /// RED dropped a packet of `id`, which [`Valve::shuts_out`] had let through.
+    /// Records that RED dropped a packet of `id` that [`Valve::shuts_out`] had passed.
     pub(crate) fn lost(&mut self, id: FlowId, now: Instant) {
         let index = match self.flows.iter().position(|flow| flow.id == id) {
             Some(index) => index,
             None => self.admit(id, now),
         };
         let flow = &mut self.flows[index];
-        // At most one: what is left of it is at most 127/128.
+        // Less than one: the part kept is at most 127/128.
         flow.loss = (flow.loss + (ONE >> LOSS_SHIFT)).min(ONE - 1);
         flow.lost = now;
     }
@@ -123,7 +123,7 @@ impl Flow {
         Self { id, shut: false, lost, loss: 0, share: 0, sampled: 0, sample_start: arrivals }
     }
 
-    /// Counts a packet; after every tenth, takes the flow's share since the sample began.
+    /// Counts a packet. After every tenth, updates the flow's share from the sample.
     fn sample(&mut self, arrivals: u64) {
         self.sampled += 1;
         if self.sampled == SAMPLE {
@@ -134,7 +134,7 @@ impl Flow {
     }
 }
 
-/// Packets that a TCP flow sends in a round trip at this loss, both in 2^-32:
+/// The packets that a TCP flow sends per round trip at this loss, both in 2^-32:
 /// `1 / (sqrt(4p/3) + min(1, 3 sqrt(6p/8)) p (1 + 32 p^2))`.
 fn tcp_packets(loss: u64) -> u64 {
     let root = |share: u64| (u128::from(share) << 32).isqrt() as u64;
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Offers `packets` at 1 ms; every `drop`th is lost. How many were shut out.
+    /// Offers `packets`, one per ms; every `drop`th is lost. Returns how many were blocked.
     fn offer(valve: &mut Valve, now: &mut Instant, id: u32, packets: u32, drop: u32) -> u32 {
         let mut shut = 0;
         for n in 1..=packets {
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_flow_that_does_not_respond_is_shut_out_until_it_is_quiet() {
         let (mut valve, mut now) = (Valve::new(15, TENTH), Instant::ZERO);
-        // Half of its packets are lost, and it is all there is.
+        // The flow loses half of its packets, and is the only one.
         let shut = offer(&mut valve, &mut now, 1, 2_000, 2);
         assert!((1_500..2_000).contains(&shut), "{shut}");
         now += Duration::from_ms(900);
@@ -191,7 +191,7 @@ mod tests {
     fn a_flow_with_its_fair_loss_or_a_small_share_goes_through() {
         let (mut valve, mut now) = (Valve::new(15, TENTH), Instant::ZERO);
         assert_eq!(offer(&mut valve, &mut now, 1, 5_000, 20), 0, "a loss of 5 %");
-        // One packet in 200 is its own: even at a loss of a third it takes less than TCP would.
+        // The flow has one packet in 200: even at a loss of a third it takes less than TCP would.
         let mut shut = 0;
         for _ in 0..400 {
             shut += offer(&mut valve, &mut now, 2, 1, 3);

@@ -1,8 +1,8 @@
-//! Exact fair queueing: of the packets queued, the one leaves that the fluid link would finish first
-//! (packet-by-packet generalised processor sharing: Parekh and Gallager, IEEE/ACM ToN 1(3), 1993).
+//! Exact fair queueing: the packet that the fluid link would finish first is sent first (packet-by-packet
+//! generalised processor sharing: Parekh and Gallager, IEEE/ACM ToN 1(3), 1993).
 //!
 //! Their theorem 1: no packet leaves later than the fluid link finishes it by more than the time of one
-//! longest packet. A packet costs O(log n) with n flows that have packets.
+//! longest packet. A packet costs O(log n) for n flows with packets.
 
 use super::flows::Flows;
 use super::fluid::Fluid;
@@ -15,10 +15,10 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(super) struct Exact {
     flows: Flows,
-    /// For each queue the key of its flow.
+    /// The key of the flow in each queue.
     keys: Vec<u64>,
     fluid: Fluid,
-    /// Those that have packets, by the finish of the first one.
+    /// The queues that have packets, by the finish of the first packet.
     order: Order,
     overhead: Bytes,
 }
@@ -34,7 +34,7 @@ impl Exact {
         }
     }
 
-    /// How many queues there are.
+    /// The number of queues.
     pub(super) fn queues(&self) -> usize {
         self.flows.queues()
     }
@@ -57,14 +57,15 @@ impl Exact {
         queue
     }
 
-    /// The flow keeps its queue as long as it, or the fluid link, has something of it.
+    /// Releases the flow's queue, unless the queue or the fluid link still has data of the flow.
     fn release(&mut self, queue: usize) {
         if !self.order.contains(queue) && !self.fluid.serves(queue) {
             self.flows.forget(self.keys[queue]);
         }
     }
 
-    /// A packet of `length` bytes was put into a queue, which was empty or not; its virtual finish.
+    /// Adds a packet of `length` bytes to a queue; `first` if the queue was empty. Returns the packet's
+    /// virtual finish.
     #[inline]
     pub(super) fn arrive(&mut self, queue: usize, weight: u32, length: u64, first: bool) -> u64 {
         let finish = self.fluid.arrive(queue, weight, length + self.overhead.0);
@@ -74,7 +75,7 @@ impl Exact {
         finish
     }
 
-    /// The queue whose first packet is next.
+    /// The queue that sends the next packet.
     #[inline]
     pub(super) fn next(&self) -> Option<usize> {
         self.order.first().map(|(_, queue)| queue)
@@ -89,7 +90,7 @@ impl Exact {
         }
     }
 
-    /// A queue's last packet, of `length` bytes, was dropped, and perhaps it has no other.
+    /// Handles the drop of a queue's last packet, of `length` bytes; `empty` if no other is left.
     pub(super) fn withdraw(&mut self, queue: usize, length: u64, empty: bool) {
         self.fluid.withdraw(queue, length + self.overhead.0);
         if empty {

@@ -1,4 +1,4 @@
-//! Which queue a flow has: a table that is searched by the flow's key, without chance in it.
+//! The queue of each flow: a table that is searched by the flow's key, without randomness.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use super::hash::mix;
 
 /// A place without a flow.
 const NONE: u32 = u32::MAX;
-/// The first table has so many places.
+/// The number of places in the first table.
 const PLACES_MIN: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,15 +18,15 @@ struct Place {
 
 const EMPTY: Place = Place { key: 0, queue: NONE };
 
-/// Flows that have a queue: open addressing with linear probing, at most half full, so that a flow is found
-/// within few steps; a power of two of places.
+/// The flows that have a queue, in a table with open addressing and linear probing. The number of places is a
+/// power of two, and at most half are in use, so a search takes few steps.
 #[derive(Debug)]
 pub(super) struct Flows {
     places: Vec<Place>,
     seed: u64,
-    /// Queues that no flow has.
+    /// The queues without a flow.
     free: Vec<u32>,
-    /// Queues there have been.
+    /// The number of queues created so far.
     queues: u32,
 }
 
@@ -36,7 +36,7 @@ impl Flows {
         Self { places, seed, free, queues: 0 }
     }
 
-    /// How many queues were ever in use at once.
+    /// The greatest number of queues in use at once.
     pub(super) fn queues(&self) -> usize {
         self.queues as usize
     }
@@ -49,7 +49,7 @@ impl Flows {
         (place + 1) & (self.places.len() - 1)
     }
 
-    /// The place of a flow, or the empty one where it would be.
+    /// The place of a flow, or the empty place where it belongs.
     fn find(&self, key: u64) -> usize {
         let mut place = self.home(key);
         while self.places[place].queue != NONE && self.places[place].key != key {
@@ -58,7 +58,7 @@ impl Flows {
         place
     }
 
-    /// The flow's queue; it gets one if it has none.
+    /// The flow's queue; a flow without one gets one.
     #[inline]
     pub(super) fn queue_of(&mut self, key: u64) -> usize {
         let place = self.find(key);
@@ -98,7 +98,7 @@ impl Flows {
             return;
         }
         self.free.push(queue);
-        // Those behind the hole that probed past it move up (Knuth, volume 3, algorithm 6.4 R).
+        // Later entries that probed past the hole move up (Knuth, volume 3, algorithm 6.4 R).
         let mut place = self.after(hole);
         while self.places[place].queue != NONE {
             let mask = self.places.len() - 1;
@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the standard library's map: a flow keeps its queue until it is forgotten, and no two
+        /// Compares with the standard library's map: a flow keeps its queue until it is forgotten, and no two
         /// flows share one.
         #[test]
         fn a_flow_keeps_a_queue_of_its_own(

@@ -2,36 +2,36 @@
 //! rate in proportion to its weight (generalised processor sharing: Parekh and Gallager, IEEE/ACM ToN
 //! 1(3), 1993, section III; bit-by-bit round robin: Demers, Keshav and Shenker, SIGCOMM 1989).
 //!
-//! Virtual time counts what a flow of weight 1 has been served, in units of 2^-20 bit. It advances at the
-//! link's rate divided by the weights of the flows that the fluid link still serves. A packet is served
-//! from its virtual start, the later of its arrival and of the end of the flow's packet before, to its
-//! virtual finish, which is its start and its length divided by the flow's weight.
+//! Virtual time counts the service of a flow of weight 1, in units of 2^-20 bit. It advances at the link's
+//! rate divided by the weights of the flows that the fluid link still serves. A packet is served from its
+//! virtual start, the later of its arrival and of the end of the flow's previous packet, to its virtual
+//! finish: the start plus the packet's length divided by the flow's weight.
 //!
-//! What integers round:
+//! Rounding of integers:
 //! - A packet's length divided by the weight leaves a remainder, which the flow's next packet gets; so a
 //!   finish is early by less than one unit, however long the flow stays.
-//! - Work too little for a unit of virtual time is kept, and served later, so none is lost. A flow that
-//!   joins meanwhile takes part in it: virtual time is late by less than one unit for each flow that
-//!   joined since the fluid link was idle. A million of them are one bit for a flow of weight 1.
+//! - Work too small for a unit of virtual time is kept, and served later, so none is lost. A flow that joins
+//!   meanwhile takes part in it: virtual time is late by less than one unit for each flow that joined since
+//!   the fluid link was idle. A million of them are one bit for a flow of weight 1.
 //!
-//! Finishes are kept without their upper bits, and wrap. All lie within half the circle of virtual time, 2^43
-//! bits a unit of weight, as long as fewer than 2^38 bytes are queued, and the port does not run ahead of its
-//! own rate by a terabyte; so virtual time tells what was cut off.
+//! Finishes are stored without their upper bits, and wrap. All are within half the circle of virtual time,
+//! 2^43 bits a unit of weight, as long as fewer than 2^38 bytes are queued and the port is less than a
+//! terabyte ahead of its own rate. Virtual time therefore gives the upper bits back.
 
 use alloc::vec::Vec;
 
 use super::order::Order;
 use crate::units::{Instant, PS_PER_SECOND, Rate};
 
-/// Units of virtual time a bit, as a power of two.
+/// The units of virtual time in a bit, as a power of two.
 const SCALE_LOG: u32 = 20;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// When the last of its packets is served.
+    /// When the last packet of the flow is served.
     finish: u64,
     weight: u32,
-    /// What is left of its packets' lengths, in units of virtual time times weight; below `weight`.
+    /// The remainder of the packets' lengths, in units of virtual time times weight; below `weight`.
     remainder: u32,
 }
 
@@ -40,18 +40,18 @@ struct Flow {
 pub(super) struct Fluid {
     virtual_time: u128,
     now: Instant,
-    /// The link serves so many bits in ...
+    /// The link serves `bits` bits in ...
     bits: u64,
-    /// ... so many picoseconds, without a common divisor.
+    /// ... `picoseconds` picoseconds; the two have no common divisor.
     picoseconds: u64,
-    /// What was not enough for a unit of virtual time, in units of 2^-20 bit / `picoseconds`.
+    /// The work too small for a unit of virtual time, in units of 2^-20 bit / `picoseconds`.
     work: u128,
-    /// The sum over those that it serves.
+    /// The sum of the weights of the served flows.
     weights: u64,
     flows: Vec<Flow>,
-    /// Those that it serves, by when they would be done; one may have got more packets since.
+    /// The served flows, by their expected end; a flow may have got more packets since.
     served: Order,
-    /// Those that it is done with since the last look.
+    /// The flows that were fully served since the last call.
     done: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// `a / b`, without the long division where it is not needed.
+/// `a / b`, without a long division if possible.
 #[inline]
 fn divide(a: u128, b: u128) -> u128 {
     match (u64::try_from(a), u64::try_from(b)) {
@@ -75,7 +75,7 @@ impl Fluid {
     pub(super) fn new(rate: Rate) -> Self {
         let common = greatest_common_divisor(rate.bits_per_second(), PS_PER_SECOND);
         Self {
-            // So late that no time lies before zero.
+            // Late enough that no time is before zero.
             virtual_time: 1 << u64::BITS,
             now: Instant::ZERO,
             bits: rate.bits_per_second() / common,
@@ -95,7 +95,7 @@ impl Fluid {
         self.virtual_time.wrapping_add_signed(ahead.into())
     }
 
-    /// Room for so many flows.
+    /// Makes room for `flows` flows.
     pub(super) fn extend_to(&mut self, flows: usize) {
         if self.flows.len() < flows {
             self.flows.resize(flows, Flow::default());
@@ -104,13 +104,13 @@ impl Fluid {
         }
     }
 
-    /// Whether the fluid link still has something of this flow's to serve.
+    /// Whether the fluid link still serves this flow.
     #[inline]
     pub(super) fn serves(&self, flow: usize) -> bool {
         self.served.contains(flow)
     }
 
-    /// A flow that it is done with; each is told once.
+    /// Returns a flow that is fully served; each is returned once.
     #[inline]
     pub(super) fn take_done(&mut self) -> Option<usize> {
         self.done.pop()
@@ -153,7 +153,7 @@ impl Fluid {
         }
     }
 
-    /// A packet that takes `bytes` on the wire arrives now; its virtual finish. The weight counts only if
+    /// Adds a packet that takes `bytes` on the wire. Returns its virtual finish. The weight counts only if
     /// the flow has nothing left.
     #[inline]
     pub(super) fn arrive(&mut self, index: usize, weight: u32, bytes: u64) -> u64 {
@@ -173,7 +173,7 @@ impl Fluid {
         finish
     }
 
-    /// The flow's last packet was dropped: what the fluid link has not served of it, it will not.
+    /// Withdraws the flow's last packet, which was dropped: the fluid link does not serve the rest of it.
     pub(super) fn withdraw(&mut self, index: usize, bytes: u64) {
         let Some(planned) = self.served.time_of(index) else { return };
         let flow = &mut self.flows[index];

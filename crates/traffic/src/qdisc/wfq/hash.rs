@@ -1,4 +1,4 @@
-//! What a flow is, and which of a fixed number of queues it falls into.
+//! The definition of a flow, and its hash into a fixed number of queues.
 
 use crate::packet::Packet;
 use crate::setting::choice;
@@ -43,7 +43,7 @@ pub(in crate::qdisc) const fn mix(key: u64) -> u64 {
     key ^ (key >> 33)
 }
 
-/// One of `queues` queues, each as likely as the others.
+/// One of `queues` queues, all with the same probability.
 #[inline]
 pub(in crate::qdisc) fn queue_of(key: u64, seed: u64, queues: u32) -> usize {
     // The high 32 bits as a fraction of 2^32.

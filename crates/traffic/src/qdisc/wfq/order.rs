@@ -2,8 +2,8 @@
 
 use crate::qdisc::tournament::{NOBODY, Tournament};
 
-/// The bits that tell the queue, the first of those with the same time. 96 are left for the time, of which
-/// there are 2^20 for a bit and a unit of weight: a link of 800 Gbit/s needs thirty thousand years for them.
+/// The bits for the queue; of equal times the lowest queue is first. 96 bits remain for the time, in units of
+/// 2^-20 bit for a unit of weight: a link of 800 Gbit/s needs thirty thousand years to use them up.
 const QUEUE_BITS: u32 = 32;
 
 /// Numbered queues, the one with the earliest time first.
@@ -17,7 +17,7 @@ impl Default for Order {
 }
 
 impl Order {
-    /// Room for so many queues.
+    /// Makes room for `queues` queues.
     pub(super) fn extend_to(&mut self, queues: usize) {
         self.0.extend_to(queues);
     }
@@ -40,7 +40,7 @@ impl Order {
         (own != NOBODY).then_some(own >> QUEUE_BITS)
     }
 
-    /// Gives a queue its time, or another one.
+    /// Sets the time of a queue.
     #[inline]
     pub(super) fn set(&mut self, queue: usize, time: u128) {
         self.0.set(queue, time << QUEUE_BITS | queue as u128);

@@ -1,4 +1,4 @@
-//! What a user may set on `wfq`, and why it may be refused.
+//! The settings of `wfq`, and the reasons to refuse them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,8 +14,8 @@ use crate::units::Bytes;
 
 /// The most queues of the stochastic mode: ALTQ's.
 pub const QUEUES_MAX: u32 = 2_048;
-/// The range of weights; ten times below ALTQ's usual one at least, so that a packet's queue gets it sent
-/// within few rounds.
+/// The range of weights. The least is a tenth of ALTQ's usual weight, so that a queue sends a packet within
+/// few rounds.
 pub const WEIGHTS: core::ops::RangeInclusive<u32> = 10..=65_535;
 /// The least quota, an Ethernet frame.
 pub const QUOTA_MIN: Bytes = Bytes(64);
@@ -89,7 +89,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// ALTQ's.
+    /// ALTQ's defaults.
     fn default() -> Self {
         Self {
             mode: Mode::Stochastic,
@@ -105,7 +105,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// What makes a flow, in this mode.
+    /// The fields that identify a flow in this mode.
     pub(super) fn hash_by(&self) -> HashBy {
         self.hash.unwrap_or(match self.mode {
             Mode::Stochastic => HashBy::Destination,
@@ -123,13 +123,13 @@ pub enum Error {
     /// The names of classes and filters do not fit together.
     #[error(transparent)]
     Tree(#[from] tree::Error),
-    /// These classes stand side by side.
+    /// A class has a parent, but these classes have no hierarchy.
     #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
     Parent(String),
     /// A buffer that drops every packet of full length.
     #[error("a buffer of {bytes}: give it at least one full frame, {frame}")]
     Buffer {
-        /// What is given.
+        /// The given buffer.
         bytes: Bytes,
         /// The port's longest frame.
         frame: Bytes,
@@ -137,7 +137,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is about.
+    /// The subject of the error.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Tree(error) => error.subject(),

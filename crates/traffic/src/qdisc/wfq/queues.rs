@@ -1,4 +1,4 @@
-//! The flows' queues, their order, and which of them is the longest.
+//! The flows' queues, their order, and the search for the longest.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,14 +16,15 @@ use crate::units::{Bytes, Instant};
 
 /// Turns are counted in hundredths of a byte, so that quota * weight / 100 is whole.
 const PARTS: u64 = 100;
-/// A queue's length for its weight is in units of 2^-24 bytes: below 2^62, for there are at most 2^38 bytes.
+/// A queue's length divided by its weight is in units of 2^-24 bytes: below 2^62, because there are at most
+/// 2^38 bytes.
 const INVERSE_ONE: u32 = 1 << 24;
 
 /// A packet in its queue.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     id: PacketId,
-    /// Its virtual finish in exact mode.
+    /// The virtual finish in exact mode.
     finish: u64,
 }
 
@@ -35,7 +36,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// How long it is for its weight.
+    /// The length of the queue relative to its weight.
     #[inline]
     fn length(&self) -> u64 {
         self.bytes * u64::from(self.inverse)
@@ -87,7 +88,7 @@ impl Queues {
         }
     }
 
-    /// Whether these queues can go on under the new parameters.
+    /// Whether these queues can continue under the new parameters.
     pub(super) fn suits(&self, parameters: &Parameters) -> bool {
         match (&self.order, parameters.mode) {
             (Order::Exact(_), Mode::Exact) => true,
@@ -96,7 +97,7 @@ impl Queues {
         }
     }
 
-    /// Sets what may change while packets are queued; each queue takes it when it was empty.
+    /// Sets the quota, which may change while packets are queued; each queue applies it after it was empty.
     pub(super) fn set_quota(&mut self, new: Bytes) {
         if let Order::Stochastic { quota, .. } = &mut self.order {
             *quota = new;
@@ -146,8 +147,8 @@ impl Queues {
         self.packets -= 1;
     }
 
-    /// Takes a packet, and drops `excess` bytes of the longest queues; `count` is told each length. False
-    /// if this packet itself is one of those, which is then not taken.
+    /// Takes a packet, and drops `excess` bytes of the longest queues; passes the length of each dropped
+    /// packet to `count`. Returns false if this packet itself is dropped; then it is not taken.
     #[inline]
     pub(super) fn enqueue(
         &mut self,
@@ -208,7 +209,7 @@ impl Queues {
         Some((id, length))
     }
 
-    /// The queue whose first packet is next.
+    /// The queue that sends the next packet.
     #[inline]
     fn next(&mut self, packets: &Packets) -> Option<usize> {
         let Self { chains, order, .. } = self;
@@ -219,7 +220,7 @@ impl Queues {
                 loop {
                     match rounds.next(|queue| chains.first(queue).map(cost))? {
                         Turn::Send(queue) => return Some(queue),
-                        // It lost its packets to others.
+                        // Drops for other queues emptied this one.
                         Turn::Barren(_) => rounds.retire(),
                     }
                 }

@@ -24,7 +24,7 @@ impl Fluid {
             + u128::from(self.m2) * u128::from(ps.saturating_sub(self.d))
     }
 
-    /// The first picosecond by which it has served so many picobits.
+    /// The first picosecond at which `picobits` picobits have been served.
     pub(crate) fn reaches(self, picobits: u128) -> u64 {
         let first = u128::from(self.m1) * u128::from(self.d);
         let ps = if self.m1 > 0 && picobits <= first {

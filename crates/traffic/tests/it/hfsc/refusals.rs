@@ -1,4 +1,4 @@
-//! What `hfsc` refuses, with the arithmetic that refuses it.
+//! The parameters that `hfsc` refuses, with the arithmetic.
 
 use crate::wire::{port, rate};
 use traffic::classify::{Filter, Rule};

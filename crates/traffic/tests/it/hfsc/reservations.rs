@@ -1,4 +1,4 @@
-//! Reservations: never more is promised than the link has, and what is promised holds.
+//! Reservations: the promises never exceed the link, and are kept.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ fn never_more_is_promised_than_the_link_has() {
     );
 }
 
-/// What a class holds: name and packets.
+/// The backlog of a class: name and packets.
 fn backlogs(hfsc: &Hfsc) -> BTreeMap<String, u64> {
     let mut backlogs = BTreeMap::new();
     hfsc.classes(&mut |_, name, s| {
@@ -122,8 +122,8 @@ proptest! {
         cases: 400, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// A flow that keeps to its token bucket has every packet sent within the delay bound,
-    /// whatever other reservations and the rest send.
+    /// A flow that conforms to its token bucket has every packet sent within the delay bound, regardless of
+    /// other reservations and the rest.
     #[test]
     fn a_delay_bound_holds_for_a_flow_that_keeps_to_its_bucket(
         link in link(),

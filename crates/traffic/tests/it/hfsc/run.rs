@@ -21,7 +21,7 @@ pub(crate) struct Sent {
     pub(crate) end: u64,
 }
 
-/// What happens to the class of a flow: it becomes backlogged at some time, or sends.
+/// An event of a flow's class: it becomes backlogged at some time, sends, or becomes idle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Backlogged {
@@ -35,7 +35,7 @@ pub(crate) enum Event {
     },
 }
 
-/// A packet to come: so long after the one before, with so many more of its kind at once.
+/// Packets to come: `count` equal packets at once, `gap` after the arrival before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// In 16ths of a longest frame's time.
@@ -71,7 +71,7 @@ pub(crate) struct Run {
     pub(crate) queued: Vec<u64>,
     pub(crate) now: u64,
     pub(crate) events: Vec<Event>,
-    /// Whether it ever held packets back.
+    /// Whether the discipline ever held packets back.
     pub(crate) held: bool,
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn leaf(index: usize, parent: Option<&str>) -> Class {
     }
 }
 
-/// Parameters whose class `n` has flow `n`.
+/// Parameters with flow `n` in class `n`.
 pub(crate) fn parameters(classes: Vec<Class>) -> Parameters {
     let is_leaf = |class: &&Class| !classes.iter().any(|c| c.parent.as_ref() == Some(&class.name));
     let rule = |class: &Class| Rule {
@@ -183,7 +183,7 @@ pub(crate) fn parameters(classes: Vec<Class>) -> Parameters {
     Parameters { classes, filters, default_class, overhead: Bytes(OVERHEAD) }
 }
 
-/// Keeps the flows backlogged for so many longest frames' times; what each then has sent, as
+/// Keeps the flows backlogged for the time of `frames` longest frames; returns what each has sent, in
 /// thousandths of the link.
 pub(crate) fn thousandths(classes: Vec<Class>, flows: &[u32], link: u64, frames: u64) -> Vec<u64> {
     let mut run = Run::new(&parameters(classes), port(link, MTU));

@@ -10,7 +10,7 @@ use crate::hfsc::run::{
 };
 use crate::wire::{port, rate};
 
-/// For each class its parent, one named before it, and its weight.
+/// The parent of each class, named before it, and its weight.
 pub(crate) type Shape = Vec<(Option<usize>, u64)>;
 
 /// A link, a tree of shares, arrivals.

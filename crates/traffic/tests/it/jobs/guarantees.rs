@@ -30,7 +30,7 @@ pub(crate) fn class(guarantee: &Drawn) -> Class {
     }
 }
 
-/// The frame bits a second that take this share of the link in frames of this length.
+/// The bit rate of frames of this length that takes this share of the link.
 fn goodput(share: u64, length: u32) -> u64 {
     LINK / 1_000 * share * u64::from(length) / (u64::from(length) + OVERHEAD)
 }

@@ -14,7 +14,7 @@ use traffic::{
 use crate::wire::{OVERHEAD, port};
 
 pub(crate) const LINK: u64 = 1_000_000_000;
-/// The longest frame, with what it costs on the wire: a frame's time is that of these bytes.
+/// The longest frame with its overhead on the wire, bytes: the unit of a frame's time.
 pub(crate) const FRAME: u64 = 1_538;
 /// The time of a byte in picoseconds.
 pub(crate) const BYTE: u64 = 8_000;
@@ -51,7 +51,7 @@ pub(crate) struct Offer {
     pub(crate) length: u32,
 }
 
-/// What became of a class's packets.
+/// The outcome of a class's packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     offered: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Seen {
     pub(crate) early: u64,
     /// When each one sent was handed to the wire, how long it had waited, and its length.
     pub(crate) sent: Vec<(Instant, Duration, u64)>,
-    /// The most by which the share dropped was above the one guaranteed, in bytes.
+    /// The largest excess of the dropped share over the guaranteed one, in bytes.
     pub(crate) loss_excess: i128,
 }
 
@@ -81,13 +81,13 @@ impl Seen {
         self.dropped_bytes as f64 / self.offered_bytes as f64
     }
 
-    /// The same since `then`.
+    /// The loss share since `then`.
     pub(crate) fn loss_share_since(&self, then: &Self) -> f64 {
         (self.dropped_bytes - then.dropped_bytes) as f64
             / (self.offered_bytes - then.offered_bytes) as f64
     }
 
-    /// The most by which the bytes sent fell behind `bits` a second in any time.
+    /// The largest lag of the bytes sent behind `bits` per second, over any period.
     pub(crate) fn behind(&self, bits: u64) -> f64 {
         let (mut most, mut sent, mut least) = (0.0, 0, f64::INFINITY);
         for (at, _, length) in &self.sent {

@@ -1,4 +1,4 @@
-//! What JoBS promises, held against arrivals that can and that cannot be served so; and what it refuses.
+//! The guarantees of JoBS, with feasible and with infeasible arrivals; and the parameters that it refuses.
 
 mod arrivals;
 mod feasible;

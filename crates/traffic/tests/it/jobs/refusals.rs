@@ -1,4 +1,4 @@
-//! What `jobs` refuses, and what it tells the user to change.
+//! What `jobs` refuses, and the change that the error suggests.
 
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters};

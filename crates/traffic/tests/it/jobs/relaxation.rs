@@ -1,4 +1,4 @@
-//! Guarantees that cannot all hold: which of them yield first, and that it is told.
+//! Guarantees that cannot all hold: which of them are relaxed first, and how that is reported.
 
 use proptest::prelude::*;
 use traffic::qdisc::jobs::{Class, Parameters};
@@ -35,7 +35,7 @@ fn guarantees() -> impl Strategy<Value = Vec<(Class, u64)>> {
 proptest! {
     #![proptest_config(cases(150))]
 
-    /// Whatever does not hold is counted, and nothing else; no packet is lost or doubled meanwhile.
+    /// Every violated guarantee is counted, and nothing else; no packet is lost or duplicated meanwhile.
     #[test]
     fn what_is_relaxed_is_told(
         drawn in guarantees(), packets in 2_u64..400, seed in any::<u64>()
@@ -97,8 +97,8 @@ proptest! {
     }
 }
 
-/// Classes that bring so many thousandths of the link each, with frames of one length, until it is told what
-/// was relaxed.
+/// Runs classes that offer these shares of the link in thousandths, with frames of one length; returns what was
+/// relaxed, and what became of the packets.
 fn relaxed_by(classes: Vec<Class>, shares: &[u64], packets: u64) -> (Vec<Relaxed>, Vec<Seen>) {
     let parameters = Parameters { packets, classes: named(classes), ..Parameters::default() };
     let (mut link, until) = (Link::new(parameters), Instant::ZERO + frames(20_000));
@@ -153,7 +153,8 @@ fn a_proportion_is_relaxed_before_a_bound() {
     assert!(relaxed[1].relative_delay > 1_000, "{relaxed:?}");
 }
 
-/// Twice the link in a class whose bound may cost any loss, an eighth of its packets, and none at all.
+/// Offers twice the link's rate to a class with a delay bound that may cost any loss, an eighth of its packets,
+/// or none.
 #[test]
 fn a_bound_is_relaxed_before_a_loss() {
     let class = |loss| Class { delay: Some(frames(50)), loss, ..Class::default() };
@@ -190,8 +191,8 @@ fn of_losses_the_last_is_relaxed() {
     assert!(relaxed[1].loss > 5_000, "{relaxed:?}");
 }
 
-/// A class with a full buffer of its own loses what arrives, whatever it is guaranteed; the other has all
-/// of its own.
+/// A class with a separate full buffer drops what arrives, regardless of its guarantees; the other one keeps
+/// its whole buffer.
 #[test]
 fn a_separate_buffer_is_a_class_s_own() {
     let classes = vec![Class { loss: Some(Share(0)), ..Class::default() }, Class::default()];

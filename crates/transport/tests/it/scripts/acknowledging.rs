@@ -1,4 +1,4 @@
-//! How a window opens, and what is acknowledged when.
+//! The opening of the receive window, and the times of ACKs.
 
 use super::*;
 
@@ -111,9 +111,10 @@ fn a_window_that_opens_is_told_at_once_and_a_segment_opens_it_by_two() {
     config.buffers.receive = Buffer::Fixed(2 * 245 * MSS);
     let (acks, _) = acks_of(&config, 400);
     let windows: Vec<u64> = acks.iter().map(|s| u64::from(s.packet.tcp.window)).collect();
-    // It starts with all that a SYN can tell. The first segment says that 170/256 of the buffer is window, in place of
-    // one half (`tcp_measure_rcv_mss`); 140 segments open all of it but what the segment takes that opens it. The half
-    // needs three bits of scale, and what is told is rounded up to that.
+    // The window starts with the most that a SYN can advertise. The first segment shows that 170/256 of the
+    // buffer is window, instead of one half (`tcp_measure_rcv_mss`); 140 segments open all of it, except for
+    // the size of the segment that opens it. The half needs three bits of scale, and the advertised window is
+    // rounded up to that.
     let share = 2 * 245 * MSS * 170 / 256;
     let told = |opened: u64| (65_535 + 2 * opened * MSS).min(share - MSS).div_ceil(8);
     assert!((1..).zip(&windows).all(|(n, &window)| window == told(n)), "{windows:?}");
@@ -149,7 +150,7 @@ fn the_end_of_what_was_written_is_acknowledged_once_it_is_read() {
         (ReadAck::Pushed, at_once, at_once),
     ] {
         assert_eq!((first_ack(after_read, 100), first_ack(after_read, MSS)), (short, full));
-        // Of three segments the second is acknowledged as ever, and the third as if it were alone.
+        // Of three segments, the second is acknowledged as usual, and the third as if it were alone.
         assert_eq!(first_ack(after_read, 2 * MSS + 100), at_once);
     }
 }
@@ -160,7 +161,7 @@ fn a_lone_segment_is_acknowledged_after_the_delay() {
     (config.ack.quick_acks, config.ack.tick) = (0, Duration::ZERO);
     let at_once = acks_of(&config, 1).0[0].at;
     assert_eq!(at_once, at(90 + 30), "all that was written is read");
-    // It is full: before Linux 6.7 that was not told from data that goes on.
+    // The segment is full: before Linux 6.7, this was not distinguished from data that continues.
     config.ack.after_read = ReadAck::Short;
     let (acks, _) = acks_of(&config, 1);
     assert_eq!(acks[0].at, at(90 + 30 + 40), "40 ms, Linux's least delay");
@@ -170,8 +171,8 @@ fn a_lone_segment_is_acknowledged_after_the_delay() {
     assert_eq!(acks[0].at, at(200), "the next tick of the 200 ms clock");
 }
 
-/// Linux' `__tcp_ack_snd_check`: after three duplicate ACKs one stands for all that arrives in a twentieth of the round
-/// trip, and the timer's slack.
+/// Linux' `__tcp_ack_snd_check`: after three duplicate ACKs, one ACK covers all that arrives in a twentieth of
+/// the round trip plus the timer's slack.
 #[test]
 fn acks_of_what_is_out_of_order_are_compressed_after_three() {
     let mut config = linux6();

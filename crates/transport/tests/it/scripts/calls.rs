@@ -1,4 +1,4 @@
-//! What an algorithm is told of the window's use, and when its `cong_avoid` is called.
+//! What an algorithm learns about the window's use, and when its `cong_avoid` is called.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! What packetdrill's gtests/net/tcp/cubic expect of Linux' `cubic` on a whole connection.
+//! The expectations of packetdrill's gtests/net/tcp/cubic for Linux' `cubic`, on a whole connection.
 
 use super::*;
 

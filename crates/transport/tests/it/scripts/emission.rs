@@ -210,7 +210,7 @@ fn bursty(initial: u32) -> Config {
 
 #[test]
 fn a_burst_waits_for_what_a_millisecond_of_the_pacing_rate_takes() {
-    // 10 * 1448 bytes in 100 ms, times 1.2: 170 bytes a millisecond, so the least burst, two.
+    // 10 * 1448 bytes in 100 ms, times 1.2: 170 bytes per millisecond, so the minimum burst, two.
     let mut script = Script::new(&bursty(10), 100, 65_535);
     script.supply(1_000);
     assert_eq!(script.numbers().len(), 10);
@@ -263,7 +263,7 @@ fn what_waits_for_an_ack_a_millisecond_away_waits_no_longer() {
     assert_eq!(script.numbers(), [12]);
 }
 
-/// What small queues allow once a first window is out, `rtt` milliseconds after a handshake that took as long.
+/// The limit of small queues after a first window, `rtt` milliseconds after a handshake that took as long.
 fn limit_of(config: &Config, rtt: u64) -> u64 {
     let mut script = Script::new(config, rtt, 65_535);
     script.supply(10_000);
@@ -275,7 +275,7 @@ fn limit_of(config: &Config, rtt: u64) -> u64 {
 fn small_queues_hold_two_bursts_or_a_millisecond_of_the_pacing_rate() {
     // Bursts of two full frames.
     assert_eq!(limit_of(&bursty(10), 100), 2 * 2 * 1_518);
-    // 400 * 1448 bytes in 1 ms, times 1.2, of which a 1024th.
+    // 400 * 1448 bytes in 1 ms, times 1.2, and 1/1024 of that.
     assert_eq!(limit_of(&bursty(400), 1), 400 * 1_448 * 1_000 * 6 / 5 / 1_024);
     assert_eq!(limit_of(&bursty(4_000), 1), 1 << 20);
     let mut without = bursty(10);
@@ -286,8 +286,8 @@ fn small_queues_hold_two_bursts_or_a_millisecond_of_the_pacing_rate() {
     }
 }
 
-/// Linux' `tcp_tso_autosize`: 64 KiB on a path below 512 us, half of it below 1024, an eighth below 2048, beside what
-/// the pacing rate sends in a millisecond: 16968, 8484 and 2828 bytes.
+/// Linux' `tcp_tso_autosize`: 64 KiB on a path below 512 us, half of it below 1024, an eighth below 2048, plus
+/// what the pacing rate sends in a millisecond: 16968, 8484 and 2828 bytes.
 #[test]
 fn a_burst_is_longer_on_a_short_path() {
     for (rtt, with, without) in [(1, 34, 11), (2, 11, 5), (6, 2, 2)] {

@@ -1,4 +1,4 @@
-//! An algorithm that needs ECN: it is negotiated for it, and it is told of the marks on data that comes in.
+//! An algorithm that needs ECN: ECN is negotiated for it, and it is notified of the marks on incoming data.
 
 use std::cell::RefCell;
 
@@ -55,7 +55,7 @@ fn data(script: &Script, segment: u32, codepoint: u8) -> Packet {
     packet
 }
 
-/// What the end is told of segments with these code points, each (number, code point).
+/// The events that the algorithm receives for segments with these code points, each (number, code point).
 fn told(algorithm: &'static Algorithm, segments: &[(u32, u8)]) -> Vec<u32> {
     let mut config = config(algorithm);
     config.segment.ecn = Ecn::Request;
@@ -145,8 +145,9 @@ fn it_is_negotiated_whatever_the_setting_but_only_between_two_that_need_it() {
     }
 }
 
-/// RFC 8257, section 3.2: what waits for its ACK when the mark changes is acknowledged first, with its own echo; the
-/// segment that changed it at once; and in between every other segment, as ever. CWR ends no echo.
+/// RFC 8257, section 3.2: if the mark changes, the pending ACK is sent first with the old echo, then the
+/// segment that changed it is acknowledged at once; in between, every other segment as usual. CWR does not end
+/// the echo.
 #[test]
 fn dctcp_echoes_each_mark_and_a_delayed_ack_speaks_for_one_kind() {
     let mut config = config(Algorithm::by_name("dctcp").unwrap());

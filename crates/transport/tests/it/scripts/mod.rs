@@ -1,4 +1,4 @@
-//! In packetdrill's spirit: given these segments, expect those, at these times.
+//! Scripts like packetdrill's: given these segments, expect those, at these times.
 
 mod acknowledging;
 mod calls;
@@ -36,7 +36,7 @@ fn at(n: u64) -> Instant {
     Instant::ZERO + ms(n)
 }
 
-/// A connection whose peer is the script.
+/// A connection; the script is its peer.
 struct Script {
     end: Connection,
     now: Instant,
@@ -73,7 +73,7 @@ impl Script {
         script
     }
 
-    /// What goes out now.
+    /// The packets that are sent now.
     fn sends(&mut self) -> Vec<Packet> {
         let mut sent = Vec::new();
         let mut packet = Packet::default();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// When SYNs that nobody answers go out until the connection is given up, and which ask for ECN.
+/// The times at which unanswered SYNs go out until the connection is given up, and whether each requests ECN.
 fn unanswered(config: &Config) -> Vec<(Duration, bool)> {
     let mut end = Connection::connect(config, FlowId(0), HostId(0), HostId(1), 0);
     let (mut now, mut sent, mut packet) = (Instant::ZERO, Vec::new(), Packet::default());

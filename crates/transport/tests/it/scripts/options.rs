@@ -1,4 +1,4 @@
-//! Options that change while the connection goes on.
+//! Options that change during a connection.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn another_algorithm_takes_over_at_the_window_that_there_is() {
     // Its gain of 2.89 in STARTUP.
     let rate = 2_885 * u64::from(grown) * MSS / 100;
     assert!(info.pacing_rate.abs_diff(rate) < rate / 20, "{info:?}");
-    // Who paces goes on pacing.
+    // A paced connection stays paced.
     script.set(&congestion("newreno"));
     assert_eq!(script.end.info().cwnd, grown);
     let paced = script.end.next_wakeup();

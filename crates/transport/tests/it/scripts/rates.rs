@@ -1,4 +1,4 @@
-//! What an algorithm with `cong_control` is told, and that window and pacing rate are its own.
+//! What an algorithm with `cong_control` receives, and that it sets window and pacing rate itself.
 
 use std::cell::{Cell, RefCell};
 

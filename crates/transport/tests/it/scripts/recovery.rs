@@ -252,7 +252,7 @@ fn what_is_undone_leaves_no_burst_where_the_stack_moderates() {
         let mut script = Script::new(&config, 100, 60_000);
         script.supply(1);
         script.numbers();
-        // The ACK is delayed for longer than the timeout, and tells of both copies.
+        // The ACK is delayed for longer than the timeout, and reports both copies.
         script.wait();
         assert_eq!(script.numbers(), [0]);
         let ms = script.now.as_us() / 1_000;
@@ -324,8 +324,8 @@ fn rack_takes_its_round_trip_from_the_last_segment_that_an_ack_delivers() {
     assert_eq!((info.lost, info.retransmitted), (3, 2), "{info:?}");
 }
 
-/// An echo older than the retransmission (RFC 8985, section 6.2, step 2): the original arrived, and
-/// nothing is said of segments sent between the two.
+/// An echo older than the retransmission (RFC 8985, section 6.2, step 2): the original arrived, and it gives no
+/// information about segments sent between the two.
 #[test]
 fn an_ack_of_the_original_does_not_pass_for_one_of_the_retransmission() {
     let mut config = linux6();
@@ -436,7 +436,7 @@ fn without_sack_duplicate_acks_do_not_grow_the_window_twice() {
     script.numbers();
     script.ack(199, 0, &[]);
     assert_eq!(script.end.info().delivered, 0, "it only tells the window");
-    // Two duplicates stand for 1 and 2; then 0, which was late, is acknowledged with them.
+    // Two duplicate ACKs count for 1 and 2; then 0, which was late, is acknowledged with them.
     script.ack(200, 0, &[]);
     script.ack(201, 0, &[]);
     assert_eq!(script.end.info().delivered, 2);
@@ -445,8 +445,8 @@ fn without_sack_duplicate_acks_do_not_grow_the_window_twice() {
     assert_eq!((info.cwnd, info.delivered), (11, 3), "one segment more was delivered");
 }
 
-/// Where a timeout's retransmission is lost, the network is congested still: another reduction, and
-/// from then on no more goes out than is delivered.
+/// If the retransmission of a timeout is lost, the network is still congested: another reduction, and from then
+/// on no more is sent than is delivered.
 #[test]
 fn a_retransmission_lost_after_a_timeout_starts_recovery() {
     let mut config = linux6();
@@ -511,8 +511,8 @@ fn a_recovery_that_the_reordering_timer_begins_counts_a_delivery() {
     assert_eq!(script.numbers(), [31]);
 }
 
-/// RFC 3522: the ACK of a delayed original tells how far it was reordered, from the head as it was (Linux's
-/// `tcp_try_undo_partial`).
+/// RFC 3522: the ACK of a delayed original shows how far it was reordered, from the head before the undo
+/// (Linux's `tcp_try_undo_partial`).
 #[test]
 fn a_partial_undo_measures_the_reordering_before_the_scoreboard_forgets() {
     let mut script = Script::new(&linux6(), 100, 60_000);

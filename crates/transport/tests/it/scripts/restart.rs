@@ -1,5 +1,5 @@
-//! Paced restart (`restart.h`) by modelled TCP, and the short retransmission timeout beside it: paper 2, sections 3.2
-//! and 3.3.
+//! Paced restart (`restart.h`) in the modelled TCP, and the short retransmission timeout with it: paper 2,
+//! sections 3.2 and 3.3.
 
 use super::*;
 

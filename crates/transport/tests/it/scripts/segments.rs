@@ -1,4 +1,4 @@
-//! What segments look like, which are taken, and what the handshake agrees on.
+//! The format of segments, those that are accepted, and the options negotiated in the handshake.
 
 use super::*;
 

@@ -118,7 +118,8 @@ fn the_heads_retransmission_starts_the_timeout_anew() {
     assert_eq!(script.now, at(290) + rto);
 }
 
-/// By bursts, with less of the window free than a burst, which waits for more of it, at 20 ms.
+/// A connection that sends bursts and has less of the window free than a burst, so that it waits for more, at
+/// 20 ms.
 fn deferring(config: &Config) -> Script {
     let mut config = *config;
     config.emission.tso = true;
@@ -148,7 +149,7 @@ fn a_last_packet_that_fits_waits_for_the_next_ack_unless_it_has_the_fin() {
         assert_eq!(script.numbers().len(), 24);
         script.ack(20, 5, &[]);
         assert_eq!(script.numbers().len(), 10);
-        // Room for four segments, of which a burst would be more.
+        // Room for four segments; a burst would be more.
         script.ack(20, 7, &[]);
         assert_eq!(script.numbers().len(), if closed { 2 } else { 0 });
         // A third of the window.
@@ -174,7 +175,7 @@ fn what_waits_for_a_burst_does_not_leave_before_the_timeouts_tick() {
     config.recovery.tlp = false;
     config.rto.tick = ms(4);
     let mut script = deferring(&config);
-    // The timeout is 210 ms: 53 ticks from the fifth, and one for what of it has passed.
+    // The timeout is 210 ms: 53 ticks from the fifth, plus one for the elapsed part of that tick.
     let woken = [script.wait(), script.wait()];
     assert_eq!(woken[1], at(236), "{woken:?}");
     assert_eq!(script.numbers()[0], 21, "the timer went off");

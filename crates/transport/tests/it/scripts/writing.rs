@@ -1,5 +1,5 @@
-//! What the send buffer takes, and where the packets end that a write fills. The kernel's numbers are of Linux 6.12.117 with 192
-//! bytes of headroom, on a path of 36 ms.
+//! The capacity of the send buffer, and the packet boundaries of a write. The kernel's numbers are from Linux
+//! 6.12.117 with 192 bytes of headroom, on a path of 36 ms.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn the_first_packet_of_many_is_not_pushed() {
 fn the_last_segment_of_a_burst_is_pushed() {
     let mut script = writer(320);
     assert_eq!(pushed(&script.sends()), [false, true].repeat(5));
-    // What is sent again is pushed if it was.
+    // Retransmissions have PSH if the original had it.
     script.wait();
     script.wait();
     assert_eq!(pushed(&script.sends()), [false]);
@@ -95,8 +95,8 @@ fn a_message_shorter_than_the_buffer_is_written_at_once_and_its_end_pushed() {
     assert_eq!(sent[10].tcp.payload, 1_040);
 }
 
-/// Writes of `bytes`, each acknowledged before the next, all of which the buffer must take; whether each left in one
-/// segment with PSH.
+/// Writes `bytes` `times` times, each write acknowledged before the next; the buffer must take all of it.
+/// Returns whether each left in one segment with PSH.
 fn exchanges(config: &Config, bytes: u64, times: u64) -> bool {
     let mut script = Script::new(config, 36, 65_160);
     (1..=times).all(|n| {
