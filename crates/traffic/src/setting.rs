@@ -195,8 +195,7 @@ pub trait Classes {
     fn filters_mut(&mut self) -> &mut Vec<Rule>;
 }
 
-/// A field type: how to describe and read its value. A field that is not a setting has no kind and needs no
-/// other method.
+/// A field type: how to describe and read its value. A field that is not a setting has no kind and needs no other method.
 pub trait Field: Sized {
     /// The kind of value.
     const KIND: Option<Kind> = None;
