@@ -293,7 +293,7 @@ impl Algorithm {
         self.kernel_name
     }
 
-    /// The same C file as a BPF object: an ELF file for libbpf. Its struct_ops map [`Self::kernel_name`] registers
+    /// Returns the C file as a BPF object: an ELF file for libbpf. Its struct_ops map [`Self::kernel_name`] registers
     /// the algorithm, through a link, for as long as the link lives.
     #[cfg(feature = "bpf")]
     pub fn bpf_object(&self) -> &'static [u8] {

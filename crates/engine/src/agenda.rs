@@ -88,7 +88,7 @@ impl Agenda {
         agenda
     }
 
-    /// The same agenda with flow samples.
+    /// Returns the agenda with flow samples.
     #[must_use]
     pub fn with_flow_samples(self, plan: &Plan) -> Self {
         Self { flows: Sampling::every(plan.probes.flows), ..self }

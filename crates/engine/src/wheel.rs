@@ -175,7 +175,7 @@ impl Wheel {
         }
     }
 
-    /// The same for a time beyond the front.
+    /// Inserts an event at a time beyond the front.
     #[inline(never)]
     fn insert_later(&mut self, source: u32, at: Instant) {
         let bucket = at.as_ps() >> self.shift;

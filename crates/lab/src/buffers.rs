@@ -95,7 +95,7 @@ impl Buffers {
         unsafe { slice::from_raw_parts(start.as_ptr(), length as usize) }
     }
 
-    /// The same bytes as [`Buffers::bytes`], mutable.
+    /// Returns the bytes of [`Buffers::bytes`] for writing.
     ///
     /// # Panics
     /// As [`Buffers::bytes`].
@@ -149,7 +149,7 @@ impl Buffers {
         self.offload(packet).iter().all(|&byte| byte == 0)
     }
 
-    /// The same bytes as [`Buffers::offload`], mutable.
+    /// Returns the bytes of [`Buffers::offload`] for writing.
     ///
     /// # Panics
     /// As [`Buffers::offload`].

@@ -39,14 +39,14 @@ impl Device {
         }
     }
 
-    /// The same device at a rate that follows `trace`.
+    /// Returns the device at a rate that follows `trace`.
     pub(crate) fn with_trace(self, trace: Trace) -> Self {
         let overhead = Bytes(self.overhead);
         let line = Serializer::uneven(trace.mean(overhead));
         Self { line, trace: Some(Box::new(Player::new(trace, overhead))), ..self }
     }
 
-    /// The same device, which takes frames as long as less than `buffer` bytes, with their overhead, wait for the
+    /// Returns the device, which takes frames as long as less than `buffer` bytes, with their overhead, wait for the
     /// wire.
     pub(crate) fn with_buffer(self, buffer: Bytes) -> Self {
         Self { ahead: self.line.rate().time_for(buffer), buffer, ..self }

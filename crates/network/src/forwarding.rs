@@ -101,13 +101,13 @@ impl ForwardingTable {
         Self { default: 0, ..Self::new(number, Arc::new([]), none, 0) }
     }
 
-    /// The same table, with `balancer` as the chooser among next hops of equal cost.
+    /// Returns the table with `balancer` as the chooser among next hops of equal cost.
     #[must_use]
     pub fn balanced(self, balancer: Balancer) -> Self {
         Self { balancer: Some(Box::new(balancer)), ..self }
     }
 
-    /// The same table for a node with per-port addresses, if `own` has any.
+    /// Returns the table for a node with per-port addresses, if `own` has any.
     #[must_use]
     pub fn of_interfaces(self, own: Vec<(HostId, u16)>) -> Self {
         if own.is_empty() {
@@ -119,7 +119,7 @@ impl ForwardingTable {
         Self { interfaces: Some(Box::new(Interfaces { own, others: self })), ..table }
     }
 
-    /// The same table for the interfaces of a machine, which receives the packets for that node.
+    /// Returns the table for the interfaces of a machine, which receives the packets for that node.
     #[must_use]
     pub fn local(self) -> Self {
         Self { local: true, ..self }

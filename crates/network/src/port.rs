@@ -87,14 +87,14 @@ impl Port {
         })
     }
 
-    /// The same port on a machine with the timer period `tick`: a discipline that waits continues with a tick, but
+    /// Returns the port on a machine with the timer period `tick`: a discipline that waits continues with a tick, but
     /// not with the very next one (paper 1, figure 7: 10 ms). Zero is an ideal timer.
     #[must_use]
     pub fn with_timer(self, tick: Duration) -> Self {
         Self { timer: Timer::new(tick), ..self }
     }
 
-    /// The same port with a device that takes frames ahead of the wire as long as less than `buffer` bytes (with
+    /// Returns the port with a device that takes frames ahead of the wire as long as less than `buffer` bytes (with
     /// their overhead) wait for it. A deep buffer defeats the discipline behind it: 16 KB at 128 kbit/s is a second
     /// (paper 1, section on device buffers). With zero the device takes a frame when the wire is free.
     #[must_use]
@@ -102,7 +102,7 @@ impl Port {
         Self { device: self.device.with_buffer(buffer), ..self }
     }
 
-    /// The same port on a wire with a rate that follows `trace`. The discipline uses the mean rate.
+    /// Returns the port on a wire with a rate that follows `trace`. The discipline uses the mean rate.
     #[must_use]
     pub fn with_trace(self, trace: Trace) -> Self {
         Self { device: self.device.with_trace(trace), ..self }
@@ -113,7 +113,7 @@ impl Port {
         self.frame_max = u32::MAX;
     }
 
-    /// The same port with flow control: it sends control frames, and the far end may stop it by them. A received
+    /// Returns the port with flow control: it sends control frames, and the far end may stop it by them. A received
     /// pause takes effect after `response` ([`traffic::Pause::response`]), and is no longer obeyed once it has
     /// lasted for `patience`.
     #[must_use]

@@ -166,7 +166,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The same, to set it.
+            /// The settings, to change them.
             pub fn settings_mut(&mut self) -> &mut dyn Settings {
                 match self {
                     $(Self::$variant(p) => p),+

@@ -191,7 +191,7 @@ pub trait Classes {
     /// The rules that assign packets to classes.
     fn filters(&self) -> &[Rule];
 
-    /// The same, to add to.
+    /// The rules, to add to them.
     fn filters_mut(&mut self) -> &mut Vec<Rule>;
 }
 

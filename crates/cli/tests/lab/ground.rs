@@ -123,7 +123,7 @@ impl Ground {
         command
     }
 
-    /// The same, to run in the lab.
+    /// A command that runs a scenario in the lab.
     pub(crate) fn command(&self, scenario: &str, options: &[&str]) -> Command {
         let mut command = self.suimon(&["run", "--on", "lab", "--json", "--out", "run"], scenario);
         command.args(options);

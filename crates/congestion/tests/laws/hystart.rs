@@ -23,7 +23,7 @@ fn ack(path: &mut Path, rtt_us: u32, after_us: u64) {
     path.ack(2, after_us);
 }
 
-/// The same, packet by packet: `count` ACKs a millisecond apart, within one round.
+/// ACKs `count` packets one by one, a millisecond apart, within one round.
 fn train(path: &mut Path, count: u32) {
     (0..count).for_each(|_| path.ack(1, 1_000));
 }

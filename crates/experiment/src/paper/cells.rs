@@ -96,7 +96,7 @@ pub(super) struct Cell {
     pub(super) job: Job,
     /// Whether it is executed.
     included: bool,
-    /// The same cell at lower rates, if the machine does not keep up.
+    /// Returns the cell at lower rates, if the machine does not keep up.
     slower: Option<Slower>,
     /// Whether a cell that cannot be slower gets a second try, as the machine may be quieter then.
     again: bool,

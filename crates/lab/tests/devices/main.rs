@@ -304,7 +304,7 @@ fn what_cannot_be_opened_is_refused() {
     assert!(help.contains("MTU"), "{help}");
 }
 
-/// The same interface again immediately, as in successive runs.
+/// Opens the same interface again immediately, as in successive runs.
 fn an_interface_can_be_opened_again() {
     for kind in kinds() {
         let (mut left, right, [_namespace, other]) = ends(kind, 1514);

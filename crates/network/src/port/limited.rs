@@ -9,7 +9,7 @@ use crate::observer::Observer;
 use crate::reaction_point::{Config, Counters, ReactionPoints};
 
 impl Port {
-    /// The same port, with flows limited by congestion notifications (IEEE 802.1Qau).
+    /// Returns the port with flows limited by congestion notifications (IEEE 802.1Qau).
     #[must_use]
     pub fn with_reaction_points(self, config: Config, overhead: Bytes, seed: u64) -> Self {
         let points = ReactionPoints::new(config, self.rate(), overhead, seed);

@@ -18,7 +18,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// A placeholder: the user must give both.
+    /// The lowest values of the range. Both keys are required, so no run uses these.
     fn default() -> Self {
         Self { rate: Rate::MIN, burst: Bytes(1) }
     }

@@ -25,7 +25,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// A placeholder: the user must give the rate and the bursts.
+    /// The lowest values of the range. Rate and bursts are required, so no run uses these.
     fn default() -> Self {
         let (committed_burst, excess_burst) = (Bytes(0), Bytes(0));
         Self { committed_rate: Rate::MIN, committed_burst, excess_burst, colour_aware: false }

@@ -29,7 +29,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// A placeholder: the user must give the rates and the bursts.
+    /// The lowest values of the range. Rates and bursts are required, so no run uses these.
     fn default() -> Self {
         Self {
             peak_rate: Rate::MIN,

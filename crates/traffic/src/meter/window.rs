@@ -24,7 +24,7 @@ settings! {
 }
 
 impl Default for Parameters {
-    /// A placeholder: the user must give all.
+    /// The lowest values of the range. All keys are required, so no run uses these.
     fn default() -> Self {
         let (committed_rate, peak_rate) = (Rate::MIN, Rate::MIN);
         Self { committed_rate, peak_rate, window: Duration::from_ps(1) }

@@ -84,7 +84,7 @@ struct Node {
     active: bool,
     /// Whether its guarantee continues, rather than starts, when it takes part again after a change.
     goes_on: bool,
-    /// The same for its turns among its siblings.
+    /// Whether its turns among its siblings continue then.
     goes_on_sharing: bool,
     /// The queue, used if the class has no children.
     leaf: Leaf,

@@ -175,7 +175,7 @@ impl Jobs {
 struct Candidates {
     /// The class with the least loss by its number, ignoring guarantees.
     proportional: Option<(u128, usize)>,
-    /// The same, among the classes that may lose a packet within their guarantees.
+    /// The class with the least loss among those that may lose a packet within their guarantees.
     relative: Option<(u128, usize)>,
     /// Among the other classes that may lose a packet, the one with the most bytes queued.
     longest: Option<(u128, usize)>,

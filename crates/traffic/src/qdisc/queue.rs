@@ -81,7 +81,7 @@ impl Queue {
         self.pop_measured(packets).map(|(id, _)| id)
     }
 
-    /// The same, and its length.
+    /// Takes the first packet, and returns its length with it.
     #[inline]
     pub(crate) fn pop_measured(&mut self, packets: &Packets) -> Option<Sent> {
         let id = self.line.pop()?;

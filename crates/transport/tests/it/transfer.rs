@@ -191,7 +191,7 @@ proptest! {
         transfer(&config, vices, seed, [there, back], None);
     }
 
-    /// The same while any options change, for any algorithm.
+    /// Every byte arrives once while any options change, for any algorithm.
     #[test]
     fn every_byte_arrives_once_whatever_options_change(
         seed: u64, choice: u64, profile in 0usize..4, every in 1u64..200,

@@ -68,7 +68,7 @@ struct Average {
     value: i64,
     /// The maximum (`maxidle`), in the same unit.
     max: i64,
-    /// The same unit: `minidle`.
+    /// The minimum (`minidle`), in the same unit.
     min: i64,
     /// When the previous packet was off the wire.
     last: Instant,

@@ -21,7 +21,7 @@ pub(crate) struct Controller {
     pub(crate) probability: u64,
     /// The wait of the packet that left last; zero once the queue is empty ("current_qdelay").
     pub(crate) delay: Duration,
-    /// The same at the last update ("qdelay_old").
+    /// The delay at the last update ("qdelay_old").
     pub(crate) delay_old: Duration,
     /// The remaining time in which a burst passes ("burst_allowance").
     pub(crate) burst: Duration,

@@ -62,7 +62,7 @@ struct Sums {
     sent: u64,
     /// The sum up to the last byte known to have arrived.
     reached: u64,
-    /// The same, less the missing bytes in between.
+    /// `reached` less the missing bytes in between.
     delivered: u64,
 }
 

@@ -71,7 +71,7 @@ settings! {
 }
 
 impl Default for Class {
-    /// A placeholder: the user must give the rate.
+    /// The lowest rate. The key is required, so no run uses it.
     fn default() -> Self {
         let queue = fifo::Parameters::default();
         Self { name: String::new(), parent: None, rate: Rate::MIN.into(), queue }
