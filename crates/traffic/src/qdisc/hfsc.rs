@@ -33,6 +33,7 @@ use crate::units::{Bytes, Duration, Instant};
 
 mod admission;
 mod curve;
+mod error;
 mod leaf;
 mod parameters;
 mod reservation;
@@ -41,9 +42,10 @@ mod turns;
 
 use admission::Guarantee;
 use curve::RuntimeCurve;
+pub use error::{Error, Kind};
 use leaf::Leaf;
 use parameters::{Checked, Curves};
-pub use parameters::{Class, Error, Kind, Parameters};
+pub use parameters::{Class, Parameters};
 use turns::{Criterion, HeapIndex, Turns};
 
 /// The catalogue page, apart from the settings.

@@ -21,7 +21,8 @@ use alloc::vec::Vec;
 
 use super::admission::{Guarantee, guaranteed};
 use super::curve::{self, Curve, PICOBITS_PER_BYTE};
-use super::parameters::{self, Class, Error, Parameters};
+use super::error::Error;
+use super::parameters::{self, Class, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
 use crate::reservation::{self, Former, Promise, Request, Reservations, refusals, time_text};
