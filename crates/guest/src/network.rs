@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use engine::{Delivery, Engine, Tally, World};
 use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
-use network::observer::Observer;
+use network::observer::{Event, Observer, Place};
 use record::wire::Hop;
 use scenario::Plan;
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{Instant, Packet, Packets};
+use traffic::{DropReason, Instant, Packet, Packets};
 
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;
@@ -259,11 +259,19 @@ impl<O: Observer> Outside for Network<O> {
         let (delivered, packets) = self.engine.take_delivered();
         for Delivery { by, packet, .. } in delivered {
             let Packet { tos, corrupted, altered, flow, .. } = packets[packet];
-            self.tally.inner.flows.delivered(&packets[packet], at);
+            let card = self.gates[by.0 as usize];
+            if !corrupted {
+                self.tally.inner.flows.delivered(&packets[packet], at);
+            } else if let Some(card) = card {
+                // The kernel would drop it, for its checksum.
+                let place = Place::Node(self.sockets[card].node as u32);
+                let (id, packet, reason) = (Some(packet), &packets[packet], DropReason::Checksum);
+                self.tally.on(Event::Dropped { place, id, packet, reason, now: at });
+            }
             if let Some(marks) = self.marks.get_mut(flow.0 as usize) {
                 *marks += u64::from(tos & ecn::MASK == ecn::CE);
             }
-            if let (Some(card), false) = (self.gates[by.0 as usize], corrupted) {
+            if let (Some(card), false) = (card, corrupted) {
                 let to = self.sockets[card].node as u16;
                 let hop = Hop { from: to, to };
                 let frame = self.tally.inner.frames.arriving(packet, &packets[packet], hop);
@@ -274,5 +282,6 @@ impl<O: Observer> Outside for Network<O> {
             }
             packets.release(packet);
         }
+        self.note_left();
     }
 }
