@@ -5,7 +5,8 @@
 #   make linux  the guest kernel, Linux on the simulator's clock, into the user's cache: ten minutes of a processor, once
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
 #                for want of root or of a program
-#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections;
+#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections; ordinary paths
+#                by simulator and lab, in real time, on a quiet machine;
 #                200 paths between guest kernels, each twice, where one is built; 1000 transfers that are killed; and a sweep
 #                of 10 000 points on Dask while workers die
 #   make wheel   the Python package as a wheel in target/wheels: needs clang, libelf and zlib to build, none to run
@@ -49,10 +50,11 @@ python:
 	@.ci/python
 
 soak:
-	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev iproute2
+	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev iproute2 ethtool iperf3 python3 python3-venv
 	SUIMON_TESTS=all SUIMON_SEQUENCES=40 $(CARGO) test --locked --package transport --test sequence
 	SUIMON_DRAWN=200 $(CARGO) test --locked --package suimon --test linux drawn_paths
 	SUIMON_SURPRISES=all $(CARGO) test --locked --package suimon --test linux the_surprises
+	PATH=$$(.ci/nextest):$$PATH $(CARGO) nextest run --profile soak --locked --package suimon --test lab
 	SUIMON_KILLS=1000 $(CARGO) test --locked --package suimon --test transfer kills
 	SUIMON_POINTS=10000 .ci/python -k nothing_is_lost
 

@@ -3,6 +3,7 @@
 //!
 //! Needs root and the programs that each test names; without them a test says so and passes.
 
+#[path = "../typed/both_drivers.rs"]
 mod both_drivers;
 mod captures;
 mod default_congestion;
@@ -14,6 +15,7 @@ mod ordinary_paths;
 mod pacing;
 mod programs;
 mod remains;
+mod second_driver;
 mod stalls;
 mod standing;
 #[path = "../typed/mod.rs"]

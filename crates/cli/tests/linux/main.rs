@@ -1,6 +1,8 @@
 //! `suimon linux`: how a build goes and fails, with programs that only pretend; and the kernel itself, where one is
 //! built: its boot, our congestion control in it, and hosts of scenarios that have it.
 
+#[path = "../typed/both_drivers.rs"]
+mod both_drivers;
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/on_terminal.rs"]
 mod on_terminal;
@@ -32,6 +34,7 @@ mod reordering;
 #[path = "../../../congestion/tests/kernel/replay.rs"]
 mod replay;
 mod scenario;
+mod second_driver;
 mod surprises;
 mod transfer;
 
