@@ -11,17 +11,12 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 
-pub(crate) mod case;
-mod drive;
-mod filters;
-mod instructions;
 mod machine;
 mod render;
 mod time;
-mod workload;
 
-use case::{Case, Load};
-use instructions::Instructions;
+use ::cost::instructions::{self, Instructions};
+use ::cost::{Case, Load, Workload};
 use time::Timed;
 
 /// What is measured in place of disciplines.
@@ -110,11 +105,12 @@ pub(crate) fn measure(
     let timed = timed.collect::<Result<Vec<_>, _>>();
     progress.finish();
     let timed = timed?;
-    let (counted, not_counted) = match instructions.then(|| instructions::count(&cases)) {
-        Some(Ok(counted)) => (counted.into_iter().map(Some).collect(), None),
-        Some(Err(why)) => (vec![None; cases.len()], Some(why)),
-        None => (vec![None; cases.len()], None),
-    };
+    let (counted, not_counted) =
+        match instructions.then(|| instructions::count(&cases, &["cost", "--carry"])) {
+            Some(Ok(counted)) => (counted.into_iter().map(Some).collect(), None),
+            Some(Err(why)) => (vec![None; cases.len()], Some(why)),
+            None => (vec![None; cases.len()], None),
+        };
     let costs = cases.into_iter().zip(timed).zip(counted);
     let cost = |((case, timed), instructions)| Cost { case, timed, instructions };
     Ok(Costs { cases: costs.map(cost).collect(), not_counted })
@@ -139,7 +135,7 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for entry in REGISTRY {
         let case = case(entry.name);
-        match workload::Workload::new(&case) {
+        match Workload::new(&case) {
             Ok(_) => cases.push(case),
             Err(why) => {
                 let classes = format::count(arguments.load.classes, "class");

@@ -49,6 +49,16 @@ macro_rules! experiment_error {
     };
 }
 
+impl From<::cost::Error> for Failure {
+    fn from(error: ::cost::Error) -> Self {
+        match error {
+            ::cost::Error::Load { message, help } => Self::usage(message, help),
+            ::cost::Error::Discipline(error) => error.into(),
+            ::cost::Error::Scenario(errors) => errors.into(),
+        }
+    }
+}
+
 experiment_error!(scenario::Errors, record::Error, guest::Error, simulate::Refusal, lab::Error);
 
 impl Failure {

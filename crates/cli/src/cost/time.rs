@@ -1,11 +1,10 @@
 //! Nanoseconds a packet: the best of several rounds, for whatever else the machine does only adds.
 
+use cost::drive::{Walk, carry_packets};
+use cost::{Case, Workload};
 use experiment::meter::thread_seconds;
 use serde::Serialize;
 
-use super::case::Case;
-use super::drive::{Walk, carry_packets};
-use super::workload::Workload;
 use crate::failure::Failure;
 
 /// Steps of a round at least.

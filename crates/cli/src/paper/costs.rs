@@ -4,9 +4,9 @@ use experiment::paper::{CostCase, Paper, PaperRuns};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::cost::case::Case;
 use crate::failure::Failure;
 use crate::{cost, output};
+use ::cost::Case;
 
 /// Rounds of which the best counts.
 const ROUNDS: usize = 5;

@@ -8,8 +8,8 @@ use traffic::{
     Bytes, Dequeued, Discipline, Enqueued, Instant, Packet, PacketId, Packets, Random, WireClock,
 };
 
-use super::filters;
-use super::workload::Workload;
+use crate::filters;
+use crate::workload::Workload;
 
 /// Frames that pass: the shortest, a common one, and the longest twice as often.
 const LENGTHS: [u32; 4] = [64, 576, 1_518, 1_518];
@@ -20,7 +20,7 @@ const LENGTHS: [u32; 4] = [64, 576, 1_518, 1_518];
 /// time, and which of these comes next is drawn. So a discipline may serve as unevenly as it likes, and no
 /// queue grows without end; and with many queues, what a packet needs is no longer in the cache.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub struct Walk {
     workload: Workload,
     packets: Packets,
     random: Random,
@@ -33,12 +33,12 @@ pub(crate) struct Walk {
     wire: Serializer,
     clock: WireClock,
     /// Packets refused or discarded.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
 }
 
 impl Walk {
     /// Nothing is queued yet.
-    pub(crate) fn new(workload: Workload, backlog: usize) -> Self {
+    pub fn new(workload: Workload, backlog: usize) -> Self {
         let queues = workload.queues as u32;
         let mut packets = Packets::new();
         filters::describe(&mut packets, workload.flows);
@@ -59,7 +59,7 @@ impl Walk {
 
     /// So many steps until every queue holds what it is to hold, and every packet has been drawn a few
     /// times.
-    pub(crate) const fn settling(&self) -> u64 {
+    pub const fn settling(&self) -> u64 {
         4 * (self.queued_wanted + self.workload.queues) as u64 + 1_000
     }
 
@@ -149,12 +149,12 @@ impl Walk {
 }
 
 /// [`carry_packets`] as the symbol table knows it.
-pub(crate) const CARRY_PACKETS: &str = concat!(module_path!(), "::carry_packets");
+pub const CARRY_PACKETS: &str = concat!(module_path!(), "::carry_packets");
 
 /// The steps whose time is taken and whose instructions are counted: a function of its own in the
 /// program, which callgrind can be told of by name.
 #[inline(never)]
-pub(crate) fn carry_packets(walk: &mut Walk, steps: u64) {
+pub fn carry_packets(walk: &mut Walk, steps: u64) {
     for _ in 0..steps {
         walk.step();
     }
@@ -165,7 +165,7 @@ mod tests {
     use traffic::qdisc::REGISTRY;
 
     use super::*;
-    use crate::cost::case::{Case, Load, Look};
+    use crate::case::{Case, Load, Look};
 
     fn walk(queue: &str, load: Load) -> Walk {
         let backlog = load.backlog;

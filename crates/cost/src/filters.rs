@@ -7,7 +7,7 @@ use traffic::classify::{Filter, PortRange, Prefix, Rule};
 use traffic::header::{Header, Ports};
 use traffic::{FlowId, HostId, Packet, Packets};
 
-use super::case::{Load, Look};
+use crate::case::{Load, Look};
 
 /// IANA's number for TCP.
 const TCP: u8 = 6;
@@ -15,7 +15,7 @@ const TCP: u8 = 6;
 const HTTPS: u16 = 443;
 
 /// The name of a class, numbered from 0.
-pub(super) fn class(place: usize) -> String {
+pub(crate) fn class(place: usize) -> String {
     format!("class{place}")
 }
 
@@ -26,7 +26,7 @@ const fn hosts(flow: u32) -> (HostId, HostId) {
 
 /// Makes `packet` one of `flow`.
 #[inline]
-pub(super) fn label(packet: &mut Packet, flow: u32) {
+pub(crate) fn label(packet: &mut Packet, flow: u32) {
     packet.flow = FlowId(flow);
     (packet.source, packet.destination) = hosts(flow);
 }
@@ -42,7 +42,7 @@ const fn addresses(flow: u32) -> (IpAddr, IpAddr, u16) {
 }
 
 /// Says what the headers of these flows' packets hold.
-pub(super) fn describe(packets: &mut Packets, flows: usize) {
+pub(crate) fn describe(packets: &mut Packets, flows: usize) {
     for flow in 0..flows as u32 {
         let (source, destination, port) = addresses(flow);
         let ports = Ports { source: port, destination: HTTPS };
@@ -52,7 +52,7 @@ pub(super) fn describe(packets: &mut Packets, flows: usize) {
 }
 
 /// A filter for each of the first flows, to the classes in turn.
-pub(super) fn add(filters: &mut Vec<Rule>, load: &Load) {
+pub(crate) fn add(filters: &mut Vec<Rule>, load: &Load) {
     if load.classes == 0 {
         return;
     }

@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 /// A discipline under a load.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Case {
+pub struct Case {
     /// The discipline by name, or a queue as in a scenario.
-    pub(crate) queue: String,
+    pub queue: String,
     /// The load.
     #[serde(default)]
-    pub(crate) load: Load,
+    pub load: Load,
 }
 
 /// What passes through a discipline: flows that have packets queued at all times.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Load {
+pub struct Load {
     /// Classes, where the discipline has some; 0 leaves them out
     #[arg(long, default_value_t = 5, value_name = "N")]
-    pub(crate) classes: usize,
+    pub classes: usize,
     /// Classes that these lie within, in equal numbers; none unless given
     #[arg(long, default_value_t = 0, value_name = "N")]
-    pub(crate) groups: usize,
+    pub groups: usize,
     /// Filters, each for one flow, that lead to the classes in turn; one for each class unless given
     #[arg(long, value_name = "N")]
-    pub(crate) filters: Option<usize>,
+    pub filters: Option<usize>,
     /// Flows; one for each filter, or 5 where there is none, unless given
     #[arg(long, value_name = "N")]
-    pub(crate) flows: Option<usize>,
+    pub flows: Option<usize>,
     /// What the filters look at
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) look: Look,
+    pub look: Look,
     /// Packets queued in each class (each flow, where there are no classes)
     #[arg(long, default_value_t = 2, value_name = "N")]
-    pub(crate) backlog: usize,
+    pub backlog: usize,
     /// Percent of the link that the classes are promised together
     #[arg(long, default_value_t = 100, value_name = "PERCENT")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
-    pub(crate) promised: u64,
+    pub promised: u64,
     /// Whence the random walk over the flows starts
     #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) seed: u64,
+    pub seed: u64,
 }
 
 impl Default for Load {
@@ -63,7 +63,7 @@ impl Default for Load {
 /// What filters look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Look {
+pub enum Look {
     /// The simulated flow
     #[default]
     Flow,

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use record::folder::TemporaryFolder;
 use serde::Serialize;
 
-use super::case::Case;
-use super::drive::{CARRY_PACKETS, Walk, carry_packets};
-use super::workload::Workload;
-use crate::failure::Failure;
+use crate::case::Case;
+use crate::drive::{CARRY_PACKETS, Walk, carry_packets};
+use crate::error::Error;
+use crate::workload::Workload;
 
 /// Steps that are counted.
 const STEPS: u64 = 20_000;
@@ -21,11 +21,11 @@ const FILE: &str = "count";
 
 /// Instructions a packet, without those of the walk itself.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Instructions {
+pub struct Instructions {
     /// Of the discipline.
-    pub(crate) count: f64,
+    pub count: f64,
     /// By how many that is above a plain FIFO under the same load.
-    pub(crate) over_fifo: f64,
+    pub over_fifo: f64,
 }
 
 /// How the name of the folder of valgrind's files begins.
@@ -34,7 +34,7 @@ const FOLDER: &str = "suimon-cost-";
 const DUMPS: usize = 6;
 
 /// The half that runs under callgrind: each walk of each case settles, and takes the steps.
-pub(crate) fn carry(cases: &[Case]) -> Result<(), Failure> {
+pub fn carry(cases: &[Case]) -> Result<(), Error> {
     for case in cases {
         for workload in Workload::new(case)?.compared()? {
             let mut walk = Walk::new(workload, case.load.backlog);
@@ -46,11 +46,14 @@ pub(crate) fn carry(cases: &[Case]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts every case; an error says why this machine cannot.
-pub(crate) fn count(cases: &[Case]) -> Result<Vec<Instructions>, String> {
+/// Counts every case; `words` are the arguments with which this program calls [`carry`] for the cases on its standard input.
+///
+/// # Errors
+/// Why this machine cannot count.
+pub fn count(cases: &[Case], words: &[&str]) -> Result<Vec<Instructions>, String> {
     let folder = TemporaryFolder::new_in(&std::env::temp_dir(), FOLDER);
     let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
-    run(cases, folder.path())?;
+    run(cases, folder.path(), words)?;
     let dump = |number| total(&folder.path().join(format!("{FILE}.{number}")));
     let each = |case: usize| {
         let counted = |walk| Ok::<_, String>(dump(DUMPS * case + walk)? as f64 / STEPS as f64);
@@ -60,7 +63,7 @@ pub(crate) fn count(cases: &[Case]) -> Result<Vec<Instructions>, String> {
     (0..cases.len()).map(each).collect()
 }
 
-fn run(cases: &[Case], folder: &Path) -> Result<(), String> {
+fn run(cases: &[Case], folder: &Path, words: &[&str]) -> Result<(), String> {
     let fault = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "valgrind is not installed".to_owned(),
         _ => format!("valgrind: {error}"),
@@ -72,7 +75,7 @@ fn run(cases: &[Case], folder: &Path) -> Result<(), String> {
         .arg(format!("--dump-after={CARRY_PACKETS}"))
         .arg(format!("--callgrind-out-file={}", folder.join(FILE).display()))
         .arg(program)
-        .args(["cost", "--carry"])
+        .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -4,33 +4,33 @@ use traffic::qdisc::{Parameters, Qdisc};
 use traffic::setting::{Classes, Kind, Settings, Value};
 use traffic::{Bytes, Discipline, Port, Rate};
 
-use super::case::{Case, Load};
-use super::filters;
-use crate::failure::Failure;
+use crate::case::{Case, Load};
+use crate::error::Error;
+use crate::filters;
 
 /// So fast that a wire is no reason to wait.
 const RATE: u64 = 100_000_000_000;
 
 /// What is measured, before its first packet.
 #[derive(Debug)]
-pub(crate) struct Workload {
+pub struct Workload {
     /// The discipline; none to see what all this costs without one.
-    pub(crate) queue: Option<Qdisc>,
+    pub queue: Option<Qdisc>,
     /// What it serves.
-    pub(crate) port: Port,
+    pub port: Port,
     /// The flows; flow `f` belongs to queue `f % queues`.
-    pub(crate) flows: usize,
+    pub flows: usize,
     /// Queues that always hold packets: the classes, or else the flows.
-    pub(crate) queues: usize,
+    pub queues: usize,
     /// Classes that packets queue in.
-    pub(crate) classes: usize,
+    pub classes: usize,
     /// Filters.
-    pub(crate) filters: usize,
+    pub filters: usize,
 }
 
 impl Workload {
     /// The discipline of `case`, attached.
-    pub(crate) fn new(case: &Case) -> Result<Self, Failure> {
+    pub fn new(case: &Case) -> Result<Self, Error> {
         let Load { flows, seed, .. } = case.load;
         let parameters = parameters(case)?;
         let given = parameters.settings().classes();
@@ -41,7 +41,7 @@ impl Workload {
         let queues = if classes == 0 { flows } else { classes };
         if flows < queues {
             let help = "give a flow for each class at least: --flows";
-            return Err(Failure::usage(format!("{flows} flows in {queues} classes"), help));
+            return Err(Error::load(format!("{flows} flows in {queues} classes"), help));
         }
         let rate = Rate::from_bits_per_second(RATE).unwrap_or(Rate::MIN);
         let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed };
@@ -50,7 +50,7 @@ impl Workload {
     }
 
     /// The same load with nothing in its way; with a plain FIFO; and the case itself.
-    pub(crate) fn compared(self) -> Result<[Self; 3], Failure> {
+    pub fn compared(self) -> Result<[Self; 3], Error> {
         let endless = format!("fifo.packets = {}", u32::MAX);
         let plain = Qdisc::attach(&scenario::queue("fifo", &endless)?, self.port)?;
         Ok([Self { queue: None, ..self }, Self { queue: Some(plain), ..self }, self])
@@ -58,13 +58,13 @@ impl Workload {
 }
 
 /// The parameters: the queue's own, and its class so many times as there are to be.
-fn parameters(case: &Case) -> Result<Parameters, Failure> {
+fn parameters(case: &Case) -> Result<Parameters, Error> {
     let given = Parameters::blank(&case.queue).map_or_else(|| written(&case.queue), Ok)?;
     let Some(of) = given.settings().classes() else { return Ok(given) };
     if of.count() > 1 {
         let message = format!("{} classes in `{}`", of.count(), case.queue);
         let help = "give one, of which --classes makes as many as it says";
-        return Err(Failure::usage(message, help));
+        return Err(Error::load(message, help));
     }
     let mut all = Parameters::blank(given.name()).unwrap_or_else(|| given.clone());
     copy(given.settings(), all.settings_mut());
@@ -82,7 +82,7 @@ fn parameters(case: &Case) -> Result<Parameters, Failure> {
 }
 
 /// A queue as in a scenario; `red` alone is `red = {}`.
-fn written(queue: &str) -> Result<Parameters, Failure> {
+fn written(queue: &str) -> Result<Parameters, Error> {
     let whole = if queue.contains('=') { queue.to_owned() } else { format!("{queue} = {{}}") };
     Ok(scenario::queue("queue", &whole)?)
 }
@@ -176,7 +176,7 @@ mod tests {
 
     fn workload(queue: &str, load: Load) -> Result<Workload, String> {
         let case = Case { queue: queue.into(), load };
-        Workload::new(&case).map_err(|failure| failure.to_string())
+        Workload::new(&case).map_err(|error| error.to_string())
     }
 
     /// A new discipline that needs more of a class than its name says so here.

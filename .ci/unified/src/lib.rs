@@ -1,0 +1,1 @@
+//! Features alone: see Cargo.toml.

@@ -1,0 +1,15 @@
+//! What a packet costs: queueing disciplines under a load, and the instructions of a packet by callgrind.
+//!
+//! The program `gate` counts what `benches/budget.toml` bounds. It has the simulator and the disciplines, and none of what
+//! users see of `suimon`, so that it is compiled in a fraction of the time.
+
+pub mod case;
+pub mod drive;
+mod error;
+mod filters;
+pub mod instructions;
+pub mod workload;
+
+pub use case::{Case, Load};
+pub use error::Error;
+pub use workload::Workload;
