@@ -16,29 +16,29 @@
  *     ProbeRTT          1       0.5      0.85 inflight_long, short-term model
  *
  * Pacing is in units of the bandwidth, the window in units of the product of bandwidth and minimum round trip. Startup
- * ends when three round trips increased the bandwidth by less than a quarter, or when one round trip of a recovery lost
- * more than 2 % in six ACKs or more. Drain empties the queue. Then DOWN and CRUISE last 2 to 3 s, or as many round trips
- * as packets are in flight, at most 63, so that Reno and CUBIC, which need this time between two losses, get their
- * share. REFILL fills the path for a round trip. UP probes for more until three round trips did not increase the
- * bandwidth, or more than 2 % was lost. That sets inflight_long. The next probe ends as soon as this amount is in
- * flight, and a probe with time to grow follows immediately if it lost no more than 2 %. The bandwidth is the maximum of
- * this cycle and the one before. A loss outside of probes sets the short-term model, until the next REFILL: rate and
- * data in flight are what was delivered in the round trip, and fall by at most 0.3. If the round trip was not as short
- * again for 5 s, ProbeRTT halves the data in flight for 200 ms. The minimum round trip is that of the last 10 s.
+ * ends when three round trips increased the bandwidth by less than a quarter, or when one round trip of a recovery
+ * lost more than 2 % in six ACKs or more. Drain empties the queue. Then DOWN and CRUISE last 2 to 3 s, or as many
+ * round trips as packets are in flight, at most 63, so that Reno and CUBIC, which need this time between two losses,
+ * get their share. REFILL fills the path for a round trip. UP probes for more until three round trips did not increase
+ * the bandwidth, or more than 2 % was lost. That sets inflight_long. The next probe ends as soon as this amount is in
+ * flight, and a probe with time to grow follows immediately if it lost no more than 2 %. The bandwidth is the maximum
+ * of this cycle and the one before. A loss outside of probes sets the short-term model, until the next REFILL: rate
+ * and data in flight are what was delivered in the round trip, and fall by at most 0.3. If the round trip was not as
+ * short again for 5 s, ProbeRTT halves the data in flight for 200 ms. The minimum round trip is that of the last 10 s.
  *
  * Departures: Linux does not store with each packet how much was in flight, and lost, when it was sent. The data in
- * flight are taken to be the data delivered and lost since then: a first-in, first-out path has finished with all of it
- * by then. The losses at the time of sending are interpolated between the starts of the last two round trips; before the
- * first loss of a probe this is exact. Of 377 losses of probes in simulations with 1 and 8 flows, buffers of 0.1 and 1
- * of the product, and 0 and 1 % of random loss, 96 % get the same verdict as with the true numbers. With the true
- * numbers, one flow with 1 % of random loss has 76.6 Mbit/s of 100 instead of 74.6. A loss is judged by the packet that
- * the ACK delivers, which was sent just after the lost one; offload bursts are not split. "In flight reaches
- * inflight_long" uses the data in flight before the ACK, because after the ACK they never reach it. For the undo of a
- * spurious loss, the model is saved once per recovery, as in Linux, not at the first loss of each round trip, which would
- * overwrite it; a short-term model of an earlier loss is not restored. After a timeout, the short-term model starts with
- * the window before it, not with one packet. A restart from idle is one with nothing in flight, whatever limited
- * sending. Random waits are derived from the time and the sequence number; bursts and send buffer are the transport's.
- * The draft defines no reaction to congestion marks, so there is none: leave ECN off.
+ * flight are taken to be the data delivered and lost since then: a first-in, first-out path has finished with all of
+ * it by then. The losses at the time of sending are interpolated between the starts of the last two round trips;
+ * before the first loss of a probe this is exact. Of 377 losses of probes in simulations with 1 and 8 flows, buffers
+ * of 0.1 and 1 of the product, and 0 and 1 % of random loss, 96 % get the same verdict as with the true numbers. With
+ * the true numbers, one flow with 1 % of random loss has 76.6 Mbit/s of 100 instead of 74.6. A loss is judged by the
+ * packet that the ACK delivers, which was sent just after the lost one; offload bursts are not split. "In flight
+ * reaches inflight_long" uses the data in flight before the ACK, because after the ACK they never reach it. For the
+ * undo of a spurious loss, the model is saved once per recovery, as in Linux, not at the first loss of each round
+ * trip, which would overwrite it; a short-term model of an earlier loss is not restored. After a timeout, the
+ * short-term model starts with the window before it, not with one packet. A restart from idle is one with nothing in
+ * flight, whatever limited sending. Random waits are derived from the time and the sequence number; bursts and send
+ * buffer are the transport's. The draft defines no reaction to congestion marks, so there is none: leave ECN off.
  */
 #include "cc.h"
 #include "bbr3.h"

@@ -16,10 +16,10 @@
  *
  * The receiver echoes the mark of each segment; it does not repeat the echo until the peer has reduced its window, as
  * RFC 3168 does. An ACK that covers several segments covers only marked or only unmarked ones: when the mark changes,
- * the segments that wait for an ACK are acknowledged immediately (section 3.2). So both ends must run DCTCP, and the switches between them must mark at
- * a threshold (`mark`, or `codel` with mark_above). ECN is negotiated for it (section 3.1 does not say how; this
- * follows Linux, where the listener's algorithm needs ECN too). Pure ACKs and retransmissions are ECN-capable, as in
- * Linux.
+ * the segments that wait for an ACK are acknowledged immediately (section 3.2). So both ends must run DCTCP, and the
+ * switches between them must mark at a threshold (`mark`, or `codel` with mark_above). ECN is negotiated for it
+ * (section 3.1 does not say how; this follows Linux, where the listener's algorithm needs ECN too). Pure ACKs and
+ * retransmissions are ECN-capable, as in Linux.
  *
  * As in Linux, alpha is in 1/1024. It starts at 1, where marks halve the window (section 4.2), and can reach 0: once a
  * sixteenth of it is less than 1, a window subtracts all of it before it adds F / 16. So a falling alpha stays up to

@@ -14,12 +14,12 @@
  *
  *     ln r += -(q - q') / (2 L) + dt * (T(r) - q) / (6 L^2),    L = B + q + min(max(dt, 1/r) + b/r, 256 s)
  *
- * where s is the transmission time of a segment, b the number of segments that leave at once if it is more than one, and
- * L the delay of the loop, including the sender's own spacing. The gain of all senders together is
- * sum(r) / (2 L) = C / (2 L), whatever their number: one set of constants is stable for 1 and for 256, and segments
- * less than a round trip apart do not make it a sampled loop. A step is at most -0.7 and +0.4.
- * A sender starts at C / N, or C / 256, and doubles its rate each round trip until q > T(r). So a sender that starts
- * when a queue exists already comes near the rate of the others immediately.
+ * where s is the transmission time of a segment, b the number of segments that leave at once if it is more than one,
+ * and L the delay of the loop, including the sender's own spacing. The gain of all senders together is sum(r) / (2 L)
+ * = C / (2 L), whatever their number: one set of constants is stable for 1 and for 256, and segments less than a round
+ * trip apart do not make it a sampled loop. A step is at most -0.7 and +0.4. A sender starts at C / N, or C / 256, and
+ * doubles its rate each round trip until q > T(r). So a sender that starts when a queue exists already comes near the
+ * rate of the others immediately.
  *
  * The pacing rate varies by 10 % at random, so that senders do not synchronise. The window is only a limit that keeps
  * bursts short: Linux sends at most half a window at once. In a burst, the first ACK gives the delay, minus the time

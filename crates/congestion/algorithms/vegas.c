@@ -9,9 +9,9 @@
  *     diff = cwnd * (RTT - BaseRTT) / BaseRTT
  *
  * estimates how many packets of this flow are in queues. Below alpha, the window grows by a packet; above beta, it
- * shrinks by one; in between it stays. Slow start ends when diff exceeds gamma. Their defaults are those of Linux. RTT is
- * the minimum of the round, so that a delayed ACK does not count as a queue. A round with fewer than three samples, and
- * any state but Open, follow standard TCP. So does a loss, which halves the window.
+ * shrinks by one; in between it stays. Slow start ends when diff exceeds gamma. Their defaults are those of Linux. RTT
+ * is the minimum of the round, so that a delayed ACK does not count as a queue. A round with fewer than three samples,
+ * and any state but Open, follow standard TCP. So does a loss, which halves the window.
  *
  * Rules of Linux that differ from the paper: diff is divided by BaseRTT, not by RTT (section 3.2's
  * (Expected - Actual) * BaseRTT), so it reacts more strongly to long queues. Slow start doubles the window every round
