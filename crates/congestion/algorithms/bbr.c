@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * BBR, version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control",
- * ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), with the order of calls and the constants of
- * Linux.
+ * BBR, version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue
+ * 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), with the order of calls and the constants of Linux.
  *
  * Two numbers model the path: the bandwidth, which is the maximum delivery rate of the last ten round trips, and the
- * minimum round trip of the last ten seconds. Segments leave at this bandwidth, and at most twice the product of the
- * two is in flight. Startup doubles the rate each round trip until three of them increased it by less than a quarter;
- * Drain empties the queue that this built. Then the rate is 5/4 of the bandwidth for one round trip, 3/4 for the next,
- * and the bandwidth for six. If the minimum round trip was not measured again for ten seconds, four packets are in
- * flight for 200 ms. A loss is not a signal: for one round trip, a recovery sends what is delivered, and then the
- * window returns to its earlier value.
+ * minimum RTT of the last ten seconds. Segments leave at this bandwidth, and at most twice the product of the two is
+ * in flight. Startup doubles the rate each round trip until three of them increased it by less than a quarter; Drain
+ * empties the queue that this built. Then the rate is 5/4 of the bandwidth for one round trip, 3/4 for the next, and
+ * the bandwidth for six. If the minimum RTT was not measured again for ten seconds, four packets are in flight for 200
+ * ms. A loss is not a signal: for one round trip, a recovery sends what is delivered, and then the window returns to
+ * its earlier value.
  *
  * The window includes what bunched ACKs deliver beyond the bandwidth (Linux 5.1).
  *

@@ -2,8 +2,8 @@
 /*
  * BBR, version 3 (Cardwell, Swett, Beshay, "BBR Congestion Control", draft-ietf-ccwg-bbr-06, July 2026).
  *
- * Like version 1 (bbr), it models the path by its delivery rate (the bandwidth) and its minimum round trip. Version 3
- * also learns how much data may be in flight before more than 2 % of it is lost, and reduces its rate when packets are
+ * Like version 1 (bbr), it models the path by its delivery rate (the bandwidth) and its minimum RTT. Version 3 also
+ * learns how much data may be in flight before more than 2 % of it is lost, and reduces its rate when packets are
  * lost.
  *
  *     state            pacing  window    window and rate are limited by
@@ -15,16 +15,16 @@
  *     ProbeBW_UP        1.25    2.25     inflight_long, which grows by 1, 2, 4, ... packets a round trip
  *     ProbeRTT          1       0.5      0.85 inflight_long, short-term model
  *
- * Pacing is in units of the bandwidth, the window in units of the product of bandwidth and minimum round trip. Startup
- * ends when three round trips increased the bandwidth by less than a quarter, or when one round trip of a recovery
- * lost more than 2 % in six ACKs or more. Drain empties the queue. Then DOWN and CRUISE last 2 to 3 s, or as many
- * round trips as packets are in flight, at most 63, so that Reno and CUBIC, which need this time between two losses,
- * get their share. REFILL fills the path for a round trip. UP probes for more until three round trips did not increase
- * the bandwidth, or more than 2 % was lost. That sets inflight_long. The next probe ends as soon as this amount is in
+ * Pacing is in units of the bandwidth, the window in units of the product of bandwidth and minimum RTT. Startup ends
+ * when three round trips increased the bandwidth by less than a quarter, or when one round trip of a recovery lost
+ * more than 2 % in six ACKs or more. Drain empties the queue. Then DOWN and CRUISE last 2 to 3 s, or as many round
+ * trips as packets are in flight, at most 63, so that Reno and CUBIC, which need this time between two losses, get
+ * their share. REFILL fills the path for a round trip. UP probes for more until three round trips did not increase the
+ * bandwidth, or more than 2 % was lost. That sets inflight_long. The next probe ends as soon as this amount is in
  * flight, and a probe with time to grow follows immediately if it lost no more than 2 %. The bandwidth is the maximum
  * of this cycle and the one before. A loss outside of probes sets the short-term model, until the next REFILL: rate
  * and data in flight are what was delivered in the round trip, and fall by at most 0.3. If the round trip was not as
- * short again for 5 s, ProbeRTT halves the data in flight for 200 ms. The minimum round trip is that of the last 10 s.
+ * short again for 5 s, ProbeRTT halves the data in flight for 200 ms. The minimum RTT is that of the last 10 s.
  *
  * Departures: Linux does not store with each packet how much was in flight, and lost, when it was sent. The data in
  * flight are taken to be the data delivered and lost since then: a first-in, first-out path has finished with all of
