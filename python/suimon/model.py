@@ -732,7 +732,7 @@ class Bbr(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Bbr3(Table):
-    """BBR version 3, draft-ietf-ccwg-bbr: learns how much in flight the path bears."""
+    """BBR version 3, draft-ietf-ccwg-bbr: also learns how much in flight the path can carry."""
 
     _tag: ClassVar[str | None] = "bbr3"
 
@@ -797,7 +797,7 @@ class CubicRfc9438(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Dctcp(Table):
-    """DCTCP, RFC 8257: falls by the share of packets that carry congestion marks.
+    """DCTCP, RFC 8257: reduces the window by the share of packets with congestion marks.
 
     Attributes:
         alpha_on_init: The average share of marks that a connection starts with, in 1/1024. 1024 unless given. Range: 0
@@ -831,7 +831,7 @@ class Highspeed(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Illinois(Table):
-    """Illinois, Liu 2006: loss lowers the window, delay sets by how much it moves.
+    """Illinois, Liu 2006: loss reduces the window, delay sets the size of each step.
 
     Attributes:
         restart: Sent with nothing in flight: 0 slow start; paced to the first ACK 1 at ssthresh * MSS / SRTT, 2 by the
@@ -854,7 +854,7 @@ class Illinois(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Newreno(Table):
-    """Standard TCP, RFC 5681: one packet a round trip, halved at a loss.
+    """Standard TCP, RFC 5681: one packet more per round trip, half at a loss.
 
     Attributes:
         restart: Sent with nothing in flight: 0 slow start; paced to the first ACK 1 at ssthresh * MSS / SRTT, 2 by the
@@ -871,7 +871,7 @@ class Newreno(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Scalable(Table):
-    """Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss.
+    """Scalable TCP, Kelly 2003: 1 % more per round trip, an eighth less at a loss.
 
     Attributes:
         restart: Sent with nothing in flight: 0 slow start; paced to the first ACK 1 at ssthresh * MSS / SRTT, 2 by the
@@ -905,7 +905,7 @@ class Scalable50(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Sluice(Table):
-    """Ours, for lossless Ethernet: steers the queueing delay by the logarithm of a paced rate.
+    """Suimon's own, for lossless Ethernet: controls the queueing delay by the logarithm of the pacing rate.
 
     Attributes:
         base: ns: the round trip of the idle path; 0 for the least one seen. 0 unless given. Range: 0 to 100000000.
@@ -2122,7 +2122,7 @@ class PspClass(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Priq(Table):
-    """Strict priorities: a class sends only when every more urgent one is empty.
+    """Strict priorities: a class sends only while all of higher priority are empty.
 
     Attributes:
         class_: Classes, by name.
@@ -2156,7 +2156,7 @@ class PriqClass(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Cbq(Table):
-    """Class-based queueing: a rate for each class, and borrowing of what others leave.
+    """Class-based queueing: a rate for each class, and borrowing of unused bandwidth.
 
     Attributes:
         class_: Classes, by name.
@@ -2589,7 +2589,7 @@ class Mark(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Rio(Table):
-    """RED for three drop precedences: what is out of profile goes first.
+    """RED for three drop precedences: out-of-profile packets are dropped first.
 
     Attributes:
         bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
@@ -2641,7 +2641,7 @@ class Rio(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Blue(Table):
-    """Drops or marks as often as overflows and idle links have taught it.
+    """Drops or marks with a probability that overflows raise and idle links lower.
 
     Attributes:
         bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
@@ -2700,7 +2700,7 @@ class Codel(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Pie(Table):
-    """Drops or marks as a controller says that holds the delay.
+    """Drops or marks with a probability that a controller computes from the delay.
 
     Attributes:
         alpha: How much the distance from the target counts, in sixteenths per second. Default 2, 0.125 Hz (RFC 8033,
@@ -2739,7 +2739,7 @@ class Pie(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Tbr(Table):
-    """Token-bucket regulator: holds another discipline to a rate and a burst.
+    """Token-bucket regulator: limits another discipline to a rate and a burst.
 
     Attributes:
         bucket: What the bucket holds. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up to 10 Mbit/s, 8 up

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * BBR, version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control",
- * ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), with Linux' order of calls and its
- * constants.
+ * BBR, version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue
+ * 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), with the order of calls and the constants of Linux.
  *
- * The path is modelled by two numbers: the most that it delivered in a round trip, of the last ten, and
- * the least round trip of the last ten seconds. Segments leave at that bandwidth, and no more than
- * twice the product of the two is in flight. Startup doubles the rate each round trip until three of
- * them brought less than a quarter more; Drain lets the queue that made go; then the rate is 5/4 of
- * the bandwidth for a round trip, 3/4 for the next, and the bandwidth for six. Where the least round
- * trip was not seen for ten seconds, four packets are in flight for 200 ms. A loss is no signal: a
- * recovery sends for a round trip what is delivered, and then goes back to the window before it.
+ * Two numbers model the path: the bandwidth, which is the maximum delivery rate of the last ten round trips, and the
+ * minimum RTT of the last ten seconds. Segments leave at this bandwidth, and at most twice the product of the two is
+ * in flight. Startup doubles the rate each round trip until three of them increased it by less than a quarter; Drain
+ * empties the queue that this built. Then the rate is 5/4 of the bandwidth for one round trip, 3/4 for the next, and
+ * the bandwidth for six. If the minimum RTT was not measured again for ten seconds, four packets are in flight for 200
+ * ms. A loss is not a signal: for one round trip, a recovery sends what is delivered, and then the window returns to
+ * its earlier value.
  *
- * The window has room for what ACKs that come in bunches deliver beyond the bandwidth (Linux 5.1).
+ * The window includes what bunched ACKs deliver beyond the bandwidth (Linux 5.1).
  *
- * Departures: no estimate of a policer's rate (Linux' lt_bw); the gain cycle starts at a phase that is
- * drawn from the time and the sequence number; bursts and send buffer are the transport's.
+ * Departures: there is no estimate of a policer's rate (Linux' lt_bw); the gain cycle starts at a phase that is derived
+ * from the time and the sequence number; bursts and send buffer are the transport's.
  */
 #include "cc.h"
 

@@ -2,10 +2,11 @@
 /*
  * BBR, version 3 (Cardwell, Swett, Beshay, "BBR Congestion Control", draft-ietf-ccwg-bbr-06, July 2026).
  *
- * As version 1 (bbr) it models the path by the bandwidth that it delivers and the least round trip. Version 3 also
- * learns how much may be in flight before more than 2 % of it is lost, and backs off where packets are lost.
+ * Like version 1 (bbr), it models the path by its delivery rate (the bandwidth) and its minimum RTT. Version 3 also
+ * learns how much data may be in flight before more than 2 % of it is lost, and reduces its rate when packets are
+ * lost.
  *
- *     state            pacing  window    window and rate are bounded by
+ *     state            pacing  window    window and rate are limited by
  *     Startup           2.77    2        -
  *     Drain             0.5     2        short-term model
  *     ProbeBW_DOWN      0.9     2        inflight_long, short-term model
@@ -14,30 +15,30 @@
  *     ProbeBW_UP        1.25    2.25     inflight_long, which grows by 1, 2, 4, ... packets a round trip
  *     ProbeRTT          1       0.5      0.85 inflight_long, short-term model
  *
- * of the bandwidth and of the product of bandwidth and least round trip. Startup ends where three round trips brought
- * less than a quarter more, or where one of a recovery lost more than 2 % in six ACKs or more. Drain lets the queue
- * go. Then DOWN and CRUISE last 2 to 3 s, or as many round trips as packets are in flight, at most 63, so that Reno
- * and CUBIC, which need that long from one loss to the next, get their share. REFILL fills the path for a round trip,
- * and UP asks for more: until three round trips brought no more, or more than 2 % was lost. That sets
- * inflight_long; the probe after that is over as soon as so much is in flight, and one with time to grow follows
- * at once if that lost no more than 2 %. The bandwidth is the most of this cycle and the one before. A loss outside of
- * probes sets the short-term model, until the next REFILL: rate and amount in flight are what was delivered in the round
- * trip, and fall by 0.3 at most. Where the round trip was not as low for 5 s, ProbeRTT halves what is in flight
- * for 200 ms; the least one is that of the last 10 s.
+ * Pacing is in units of the bandwidth, the window in units of the product of bandwidth and minimum RTT. Startup ends
+ * when three round trips increased the bandwidth by less than a quarter, or when one round trip of a recovery lost
+ * more than 2 % in six ACKs or more. Drain empties the queue. Then DOWN and CRUISE last 2 to 3 s, or as many round
+ * trips as packets are in flight, at most 63, so that Reno and CUBIC, which need this time between two losses, get
+ * their share. REFILL fills the path for a round trip. UP probes for more until three round trips did not increase the
+ * bandwidth, or more than 2 % was lost. That sets inflight_long. The next probe ends as soon as this amount is in
+ * flight, and a probe with time to grow follows immediately if it lost no more than 2 %. The bandwidth is the maximum
+ * of this cycle and the one before. A loss outside of probes sets the short-term model, until the next REFILL: rate
+ * and data in flight are what was delivered in the round trip, and fall by at most 0.3. If the round trip was not as
+ * short again for 5 s, ProbeRTT halves the data in flight for 200 ms. The minimum RTT is that of the last 10 s.
  *
- * Departures: Linux does not keep of each packet what was in flight, and lost, when it was sent. What was in flight is
- * taken to be what was delivered since, and what was lost since: a first-in, first-out path has dealt with all of it by
- * then. What had been lost when it was sent is interpolated between the beginnings of the last two round trips; before
- * the first loss of a probe it is exact. Of 377 losses of probes in simulations with 1 and 8 flows, buffers of 0.1 and
- * 1 of the product, and 0 and 1 % of random loss, 96 % get the verdict that the true numbers give; with these one flow
- * with 1 % of random loss has 76.6 Mbit/s of 100 in place of 74.6. A loss is judged by the packet that the ACK
- * delivers, which was sent just after it; offload bursts are not cut. "In flight reaches inflight_long" looks at what
- * was in flight before the ACK: after it, it never does. For the undo of a spurious loss the model is saved once a
- * recovery, as in Linux, not at each round trip's first loss, which would overwrite it; a short-term model of an
- * earlier loss is not restored. After a timeout the short-term model begins with the window before it, not with one
- * packet. A restart from idle is one with nothing in flight, whoever limited. The random waits are drawn from the time
- * and the sequence number; bursts and send buffer are the transport's. As the draft gives no answer to congestion
- * marks, there is none: leave ECN off.
+ * Departures: Linux does not store with each packet how much was in flight, and lost, when it was sent. The data in
+ * flight are taken to be the data delivered and lost since then: a first-in, first-out path has finished with all of
+ * it by then. The losses at the time of sending are interpolated between the starts of the last two round trips;
+ * before the first loss of a probe this is exact. Of 377 losses of probes in simulations with 1 and 8 flows, buffers
+ * of 0.1 and 1 of the product, and 0 and 1 % of random loss, 96 % get the same verdict as with the true numbers. With
+ * the true numbers, one flow with 1 % of random loss has 76.6 Mbit/s of 100 instead of 74.6. A loss is judged by the
+ * packet that the ACK delivers, which was sent just after the lost one; offload bursts are not split. "In flight
+ * reaches inflight_long" uses the data in flight before the ACK, because after the ACK they never reach it. For the
+ * undo of a spurious loss, the model is saved once per recovery, as in Linux, not at the first loss of each round
+ * trip, which would overwrite it; a short-term model of an earlier loss is not restored. After a timeout, the
+ * short-term model starts with the window before it, not with one packet. A restart from idle is one with nothing in
+ * flight, whatever limited sending. Random waits are derived from the time and the sequence number; bursts and send
+ * buffer are the transport's. The draft defines no reaction to congestion marks, so there is none: leave ECN off.
  */
 #include "cc.h"
 #include "bbr3.h"

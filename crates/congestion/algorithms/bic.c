@@ -3,22 +3,22 @@
  * BIC: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control for Fast Long-Distance
  * Networks", INFOCOM 2004; the algorithm of paper 2's Linux 2.6.9.
  *
- * The window at the last loss is a target that the network once refused. Below it the window
- * searches: each round trip it goes a part of the way that is left, at most S_max packets. Near
- * the target it creeps; past it, it moves away slowly, then faster (max probing), until S_max.
+ * The window at the last loss is a target that the network did not carry. Below it, the window searches: each
+ * round trip it covers a part of the remaining distance, at most S_max packets. Near the target it grows very
+ * slowly; beyond it, first slowly, then faster (max probing), up to S_max.
  *
- * Parameters: S_max 32 packets and low_window 14 as in the paper; a loss leaves 819/1024 of the
- * window (beta 0.2), the search goes a quarter of the way (B = 4) and creeps at B packets in
- * smooth_part = 20 round trips, as Linux tuned them. Up to low_window it is standard TCP.
+ * Parameters: S_max 32 packets and low_window 14 as in the paper. As in Linux, a loss leaves 819/1024 of the
+ * window (beta 0.2), the search covers a quarter of the distance (B = 4), and near the target it needs
+ * smooth_part = 20 round trips for B packets. Up to low_window it is standard TCP.
  *
- * Linux 2.6.6 to 2.6.10 left 7/8, as the paper has it, and by a mistake took 15/4 of the window for the maximum where
- * fast convergence is to take less than the window (Y. Li, D. Leith, "BicTCP implementation in Linux kernels", Hamilton
- * Institute, 2005): from the second loss on, the search has far to go, and the window doubles in two or three round
- * trips. That is `{ beta = 896, smooth_part = 11, convergence = 3840 }`, which the profile linux-2.6.9 has.
+ * Linux 2.6.6 to 2.6.10 left 7/8, as in the paper. By a mistake, its fast convergence used 15/4 of the window as the
+ * maximum, where it should use less than the window (Y. Li, D. Leith, "BicTCP implementation in Linux kernels",
+ * Hamilton Institute, 2005): from the second loss on, the target is far away, and the window doubles in two or three
+ * round trips. That is `{ beta = 896, smooth_part = 11, convergence = 3840 }`, as in the profile linux-2.6.9.
  *
- * Departures: increments are exact fractions of a packet per ACK where Linux rounds the number of
- * ACKs per packet, so the law holds at every window. Linux's delayed-ACK estimate is not needed:
- * the transport says how many packets an ACK covers (one, if it is of 2.6.9's age).
+ * Departures: increments are exact fractions of a packet per ACK, where Linux rounds the number of ACKs per packet,
+ * so the rule holds at every window. Linux' estimate of delayed ACKs is not needed: the transport reports how many
+ * packets an ACK covers (one, if it behaves as 2.6.9).
  *
  * A restart may be paced (restart.h).
  */

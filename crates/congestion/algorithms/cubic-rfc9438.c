@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * CUBIC as RFC 9438 specifies it, with HyStart++ (RFC 9406) in the first slow start. What Linux runs
- * is in cubic.c.
+ * CUBIC as specified in RFC 9438, with HyStart++ (RFC 9406) in the first slow start. The CUBIC of Linux is in
+ * cubic.c.
  *
- * In congestion avoidance the window follows a cubic function of the time since it began,
+ * In congestion avoidance the window follows a cubic function of the time since its start,
  *
  *     W(t) = C * (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C)       (figures 1, 2)
  *
- * and so neither the RTT nor the ACK rate decides how fast it regains W_max, the window of the
- * last loss. Where standard TCP would do better, its estimate W_est is followed (section 4.3).
+ * so neither the RTT nor the ACK rate affects how fast it returns to W_max, the window at the last loss. Where
+ * standard TCP would have a larger window, its estimate W_est is used (section 4.3).
  *
- * Parameters: C = 0.4 packets/s^3, beta = 0.7, fast convergence on; alpha = 3 (1 - beta) /
- * (1 + beta) = 9/17 until W_est reaches cwnd_prior, the window before the last reduction (a timeout's
- * too), then 1.
+ * Parameters: C = 0.4 packets/s^3, beta = 0.7, fast convergence on; alpha = 3 (1 - beta) / (1 + beta) = 9/17
+ * until W_est reaches cwnd_prior, the window before the last reduction (also that of a timeout), then 1.
  *
- * Time is counted in ticks of 1/1024 s, and offsets end at 2^20 ticks (17 minutes), so that
- * 4 * offset^3 fits in 63 bits. W is computed to 1/1024 packet.
+ * Time is in ticks of 1/1024 s, and offsets end at 2^20 ticks (17 minutes), so that 4 * offset^3 fits in 63 bits.
+ * W is computed to 1/1024 packet.
  *
- * Departures: ssthresh is beta * cwnd and not beta * flight size (section 4.6 allows it where the
- * window does not grow beyond what is used, as here). The time during which the application
- * limits sending is left out of t by moving the epoch, as section 5.8 asks. A window above W in the
- * concave part waits for W to catch up: cwnd is never lowered by growth.
+ * Departures: ssthresh is beta * cwnd, not beta * flight size (section 4.6 allows this if the window does not
+ * grow beyond what is used, as here). The time during which the application limits sending is excluded from t by
+ * moving the epoch, as section 5.8 requires. A window above W in the concave part waits until W reaches it:
+ * growth never reduces cwnd.
  *
  * A restart may be paced (restart.h).
  */

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * CUBIC as Linux 6 has it: S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant",
- * SIGOPS Operating Systems Review 42(5), 2008, with HyStart in slow start (hystart.h). Its rules were
- * taken down from net/ipv4/tcp_cubic.c; RFC 9438's CUBIC is in cubic-rfc9438.c.
+ * CUBIC as in Linux 6: S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant",
+ * SIGOPS Operating Systems Review 42(5), 2008, with HyStart in slow start (hystart.h). The rules are those of
+ * net/ipv4/tcp_cubic.c; the CUBIC of RFC 9438 is in cubic-rfc9438.c.
  *
- * In congestion avoidance the window follows a cubic function of the time since it began,
+ * In congestion avoidance the window follows a cubic function of the time since its start,
  *
  *     W(t) = C * (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C),   C = 410/1024
  *
- * and where standard TCP would be faster, an estimate of its window. A loss leaves 717/1024 of the
- * window; fast convergence is on. Where Linux' rules differ from RFC 9438:
+ * and an estimate of standard TCP's window where that is larger. A loss leaves 717/1024 of the window; fast
+ * convergence is on. The rules of Linux that differ from RFC 9438:
  *
- * - What is kept is `per`, the number of packets acknowledged that open the window by one. It is
- *   worked out at most once a jiffy, and once in HZ/32 jiffies while the window stays the same.
- * - The target is W(t + least RTT), not W(t + smoothed RTT); growth is bounded to a packet for every
- *   two. At or above the target the window still gains one in 100 windows.
- * - While no loss is known (also after a timeout) it gains a packet for every 20 at least.
- * - The estimate of standard TCP gains a packet for every 15/8 windows (alpha = 8/15) for good.
- * - A timeout forgets everything: W_max, the epoch, the least RTT; HyStart starts anew.
- * - An undone reduction gives back the window and not the curve.
- * - Sending that resumes with nothing in flight moves the epoch by the time since the last packet.
+ * - The state is `per`, the number of acknowledged packets that increase the window by one. It is computed at
+ *   most once per jiffy, and once per HZ/32 jiffies while the window stays the same.
+ * - The target is W(t + min RTT), not W(t + smoothed RTT). Growth is limited to one packet for every two. At or
+ *   above the target, the window still grows by one packet in 100 windows.
+ * - Before the first loss (also after a timeout) it grows by at least one packet for every 20.
+ * - The estimate of standard TCP grows by one packet for every 15/8 windows (alpha = 8/15), permanently.
+ * - A timeout resets everything: W_max, the epoch, the minimum RTT; HyStart starts again.
+ * - An undone reduction restores the window but not the curve.
+ * - When sending resumes with nothing in flight, the epoch moves by the time since the last packet.
  *
- * A restart may be paced (restart.h). Time is counted in jiffies and, in the curve, in 1/1024 s.
+ * A restart may be paced (restart.h). Time is in jiffies and, in the curve, in 1/1024 s.
  *
- * Departures: the cube root is exact, where Linux' is within 0.2 % on average; offsets end at
- * 2^18/1024 s (256 s), where Linux' arithmetic overflows somewhat later.
+ * Departures: the cube root is exact, where that of Linux is within 0.2 % on average. Offsets end at 2^18/1024 s
+ * (256 s), where the arithmetic of Linux overflows somewhat later.
  */
 #include "cc.h"
 #include "hystart.h"

@@ -4,30 +4,32 @@
  * Control for Data Centers", RFC 8257; M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, with the
  * hooks, rules and constants of Linux (net/ipv4/tcp_dctcp.c).
  *
- * Switches mark packets with CE while their queue is above a small threshold, and the window falls by as much as
- * there are marks: once a window of data (section 3.3) the share F of the packets that were marked goes into
+ * Switches mark packets with CE while their queue is above a small threshold: set the discipline
+ * [`mark`](../catalogue/mark.md) at the ports that may be congested. The window shrinks in proportion to the marks:
+ * once per window of data (section 3.3), the share F of marked packets is averaged,
  *
  *     alpha = (1 - g) * alpha + g * F              g = 1/16
  *
- * and a round trip with a mark takes cwnd * alpha / 2 off the window (section 3.4). One that marks never
- * reach, or always, is standard TCP. Loss is congestion beyond any mark and halves the window (section 3.5).
- * Slow start and increase are standard TCP's.
+ * and a round trip with a mark reduces the window by cwnd * alpha / 2 (section 3.4). Without any marks, or with every
+ * packet marked, the flow is standard TCP. A loss is stronger congestion than any mark and halves the window
+ * (section 3.5). Slow start and increase are those of standard TCP.
  *
- * The receiver echoes each segment's mark, and not until the peer has reduced: an ACK that covers several
- * segments speaks for segments of one kind only, as where the mark changes what waits is acknowledged at once
- * (section 3.2). So both ends must run it, and the switches between them must mark at a threshold (`codel` with
- * mark_above). ECN is negotiated for it (section 3.1 leaves open how; here as in Linux, where the
- * listener's algorithm needs ECN too). Pure ACKs and retransmissions are ECN-capable, as in Linux.
+ * The receiver echoes the mark of each segment; it does not repeat the echo until the peer has reduced its window, as
+ * RFC 3168 does. An ACK that covers several segments covers only marked or only unmarked ones: when the mark changes,
+ * the segments that wait for an ACK are acknowledged immediately (section 3.2). So both ends must run DCTCP, and the
+ * switches between them must mark at a threshold (`mark`, or `codel` with mark_above). ECN is negotiated for it
+ * (section 3.1 does not say how; this follows Linux, where the listener's algorithm needs ECN too). Pure ACKs and
+ * retransmissions are ECN-capable, as in Linux.
  *
- * As in Linux, alpha counts in 1/1024, starts at 1, where marks halve the window (section 4.2), and reaches 0:
- * once its sixteenth is less than 1, a window takes all of it before it adds F / 16. So where alpha comes down it
- * stays up to 15/1024 too high, and where it has come to nothing less than a quarter of marks is no more than
- * the last F / 16. F counts packets, not bytes.
+ * As in Linux, alpha is in 1/1024. It starts at 1, where marks halve the window (section 4.2), and can reach 0: once a
+ * sixteenth of it is less than 1, a window subtracts all of it before it adds F / 16. So a falling alpha stays up to
+ * 15/1024 too high, and after it has reached 0, less than a quarter of marks makes it no more than the last F / 16.
+ * F counts packets, not bytes.
  *
- * Departures: a window of data is over with the ACK that says so, whose packets count in it, where Linux
- * counts them in the next, for it looks before it counts. Where ECN was not negotiated, Linux puts a Reno in
- * its place; this stays, which without marks is the same, but in Linux its packets then claim to be ECN-capable
- * if it was chosen after the connection was made.
+ * Departures: the ACK that ends a window of data counts in that window; Linux counts it in the next, because it checks
+ * before it counts. If ECN was not negotiated, Linux replaces DCTCP by Reno. This algorithm stays, which is the same
+ * without marks, but in Linux its packets are then sent as ECN-capable if it was chosen after the connection was
+ * established.
  */
 #include "cc.h"
 

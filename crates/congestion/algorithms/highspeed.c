@@ -2,16 +2,16 @@
 /*
  * HighSpeed TCP: RFC 3649; the algorithm of paper 0's figures 1 and 2.
  *
- * Above 38 packets the window gains a(w) packets a round trip and loses b(w) of itself at a loss,
- * both functions of the window, so that 83000 packets are reached at a loss rate of 1e-7 where
- * standard TCP needs 2e-10. Up to 38 packets it is standard TCP (section 5).
+ * Above 38 packets, the window grows by a(w) packets per round trip and shrinks by the share b(w) at a loss. Both
+ * are functions of the window, chosen so that it reaches 83000 packets at a loss rate of 1e-7, where standard TCP
+ * needs 2e-10. Up to 38 packets it is standard TCP (section 5).
  *
- * Parameters (section 5): Low_Window 38, High_Window 83000, High_P 1e-7, High_Decrease 0.1. The
- * rows {window, a, b} are computed from them at build time (build/highspeed.rs), as section 6.1
- * proposes; appendix B prints the same rows. Past the last one, at 94717 packets, it holds.
+ * Parameters (section 5): Low_Window 38, High_Window 83000, High_P 1e-7, High_Decrease 0.1. The rows {window, a, b}
+ * are computed from them at build time (build/highspeed.rs), as section 6.1 proposes; appendix B prints the same rows.
+ * Beyond the last row, at 94717 packets, its values hold.
  *
- * Departure: b(w) is that of the row, not of the window itself. The two differ by
- * up to 0.06 between 38 and 118 packets, by less than 0.04 above.
+ * Departure: b(w) is that of the row, not that of the window itself. The two differ by up to 0.06 between 38 and 118
+ * packets, and by less than 0.04 above.
  *
  * A restart may be paced (restart.h).
  */

@@ -4,10 +4,9 @@
  * for High-Speed Networks", VALUETOOLS 2006 (Performance Evaluation 65, 2008), with the hooks, rules and
  * constants of Linux (net/ipv4/tcp_illinois.c).
  *
- * Loss decides when the window falls, delay decides by how much it moves: it gains alpha packets a round trip
- * and loses the share beta of itself at a loss. Once a round trip both are set by the average queueing delay
- * of that round trip, da = average RTT - least RTT, beside the largest seen, dm = largest RTT - least RTT
- * (section 3.2):
+ * Loss determines when the window shrinks; delay determines the size of each step. The window grows by alpha packets
+ * per round trip and shrinks by the share beta at a loss. Once per round trip, both are computed from its average
+ * queueing delay, da = average RTT - min RTT, and the largest one seen, dm = max RTT - min RTT (section 3.2):
  *
  *     alpha = 10                                       up to da = d1 = dm / 100
  *             10 * m / (m + (da - d1) * (10 - 0.3) / 0.3)   above, with m = dm - d1
@@ -15,20 +14,20 @@
  *             1/8 + (1/2 - 1/8) * (da - d2) / (d3 - d2)     above
  *             1/2                                      from da = d3 = 8 dm / 10
  *
- * so alpha is 10 on an empty path, 0.3 at the longest queue, and the window is concave between two losses. Once
- * the delay has been above d1, alpha returns to 10 only after theta round trips below it, so that one short RTT
- * makes no burst. A window below win_thresh packets follows standard TCP (alpha 1, beta 1/2), and so does every
- * window from a retransmission timeout until the next round trip has been measured.
+ * So alpha is 10 on an empty path and 0.3 at the longest queue, and the window is concave between two losses. After
+ * the delay was above d1, alpha returns to 10 only after theta round trips below d1, so that one short RTT causes no
+ * burst. A window below win_thresh packets follows standard TCP (alpha 1, beta 1/2). So does every window from a
+ * retransmission timeout until the next round trip is measured.
  *
- * No delay lowers the window. On a path that never drops, such as Ethernet with priority flow control,
- * it therefore grows up to what the sockets' buffers allow. Largest and least RTT are never forgotten.
+ * Delay never reduces the window. On a path that never drops packets, such as Ethernet with priority flow control, it
+ * therefore grows to the limit of the socket buffers. Max RTT and min RTT are kept forever.
  *
- * Linux's rules where they differ from the paper: alpha counts in 1/128 packet and beta in 1/64, so the least
- * alpha is 38/128 = 0.297; the credit of an increase is in packets, and what remains of it is dropped
- * when the window opens; the packets that are counted are those that an ACK acknowledges cumulatively.
+ * Rules of Linux that differ from the paper: alpha is in 1/128 packet and beta in 1/64, so the minimum of alpha is
+ * 38/128 = 0.297; the credit of an increase is in packets, and its remainder is dropped when the window opens; the
+ * packets that count are those that an ACK acknowledges cumulatively.
  *
- * Departures: the samples of a round trip are counted in 32 bits, where Linux's counter of 16 bits wraps
- * at 65536 (a division by zero there); the window stops at 2^26 packets.
+ * Departures: the samples of a round trip are counted in 32 bits, where Linux' counter of 16 bits wraps at 65536 (a
+ * division by zero there). The window stops at 2^26 packets.
  *
  * A restart may be paced (restart.h).
  */

@@ -2,13 +2,13 @@
 /*
  * NewReno: the standard TCP window, RFC 5681.
  *
- * Slow start doubles the window every round trip up to ssthresh; beyond, it gains one packet a
- * round trip; a loss halves it. What RFC 6582 adds to RFC 5681, the handling of partial ACKs, is
- * recovery and so the transport's part; the window's law is the same.
+ * Slow start doubles the window every round trip up to ssthresh. Beyond it, the window grows by one packet per
+ * round trip, and a loss halves it. RFC 6582 adds the handling of partial ACKs to RFC 5681; this is recovery,
+ * which the transport does. The window follows the same rules.
  *
- * Departure: RFC 5681 (equation 4) halves FlightSize, this halves cwnd as Linux does. The two
- * differ only while the application limits sending, when cwnd does not grow here; and a halved
- * flight would punish a sender for the moment at which it was caught.
+ * Departure: RFC 5681 (equation 4) halves FlightSize; this halves cwnd, as Linux does. The two differ only while
+ * the application limits sending, when cwnd does not grow here. Halving the flight size would reduce the rate by
+ * an accidental amount, that of the moment of the loss.
  *
  * A restart may be paced (restart.h).
  */

@@ -3,16 +3,15 @@
  * Scalable TCP: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks",
  * ACM Computer Communication Review 33(2), 2003; the algorithm of paper 0's tables 3 and 4.
  *
- * The window gains a = 0.01 packet for each packet acknowledged (a round trip multiplies it by
- * 1.01) and loses b = 1/8 at a loss, so recovery takes ln(8/7) / ln(1.01) = 13.4 round trips
- * whatever the window is, where standard TCP takes cwnd / 2 of them.
+ * The window grows by a = 0.01 packet for each acknowledged packet (a factor of 1.01 per round trip) and shrinks by
+ * b = 1/8 at a loss. Recovery takes ln(8/7) / ln(1.01) = 13.4 round trips at any window, where standard TCP takes
+ * cwnd / 2 of them.
  *
- * Up to the legacy window of 16 packets it is standard TCP, decrease included: there both have the
- * same share at the same loss rate (Kelly, section 3).
+ * Up to the legacy window of 16 packets it is standard TCP, including the decrease: there both have the same share
+ * at the same loss rate (Kelly, section 3).
  *
- * Between 16 and 100 packets 0.01 a packet is less than standard TCP's 1 / cwnd, which the smaller
- * decrease makes up for. Linux's tcp_scalable takes the larger increase there (`scalable50`); this
- * keeps Kelly's law.
+ * Between 16 and 100 packets, 0.01 per packet is less than standard TCP's 1 / cwnd; the smaller decrease compensates
+ * for that. Linux' tcp_scalable uses the larger increase there (`scalable50`); this algorithm keeps Kelly's rule.
  *
  * A restart may be paced (restart.h).
  */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Scalable TCP as Linux had it: a packet for every 50 ACKs, not for every 100 packets.
+ * Scalable TCP as in Linux: a packet for every 50 ACKs, not for every 100 packets.
  *
- * J. Heffner's module (net/ipv4/tcp_scalable.c, from 2.6.13 until 2020) takes 50 because a receiver
- * that delays its ACKs sends one for two packets; Kelly's 0.01 a packet is what comes out. Where
- * growth counts ACKs (`window.count_acks`) `scalable` itself gains only half of its law. Heffner
- * wrote Web100's kernel too, whose Scalable TCP paper 0 used; that patch itself was not at hand, so
- * this is another name and not another `scalable`.
+ * J. Heffner's module (net/ipv4/tcp_scalable.c, from 2.6.13 until 2020) uses 50 because a receiver that delays its
+ * ACKs sends one for two packets; the result is Kelly's 0.01 per packet. If growth counts ACKs (`window.count_acks`),
+ * `scalable` itself grows only half as fast as its rule. Heffner also wrote Web100's kernel, whose Scalable TCP
+ * paper 0 used. That patch was not available, so this has a name of its own and does not replace `scalable`.
  *
- * Below 50 packets the increase is standard TCP's, one packet a window of ACKs; the decrease is an
- * eighth at any window. Kelly's legacy window of 16 the module has not.
+ * Below 50 packets, the increase is that of standard TCP, one packet per window of ACKs. The decrease is an eighth at
+ * any window. The module does not have Kelly's legacy window of 16.
  *
  * A restart may be paced (restart.h).
  */

@@ -3,35 +3,36 @@
  * sluice: delay control of the logarithm of a pacing rate, for many senders that share one port of a switch which
  * loses nothing (data acquisition over Ethernet with priority flow control).
  *
- * The signal is the queueing delay q = RTT - B, smoothed over about one base round trip B. Each sender steers it to a
- * target T that falls as its own rate r rises, so that senders which see one q come to one r:
+ * The signal is the queueing delay q = RTT - B, smoothed over about one base round trip B. Each sender controls it to
+ * a target T that falls as its own rate r rises, so that senders with the same q get the same r:
  *
- *     T(r) = T0 * (C / r)^(1/4)    where the number of senders is not known: T0 alone, 4 T0 for 256
- *            T0 * C / (N * r)      where it is: T0, whatever their number
+ *     T(r) = T0 * (C / r)^(1/4)    if the number of senders is not known: T0 alone, 4 T0 for 256
+ *            T0 * C / (N * r)      if it is known: T0, for any number
  *
- * with C the sender's line rate. The law is proportional and integral in ln r, for each ACK that comes dt after the last:
+ * where C is the sender's line rate. The controller is proportional and integral in ln r, for each ACK that arrives dt
+ * after the last:
  *
  *     ln r += -(q - q') / (2 L) + dt * (T(r) - q) / (6 L^2),    L = B + q + min(max(dt, 1/r) + b/r, 256 s)
  *
- * where s is the time of a segment on the wire, b the segments that leave at once where they are more than one, and L the
- * delay of the loop, the sender's own spacing included. The gain of all
- * senders together is sum(r) / (2 L) = C / (2 L), whatever their number: one set of constants is stable for 1 and for
- * 256, and segments less than a round trip apart do not make it a sampled loop. A step is at most -0.7 and +0.4.
- * A sender starts at C / N, or C / 256, and doubles its rate each round trip until q > T(r): one that comes late to a
- * standing queue so comes near the others' rate at once.
+ * where s is the transmission time of a segment, b the number of segments that leave at once if it is more than one,
+ * and L the delay of the loop, including the sender's own spacing. The gain of all senders together is sum(r) / (2 L)
+ * = C / (2 L), whatever their number: one set of constants is stable for 1 and for 256, and segments less than a round
+ * trip apart do not make it a sampled loop. A step is at most -0.7 and +0.4. A sender starts at C / N, or C / 256, and
+ * doubles its rate each round trip until q > T(r). So a sender that starts when a queue exists already comes near the
+ * rate of the others immediately.
  *
- * The pacing rate varies by 10 % at random, so that senders do not fall into step. The window is a bound only, and keeps
- * bursts short: Linux sends at most half a window at once. Of a burst the first ACK tells the delay, less what
- * its segments wait for one another.
+ * The pacing rate varies by 10 % at random, so that senders do not synchronise. The window is only a limit that keeps
+ * bursts short: Linux sends at most half a window at once. In a burst, the first ACK gives the delay, minus the time
+ * that its segments wait for each other.
  *
- * B is best given (`base`): a sender that comes late to a standing queue takes it for the path's, and more than its share.
- * The rate of a sender whose application has no more to send does not rise, and does not fall below 17/16 of what it sends
- * on average: sources of events meet at each trigger, whatever their rates. Silence is no time in which it changes. Where
- * a loss shows all the same, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
- * it as DCTCP's do: by half their share, averaged over rounds.
+ * Configure B (`base`) if possible: a sender that starts when a queue exists already takes this queue for a part of the
+ * path, and gets more than its share. The rate of a sender whose application has no more data does not rise, and does
+ * not fall below 17/16 of its average: sources of events meet at each trigger, whatever their rates. It does not change
+ * during silence. If a loss occurs nevertheless, the rate is halved once per recovery. If the connection uses ECN,
+ * congestion marks reduce it as in DCTCP: by half their share, averaged over rounds.
  *
- * Logarithms are in units of 2^-32; e^x is 2^(x / ln 2) by a polynomial of degree 4, right to 4 in 10^5 (tested); no
- * product passes 64 bits for a delay below 1 s.
+ * Logarithms are in units of 2^-32; e^x is 2^(x / ln 2) by a polynomial of degree 4, accurate to 4 in 10^5 (tested). No
+ * product exceeds 64 bits for a delay below 1 s.
  */
 #include "cc.h"
 

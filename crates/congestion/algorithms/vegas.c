@@ -4,25 +4,22 @@
  * Internet", IEEE JSAC 13(8), 1995, with the hooks, rules and parameters of Linux
  * (net/ipv4/tcp_vegas.c).
  *
- * Once a round trip the window is compared with what the least RTT ever seen would need. The
- * difference
+ * Once per round trip, the window is compared with the window that the minimum RTT would need. The difference
  *
  *     diff = cwnd * (RTT - BaseRTT) / BaseRTT
  *
- * estimates the packets that this flow has in queues. Below alpha the window gains a packet, above
- * beta it loses one, between them it stays. Slow start ends as soon as diff exceeds gamma. Their
- * defaults are Linux'. RTT is the least of the round, so that a delayed ACK is not taken for a queue; a
- * round with fewer than three samples, and any state but Open, follow standard TCP. So does a
- * loss, which halves the window.
+ * estimates how many packets of this flow are in queues. Below alpha, the window grows by a packet; above beta, it
+ * shrinks by one; in between it stays. Slow start ends when diff exceeds gamma. Their defaults are those of Linux. RTT
+ * is the minimum of the round, so that a delayed ACK does not count as a queue. A round with fewer than three samples,
+ * and any state but Open, follow standard TCP. So does a loss, which halves the window.
  *
- * Linux' rules where they differ from the paper: diff is divided by BaseRTT, not by RTT (section
- * 3.2's (Expected - Actual) * BaseRTT), which reacts more strongly to long queues; slow start
- * doubles in each round trip, not in every other; at its end the window falls to what BaseRTT
- * needs, and one. BaseRTT is forgotten whenever sending resumes with nothing in flight. The
- * paper's earlier retransmission (section 3.1) is the transport's.
+ * Rules of Linux that differ from the paper: diff is divided by BaseRTT, not by RTT (section 3.2's
+ * (Expected - Actual) * BaseRTT), so it reacts more strongly to long queues. Slow start doubles the window every round
+ * trip, not every other one. At its end, the window falls to what BaseRTT needs, plus one. BaseRTT is reset whenever
+ * sending resumes with nothing in flight. The paper's earlier retransmission (section 3.1) is the transport's.
  *
- * Departures: a window that the application does not use stays, where Linux lets it grow without
- * bound; ssthresh does not fall below the two packets of RFC 5681, equation 4.
+ * Departures: a window that the application does not use stays the same, where Linux lets it grow without limit;
+ * ssthresh does not fall below the two packets of RFC 5681, equation 4.
  */
 #include "cc.h"
 

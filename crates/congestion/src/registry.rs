@@ -27,23 +27,23 @@ macro_rules! registry {
 registry! {
     "bbr", "bbr", cc_bbr, "BBR version 1, Cardwell 2016: paces at the bandwidth that it measures";
     "bbr3", "bbr3", cc_bbr3,
-        "BBR version 3, draft-ietf-ccwg-bbr: learns how much in flight the path bears";
+        "BBR version 3, draft-ietf-ccwg-bbr: also learns how much in flight the path can carry";
     "bic", "bic", cc_bic, "BIC, Xu 2004: binary search towards the window of the last loss";
     "cubic", "cubic", cc_cubic, "CUBIC as in Linux 6: a cubic function of time, with HyStart (Ha 2008)";
     "cubic-rfc9438", "cubic9438", cc_cubic9438, "CUBIC of RFC 9438, with HyStart++ (RFC 9406)";
     "dctcp", "dctcp", cc_dctcp,
-        "DCTCP, RFC 8257: falls by the share of packets that carry congestion marks";
+        "DCTCP, RFC 8257: reduces the window by the share of packets with congestion marks";
     "highspeed", "highspeed", cc_highspeed,
         "HighSpeed TCP, RFC 3649: increase and decrease by the window";
     "illinois", "illinois", cc_illinois,
-        "Illinois, Liu 2006: loss lowers the window, delay sets by how much it moves";
+        "Illinois, Liu 2006: loss reduces the window, delay sets the size of each step";
     "newreno", "newreno", cc_newreno,
-        "standard TCP, RFC 5681: one packet a round trip, halved at a loss";
+        "standard TCP, RFC 5681: one packet more per round trip, half at a loss";
     "scalable", "scalable", cc_scalable,
-        "Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss";
+        "Scalable TCP, Kelly 2003: 1 % more per round trip, an eighth less at a loss";
     "scalable50", "scalable50", cc_scalable50,
         "Scalable TCP as in Linux 2.6.13: a packet for every 50 ACKs";
     "sluice", "sluice", cc_sluice,
-        "ours, for lossless Ethernet: steers the queueing delay by the logarithm of a paced rate";
+        "Suimon's own, for lossless Ethernet: controls the queueing delay by the logarithm of the pacing rate";
     "vegas", "vegas", cc_vegas, "Vegas, Brakmo 1995: keeps two to four packets of its own in queues";
 }

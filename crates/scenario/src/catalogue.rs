@@ -243,9 +243,10 @@ pub fn index() -> String {
     let mut text = String::from("# Queueing disciplines\n\n");
     paragraph(
         &mut text,
-        "What each one is for, what can be set, where it comes from, and an example that runs. The same \
-         pages come from `suimon list disciplines NAME`. Generated from the sources: \
-         `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue` writes them anew.",
+        "The queueing disciplines that a port can have. Each page says what the discipline does, when to \
+         use it, what can be set, its sources, and shows an example that runs. `suimon list disciplines \
+         NAME` prints the same page. The pages are generated from the sources: `UPDATE_CATALOGUE=1 cargo \
+         test -p scenario --test it catalogue` writes them again.",
     );
     text += "| discipline | what it does |\n| --- | --- |\n";
     for Entry { name, summary, .. } in REGISTRY {

@@ -79,10 +79,11 @@ pub fn algorithms() -> String {
     let mut text = String::from("# Congestion control\n\n");
     paragraph(
         &mut text,
-        "One C text each, for the simulator and for the kernel. What each one does, what can be set, where \
-         it comes from, and an example that runs. The same pages come from `suimon list algorithms NAME`. \
-         Generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue` writes \
-         them anew.",
+        "The congestion control algorithms that a flow can use. Each is one C file, compiled for the \
+         simulator and for the kernel. Each page has the algorithm's rules, its sources, its departures \
+         from them, what can be set, and an example that runs. `suimon list algorithms NAME` prints the \
+         same page. The pages are generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario \
+         --test it catalogue` writes them again.",
     );
     text += "| algorithm | what it does |\n| --- | --- |\n";
     for algorithm in Algorithm::all() {

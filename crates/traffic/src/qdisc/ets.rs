@@ -22,11 +22,10 @@ use crate::units::Instant;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Strict classes go first, in their order; what they leave is shared among the others by \
-         percentages, and what one of these does not use by the rest in proportion.",
-    when: "On a converged Ethernet, for storage, cluster and LAN traffic as switches divide them, \
-         with control traffic strict. Not where a strict class may fill the link, since nothing \
-         holds it back.",
+    what: "Strict classes are served first, in their order. The others share the remaining rate by \
+         percentages, and what one of them does not use goes to the rest in proportion.",
+    when: "On a converged Ethernet, for storage, cluster and LAN traffic as switches divide them, with \
+         control traffic strict. Not where a strict class may fill the link, because nothing limits it.",
     sources: &["IEEE Std 802.1Q, clause 37 (once 802.1Qaz): enhanced transmission selection"],
 };
 

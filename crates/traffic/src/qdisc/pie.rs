@@ -22,12 +22,11 @@ use controller::{Controller, ONE};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "A controller sets the probability of a drop from how far packets' wait is from the \
-         target and how fast it grows. Packets are dropped as they arrive, so nothing is done \
-         at the head of the queue.",
-    when: "Where hardware must decide on arrival, as in DOCSIS modems, at any rate without \
-         tuning. Not where the target is far below 15 ms or the load comes in bursts of one \
-         flow: there `fq_codel` is better.",
+    what: "A controller computes the probability of a drop from the distance between the packets' wait and \
+         the target, and from how fast the wait grows. Packets are dropped when they arrive, so nothing \
+         happens at the head of the queue.",
+    when: "Where hardware must decide on arrival, as in DOCSIS modems, at any rate without tuning. Not where \
+         the target is far below 15 ms or the load is bursts of one flow: `fq_codel` is better there.",
     sources: &["RFC 8033, sections 4.1 to 4.4, 5.1 (ECN), 5.4 and 5.5"],
 };
 

@@ -1,4 +1,4 @@
-//! Strict priorities: a class sends only when every more urgent one is empty (ALTQ's PRIQ).
+//! Strict priorities: a class sends only while all of higher priority are empty (ALTQ's PRIQ).
 //!
 //! An urgent class may starve the others; use `ets`, `cbq` or `hfsc` to prevent that.
 
@@ -18,11 +18,11 @@ use crate::units::Instant;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Up to 16 classes, each with a priority and a queue of its own. A class sends only \
-         while every more urgent one is empty.",
-    when: "For little traffic that must never wait, such as voice and routing, when something \
-         else holds it to its share. Not where the urgent class may fill the link: it starves \
-         the others, for which there are `ets`, `cbq` and `hfsc`.",
+    what: "Up to 16 classes, each with a priority and a queue of its own. A class sends only while all \
+         classes of higher priority are empty.",
+    when: "For a little traffic that must never wait, such as voice and routing, if something else limits \
+         its rate. Not where the class of the highest priority may fill the link: it starves the others; use \
+         `ets`, `cbq` or `hfsc` there.",
     sources: &["ALTQ 3.0, `altq_priq`; altq.conf(5), \"PRIQ\""],
 };
 

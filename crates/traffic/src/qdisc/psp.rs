@@ -37,16 +37,16 @@ pub use parameters::{Class, Error, PacingRate, Parameters};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Between packets it sends gap frames, PAUSE frames that the next switch swallows, of \
-         just the length that brings the rate to what is set. The wire is the clock, so packets \
-         are spaced to the byte. Each class has its own rate, and so has a class that holds \
-         others; another class's packet goes into a gap before a gap frame does. A rate that is \
-         \"measured\" is what the class's packets find: of trains of its packets the ACKs that come \
-         back through the port tell how fast they left the bottleneck, and now and then 16 packets \
-         in a row whether it passes more. TCP only, whatever stack it is.",
-    when: "At a sender in front of a long fat pipe whose buffer its bursts would overflow, with \
-         the bottleneck's rate known, or measured where nobody knows it. Not on a link that others \
-         share, which gap frames would fill, unless `gaps` is false.",
+    what: "Between packets it sends gap frames: PAUSE frames that the next switch discards, with exactly the \
+         length that gives the configured rate. The link is the clock, so the spacing of packets is exact to \
+         the byte. Each class has its own rate, and so has a class with children. A packet of another class \
+         is sent in a gap before a gap frame is. With the rate \"measured\", the class measures the \
+         bottleneck: the ACKs that return through the port show how fast a train of its packets left the \
+         bottleneck, and now and then 16 packets in a row test for a higher rate. This works for TCP only, \
+         with any stack.",
+    when: "At a sender in front of a long fat pipe whose buffer its bursts would overflow. Set the \
+         bottleneck's rate, or let it be measured if it is unknown. Not on a link that other hosts share, \
+         which gap frames would fill, unless `gaps` is false.",
     sources: &[
         "Dovrolis, Ramanathan, Moore, \"What Do Packet Dispersion Techniques Measure?\", INFOCOM 2001: \
          a rate that is measured",
