@@ -18,7 +18,7 @@ pub enum Error {
     #[error("not a Parquet file that can be read: {0}")]
     Parquet(#[from] ParquetError),
     /// Parquet's decoder panicked.
-    #[error("the trace is damaged: its decoder says: {0}")]
+    #[error("the trace is damaged: decoder error: {0}")]
     Undecodable(String),
     /// What the file says of itself is wrong.
     #[error("the trace's metadata `suimon.mpi`: {0}")]

@@ -50,7 +50,7 @@ fn check_of_a_right_file_says_what_it_is() {
     let folder = folder();
     let output = suimon(folder.path(), &["check", "two.toml", "--vary", "seed=1,2,3"]);
     assert_eq!(code(&output), 0);
-    let wanted = "two.toml: fine: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
+    let wanted = "two.toml: ok: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
     assert_eq!(stdout(&output), wanted);
 }
 
@@ -61,7 +61,7 @@ fn check_tells_what_takes_real_packets() {
     let output = suimon(folder.path(), &["check", "two.toml", "--set", kernel]);
     assert_eq!(code(&output), 0);
     assert!(
-        stderr(&output).contains("not for the simulator: flow `bulk.1`"),
+        stderr(&output).contains("the simulator cannot run it: flow `bulk.1`"),
         "{}",
         stderr(&output)
     );
@@ -124,7 +124,7 @@ fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
         let checked = suimon(folder.path(), &["check", "odd.toml"]);
         assert_eq!(code(&checked), 0, "{}", stderr(&checked));
         assert!(
-            stderr(&checked).contains(&format!("not for the lab: {why}")),
+            stderr(&checked).contains(&format!("the lab cannot run it: {why}")),
             "{}",
             stderr(&checked)
         );
@@ -198,7 +198,7 @@ fn means_of_files_are_shown_kept_and_held_against_what_the_files_say() {
     write("cell.csv", "s,Mbit/s\n0,12\n1,6\n").expect("a trace");
 
     let checked = suimon(folder.path(), &["check", "files.toml"]);
-    let wanted = "files.toml: fine: 2 hosts, 1 link, 3 flows, 2 s\n  flow.web.bytes: mean 8.2 kB\n  \
+    let wanted = "files.toml: ok: 2 hosts, 1 link, 3 flows, 2 s\n  flow.web.bytes: mean 8.2 kB\n  \
                   link.path.at.a.jitter: mean 10.75 ms\n  link.path.at.a.trace: mean 9 Mbit/s\n  \
                   link.path.at.b.jitter: mean 10.75 ms\n";
     // Three in four are 1 ms below 10 ms, and one 6 ms above.
