@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(template) = scenario::template(wanted) else {
         let names: Vec<_> = scenario::TEMPLATES.iter().map(|template| template.name).collect();
         let message = format!("there is no template `{wanted}`");
-        return Err(Failure::usage(message, format!("there is {}", names.join(", "))));
+        return Err(Failure::usage(message, format!("choose one of {}", names.join(", "))));
     };
     let file = arguments.file.clone();
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{wanted}.toml")));

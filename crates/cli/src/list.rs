@@ -141,7 +141,7 @@ fn profile(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
     let Some(profile) = Profile::by_name(name) else {
         let names: Vec<_> = Profile::all().iter().map(Profile::name).collect();
         let message = format!("there is no profile `{name}`");
-        return Err(Failure::usage(message, format!("there is {}", names.join(", "))));
+        return Err(Failure::usage(message, format!("choose one of {}", names.join(", "))));
     };
     let settings: Vec<(&str, &str)> =
         profile.sources().iter().map(|source| (source.setting, source.source)).collect();

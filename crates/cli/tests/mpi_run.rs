@@ -116,7 +116,7 @@ impl Enabled {
 
 impl Drop for Enabled {
     fn drop(&mut self) {
-        assert_eq!(stdout(&mpi(&["disable"])), "disabled: nothing is left\n");
+        assert_eq!(stdout(&mpi(&["disable"])), "disabled, and removed from the kernel\n");
     }
 }
 

@@ -116,7 +116,7 @@ fn node(plan: &Plan, name: Option<&str>) -> Result<usize, Error> {
     if let Some(name) = name {
         let found = all().find(|(_, node)| node.name == name).map(|(number, _)| number);
         let message = || format!("there is no router or emulator `{name}`");
-        return found.ok_or_else(|| Error::unfit(message(), format!("there is: {}", names())));
+        return found.ok_or_else(|| Error::unfit(message(), format!("choose one of {}", names())));
     }
     match all().map(|(number, _)| number).collect::<Vec<_>>().as_slice() {
         &[only] => Ok(only),
