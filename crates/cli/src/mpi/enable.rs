@@ -76,7 +76,7 @@ fn algorithm(arguments: &Arguments) -> Result<Config, Failure> {
             ),
             Refused::Range(range) => Failure::usage(
                 format!("{value} is out of range for `{parameter}`"),
-                format!("use {} to {}", range.start(), range.end()),
+                format!("use a value from {} to {}", range.start(), range.end()),
             ),
         })?;
     }

@@ -210,7 +210,7 @@ pub(super) fn summary(ports: &[Port; 2], units: Units, look: &Look, report: &Lab
         let Some(counted) = totals(look, port) else { continue };
         text += &dropped(&port.name, &counted.drops);
         for fault in &counted.faults {
-            text += &format!("FAULT at {}: {fault}; a fifo took its place\n", port.name);
+            text += &format!("FAULT at {}: {fault}; replaced by a fifo\n", port.name);
         }
     }
     let mut nodes = Drops::default();

@@ -53,7 +53,7 @@ fn row(port: &str, class: &str, promised: Option<f64>, counts: &Counts) -> Vec<C
 fn of_port(name: &str, port: &Port) -> String {
     let mut text = dropped(name, &port.drops_by_reason);
     for fault in &port.faults {
-        text += &format!("FAULT at {name}: {fault}; a fifo took its place\n");
+        text += &format!("FAULT at {name}: {fault}; replaced by a fifo\n");
     }
     text + &port.interface.as_ref().map_or_else(String::new, of_interface)
 }

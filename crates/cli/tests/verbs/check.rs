@@ -161,7 +161,7 @@ fn every_template_is_a_right_scenario_and_is_never_written_over() {
         assert_eq!(code(&suimon(folder.path(), &["check", &file])), 0);
         let again = suimon(folder.path(), &["init", template, &file]);
         assert_eq!(code(&again), 2);
-        assert!(stderr(&again).contains("is there already"));
+        assert!(stderr(&again).contains("already exists"));
     }
     let unknown = suimon(folder.path(), &["init", "no-such"]);
     assert_eq!(code(&unknown), 2);
