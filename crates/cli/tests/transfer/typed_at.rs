@@ -71,14 +71,14 @@ fn a_folder_arrives_and_both_ends_say_so() {
     );
     assert_eq!(code(&sent), 0, "{}", stderr(&sent));
     let said = stdout(&sent);
-    assert!(said.contains("2 files there, 0 of them before: 8 MB sent"), "{said}");
+    assert!(said.contains("2 files at the receiver, 0 already there: 8 MB sent"), "{said}");
     // The path depends on whether the kernel has TLS.
     assert!(said.contains("2 connections, path ") && said.contains(", encrypted"), "{said}");
     assert!(said.contains("limited by the rate"), "{said}");
     let received = receiver.wait_with_output().expect("it ends");
     assert_eq!(code(&received), 0);
     assert!(
-        stdout(&received).contains("2 files in there, each chunk verified"),
+        stdout(&received).contains("2 files in there, all chunks verified"),
         "{}",
         stdout(&received)
     );
@@ -97,7 +97,7 @@ fn what_is_wrong_is_said_with_its_exit_code() {
         (&["send", "a", &nobody, "--code", "00000-00000-00000-00000-00001"], 2, "mistyped"),
         (&["send", "a", &nobody, "--chunk", "5000 B"], 2, "power of two"),
         (&["send", "a", &nobody, "-P", "65"], 2, "65"),
-        (&["recv", "there", "--timeout", "1s"], 2, "2 s is the least"),
+        (&["recv", "there", "--timeout", "1s"], 2, "use 2 s or more"),
         (&["send", "/", &nobody], 2, "a last part"),
         (&["send", "a", "./a", &nobody], 2, "two files would be `a` there"),
         (&["recv", "a"], 3, "a"),
