@@ -110,10 +110,10 @@ fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
     let cases = [
         (
             SCENARIO.to_owned() + &flow("tcp.segment.sack = false"),
-            "flows `bulk.1` and `other` have different TCP options at host `a`, where one kernel has one \
-             setting for all: segment.sack",
+            "flows `bulk.1` and `other` have different TCP options at host `a`, but its kernel has one \
+             setting for all flows: segment.sack",
         ),
-        (six, "link `west`: an MTU of 1000 bytes at a host of address fd00::a"),
+        (six, "link `west`: an MTU of 1000 bytes at a host with address fd00::a"),
         (
             SCENARIO.to_owned() + &flow("source_port = 20000"),
             "flows `bulk.1` and `other` both go from 10.0.0.1:20000 to 10.0.0.2:9000",
