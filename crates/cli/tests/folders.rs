@@ -289,7 +289,7 @@ fn a_report_is_rendered_again_to_the_same_bytes() {
     assert!(content(&run) == before, "{:?}", names(&run));
     let again = succeeds(folder.path(), &sweep);
     assert!(stderr(&again).contains("already done: 2 of 2"), "{}", stderr(&again));
-    for (wrong, part) in [("s", "holds a sweep"), ("nowhere", "no folder of a finished run")] {
+    for (wrong, part) in [("s", "holds a sweep"), ("nowhere", "not the folder of a finished run")] {
         let output = output(folder.path(), &["report", wrong]);
         assert_eq!(code(&output), 2);
         assert!(stderr(&output).contains(part), "{}", stderr(&output));

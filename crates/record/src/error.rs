@@ -35,7 +35,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The folder is not that of a finished run.
-    #[error("{} is no folder of a finished run: it has no {lacks}", folder.display())]
+    #[error("{} is not the folder of a finished run: it has no {lacks}", folder.display())]
     NoRun {
         /// The folder.
         folder: PathBuf,
@@ -69,7 +69,7 @@ pub enum Error {
     #[error(transparent)]
     Scenario(#[from] scenario::Errors),
     /// An expectation names a quantity that no summary has.
-    #[error("no result is called `{path}`; did you mean `{nearest}`?")]
+    #[error("unknown result `{path}`; did you mean `{nearest}`?")]
     UnknownPath {
         /// The path as written.
         path: String,
@@ -87,7 +87,7 @@ pub fn remedy(error: &std::io::Error) -> &'static str {
     if error.raw_os_error() == Some(nix::libc::ELOOP) {
         return "it is a symbolic link, which is not followed: remove it, or choose another folder with --out";
     }
-    "choose a folder that can be written with --out"
+    "choose a writable folder with --out"
 }
 
 impl Error {
@@ -132,7 +132,7 @@ mod tests {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         assert!(told(full.into()).contains("the disk is full: make room there"));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert!(told(denied.into()).contains("choose a folder that can be written"));
+        assert!(told(denied.into()).contains("choose a writable folder"));
         assert!(told(ParquetError::General("a column too few".into())).contains("damaged"));
     }
 }

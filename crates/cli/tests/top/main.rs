@@ -237,7 +237,7 @@ fn a_socket_that_a_killed_run_left_is_replaced() {
     assert!(socket.exists());
     let refused = output(folder.path(), &["top", "run", "--once"]);
     assert_eq!(code(&refused), 2);
-    assert!(stderr(&refused).contains("no folder of a finished run"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("not the folder of a finished run"), "{}", stderr(&refused));
     let mut run = UnderWay::start(folder.path());
     eventually("the next run answers", || {
         code(&output(folder.path(), &["top", "run", "--once"])) == 0
