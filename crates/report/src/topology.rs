@@ -19,11 +19,11 @@ pub(super) fn section(plan: &Plan) -> Section {
     let graph = Graph::new(plan, BOXES_MAX);
     let description = graph.description();
     let mut caption =
-        "Hosts are boxes, routers round, WAN emulators dashed. At each end of a link stands the \
+        "Hosts are boxes, routers are round, WAN emulators are dashed. Each end of a link shows the \
                        discipline of that port."
             .to_owned();
     if graph.grouped {
-        caption += " Hosts that are alike stand together.";
+        caption += " Identical hosts are grouped.";
     }
     if graph.left_out > 0 {
         caption += &format!(" {} more nodes are left out.", graph.left_out);

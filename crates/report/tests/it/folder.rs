@@ -154,7 +154,10 @@ fn a_run_reads_back() {
     assert_eq!(stored.quantities(), Summary::new(&scene::plan(), &scene::totals()).quantities());
     std::fs::remove_file(folder.path().join("summary.json")).unwrap();
     let lost = StoredRun::read(folder.path()).unwrap_err().to_string();
-    assert!(lost.ends_with("is not the folder of a finished run: it has no summary.json"), "{lost}");
+    assert!(
+        lost.ends_with("is not the folder of a finished run: it has no summary.json"),
+        "{lost}"
+    );
 }
 
 #[test]
