@@ -90,7 +90,7 @@ fn text(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<String, Failure>
     }
     let lacks: Vec<&str> = missing.iter().map(|it| it.what).collect();
     if !lacks.is_empty() {
-        table.row(["a build lacks".into(), lacks.join(", ").into()]);
+        table.row(["missing".into(), lacks.join(", ").into()]);
     }
     let table = table.render();
     Ok(command(kernel, missing)

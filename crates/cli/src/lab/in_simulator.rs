@@ -24,8 +24,8 @@ use crate::{check, interruption, output};
 
 /// The part of `--help` on virtual time.
 pub(super) const HELP: &str = "In virtual time (--on simulator, or --on linux-6.12 for a kernel at every \
-host) the host is one with a `kernel`, and you are its root. The scenario's flows are left out, its hosts' programs run, \
-and there is no end but the command's. What is piped in is read to its end first, and the same seed, command and input \
+host), the host must have a `kernel`, and you are root on it. The scenario's flows are left out, its hosts' programs run, \
+and the simulation ends with the command. Piped input is read to its end first; the same seed, command and input \
 print the same bytes. A shell on a terminal runs no faster than the wall clock.";
 
 /// The variables of the user's environment that the command also gets: others may differ at the next run.

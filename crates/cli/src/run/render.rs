@@ -128,7 +128,7 @@ pub(crate) fn beginning(job: &Job) -> String {
 pub(crate) fn cost(outcome: &Outcome) -> String {
     let (cost, engine) = (outcome.cost, &outcome.summary.engine);
     format!(
-        "{} packet-hops in {} of processor time, {} elapsed, {} of memory",
+        "{} packet-hops in {} of CPU time, {} elapsed, {} of memory",
         engine.packet_hops,
         quantity::time(cost.cpu_seconds),
         quantity::time(cost.wall_seconds),
