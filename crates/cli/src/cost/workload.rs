@@ -179,7 +179,7 @@ mod tests {
         Workload::new(&case).map_err(|failure| failure.to_string())
     }
 
-    /// A new discipline that needs more of a class than its name says so here.
+    /// Fails for a new discipline whose classes need more than a name.
     #[test]
     fn every_discipline_takes_the_usual_load() {
         for entry in REGISTRY {

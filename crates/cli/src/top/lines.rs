@@ -176,7 +176,7 @@ mod tests {
                 class("a1", Some("a"), 0.25),
                 class("a2", Some("a"), 0.75),
                 class("stray", Some("unknown"), 2.0),
-                // No tree: they are left out.
+                // A cycle: both are left out.
                 class("x", Some("y"), 9.0),
                 class("y", Some("x"), 9.0),
             ]),

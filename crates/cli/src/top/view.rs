@@ -131,7 +131,7 @@ mod tests {
         press(&mut view, KeyCode::Char(' '));
         press(&mut view, KeyCode::Char('?'));
         assert!(view.sort == Sort::Rate && view.paused && view.help);
-        // Time goes on by itself in what is under way.
+        // In a live source, time cannot be changed.
         assert_eq!(press(&mut view, KeyCode::Right), Wish::Nothing);
         view.recorded = true;
         assert_eq!(press(&mut view, KeyCode::Left), Wish::Step(-1));
