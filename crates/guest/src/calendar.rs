@@ -482,7 +482,7 @@ impl Guest {
                 });
             }
         }
-        let (time, _) = listener.accept().map_err(Error::system("accept a guest's connection"))?;
+        let (time, _) = listener.accept().map_err(Error::system("receive from a guest"))?;
         self.watch.add(&time, 0).map_err(system())?;
         let first = time_travel::receive(&time).map_err(|error| broken(number, &error))?;
         match first {

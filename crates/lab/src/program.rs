@@ -184,7 +184,7 @@ impl Program {
             Step::Start => Error::lacking(
                 format!("run `{}`", self.name),
                 errno.into(),
-                "this machine cannot run it: install it, or use another program",
+                "this machine cannot run it as a program: install it, or name another",
             ),
         })
     }

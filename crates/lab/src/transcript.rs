@@ -79,7 +79,7 @@ impl Transcript {
         let said = lock(&self.said);
         let (limit, bytes) = (LIMIT >> 20, said.bytes);
         match &said.broken {
-            Some(error) => Some(format!("its output could not be stored: {error}")),
+            Some(error) => Some(format!("its output could not be kept: {error}")),
             None if bytes > LIMIT => {
                 Some(format!("its output was cut after {limit} MiB; it was {bytes} bytes"))
             }

@@ -87,7 +87,7 @@ pub fn remedy(error: &std::io::Error) -> &'static str {
     if error.raw_os_error() == Some(nix::libc::ELOOP) {
         return "it is a symbolic link, which is not followed: remove it, or choose another folder with --out";
     }
-    "choose a writable folder with --out"
+    "choose a folder that can be written with --out"
 }
 
 impl Error {
@@ -132,7 +132,7 @@ mod tests {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         assert!(told(full.into()).contains("the disk is full: make room there"));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert!(told(denied.into()).contains("choose a writable folder"));
+        assert!(told(denied.into()).contains("choose a folder that can be written"));
         assert!(told(ParquetError::General("a column too few".into())).contains("damaged"));
     }
 }

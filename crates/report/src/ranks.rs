@@ -58,7 +58,7 @@ const ACTIVITIES: [Activity; 11] = [
     },
     Activity {
         name: "latency",
-        about: "half the minimum round-trip time",
+        about: "half the minimum RTT",
         colour: ("w2", "#9ccbe9"),
         time: |row| row.latency_ns,
     },

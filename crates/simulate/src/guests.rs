@@ -201,7 +201,7 @@ impl<O: Observer> Guests<O> {
                 return Ok(());
             }
             if self.now >= READY {
-                let why = "not ready within a minute of its own time".into();
+                let why = "it was not ready within a minute of its own time".into();
                 return Err(Error::Within { guest: late, why });
             }
             self.run_to(self.now + GLANCE)?;

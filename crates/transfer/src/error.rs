@@ -46,7 +46,7 @@ pub enum Error {
     #[error("the peer does not have the expected key")]
     Untrusted,
     /// The peer sent something that is not a message.
-    #[error("the peer sent an invalid message: {0}")]
+    #[error("the peer sent something that is not a message of this protocol: {0}")]
     Malformed(#[from] MalformedMessage),
     /// The peer sent a message at the wrong time.
     #[error("the peer violated the protocol: {0}")]
@@ -81,7 +81,7 @@ pub enum Error {
     #[error("{}: the folder belongs to another user, or others may write in it", shown(.0))]
     Shared(PathBuf),
     /// A text that does not have the form of a one-time code.
-    #[error("not a transfer code")]
+    #[error("not a one-time code")]
     NoCode,
     /// A one-time code with a wrong check digit.
     #[error("the code is mistyped")]
@@ -100,7 +100,7 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
-    /// A text that is no public key.
+    /// A text that is not a public key.
     #[error("`{text}` is not a public key")]
     NoPublicKey {
         /// Which.

@@ -193,7 +193,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Session<'a> {
-    #[expect(clippy::disallowed_methods, reason = "the elapsed time is reported")]
+    #[expect(clippy::disallowed_methods, reason = "how long it took is shown to people")]
     fn transfer(&self) -> Result<Sent, Error> {
         let mut first = Stream::new(self.connect()?);
         let answer = self.begin(&mut first)?;
@@ -496,7 +496,7 @@ impl<'a> Session<'a> {
 
     fn entry(&self, number: u32) -> Result<&'a Entry, Error> {
         let entry = self.tree.entries.get(number as usize);
-        entry.ok_or(Error::Protocol("unknown file index"))
+        entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// Lets the receiver put everything in its place, and waits for the confirmation.

@@ -138,7 +138,7 @@ impl Store {
 
     fn entry(&self, number: u32) -> Result<&Entry, Error> {
         let entry = self.entries.get(number as usize);
-        entry.ok_or(Error::Protocol("unknown file index"))
+        entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// Makes the folders and looks for existing files. Reports them to `tell`, and that it is busy, after each step.
@@ -214,7 +214,7 @@ impl Store {
             Ok(Found::File { .. }) if !self.rules.overwrite => {
                 return Some(ALREADY_THERE.into());
             }
-            Ok(Found::Other) => return Some("something other than a file is there".into()),
+            Ok(Found::Other) => return Some("something that is not a file is there".into()),
             Ok(Found::Nothing | Found::File { .. }) => self.root.may_put(&entry.name, last),
             Err(errno) => Err(errno),
         };

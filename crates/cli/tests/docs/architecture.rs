@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md names files, and items in them: each must exist.
+//! ARCHITECTURE.md names files, and items within them: each must be there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

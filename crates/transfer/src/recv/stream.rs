@@ -44,7 +44,9 @@ impl Stream {
                 Message::EntriesEnd => return Ok(entries),
                 Message::Failed { why } => return Err(Error::Peer(why)),
                 _ => {
-                    return Err(Error::Protocol("another message before the end of the file names"));
+                    return Err(Error::Protocol(
+                        "another message before the end of the file names",
+                    ));
                 }
             }
         }
