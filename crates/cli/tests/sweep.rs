@@ -323,5 +323,5 @@ fn papers_are_drawn_against_what_was_published() {
     assert!(page.contains("✗ fails") && page.contains("−20 % .. +20 %"), "{page}");
     let one = suimon(folder.path(), &["compare", "lab"]);
     assert_eq!(code(&one), 2);
-    assert!(stderr(&one).contains("add another folder"), "{}", stderr(&one));
+    assert!(stderr(&one).contains("name another folder"), "{}", stderr(&one));
 }

@@ -101,8 +101,8 @@ pub fn compare_paired<P: AsRef<Path>>(
             Err(Error::usage("a paper has no flows", help))
         }
         ([_], []) => {
-            let help = "add another folder of the same paper";
-            Err(Error::usage("a comparison needs at least two papers' folders", help))
+            let help = "name another folder of the same paper";
+            Err(Error::usage("one paper is nothing to compare", help))
         }
         (_, []) => {
             let of = Compared::Papers(papers::compare(&folders, all)?);
@@ -110,7 +110,7 @@ pub fn compare_paired<P: AsRef<Path>>(
         }
         ([paper, ..], [run, ..]) => {
             let (paper, run) = (paper.display(), run.display());
-            let message = format!("{paper} is the folder of a paper, {run} is not");
+            let message = format!("{paper} holds a paper, {run} does not");
             Err(Error::usage(message, "give run folders only, or folders of papers only"))
         }
     }

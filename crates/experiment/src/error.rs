@@ -47,7 +47,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The disk was full before a run came to its end. What was measured until then is kept.
-    #[error("{}: the disk is full: the results so far are kept, and shown above\n  help: make room \
+    #[error("{}: the disk is full: what was measured until then is kept, and told above\n  help: make room \
         there, or choose a folder on another disk with --out, and run it again", folder.display())]
     DiskFull {
         /// The run's folder.
@@ -110,11 +110,13 @@ impl Error {
 /// The help for a file that cannot be read, if there is any.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "\n  help: check the name and the folder",
-        io::ErrorKind::IsADirectory => "\n  help: give a file in it",
-        io::ErrorKind::InvalidData => "\n  help: give a UTF-8 text file",
+        io::ErrorKind::NotFound => {
+            "\n  help: check the name, and the folder that it is looked for in"
+        }
+        io::ErrorKind::IsADirectory => "\n  help: name a file in it",
+        io::ErrorKind::InvalidData => "\n  help: give a text file in UTF-8",
         io::ErrorKind::PermissionDenied => {
-            "\n  help: give another file, or check the permissions: ls -l"
+            "\n  help: name another file, or ask for the right to it: ls -l"
         }
         _ => "",
     }

@@ -152,7 +152,7 @@ impl Desk {
         let (asked, known): (Option<Value>, Option<Value>) =
             (serde_json::from_str(line).ok(), serde_json::from_str(REQUEST).ok());
         if asked != known {
-            let help = format!("a run only sends its counters: write {REQUEST}");
+            let help = format!("a run only tells what it counted: write {REQUEST}");
             return json!({ "error": "no such request", "help": help }).to_string();
         }
         serde_json::to_string(&self.statistics()).unwrap_or_default()

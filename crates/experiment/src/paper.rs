@@ -72,7 +72,7 @@ impl Paper {
         let PaperOptions { driver, quick, only, out } = options;
         let mode = Mode { driver, quick };
         if quick && !driver.is_lab() {
-            let help = "add --on lab: simulations do not run in real time";
+            let help = "add --on lab: what is simulated takes no real time";
             return Err(Error::usage("--quick is for real packets", help));
         }
         let command = command(paper, mode, &only);
@@ -81,7 +81,7 @@ impl Paper {
         let folder = out.unwrap_or_else(|| Path::new("runs").join(name));
         let cells = Cells::new(&published, &folder, mode)?;
         if cells.len() == 0 && driver.is_real() {
-            let message = "none of the selected items runs on real packets or kernels";
+            let message = "nothing of that is to run on real packets or kernels";
             return Err(Error::usage(message, "leave out --only or --quick, or simulate it"));
         }
         cells.check()?;
@@ -132,7 +132,7 @@ fn chosen(paper: &str, only: &[String]) -> Result<Published, Error> {
         let known = published.names().join(", ");
         published.only(only).map_err(|unknown| {
             let message = format!("{paper} has no item `{unknown}`");
-            Error::usage(message, format!("choose one of {known}"))
+            Error::usage(message, format!("there is {known}"))
         })?;
     }
     Ok(published)
@@ -210,8 +210,8 @@ fn notes(cells: &Cells) -> Vec<String> {
     }
     let slowed = cells.slowed().into_iter().map(|(cell, by)| {
         format!(
-            "{cell}: measured with rates and buffers divided by {by} and the same round-trip time, bandwidth times {by}; \
-             this machine cannot send real frames at the rates of the paper"
+            "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times {by}; \
+             frames of real stacks at the rates of the paper are more than this machine does"
         )
     });
     notes.extend(slowed);

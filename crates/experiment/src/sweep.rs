@@ -119,7 +119,7 @@ fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
         Some(other) => {
             let name = other.file_name().unwrap_or_default().display();
             let message = format!("{} holds the runs of another grid: {name}", folder.display());
-            let help = "give another folder with --out, or --fresh to replace that grid's table";
+            let help = "give --out another folder, or --fresh to put this grid's table over theirs";
             Err(Error::usage(message, help))
         }
     }

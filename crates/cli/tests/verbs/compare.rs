@@ -30,7 +30,7 @@ fn compare_shows_what_differs_and_judges_what_is_named() {
     assert!(row("flow.bulk.goodput").is_some_and(|row| row.contains("7 %")), "{text}");
     assert!(row("flow.bulk.1.goodput").is_none(), "members stand together");
     assert!(row("flow.bulk.timeouts").is_none(), "equal ones are left out");
-    assert!(text.contains("are equal in all; --all shows them"), "{text}");
+    assert!(text.contains("are equal in all; --all shows what is"), "{text}");
     assert!(stderr(&output).contains("their scenarios differ in seed"), "{}", stderr(&output));
 
     let all = suimon(folder.path(), &["compare", "1", "1", "--all"]);
@@ -90,9 +90,9 @@ fn compare_refuses_what_cannot_be_compared() {
     assert_eq!(code(&suimon(folder.path(), &["run", "other.toml", "--quiet", "-o", "3"])), 0);
     let other = told(&["compare", "1", "3"]);
     assert!(other.contains("3 shares no flow with 1: it has `mass`, not `bulk`"), "{other}");
-    assert!(other.contains("--pair bulk=mass compares these two"), "{other}");
+    assert!(other.contains("--pair bulk=mass holds them against each other"), "{other}");
     let none = told(&["compare", "1", "3", "--pair", "bulk=mas"]);
-    assert!(none.contains("3 has no flow `mas`\n  help: use one of its flows: `mass`"), "{none}");
+    assert!(none.contains("3 has no flow `mas`\n  help: name one of its flows: `mass`"), "{none}");
     let wider = SCENARIO.replace("[host.b]", "[host.b]\n[host.c]");
     let wider = wider + "[link.third]\nbetween = [\"wan\", \"c\"]\nrate = \"1 Gbit/s\"\n";
     std::fs::write(folder.path().join("wider.toml"), wider).expect("the scenario");
@@ -102,7 +102,7 @@ fn compare_refuses_what_cannot_be_compared() {
     std::fs::create_dir(folder.path().join("paper")).expect("a folder");
     std::fs::write(folder.path().join("paper/paper.json"), "{}").expect("a file");
     let mixed = told(&["compare", "1", "paper"]);
-    assert!(mixed.contains("paper is the folder of a paper, 1 is not"), "{mixed}");
+    assert!(mixed.contains("paper holds a paper, 1 does not"), "{mixed}");
     let damaged = told(&["compare", "paper", "paper"]);
     assert!(damaged.contains("paper/paper.json: missing field"), "{damaged}");
 }
@@ -157,7 +157,7 @@ fn flows_are_paired_and_what_one_run_lacks_is_named() {
         assert_eq!(code(&suimon(folder.path(), &["run", &file, "--quiet", "-o", name])), 0);
     }
     let apart = suimon(folder.path(), &["compare", "1", "2"]);
-    let told = "2 lacks flow `bulk`; 1 lacks flow `mass`; --pair bulk=mass compares these two";
+    let told = "2 lacks flow `bulk`; 1 lacks flow `mass`; --pair bulk=mass compares two of them";
     assert!(stderr(&apart).contains(told), "{}", stderr(&apart));
     let paired = suimon(folder.path(), &["compare", "1", "2", "--pair", "bulk=mass", "--all"]);
     assert_eq!(code(&paired), 0, "{}", stderr(&paired));
@@ -211,7 +211,7 @@ fn a_program_is_held_against_a_model_by_what_is_known_of_both() {
         let output = suimon(folder.path(), &[&["compare", "--all"], &words[..]].concat());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         let told = format!(
-            "program: `{first}` comes from a program: retransmissions, timeouts and round-trip times"
+            "program: `{first}` is a program's, of which retransmissions, timeouts and round trips"
         );
         assert!(stderr(&output).contains(&told), "{}", stderr(&output));
         let rows = stdout(&output);

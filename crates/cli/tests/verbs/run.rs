@@ -83,7 +83,7 @@ fn what_has_no_end_is_refused() {
     for device in ["/dev/urandom", "/dev/zero", "/dev/null"] {
         let output = suimon(folder.path(), &["run", device]);
         assert_eq!(code(&output), 2);
-        assert!(stderr(&output).contains("it is a device: give a file"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("it is a device: name a file"), "{}", stderr(&output));
     }
     assert_eq!(code(&suimon(folder.path(), &["run", "."])), 2);
     let through = |script: &str| {

@@ -23,10 +23,7 @@ pub(super) fn read(folders: &[PathBuf], pairs: &[Pair]) -> Result<Vec<StoredRun>
         }
     }
     if runs.len() < 2 {
-        return Err(Error::usage(
-            "a comparison needs at least two runs",
-            "give at least two run folders",
-        ));
+        return Err(Error::usage("one run is nothing to compare", "name two run folders or more"));
     }
     Ok(runs)
 }
@@ -40,15 +37,15 @@ fn places(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let text = record::regular::read_text(&path).map_err(Error::file(&path))?;
     let document: Value = serde_json::from_str(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Error::usage(message, "run `suimon sweep` again: it writes the file again")
+        Error::usage(message, "run `suimon sweep` again: it writes the file anew")
     })?;
     let runs = document["runs"].as_array().into_iter().flatten();
     let done = runs.filter(|run| run["summary"]["run"]["complete"] == true);
     let names = done.filter_map(|run| run["folder"].as_str());
     let places: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     if places.is_empty() {
-        let message = format!("{} lists no finished run", path.display());
-        return Err(Error::usage(message, "run `suimon sweep` again to resume it"));
+        let message = format!("{} tells of no run that is done", path.display());
+        return Err(Error::usage(message, "run `suimon sweep` again: it goes on where it was"));
     }
     Ok(places)
 }

@@ -29,7 +29,7 @@ impl std::str::FromStr for Pair {
             Some((first, other)) if !first.is_empty() && !other.is_empty() => {
                 Ok(Self { first: first.to_owned(), other: other.to_owned() })
             }
-            _ => Err("write a flow of the first run and one of the others: down=down2".into()),
+            _ => Err("write the flow of the first run and that of the others: down=down2".into()),
         }
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn rename(run: &mut StoredRun, Pair { first, other }: &Pair) -> Resul
         return Ok(());
     }
     let message = format!("{} has no flow `{other}`", run.folder.display());
-    Err(Error::usage(message, format!("use one of its flows: {}", listed(&loads(&run.summary)))))
+    Err(Error::usage(message, format!("name one of its flows: {}", listed(&loads(&run.summary)))))
 }
 
 /// Refuses a run that shares no flow with the first.
@@ -77,7 +77,7 @@ pub(super) fn check(first: &StoredRun, other: &StoredRun) -> Result<(), Error> {
         listed(&theirs),
         listed(&ours)
     );
-    Err(Error::usage(message, format!("--pair {one}={another} compares these two")))
+    Err(Error::usage(message, format!("--pair {one}={another} holds them against each other")))
 }
 
 /// Lists the flows that only one of two runs has: the comparison covers only what both have.
@@ -96,7 +96,8 @@ pub(super) fn lacking(runs: &[StoredRun]) -> Vec<String> {
         let (missing, more): (BTreeSet<_>, BTreeSet<_>) =
             (difference(&ours, &theirs), difference(&theirs, &ours));
         let pair = missing.first().zip(more.first());
-        let pair = pair.map(|(ours, theirs)| format!("--pair {ours}={theirs} compares these two"));
+        let pair =
+            pair.map(|(ours, theirs)| format!("--pair {ours}={theirs} compares two of them"));
         let words = [lacks(other, missing.clone()), lacks(first, more.clone()), pair];
         let words: Vec<_> = words.into_iter().flatten().collect();
         if !words.is_empty() && !notes.contains(&words.join("; ")) {
@@ -169,8 +170,8 @@ pub(super) fn unknown_to_programs(runs: &[StoredRun]) -> Vec<String> {
         let folder = run.folder.display();
         (!mixed.is_empty()).then(|| {
             format!(
-                "{folder}: {} comes from a program: retransmissions, timeouts and round-trip times are unknown, \
-                 and goodput and bytes are the payload of both directions",
+                "{folder}: {} is a program's, of which retransmissions, timeouts and round trips are not known, \
+                 and goodput and bytes are payload both ways",
                 listed(&mixed)
             )
         })

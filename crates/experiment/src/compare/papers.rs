@@ -59,7 +59,7 @@ pub(super) fn compare(folders: &[PathBuf], all: bool) -> Result<Comparison, Erro
     let papers: Vec<Results> = papers.collect::<Result<_, _>>()?;
     for (paper, folder) in papers.iter().zip(folders) {
         if paper.paper != papers[0].paper {
-            let message = format!("{} is the folder of paper {}", folder.display(), paper.paper);
+            let message = format!("{} is of paper {}", folder.display(), paper.paper);
             return Err(Error::usage(message, format!("compare folders of {}", papers[0].paper)));
         }
     }
@@ -74,7 +74,7 @@ fn read(folder: &Path) -> Result<Results, Error> {
         let message = format!("{}: {error}", path.display());
         Error::usage(
             message,
-            "run `suimon paper` again: the file is damaged or from an older version",
+            "run `suimon paper` again: the file is damaged or of an older version",
         )
     })
 }
@@ -123,7 +123,7 @@ impl Comparison {
             (cells(row, papers.len(), shown), row.judgement())
         };
         let rows: Vec<_> = self.rows.iter().map(row).collect();
-        let left_out = rows.is_empty().then(|| "the folders have no item in common".to_owned());
+        let left_out = rows.is_empty().then(|| "they have no item in common".to_owned());
         Table { head, names: 2, rows, left_out }
     }
 
@@ -166,9 +166,9 @@ impl Comparison {
             head: [words(&["item", "case", "published"]), drivers, words(&["verdict"])].concat(),
             rows: self.rows.iter().map(row).collect(),
             notes: vec![
-                "One dot for each driver, in the order of the columns: the deviation of the measured value, in \
-                 percent of the published value (the dashed line), or of the first driver's value if none was \
-                 published; the line spans the tolerance."
+                "A dot for each driver, in the order of the columns: it is what that driver measured, in percent \
+                 from what was published (the dashed line), or from the first driver where nothing was; the \
+                 line spans what is allowed."
                     .to_owned(),
             ],
             ..Differences::default()

@@ -19,7 +19,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
         names: 1,
         rows: comparison.rows.iter().map(|row| words(row, comparison.units)).collect(),
         left_out: (comparison.equal > 0)
-            .then(|| format!("{}; --all shows them", equal_in_all(comparison.equal))),
+            .then(|| format!("{}; --all shows what is", equal_in_all(comparison.equal))),
     }
 }
 
@@ -62,7 +62,7 @@ fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     let judgement = match (row.named, row.within()) {
         (true, ok) => Judgement::Judged(ok),
         (false, true) => Judgement::Told("within"),
-        (false, false) => Judgement::Told("outside"),
+        (false, false) => Judgement::Told("beyond"),
     };
     (words, judgement)
 }
@@ -113,8 +113,9 @@ pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error
     let runs = headings(&comparison.runs);
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![
-        format!("Dots show the difference of the others from {}, in percent.", runs[0]),
-        "Single runs: no confidence intervals. Run several seeds (--seeds) to get them.".to_owned(),
+        format!("Dots show how far the others lie from {}, in percent of it.", runs[0]),
+        "A single run tells nothing of chance: give several seeds of each for confidence intervals."
+            .to_owned(),
     ];
     if comparison.equal > 0 {
         notes.push(equal_in_all(comparison.equal) + ".");

@@ -106,8 +106,8 @@ impl MeasuredTable<'_> {
     /// The notes below the table.
     pub fn notes(&self) -> Vec<String> {
         let asked = self.asked.join("; ");
-        let asked = (!self.asked.is_empty())
-            .then(|| format!("Limits: {asked}. {SHORT}: outside the limits."));
+        let asked =
+            (!self.asked.is_empty()).then(|| format!("Asked: {asked}. {SHORT} falls short of it."));
         asked.into_iter().chain((!self.note.is_empty()).then(|| self.note.to_owned())).collect()
     }
 }

@@ -93,7 +93,8 @@ pub(super) fn page(
         Driver::Kernel(_) => "of real kernels in the simulator",
         Driver::Lab(_) => "on real packets",
     };
-    let lead = format!("Paper {}: published values, and results {by}", published.paper);
+    let lead =
+        format!("Paper {}, its published numbers beside what came out {by}", published.paper);
     let mut page = Page::new(&published.title, &lead);
     let (mood, verdict) = verdict(measured);
     page.banner(mood, &verdict);
@@ -142,7 +143,7 @@ fn section(item: &MeasuredItem<'_>) -> Section {
     }
     section.grid(&grid);
     if !has_numbers {
-        section.paragraph("The paper gives no numbers for this.");
+        section.paragraph("The paper shows this without numbers.");
     }
     if !item.note.is_empty() {
         section.paragraph(item.note);

@@ -260,7 +260,7 @@ impl Limits {
 
     /// The text for a value outside the limits.
     pub(super) fn short_of(self) -> String {
-        format!("outside {}", format::range(self.low, self.high, digits))
+        format!("falls short of {}", format::range(self.low, self.high, digits))
     }
 }
 
