@@ -143,7 +143,7 @@ fn metadata(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
 
 /// What Parquet's decoder panicked of.
 fn damaged(why: &str) -> ParquetError {
-    ParquetError::General(format!("damaged: its decoder says: {why}"))
+    ParquetError::General(format!("damaged: decoder error: {why}"))
 }
 
 fn unread(path: &Path, error: &dyn std::fmt::Display) -> PyErr {

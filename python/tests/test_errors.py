@@ -203,7 +203,7 @@ def test_arguments_that_do_not_fit_are_named(folder: Path, pair: Pair) -> None:
     for seeds in ([-1], [2**64], [-1, 5], [2**70, 5]):
         with pytest.raises(suimon.ScenarioError):
             suimon.sweep(pair(), seeds=seeds)
-    with pytest.raises(suimon.UsageError, match="no result is called `foo`"):
+    with pytest.raises(suimon.UsageError, match="unknown result `foo`"):
         suimon.sweep(pair(), seeds=[1, 2], measures=["foo"])
 
 

@@ -105,7 +105,7 @@ for place in range(0, len(whole), 4):
         capsule = READ(suimon.Table(table.path))
         outcome = "read"
     except (OSError, ValueError) as error:
-        outcome = "damaged" if "its decoder says" in str(error) else "refused"
+        outcome = "damaged" if "decoder error" in str(error) else "refused"
     outcomes[outcome] = outcomes.get(outcome, 0) + 1
 print(sorted(outcomes))
 """

@@ -1,4 +1,4 @@
-//! `suimon check`: what is wrong with a scenario, and what looks wrong with its physics.
+//! `suimon check`: errors in a scenario, and warnings about its physics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::failure::{Failure, problem};
 use crate::output;
 use crate::scenario_args::ScenarioArgs;
 
-/// What `check` is told.
+/// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -53,14 +53,14 @@ pub(crate) fn warnings<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<Str
     each_once(all.map(|warning| warning.to_string()))
 }
 
-/// Tells warnings on stderr.
+/// Prints warnings on stderr.
 pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
         output::note(&format!("warning: {warning}"));
     }
 }
 
-/// What of the programs of plans is shown at most, in lines.
+/// Maximum number of programs shown, one a line.
 const PROGRAMS_MAX: usize = 20;
 
 /// A program that is started on this machine.
@@ -68,7 +68,7 @@ const PROGRAMS_MAX: usize = 20;
 struct Started {
     command: String,
     host: String,
-    /// As whom.
+    /// The user that it runs as.
     #[serde(rename = "as")]
     user: &'static str,
 }
@@ -85,7 +85,7 @@ fn programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<Started> 
     plans.into_iter().flat_map(of_plan).collect()
 }
 
-/// Tells on stderr which programs will be started on this machine.
+/// Lists on stderr the programs that will be started on this machine.
 pub(crate) fn tell_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
     let all = programs(plans);
     for Started { command, host, user } in all.iter().take(PROGRAMS_MAX) {
@@ -96,12 +96,12 @@ pub(crate) fn tell_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
     }
 }
 
-/// Tells on stderr that a program of the scenario failed.
+/// Reports on stderr that a program of the scenario failed.
 pub(crate) fn warn_of_failed(program: &str) {
     output::note(&format!("failed: {program}"));
 }
 
-/// Tells on stderr what the driver leaves out of `jobs`, each once.
+/// Lists on stderr what the driver leaves out of `jobs`, each once.
 pub(crate) fn tell_left_out<'a>(jobs: impl IntoIterator<Item = &'a Job>) {
     let all = jobs.into_iter().flat_map(|job| job.left_out.iter().cloned());
     for what in each_once(all) {
@@ -109,7 +109,7 @@ pub(crate) fn tell_left_out<'a>(jobs: impl IntoIterator<Item = &'a Job>) {
     }
 }
 
-/// Texts without those that were there before.
+/// The texts without duplicates.
 pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
@@ -120,7 +120,7 @@ pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// What a simulation of the plans leaves out; nothing where it is refused.
+/// What a simulation of the plans leaves out; empty if the simulator refuses them.
 fn left_out(plans: &[Plan]) -> Vec<String> {
     if refusal(Driver::Simulator, plans).is_some() {
         return Vec::new();
@@ -128,7 +128,8 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
     each_once(plans.iter().flat_map(simulate::left_out))
 }
 
-/// Why a driver cannot run them all, if it cannot. What only this machine lacks the lab tells in a run.
+/// Why a driver cannot run all plans, if it cannot. The lab reports only in a run what this machine alone
+/// lacks.
 fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
     plans.iter().find_map(|plan| match driver {
         Driver::Simulator | Driver::Kernel(_) => {
@@ -147,24 +148,24 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     tell_programs(plans);
     for (driver, name) in DRIVERS {
         if let Some(refusal) = refusal(driver, plans) {
-            output::note(&format!("not for the {name}: {refusal}"));
+            output::note(&format!("the {name} cannot run it: {refusal}"));
         }
     }
     for what in left_out(plans) {
-        output::note(&format!("a simulation leaves out: {what}"));
+        output::note(&format!("left out of the simulation: {what}"));
     }
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
     let file = arguments.scenario.file.display();
     let means = means(plans);
-    output::print(&format!("{file}: fine: {}{runs}\n{means}", inventory(first)))?;
+    output::print(&format!("{file}: ok: {}{runs}\n{means}", inventory(first)))?;
     Ok(Exit::Fine)
 }
 
-/// What of the distributions and traces of plans is shown at most, in lines.
+/// Maximum number of distributions and traces shown, one a line.
 const INPUTS_MAX: usize = 20;
 
-/// The mean of each distribution and trace that the scenario has point by point, a line each.
+/// The mean of each distribution and trace that the scenario gives point by point, one a line.
 fn means(plans: &[Plan]) -> String {
     let of_plan = |plan: &Plan| {
         let line =
@@ -179,7 +180,7 @@ fn means(plans: &[Plan]) -> String {
     all.into_iter().take(INPUTS_MAX).collect::<String>() + &more
 }
 
-/// The means by key, for programs; where they differ between runs that of the first.
+/// The means by key, for JSON; if they differ between runs, those of the first run.
 fn inputs(plans: &[Plan]) -> BTreeMap<String, InputSummary> {
     let all = plans.iter().rev().flat_map(|plan| InputSummary::of(plan).0);
     all.collect()

@@ -1,4 +1,4 @@
-//! `suimon compare`: lays runs of one scenario, or of one paper, side by side.
+//! `suimon compare`: compares runs of one scenario, or of one paper, side by side.
 
 use std::path::PathBuf;
 
@@ -11,20 +11,20 @@ use crate::output;
 
 mod render;
 
-/// What `compare` is told.
+/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run folders or sweeps of one scenario, or folders of one paper, by whatever driver; the first is
-    /// what the others are held against. Runs that differ in their seed alone count as one sample
+    /// Run folders or sweeps of one scenario, or folders of one paper, by any driver; the others are compared
+    /// with the first. Runs that differ only in their seed count as one sample
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     folders: Vec<PathBuf>,
-    /// Show what is equal in all of them or differs by noise too, and every flow of a count
+    /// Show also results that are equal or differ only by noise, and every flow of a count
     #[arg(long)]
     all: bool,
-    /// Hold a flow of the first run against one of another name in the others: down=down2
+    /// Compare a flow of the first run with one of another name in the other runs: down=down2
     #[arg(long = "pair", value_name = "FLOW=OTHER")]
     pairs: Vec<Pair>,
-    /// Write a page with the differences as bars
+    /// Write an HTML page with the differences as bars
     #[arg(short = 'o', long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Print one JSON document
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The words that make the page again.
+    /// The command that makes the page again.
     fn command(&self) -> Vec<String> {
         let mut words = vec!["suimon".to_owned(), "compare".into()];
         words.extend(self.folders.iter().map(|folder| folder.display().to_string()));
@@ -47,7 +47,7 @@ impl Arguments {
     }
 }
 
-/// Compares them: writes the page if one is asked for, and prints the rest as JSON or as text.
+/// Compares the runs: writes the page if requested, and prints the results as JSON or as text.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let comparison = compare_paired(&arguments.folders, arguments.all, &arguments.pairs)?;
     comparison.notes.iter().for_each(|note| output::note(note));

@@ -1,5 +1,5 @@
-//! `suimon cost`: what a queueing discipline costs a packet, in time and in instructions, and what this machine takes for
-//! what a host does.
+//! `suimon cost`: the cost of a queueing discipline per packet, in time and in instructions, and the CPU costs
+//! of a host's operations.
 
 use clap::{Args, Subcommand};
 use experiment::format;
@@ -19,41 +19,40 @@ use ::cost::instructions::{self, Instructions};
 use ::cost::{Case, Load, Workload};
 use time::Timed;
 
-/// What is measured in place of disciplines.
+/// What to measure instead of disciplines.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// What this machine takes for copies, system calls, wake-ups and segments, as a file for `processor.machine`
+    /// Measure copies, system calls, wake-ups and segments on this machine, as a file for `processor.machine`
     Host(machine::Arguments),
 }
 
-/// What `cost` is told.
+/// Arguments of `cost`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Disciplines by name, or queues as in a scenario: 'wfq.mode = "exact"',
-    /// 'cbq.class.each.queue.red = {}'; every discipline unless given. Of a class in it there are as many
-    /// as --classes says
+    /// Disciplines by name, or queues as in a scenario: 'wfq.mode = "exact"', 'cbq.class.each.queue.red = {}'.
+    /// A class is repeated --classes times [default: every discipline]
     #[arg(value_name = "QUEUE")]
     queues: Vec<String>,
     #[command(flatten)]
     load: Load,
-    /// Rounds of which the best counts
+    /// Number of rounds; the best one counts
     #[arg(long, default_value_t = 7, value_name = "N")]
     rounds: usize,
-    /// Count no instructions, which takes valgrind and some seconds
+    /// Do not count instructions, which needs valgrind and some seconds
     #[arg(long)]
     no_instructions: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Carry packets for the cases on standard input, and say nothing: what callgrind looks at
+    /// Carry packets for the cases on stdin and print nothing, for callgrind (internal)
     #[arg(long, hide = true)]
     carry: bool,
 }
 
-/// What a case costs.
+/// The cost of a case.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Cost {
     /// The case.
@@ -62,7 +61,7 @@ pub(crate) struct Cost {
     /// Its time.
     #[serde(flatten)]
     pub(crate) timed: Timed,
-    /// Its instructions; none where this machine cannot count them.
+    /// Its instructions; none if this machine cannot count them.
     pub(crate) instructions: Option<Instructions>,
 }
 
@@ -71,7 +70,7 @@ pub(crate) struct Cost {
 pub(crate) struct Costs {
     /// In the order of the cases.
     pub(crate) cases: Vec<Cost>,
-    /// Why there are no instructions.
+    /// Why instructions were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_counted: Option<String>,
 }
@@ -93,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Times every case, and counts its instructions where this machine can; `quiet` draws no bar.
+/// Times every case, and counts its instructions if this machine can; `quiet` draws no bar.
 pub(crate) fn measure(
     cases: Vec<Case>,
     rounds: usize,
@@ -118,16 +117,16 @@ pub(crate) fn measure(
 
 fn carry() -> Result<Exit, Failure> {
     let cases: Vec<Case> = serde_json::from_reader(std::io::stdin())
-        .map_err(|error| Failure::usage(error.to_string(), "this is for callgrind alone"))?;
+        .map_err(|error| Failure::usage(error.to_string(), "only callgrind uses this option"))?;
     instructions::carry(&cases)?;
     Ok(Exit::Fine)
 }
 
-/// The cases asked for. Of all disciplines, those that refuse the load are left out.
+/// The cases requested. If none are named, all disciplines except those that refuse the load.
 fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
     let case = |queue: &str| Case { queue: queue.to_owned(), load: arguments.load.clone() };
     if arguments.rounds == 0 {
-        return Err(Failure::usage("no rounds", "give at least one"));
+        return Err(Failure::usage("no rounds", "use at least 1"));
     }
     if !arguments.queues.is_empty() {
         return Ok(arguments.queues.iter().map(|queue| case(queue)).collect());
@@ -139,7 +138,7 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
             Ok(_) => cases.push(case),
             Err(why) => {
                 let classes = format::count(arguments.load.classes, "class");
-                output::note(&format!("{} left out, with {classes}: {why}", entry.name));
+                output::note(&format!("{} left out with {classes}: {why}", entry.name));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `suimon demo`: what pacing does, in a few seconds: the table of a run, a picture, a report.
+//! `suimon demo`: the effect of pacing in a few seconds: a table, a plot and a report.
 
 use std::path::PathBuf;
 
@@ -15,23 +15,23 @@ use crate::{interruption, output};
 
 mod picture;
 
-/// The scenario, as it stands in the repository.
+/// The scenario, as in the repository.
 const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
-/// Its two flows, and the probes of what each sends: they have the same names.
+/// Its two flows, and the probes of what each sends, which have the same names.
 const FLOWS: [&str; 2] = ["stock", "paced"];
 
-/// What `demo` is told.
+/// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The run folder
     #[arg(short, long, value_name = "DIR", default_value = "runs/demo")]
     out: PathBuf,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Simulates it, and shows what came out.
+/// Simulates the scenario, and shows the results.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = Document::parse("demo.toml", scenario::without_schema(SCENARIO))?.plan()?;
     let job = Job::new(Driver::Simulator, plan, arguments.out.clone());
@@ -59,14 +59,14 @@ fn text(outcome: &Outcome, job: &Job) -> Result<String, Failure> {
     Ok(format!("{results}\n{picture}\n{words}\nreport: {}\n", report.display()))
 }
 
-/// What one sees, in two lines.
+/// The result in two lines.
 fn words(summary: &Summary, units: Units) -> String {
     let goodput = |flow: &str| summary.flow.get(flow).map_or(0.0, |flow| flow.goodput);
     let [stock, paced] = FLOWS.map(goodput);
     let unit = units.rate.fit([stock, paced]);
     format!(
-        "stock: bursts at the speed of the sender's link overflow the router's buffer, and {} is left.\n\
-         paced: gap packets space the same TCP to the path's rate: {}, {:.1} times as much.\n",
+        "stock: bursts at the rate of the sender's link overflow the router's buffer; goodput {}.\n\
+         paced: gap packets pace the same TCP at the path's rate; goodput {}, {:.1} times as much.\n",
         unit.show(stock),
         unit.show(paced),
         paced / stock.max(1.0),

@@ -1,4 +1,4 @@
-//! `suimon doctor`: what this machine can do, each thing tried, and what to type for what it cannot.
+//! `suimon doctor`: tries what this machine supports, and prints the commands that install or enable the rest.
 
 use clap::{Args, ValueEnum};
 use lab::machine::{Finding, Machine, State};
@@ -13,10 +13,10 @@ mod guest_kernel;
 mod programs;
 mod simulator;
 
-/// What `doctor` is told.
+/// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Only these; all unless given
+    /// Only these topics [default: all]
     #[arg(value_name = "TOPIC")]
     topics: Vec<Topic>,
     /// Print one JSON document
@@ -24,20 +24,20 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What is asked for.
+/// The topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Topic {
     /// Simulated runs
     Simulator,
-    /// Real packets: rights, namespaces, cables, processors
+    /// Real packets: privileges, namespaces, veth pairs, CPUs
     Lab,
-    /// The faster way from interfaces to the lab and the router
+    /// AF_XDP, the faster access to interfaces for the lab and the router
     Xdp,
     /// Congestion control loaded into the kernel
     Congestion,
     /// The guest kernel: Linux on the simulator's clock
     Linux,
-    /// Programs that scenarios and people run in the lab, and what the build needs
+    /// Programs for use in the lab, and the tools to build suimon
     Programs,
 }
 
@@ -58,20 +58,20 @@ impl Topic {
         }
     }
 
-    /// Whether it takes a lab to tell.
+    /// Whether the topic needs a lab.
     const fn takes_lab(self) -> bool {
         matches!(self, Self::Lab | Self::Xdp | Self::Congestion)
     }
 }
 
-/// What was found of a topic.
+/// The findings of a topic.
 type Section = (Topic, Vec<Finding>);
 
-/// Tries everything asked for; exit 3 if something of it is missing.
+/// Tries all topics requested; exits with 3 if anything is missing.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let chosen = |topic: &Topic| arguments.topics.is_empty() || arguments.topics.contains(topic);
     let topics: Vec<Topic> = Topic::value_variants().iter().copied().filter(chosen).collect();
-    // Before anything starts a thread.
+    // Must come before the first thread.
     let machine = topics.iter().any(|topic| topic.takes_lab()).then(Machine::enter);
     let find = |topic: Topic| (topic, topic.findings(machine.as_ref()));
     let sections: Vec<Section> = topics.into_iter().map(find).collect();
@@ -87,7 +87,7 @@ fn complete(sections: &[Section]) -> bool {
     sections.iter().flat_map(|(_, found)| found).all(|found| found.state != State::Missing)
 }
 
-/// A state as it is called.
+/// The name of a state.
 const fn word(state: State) -> &'static str {
     match state {
         State::Ok => "ok",
@@ -112,7 +112,7 @@ fn text(sections: &[Section]) -> String {
     if commands.is_empty() {
         return table.render();
     }
-    format!("{}\nto have what is not there, type:\n{}", table.render(), commands.render())
+    format!("{}\nto fix the rest, type:\n{}", table.render(), commands.render())
 }
 
 fn document(sections: &[Section]) -> Value {

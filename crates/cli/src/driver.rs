@@ -1,4 +1,4 @@
-//! Who moves the packets, as the command line chooses it.
+//! The driver that the command line selects.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ValueEnum};
@@ -6,24 +6,24 @@ use network::host::Kernel;
 
 use crate::port::Fabric;
 
-/// Who moves the packets.
+/// A driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Driver {
-    /// The simulator: virtual time, modelled TCP
+    /// Simulator: virtual time, modelled TCP
     #[default]
     Simulator,
-    /// The simulator with a real kernel at every host, which `suimon linux build` makes: virtual time, the kernel's TCP
+    /// Simulator with a real kernel (from `suimon linux build`) at every host: virtual time, the kernel's TCP
     #[value(name = "linux-6.12")]
     Linux6_12,
-    /// The lab: real packets and the kernel's TCP, in real time on this machine
+    /// Lab: real packets and this machine's kernel TCP, in real time
     Lab,
-    /// The simulator at a Dask scheduler's workers: only a sweep has points for them
+    /// Simulator on the workers of a Dask scheduler, for the points of a sweep
     #[value(skip)]
     Dask,
 }
 
 impl Driver {
-    /// The same, for a run; the fabric is the lab's.
+    /// The driver for a run; `fabric` applies to the lab only.
     pub(crate) fn with(self, fabric: Fabric) -> experiment::Driver {
         match self {
             Self::Simulator | Self::Dask => experiment::Driver::Simulator,
@@ -33,9 +33,9 @@ impl Driver {
     }
 }
 
-/// The option `--on` with Dask among its values.
+/// The option `--on` with Dask as a possible value.
 pub(crate) fn with_dask(on: Arg) -> Arg {
-    let help = "The simulator at the workers of a Dask scheduler: --on dask tcp://scheduler:8786";
+    let help = "Simulator on the workers of a Dask scheduler: --on dask tcp://scheduler:8786";
     let others = Driver::value_variants().iter().filter_map(ValueEnum::to_possible_value);
     let values = others.chain([PossibleValue::new("dask").help(help)]);
     let driver = |name: String| Driver::from_str(&name, false).unwrap_or(Driver::Dask);

@@ -1,10 +1,10 @@
-//! A scenario's lines as an error shows them: a line of megabytes is cut around what is wrong.
+//! A scenario's lines as an error message shows them: very long lines are cut around the error.
 
 use std::ops::Range;
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// A scenario's text, of which no line is shown in its whole length.
+/// A scenario's text; long lines are shown in part.
 #[derive(Debug)]
 pub(crate) struct Excerpt {
     name: String,
@@ -12,29 +12,29 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// Of the file of that name.
+    /// Creates the excerpt of a file.
     pub(crate) const fn new(name: String, text: String) -> Self {
         Self { name, text }
     }
 
-    /// Lines longer than this are cut around what is wrong.
+    /// Longer lines are cut around the error.
     const LINE_MAX: usize = 400;
-    /// What is left on either side.
+    /// Characters kept on either side of the error.
     const SIDE: usize = 60;
 
-    /// The nearest place at or before `at` that is no letter's middle.
+    /// The nearest character boundary at or before `at`.
     fn place(&self, at: usize) -> usize {
         let at = at.min(self.text.len());
         (0..=at).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0)
     }
 
-    /// The line that has that place.
+    /// The line that contains the position.
     fn line(&self, at: usize) -> Range<usize> {
         let from = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         from..self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline)
     }
 
-    /// What is wrong, as far as it is shown.
+    /// The part of the error that is shown.
     pub(crate) fn shown(&self, span: &Range<usize>) -> Range<usize> {
         let line = self.line(self.place(span.start));
         match line.len() > Self::LINE_MAX {

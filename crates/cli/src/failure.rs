@@ -1,4 +1,4 @@
-//! Why a verb could not do its work, and how that is told.
+//! Why a subcommand failed, and how that is reported.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -11,7 +11,7 @@ use crate::excerpt::Excerpt;
 use crate::exit::Exit;
 use crate::{output, sanitise};
 
-/// Why a verb could not do its work.
+/// Why a subcommand failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The experiment could not be done.
@@ -23,22 +23,22 @@ pub(crate) enum Failure {
     /// The machine lacks something.
     #[error("{message}\n  help: {help}")]
     Lacking {
-        /// What.
+        /// What is missing.
         message: String,
         /// What would help.
         help: String,
     },
-    /// A file or stream takes nothing.
+    /// A file or stream cannot be written.
     #[error("{}: {source}\n  help: {}", path.display(), room(source))]
     Unwritten {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What other crates say is an experiment's error, wherever it comes from.
+/// Errors of other crates become errors of the experiment.
 macro_rules! experiment_error {
     ($($from:ty),*) => {
         $(impl From<$from> for Failure {
@@ -72,22 +72,22 @@ impl Failure {
         Self::Lacking { message: message.into(), help: help.into() }
     }
 
-    /// A file failed that was to be read.
+    /// A file could not be read.
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Experiment(Error::file(path)(source))
     }
 
-    /// A file failed that was to be written.
+    /// A file could not be written.
     pub(crate) fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Unwritten { path: path.to_owned(), source }
     }
 
-    /// A folder failed.
+    /// A folder could not be read or made.
     pub(crate) fn folder(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Experiment(Error::folder(path)(source))
     }
 
-    /// Tells it on stdout as a JSON document, of the form that `suimon check --json` has.
+    /// Prints it on stdout as a JSON document in the format of `suimon check --json`.
     pub(crate) fn print_json(&self) -> Result<Exit, Self> {
         let errors = match self {
             Self::Experiment(Error::Scenario(errors)) => {
@@ -102,14 +102,14 @@ impl Failure {
         Ok(self.exit())
     }
 
-    /// What is wrong, and what would help.
+    /// The message and the help.
     fn parts(&self) -> (String, String) {
         match self {
             Self::Lacking { message, help } | Self::Experiment(Error::Usage { message, help }) => {
                 (message.clone(), help.clone())
             }
             other => {
-                // The last line of help is our own; what is in the message may have others.
+                // The last line of help is our own; the message may contain others.
                 let text = other.to_string();
                 let (message, help) = text.rsplit_once("\n  help: ").unwrap_or((&text, ""));
                 (message.to_owned(), help.to_owned())
@@ -128,13 +128,13 @@ impl Failure {
         }
     }
 
-    /// Tells it on stderr.
+    /// Prints it on stderr.
     pub(crate) fn report(&self) -> Exit {
         match self {
             Self::Experiment(Error::Scenario(errors)) => output::picture(&pictures(errors)),
             Self::Experiment(Error::Lab(_)) if self.exit() == Exit::Lacking => {
                 output::note(&format!(
-                    "error: {self}\n  `suimon doctor` tells what this machine can do"
+                    "error: {self}\n  `suimon doctor` shows what this machine supports"
                 ));
             }
             other => output::note(&format!("error: {other}")),
@@ -143,7 +143,7 @@ impl Failure {
     }
 }
 
-/// A problem of a scenario with its place.
+/// A problem of a scenario, with its location.
 pub(crate) fn problem(diagnostic: &scenario::Diagnostic) -> Value {
     json!({
         "file": diagnostic.name,
@@ -154,15 +154,15 @@ pub(crate) fn problem(diagnostic: &scenario::Diagnostic) -> Value {
     })
 }
 
-/// What a person can do about a file that cannot be written.
+/// What to do about a file that cannot be written.
 fn room(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there",
-        _ => "name a file in a folder that can be written",
+        _ => "name a file in a writable folder",
     }
 }
 
-/// Every problem with the lines it stands in.
+/// Every problem with the source lines that it refers to.
 fn pictures(errors: &scenario::Errors) -> String {
     let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
     let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };

@@ -1,4 +1,4 @@
-//! `suimon guest`: what a guest kernel runs first, in a folder that it shares with the simulator.
+//! `suimon guest`: the init program of a guest kernel, in a folder shared with the simulator.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What `guest` is told.
+/// Arguments of `guest`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The folder
     folder: PathBuf,
 }
 
-/// Ends the guest with it.
+/// Runs as init; the guest ends when it returns.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     lab::guest::run(&arguments.folder)?;
     Ok(Exit::Fine)

@@ -11,16 +11,16 @@ use crate::failure::Failure;
 use crate::table::Table;
 use crate::{editor, output};
 
-/// What `init` is told.
+/// Arguments of `init`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The template; without one they are listed
+    /// The template [default: list the templates]
     template: Option<String>,
-    /// The file to write, TEMPLATE.toml unless given; `-` writes to stdout
+    /// The file to write; `-` writes to stdout [default: TEMPLATE.toml]
     file: Option<PathBuf>,
 }
 
-/// Writes the template, never over a file that is there; without a name, lists what there is.
+/// Writes the template, but never overwrites a file. Without a name, lists the templates.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(wanted) = &arguments.template else {
         output::print(&list())?;
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(template) = scenario::template(wanted) else {
         let names: Vec<_> = scenario::TEMPLATES.iter().map(|template| template.name).collect();
         let message = format!("there is no template `{wanted}`");
-        return Err(Failure::usage(message, format!("there is {}", names.join(", "))));
+        return Err(Failure::usage(message, format!("choose one of {}", names.join(", "))));
     };
     let file = arguments.file.clone();
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{wanted}.toml")));
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         output::print(template.text())?;
         return Ok(Exit::Fine);
     }
-    // Its comments name the file as it is called in the repository.
+    // The template's comments name the file as in the repository.
     let own = format!("suimon run {}", file.display());
     let text = template.text().replace(&format!("suimon run {wanted}.toml"), &own);
     write_new(&file, &(editor::line_for(&file) + &text))?;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Every template with what it shows.
+/// The templates and what each shows.
 fn list() -> String {
     let mut table = Table::new(&["template", "what it shows"]);
     for template in scenario::TEMPLATES {
@@ -58,7 +58,7 @@ fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
     match OpenOptions::new().write(true).create_new(true).open(file) {
         Ok(mut open) => open.write_all(text.as_bytes()).map_err(Failure::unwritten(file)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let message = format!("{} is there already", file.display());
+            let message = format!("{} already exists", file.display());
             Err(Failure::usage(message, "name another file, or remove it first"))
         }
         Err(error) => Err(Failure::unwritten(file)(error)),

@@ -1,5 +1,4 @@
-//! SIGINT and SIGTERM: the first ends the run early and keeps what was measured, the second ends it
-//! at once.
+//! SIGINT and SIGTERM: the first ends the run early and keeps the results so far, the second ends it at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 /// 128 + SIGINT, as a shell reports it.
 const STATUS: i32 = 130;
 
-/// A flag that is set by the first signal.
+/// A flag that the first signal sets.
 pub(crate) fn watch() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

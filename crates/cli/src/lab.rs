@@ -1,4 +1,4 @@
-//! `suimon lab`: a scenario's hosts and network, to work in by hand.
+//! `suimon lab`: shells and commands on a scenario's hosts.
 
 mod console;
 mod in_simulator;
@@ -19,7 +19,7 @@ use crate::scenario_args::ScenarioArgs;
 use crate::{check, output};
 use runtime::{Folder, Standing};
 
-/// What `lab` is told.
+/// Arguments of `lab`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -28,16 +28,16 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Let a scenario's network stand, with its hosts' programs, until `lab down`
+    /// Start a scenario's network and its hosts' programs, and keep them running until `lab down`
     Up(up::Arguments),
-    /// List the networks that stand, with their hosts and programs
+    /// List running networks with their hosts and programs
     Ps {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Run a command in a host of a network that stands (FILE is its name or its scenario), or of one for this
-    /// command alone
+    /// Run a command on a host of a running network (FILE is its name or its scenario), or of a temporary
+    /// network
     #[command(after_help = in_simulator::HELP)]
     Exec {
         #[command(flatten)]
@@ -48,8 +48,8 @@ enum Verb {
         #[arg(required = true, last = true, value_name = "COMMAND")]
         words: Vec<String>,
     },
-    /// Open a shell in a host of a network that stands (FILE is its name or its scenario), or of one for this
-    /// shell alone
+    /// Open a shell on a host of a running network (FILE is its name or its scenario), or of a temporary
+    /// network
     #[command(after_help = in_simulator::HELP)]
     Shell {
         #[command(flatten)]
@@ -57,29 +57,30 @@ enum Verb {
         /// The host
         host: String,
     },
-    /// Take a network down, with all that runs in it
+    /// Take a network down, with all its processes
     Down {
-        /// The network; the only one that stands unless given
+        /// The network [default: the only one that is running]
         name: Option<String>,
-        /// All of them
+        /// All networks
         #[arg(long, conflicts_with = "name")]
         all: bool,
     },
 }
 
-/// What is built, or stands.
+/// The network: a running one, or one to build.
 #[derive(Debug, Args)]
 struct Network {
     #[command(flatten)]
     scenario: ScenarioArgs,
     #[command(flatten)]
     fabric: Fabric,
-    /// Who moves the packets
+    /// The driver
     #[arg(long, value_enum, default_value_t = Driver::Lab, value_name = "DRIVER")]
     on: Driver,
 }
 
-/// Works on networks that stand, or on one of its own; a command's exit code is this one's.
+/// Runs on running networks, or on a temporary one. A command's exit code becomes the exit code of this
+/// program.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Up(arguments) => up::run(arguments),
@@ -100,22 +101,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs a command in a host: of the network that stands if there is one, or else of one that is built for it.
+/// Runs a command on a host: of the running network if there is one, otherwise of a temporary one.
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
     let Network { scenario, fabric, .. } = network;
     if let Some(mut standing) = runtime::find(&scenario.file)? {
         if !scenario.is_plain() || *fabric != Fabric::default() {
-            let message = format!("the network `{}` stands already", standing.name);
-            return Err(Failure::usage(message, "leave out what is said of how to build it"));
+            let message = format!("network `{}` is already running", standing.name);
+            return Err(Failure::usage(message, "leave out the options that say how to build it"));
         }
         return attach(&mut standing, host, words);
     }
     if scenario.file != Path::new("-") && !scenario.file.exists() {
         let file = scenario.file.display();
-        let message = format!("no network `{file}` stands, and there is no such file");
+        let message = format!("no network `{file}` is running, and there is no such file");
         return Err(Failure::usage(
             message,
-            "build one: suimon lab up FILE; list them: suimon lab ps",
+            "start one: suimon lab up FILE; list them: suimon lab ps",
         ));
     }
     lab::privilege::acquire()?;
@@ -123,7 +124,7 @@ fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failu
     check::tell_programs([&plan]);
     let (status, report) =
         lab::exec(&plan, experiment::Fabric::from(*fabric).options(), host, words)?;
-    // A person's own pace needs no judgement unless frames were lost.
+    // At interactive pace, the warning matters only if frames were lost.
     if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
         output::note(&warning);
     }
@@ -136,11 +137,11 @@ fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failu
 fn attach(standing: &mut Standing, host: &str, words: &[String]) -> Result<Exit, Failure> {
     let place = standing.host(host)?;
     let attached = Attached::open(place.pid, place.descriptor, host, place.names)?;
-    // It answers still: what was opened is its own.
+    // The network still answers, so the opened descriptor belongs to it.
     standing.state()?;
     let status = attached.run(words)?;
     if !attached.stands() {
-        output::note(&format!("the network `{}` was taken down", standing.name));
+        output::note(&format!("network `{}` was taken down", standing.name));
     }
     Ok(Exit::of(status))
 }
@@ -148,13 +149,13 @@ fn attach(standing: &mut Standing, host: &str, words: &[String]) -> Result<Exit,
 fn list(json: bool) -> Result<Exit, Failure> {
     let mut states = Vec::new();
     for mut standing in Folder::networks()? {
-        // One that ends at this moment is none.
+        // A network that ends at this moment is not listed.
         states.extend(standing.state());
     }
     if json {
         output::print_json(&json!({ "networks": states }))?;
     } else if states.is_empty() {
-        output::note("no network stands; build one: suimon lab up FILE");
+        output::note("no network is running; start one: suimon lab up FILE");
     } else {
         let texts: Vec<String> =
             states.iter().map(|state| state.shown() + &state.traffic_shown()).collect();
@@ -169,20 +170,20 @@ fn down(name: Option<&str>, all: bool) -> Result<Exit, Failure> {
         None => Folder::networks()?,
     };
     if let (Some(name), []) = (name, standing.as_slice()) {
-        let message = format!("no network `{name}` stands");
+        let message = format!("no network `{name}` is running");
         return Err(Failure::usage(message, "list them: suimon lab ps"));
     }
     if standing.len() > 1 && !all {
         let names: Vec<&str> = standing.iter().map(|network| network.name.as_str()).collect();
-        let message = format!("{} networks stand: {}", names.len(), names.join(", "));
-        return Err(Failure::usage(message, "name one of them, or take down --all"));
+        let message = format!("{} networks are running: {}", names.len(), names.join(", "));
+        return Err(Failure::usage(message, "name one of them, or add --all"));
     }
     for network in &mut standing {
         network.take_down()?;
         output::note(&format!("{}: down", network.name));
     }
     if standing.is_empty() {
-        output::note("no network stands");
+        output::note("no network is running");
     }
     Ok(Exit::Fine)
 }

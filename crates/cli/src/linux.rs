@@ -1,4 +1,4 @@
-//! `suimon linux`: the guest kernel, Linux as a program (user-mode Linux) on the simulator's clock.
+//! `suimon linux`: the guest kernel, user-mode Linux on the simulator's clock.
 
 mod build;
 mod child;
@@ -15,10 +15,10 @@ use crate::output;
 use crate::table::Table;
 use needs::Missing;
 
-/// What is typed to have a kernel.
+/// The command that builds a kernel.
 pub(crate) const BUILD: &str = "suimon linux build";
 
-/// What `linux` is told.
+/// Arguments of `linux`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -27,9 +27,9 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Build it once, into this user's cache: from Debian's source, some ten minutes of a processor
+    /// Build it once, into this user's cache, from Debian's source; takes about ten minutes of CPU time
     Build(build::Arguments),
-    /// Say whether it is built, where, which version, and what a build lacks here
+    /// Show whether it is built, its path and version, and what a build needs that is missing here
     Status {
         /// Print one JSON document
         #[arg(long)]
@@ -37,7 +37,7 @@ enum Verb {
     },
 }
 
-/// Builds it, or says what there is.
+/// Builds the kernel, or shows its status.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Build(arguments) => build::run(arguments),
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Exit 3 where none is built.
+/// Exits with 3 if no kernel is built.
 fn status(json: bool) -> Result<Exit, Failure> {
     let kernel = built::newest()?;
     let missing = needs::missing(None);
@@ -57,7 +57,7 @@ fn status(json: bool) -> Result<Exit, Failure> {
     Ok(if kernel.is_some() { Exit::Fine } else { Exit::Lacking })
 }
 
-/// What programs are told, of what is built and of what a build lacks.
+/// The status as JSON: the kernel, and what a build lacks.
 fn document(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<Value, Failure> {
     let as_json = |it: &Missing| json!({ "what": it.what, "package": it.packages });
     Ok(json!({
@@ -71,7 +71,7 @@ fn document(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<Value, Failu
     }))
 }
 
-/// What to type next; nothing where a kernel is built.
+/// The next command to type; none if a kernel is built.
 fn command(kernel: Option<&Kernel>, missing: &[Missing]) -> Option<String> {
     let next = || if missing.is_empty() { BUILD.to_owned() } else { needs::command(missing) };
     kernel.is_none().then(next)
@@ -90,9 +90,9 @@ fn text(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<String, Failure>
     }
     let lacks: Vec<&str> = missing.iter().map(|it| it.what).collect();
     if !lacks.is_empty() {
-        table.row(["a build lacks".into(), lacks.join(", ").into()]);
+        table.row(["missing".into(), lacks.join(", ").into()]);
     }
     let table = table.render();
     Ok(command(kernel, missing)
-        .map_or(table.clone(), |next| format!("{table}\nto have it, type:\n  {next}\n")))
+        .map_or(table.clone(), |next| format!("{table}\nnext, type:\n  {next}\n")))
 }

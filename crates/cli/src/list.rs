@@ -1,4 +1,4 @@
-//! `suimon list`: what a scenario can name, from the registries themselves, and the catalogue of disciplines and
+//! `suimon list`: the names that a scenario can use, from the registries, and the catalogue of disciplines and
 //! algorithms.
 
 use clap::{Args, ValueEnum};
@@ -13,12 +13,12 @@ use crate::output;
 
 use crate::table::Table;
 
-/// What `list` is told.
+/// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// One list only
+    /// List only these
     list: Option<List>,
-    /// The page of one discipline or profile: `suimon list disciplines cbq`, `suimon list profiles linux-6`
+    /// Show the page of one entry: `suimon list disciplines cbq`, `suimon list profiles linux-6`
     name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -37,11 +37,11 @@ enum List {
     Papers,
     /// Scenarios to start from, for `suimon init`
     Templates,
-    /// What a run records beside its totals, for `[probe]`
+    /// Additional recordings of a run, for `[probe]`
     Probes,
 }
 
-/// A name and what it is.
+/// A name and its summary.
 type Entry = (String, String);
 
 impl List {
@@ -74,13 +74,13 @@ impl List {
     }
 }
 
-/// The papers; one that cannot be read has no title, and `suimon paper` says why.
+/// The papers. An unreadable paper has no title; `suimon paper` reports why.
 fn papers() -> Vec<Entry> {
     let title = |name| paper::title(name).unwrap_or_default();
     paper::papers().map(|name| (name.to_owned(), title(name))).collect()
 }
 
-/// The probes, as the schema of scenario files has them.
+/// The probes, with the descriptions of the schema of scenario files.
 fn probes() -> Vec<Entry> {
     let properties = &scenario::schema()["$defs"]["Probes"]["properties"];
     let properties = properties.as_object().into_iter().flatten();
@@ -112,7 +112,7 @@ fn page(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
         Some(List::Algorithms) => algorithm(arguments, name),
         Some(List::Profiles) => profile(arguments, name),
         _ => {
-            let help = "name no entry, or see `suimon list disciplines NAME`, `suimon list algorithms NAME` or \
+            let help = "leave out the name, or use `suimon list disciplines NAME`, `suimon list algorithms NAME` or \
                         `suimon list profiles NAME`";
             let message = "only disciplines, algorithms and profiles have pages";
             Err(Failure::usage(message.to_owned(), help))
@@ -136,12 +136,12 @@ fn discipline(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// What a TCP stack of its era does, and by what source.
+/// What a TCP stack of that era does, with sources.
 fn profile(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
     let Some(profile) = Profile::by_name(name) else {
         let names: Vec<_> = Profile::all().iter().map(Profile::name).collect();
         let message = format!("there is no profile `{name}`");
-        return Err(Failure::usage(message, format!("there is {}", names.join(", "))));
+        return Err(Failure::usage(message, format!("choose one of {}", names.join(", "))));
     };
     let settings: Vec<(&str, &str)> =
         profile.sources().iter().map(|source| (source.setting, source.source)).collect();
@@ -159,7 +159,7 @@ fn profile(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
         output::print_json(&page)?;
         return Ok(Exit::Fine);
     }
-    let mut table = Table::new(&["setting", "what the stack does, and who says so"]);
+    let mut table = Table::new(&["setting", "what the stack does, and the source"]);
     settings.iter().for_each(|(key, source)| table.row([(*key).into(), (*source).into()]));
     let (summary, congestion) = (profile.summary(), profile.config().congestion.algorithm().name());
     let table = table.render();

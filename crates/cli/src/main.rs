@@ -40,7 +40,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What is typed.
+/// The command line of `suimon`.
 #[derive(Debug, Parser)]
 #[command(name = "suimon", version, about, long_about = None, after_help = exit::HELP)]
 #[command(disable_help_subcommand = true)]
@@ -51,52 +51,52 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// See in a few seconds what pacing does: a run, a picture, a report
+    /// Show in a few seconds what pacing does: a run, a plot, a report
     Demo(demo::Arguments),
-    /// Simulate a scenario, or every point of its sweep
+    /// Run a scenario, or every point of its sweep
     Run(run::Arguments),
-    /// Run a grid of settings and seeds into one table and report, going on where it was interrupted
+    /// Run a grid of settings and seeds into one table and report; resumes an interrupted sweep
     Sweep(sweep::Arguments),
-    /// Work by hand in a scenario's hosts, on real packets or in virtual time
+    /// Open a shell or run commands on a scenario's hosts, with real packets or in virtual time
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
     Router(router::Arguments),
-    /// Watch classes and flows: of a run under way or finished, or of a router
+    /// Watch classes and flows of a run in progress, a finished run or a router
     Top(top::Arguments),
-    /// Say what is wrong with a scenario, without running it
+    /// Check a scenario for errors without running it
     Check(check::Arguments),
-    /// Lay runs of any driver side by side, with their differences
+    /// Compare runs side by side
     Compare(compare::Arguments),
     /// Render the report of a finished run again
     Report(report::Arguments),
-    /// Run a paper's experiments and hold them against its published figures
+    /// Reproduce a paper's experiments and compare them with its published values
     Paper(paper::Arguments),
     /// Write a commented scenario to start from
     Init(init::Arguments),
-    /// List what a scenario can name
+    /// List algorithms, disciplines, profiles, probes, papers and templates
     List(list::Arguments),
-    /// Measure what a queueing discipline costs a packet on this machine
+    /// Measure the cost of queueing disciplines and of host operations on this machine
     Cost(cost::Arguments),
-    /// Send files and folders to a machine where `recv` waits, at the path's rate
+    /// Send files and folders to a machine that runs `suimon recv`, at the path's rate
     Send(transfer::send::Arguments),
-    /// Receive what `send` sends, encrypted and verified
+    /// Receive files from `suimon send`, encrypted and verified
     Recv(transfer::recv::Arguments),
-    /// Make a key for transfers, or print its public part
+    /// Create a private key for transfers, or print its public key
     Keygen(transfer::keygen::Arguments),
-    /// Record real MPI programs
+    /// Run and record MPI programs; enable, disable and report paced restart for them
     Mpi(mpi::Arguments),
-    /// Build the guest kernel, Linux on the simulator's clock, or say whether it is built
+    /// Build the guest kernel (Linux on the simulator's clock), or show its status
     Linux(linux::Arguments),
-    /// Be the first program of a guest kernel
+    /// Run as init of a guest kernel (internal)
     #[command(hide = true)]
     Guest(guest_program::Arguments),
-    /// Say what this machine can do, and what to type for what it cannot
+    /// Report what this machine supports, and the commands that install what is missing
     Doctor(doctor::Arguments),
     /// Write the JSON Schema of scenarios, for editors
     Schema(editor::Arguments),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(manual::Completions),
-    /// Print the man page, or write one for each verb
+    /// Print the man page, or write one for each subcommand
     Man(manual::Man),
 }
 
@@ -130,10 +130,10 @@ impl Verb {
     }
 }
 
-/// Tells what is wrong with the command line, or the help that it asks for.
+/// Prints what is wrong with the command line, or the help that it asks for.
 fn refuse(error: &clap::Error) -> ! {
     let text = error.render().ansi().to_string();
-    // Nowhere is left to tell that stdout or stderr itself failed.
+    // If stdout or stderr itself fails, no place is left to report it.
     let _ = if error.use_stderr() { output::complain(&text) } else { output::print(&text).is_ok() };
     std::process::exit(error.exit_code())
 }

@@ -1,5 +1,5 @@
-//! `suimon completions` and `suimon man`: what shells and man(1) want to know of the verbs, from the very
-//! definitions that read the command line.
+//! `suimon completions` and `suimon man`: shell completions and man pages, generated from the definitions that
+//! parse the command line.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `completions` is told.
+/// Arguments of `completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Bash:  suimon completions bash > ~/.local/share/bash-completion/completions/suimon
@@ -21,16 +21,16 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-/// What `man` is told.
+/// Arguments of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Where to write suimon.1 and a page for each verb, such as ~/.local/share/man/man1; without it
-    /// suimon.1 goes to stdout: suimon man | man -l -
+    /// Folder for suimon.1 and a page for each subcommand, such as ~/.local/share/man/man1 [default: suimon.1
+    /// goes to stdout: suimon man | man -l -]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
-/// Prints the script of a shell.
+/// Prints a shell's completion script.
 pub(crate) fn completions(arguments: &Completions) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     let mut command = crate::Arguments::command();
@@ -39,7 +39,7 @@ pub(crate) fn completions(arguments: &Completions) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Prints the page of the whole, or writes all pages.
+/// Prints the main page, or writes all pages.
 pub(crate) fn man(arguments: &Man) -> Result<Exit, Failure> {
     let command = crate::Arguments::command();
     if let Some(folder) = &arguments.folder {

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What `mpi` is told.
+/// Arguments of `mpi`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -21,24 +21,25 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Run an MPI program and write what its ranks call into a trace
+    /// Run an MPI program and record the calls of its ranks in a trace
     Record(record::Arguments),
     /// Run an MPI program with paced restart, short timeouts and phases
     Run(run::Arguments),
-    /// At a host of a scenario: run what `start` asks for, until it is ended
+    /// Run commands from `mpi start` on a host of a scenario, until it is stopped
     Serve,
-    /// Run a command at a host that serves, as ssh does
+    /// Run a command on a host that runs `mpi serve`, as ssh does
     #[command(hide = true)]
     Start(remote::Arguments),
-    /// Let programs of this machine have them, until `disable`; as root
+    /// Enable paced restart, short timeouts and phases for programs of this machine, until `disable`; needs
+    /// root
     Enable(enable::Arguments),
-    /// Take them out of the kernel again; as root
+    /// Disable them again, and remove them from the kernel; needs root
     Disable,
-    /// Whether they are enabled, and what was done with them; as root
+    /// Report whether they are enabled, and how often they were used; needs root
     Status(enable::StatusArguments),
 }
 
-/// Does what is asked for.
+/// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Record(arguments) => record::run(arguments),
@@ -63,7 +64,8 @@ impl From<host::Error> for Failure {
     }
 }
 
-/// An error whose text ends in a line of help: whether this machine lacks something, or the command is wrong.
+/// Converts an error that ends in a line of help: `lacking` if this machine lacks something, else a usage
+/// error.
 fn told(error: &dyn std::error::Error, lacking: bool) -> Failure {
     let text = error.to_string();
     let (message, help) = text.rsplit_once("\n  help: ").unwrap_or((&text, ""));

@@ -1,4 +1,4 @@
-//! Stdout: results and nothing else. A reader that went away is no error. Stderr: what goes on.
+//! Stdout: results and nothing else; a reader that has gone is not an error. Stderr: messages and progress.
 //!
 //! Nothing is written without [`sanitise`].
 
@@ -15,7 +15,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_more(text).map(drop)
 }
 
-/// Writes `text` to stdout; false if nobody reads it any more, and no more need be written.
+/// Writes `text` to stdout. Returns false if the reader has gone, and writing can stop.
 pub(crate) fn print_more(text: &str) -> Result<bool, Failure> {
     let mut stdout = anstream::stdout().lock();
     match stdout.write_all(sanitise::styled(text).as_bytes()).and_then(|()| stdout.flush()) {
@@ -30,23 +30,23 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(json(value) + "\n"))
 }
 
-/// JSON as people can read it.
+/// Human-readable JSON.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// A word on stderr about what goes on.
+/// Prints a message on stderr.
 pub(crate) fn note(text: &str) {
     complain(&(sanitise::text(text) + "\n"));
 }
 
-/// Writes text with styles of our own to stderr; false if that failed, which nowhere is left to tell.
+/// Writes text with our own styles to stderr. Returns false on an error, which cannot be reported anywhere.
 pub(crate) fn complain(text: &str) -> bool {
     anstream::stderr().lock().write_all(sanitise::styled(text).as_bytes()).is_ok()
 }
 
-/// Writes to stderr what was sanitised before it was styled by somebody else.
+/// Writes text to stderr that was sanitised before a library styled it.
 pub(crate) fn picture(text: &str) {
-    // Nowhere is left to tell that stderr itself failed.
+    // If stderr itself fails, no place is left to report it.
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! `suimon paper`: runs a paper's experiments and holds them against its published figures.
+//! `suimon paper`: reproduces a paper's experiments and compares them with its published values.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,35 +18,35 @@ use crate::{interruption, output};
 mod costs;
 mod render;
 
-/// What `paper` is told.
+/// Arguments of `paper`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The paper; `suimon list papers` shows them
+    /// The paper; see `suimon list papers`
     paper: String,
     /// Only these tables and figures
     #[arg(long, value_name = "T3,F8", value_delimiter = ',')]
     only: Vec<String>,
-    /// Who moves the packets; the lab's runs take their real time, one after the other
+    /// The driver; the lab runs one after the other in real time
     #[arg(long, value_enum, value_name = "DRIVER", default_value_t)]
     on: Driver,
-    /// On real packets only what takes little time: fewer cells, shorter runs
+    /// With real packets, only short experiments: fewer cells, shorter runs
     #[arg(long)]
     quick: bool,
-    /// Runs at a time, all processors unless given; results do not depend on it
+    /// Number of parallel runs; results do not depend on it [default: the number of CPUs]
     #[arg(short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Where the report and every run's folder go: runs/PAPER or runs/PAPER-lab unless given
+    /// Folder of the report and of every run [default: runs/PAPER, or runs/PAPER-lab]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Runs what the paper needs, and judges.
+/// Runs the experiments of the paper, and checks the results.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let options = PaperOptions {
         driver: arguments.on.with(Fabric::default()),
@@ -54,14 +54,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         only: arguments.only.clone(),
         out: arguments.out.clone(),
     };
-    // The lab is entered while there is one thread only.
+    // The lab is entered while there is only one thread.
     options.driver.acquire()?;
     let paper = Paper::new(&arguments.paper, options)?;
     costs::check(&paper)?;
     let paper = paper.open()?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(paper.runs(), arguments.quiet);
-    // Real time is not shared.
+    // Real-time runs do not share the machine.
     let alone = arguments.on == Driver::Lab;
     let workers = if alone { NonZeroUsize::MIN } else { workers(arguments.jobs) };
     let steering = Steering { interrupted: &interrupted, progress: &progress };
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let exit = outcome.status().into();
     if exit == Exit::Interrupted {
-        output::note("interrupted: items whose runs did not come to their end are left out");
+        output::note("interrupted: items with unfinished runs are left out");
     }
     Ok(exit)
 }

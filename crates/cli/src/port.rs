@@ -1,16 +1,16 @@
-//! How interfaces are met, as the command line chooses it: those of the lab's hosts, and a router's.
+//! How the lab and the router access interfaces, as chosen on the command line.
 
 use clap::{Args, ValueEnum};
 use lab::device::Kind;
 
-/// By what frames pass between an interface and the program.
+/// How frames pass between an interface and the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Port {
-    /// AF_XDP, in the kernel's own hook before its stack; needs root's rights
+    /// AF_XDP in generic mode, before the kernel's stack; needs root
     Xdp,
-    /// AF_XDP, in the interface's driver; needs root's rights
+    /// AF_XDP in native mode, in the interface's driver; needs root
     XdpNative,
-    /// AF_PACKET, which works in a user namespace, and with frames of any length
+    /// AF_PACKET: works in a user namespace, and with frames of any length
     Packet,
 }
 
@@ -24,13 +24,13 @@ impl From<Port> for Kind {
     }
 }
 
-/// How the lab's fabric does its work.
+/// Options of the lab's fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct Fabric {
-    /// How the lab meets the hosts' interfaces; the best that this machine grants unless given
+    /// How the lab accesses the hosts' interfaces [default: the best that this machine permits]
     #[arg(long, value_enum, value_name = "KIND")]
     port: Option<Port>,
-    /// Let the fabric sleep between packets, and its processor do other work; packets are a little later then
+    /// Let the fabric sleep between packets, to free its CPU; packets are slightly later then
     #[arg(long)]
     sleep: bool,
 }

@@ -8,7 +8,7 @@ use experiment::meter::clock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use scenario::Plan;
 
-/// Work that is done sooner shows no bar.
+/// Work that ends sooner shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The progress of one or many runs.
@@ -27,7 +27,7 @@ impl Progress {
         Self::with("simulating", STEPS * runs as u64, quiet, left)
     }
 
-    /// For one run in real time, of which it is known how long it lasts.
+    /// For one run in real time, with a known duration.
     pub(crate) fn in_real_time(plan: &Plan, quiet: bool) -> Self {
         let seconds = plan.duration.as_secs_f64();
         let left = move |state: &ProgressState, out: &mut dyn Write| {
@@ -37,7 +37,7 @@ impl Progress {
         Self::with("real packets", STEPS, quiet, left)
     }
 
-    /// For so many pieces of other work, each to be told by [`Progress::step`].
+    /// For `pieces` units of other work; call [`Progress::step`] after each.
     pub(crate) fn of_work(what: &'static str, pieces: usize, quiet: bool) -> Self {
         let left = |state: &ProgressState, out: &mut dyn Write| write_time(state.eta(), out);
         Self::with(what, pieces as u64, quiet, left)
@@ -56,21 +56,21 @@ impl Progress {
         Self { bar, began: clock(), quiet, what }
     }
 
-    /// A piece of work is done.
+    /// Advances by one unit of work.
     pub(crate) fn step(&self) {
         self.grow(1);
     }
 
     fn grow(&self, steps: u64) {
         if self.bar.is_hidden() && !self.quiet && self.began.elapsed() > PATIENCE {
-            // Draws nothing where stderr is no terminal.
+            // Draws nothing if stderr is not a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.set_message(self.what);
         }
         self.bar.inc(steps);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -86,7 +86,7 @@ impl experiment::Progress for Progress {
     }
 }
 
-/// As "12 s" or "3 min 20 s".
+/// Writes a time as "12 s" or "3 min 20 s".
 fn write_time(time: Duration, out: &mut dyn Write) {
     let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);
     // Writing to a string does not fail.

@@ -1,4 +1,4 @@
-//! `suimon report`: renders the report of a finished run again, from what its folder holds.
+//! `suimon report`: renders the report of a finished run again from its folder.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `report` is told.
+/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Run folders
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     folders: Vec<PathBuf>,
 }
 
-/// Renders each.
+/// Renders each report.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for folder in &arguments.folders {
         let report = render(folder)?;
@@ -30,8 +30,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn render(folder: &Path) -> Result<PathBuf, Failure> {
     if folder.join(SWEEP).is_file() {
         let message = format!("{} holds a sweep", folder.display());
-        let help = "name the runs in it; `suimon sweep` with the same settings renders its own \
-                    report again, and runs nothing that is done";
+        let help = "name the runs in it; `suimon sweep` with the same settings renders the sweep's \
+                    report again without repeating finished runs";
         return Err(Failure::usage(message, help));
     }
     let stored = StoredRun::read(folder)?;

@@ -21,53 +21,53 @@ use crate::port::Port;
 use crate::{interruption, output};
 use control_server::{ControlServer, Source, Tick};
 
-/// What `router` is told.
+/// Arguments of `router`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     verb: Option<client::Verb>,
-    /// The two interfaces: that of the node's first link in the scenario, and that of the second
+    /// The interfaces of the node's first and second link in the scenario
     #[arg(num_args = 2, value_name = "INTERFACE", required = true)]
     interfaces: Vec<String>,
-    /// The scenario with the router
+    /// The scenario file with the router
     #[arg(long, value_name = "FILE", required = true)]
     config: Option<PathBuf>,
-    /// Set a value as if the file said so: --set "link.out.rate=50 Mbit/s"
+    /// Set a value as in the file: --set "link.out.rate=50 Mbit/s"
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Which router or emulator of the scenario; its only one unless given
+    /// The router or emulator of the scenario [default: the only one]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// How to meet the interfaces; the best that the machine grants unless given
+    /// How to access the interfaces [default: the best that this machine permits]
     #[arg(long, value_enum)]
     port: Option<Port>,
-    /// Look for frames all the time: less late, and a processor of its own
+    /// Poll for frames continuously: lower delays, but a CPU is always busy
     #[arg(long)]
     busy: bool,
-    /// How long, after the end, what is queued may leave
+    /// How long queued packets may still leave after the end
     #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = scenario::quantity::duration)]
     drain: traffic::Duration,
-    /// Take an interface even if it has this machine's default route
+    /// Use an interface even if it has this machine's default route
     #[arg(long)]
     force: bool,
-    /// The socket for `router stats`, `set` and `do`; suimon-router.sock in $XDG_RUNTIME_DIR or /run unless given
+    /// The socket for `router stats`, `set` and `do` [default: suimon-router.sock in $XDG_RUNTIME_DIR or /run]
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
     /// Print the summary as one JSON document
     #[arg(long)]
     json: bool,
-    /// No line each second
+    /// Do not print a line each second
     #[arg(long)]
     quiet: bool,
 }
 
-/// From one look at whether it is to end to the next.
+/// Interval between checks for the end.
 const GLANCE: Duration = Duration::from_millis(100);
-/// From one line on stderr to the next, and the time over which rates are.
+/// Interval between lines on stderr, and the period of their rates.
 const TICK: traffic::Duration = traffic::Duration::from_ms(1_000);
 
-/// Runs the router until a signal, or asks one that runs.
+/// Runs the router until a signal, or sends a request to a running router.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(verb) = &arguments.verb {
         return client::run(verb);
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     print_outcome(arguments, &server, outcome)
 }
 
-/// Where its control socket is unless said otherwise.
+/// The default path of the control socket.
 pub(crate) fn usual_path() -> PathBuf {
     let folder = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
     PathBuf::from(folder.unwrap_or_else(|| "/run".into())).join("suimon-router.sock")
@@ -110,7 +110,7 @@ fn announce(router: &Router, control: &std::path::Path) {
     router.notes().iter().for_each(|note| output::note(note));
     let [a, b] = router.ports();
     output::note(&format!(
-        "{} and {} are joined by {} and {} ({}); control: {}",
+        "{} and {} are connected by {} and {} ({}); control: {}",
         a.interface,
         b.interface,
         a.name,
@@ -120,7 +120,7 @@ fn announce(router: &Router, control: &std::path::Path) {
     ));
 }
 
-/// Answers, and tells what goes on, until a signal.
+/// Answers requests and prints events and rates until a signal.
 fn serve(
     router: Router,
     mut control: Control,
@@ -144,7 +144,7 @@ fn serve(
     (outcome, server)
 }
 
-/// The summary, and then what broke it, if anything did.
+/// Prints the summary, and then the error that ended the router, if any.
 fn print_outcome(
     arguments: &Arguments,
     server: &ControlServer,

@@ -13,14 +13,14 @@ use crate::{check, interruption, output, sweep};
 
 pub(crate) mod render;
 
-/// What `run` is told.
+/// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     args: RunArgs,
 }
 
-/// Runs the scenario; a grid is a sweep that starts over.
+/// Runs the scenario; a grid runs as a sweep that starts from scratch.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match runs(&arguments.args) {
         Err(failure) if arguments.args.json => failure.print_json(),
@@ -62,7 +62,7 @@ fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Fa
     let outcome = outcome?;
     print_outcome(args, &job, &outcome)?;
     let exit = outcome.status().into();
-    // What ended it is told last, after what was measured so far.
+    // The error that ended the run is printed last, after the results so far.
     Ok(outcome.failure.map(Failure::from).map_or(exit, |failure| failure.report()))
 }
 

@@ -1,9 +1,10 @@
-//! What a terminal would obey in place of showing it: names of scenarios, programs' output, file names and error
-//! messages may hold it, and everything printed passes here.
+//! Escapes characters that a terminal interprets. Names in scenarios, output of programs, file names and error
+//! messages may contain them, and everything printed passes through here.
 //!
-//! Control characters of ECMA-48 (C0, DEL and C1, of which U+009B begins an escape sequence as ESC [ does) and the
-//! bidirectional embeddings, overrides and isolates of Unicode (UAX 9), which make a line read otherwise than it is
-//! written (CVE-2021-42574). They are shown as JSON escapes them, so that a JSON document stays the same document.
+//! Control characters of ECMA-48 (C0, DEL and C1; U+009B begins an escape sequence as ESC [ does) and the
+//! bidirectional embeddings, overrides and isolates of Unicode (UAX 9), which make a line read differently from
+//! what is written (CVE-2021-42574). They are printed as JSON escapes, so that a JSON document keeps its
+//! meaning.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use std::fmt::Write;
 /// The longest sequence that sets a style.
 const STYLE_MAX: usize = 24;
 
-/// Whether `c` does something to a terminal; a line's end and a tab do what they should.
+/// Whether a terminal interprets `c`. A newline and a tab are printed as they are.
 fn is_obeyed(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -22,12 +23,12 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     filtered(text, |_| 0)
 }
 
-/// Text with styles of our own: a colour, bold. Whatever else begins with ESC is shown.
+/// Text with our own styles: a colour, bold. Every other ESC is escaped.
 pub(crate) fn styled(text: &str) -> Cow<'_, str> {
     filtered(text, style_length)
 }
 
-/// A file's text, each character in as many bytes as it had, so that places in it stay the same.
+/// A file's text with each character in as many bytes as before, so that positions in it stay valid.
 pub(crate) fn source(text: &str) -> Cow<'_, str> {
     let ends_line = |place: usize| text[place..].starts_with("\r\n");
     if !text.char_indices().any(|(place, c)| is_obeyed(c) && !ends_line(place)) {
@@ -42,7 +43,7 @@ pub(crate) fn source(text: &str) -> Cow<'_, str> {
     text.char_indices().map(kept).collect()
 }
 
-/// `passes` tells how many bytes of what begins with ESC are left as they are.
+/// `passes` returns how many bytes to keep of a text that begins with ESC.
 fn filtered(text: &str, passes: impl Fn(&str) -> usize) -> Cow<'_, str> {
     let Some(first) = text.find(is_obeyed) else { return Cow::Borrowed(text) };
     let mut shown = text[..first].to_owned();
@@ -52,7 +53,7 @@ fn filtered(text: &str, passes: impl Fn(&str) -> usize) -> Cow<'_, str> {
         let length = if length > 0 { length } else { c.len_utf8() };
         let (part, after) = rest.split_at(length);
         if length == c.len_utf8() && is_obeyed(c) {
-            // Writing to a string does not fail, and none of them is beyond 16 bits.
+            // Writing to a string does not fail, and all of these characters have at most 16 bits.
             let _ = write!(shown, "\\u{:04x}", u32::from(c));
         } else {
             shown.push_str(part);
@@ -62,8 +63,8 @@ fn filtered(text: &str, passes: impl Fn(&str) -> usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The length of a sequence that sets bold, underlined or a colour of text, or ends them; 0 of any other. None hides
-/// text or changes anything but it.
+/// The length of a sequence that sets or ends bold, underline or a text colour; 0 for any other. None of them
+/// hides text or affects anything else.
 fn style_length(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };
     let Some(end) = rest.bytes().take(STYLE_MAX).position(|byte| byte == b'm') else { return 0 };

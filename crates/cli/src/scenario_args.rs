@@ -1,4 +1,4 @@
-//! A scenario and its changes, as the command line gives them.
+//! A scenario and the changes to it on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -7,28 +7,28 @@ use experiment::{Experiment, read_text};
 
 use crate::failure::Failure;
 
-/// A scenario and its changes.
+/// A scenario and the changes to it.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArgs {
-    /// The scenario; `-` reads it from stdin
+    /// The scenario file; `-` reads it from stdin
     pub(crate) file: PathBuf,
-    /// Set a value as if the file said so: --set emulator.wan.buffer=1MiB
+    /// Set a value as in the file: --set emulator.wan.buffer=1MiB
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Run once for each value: --vary emulator.wan.buffer=512KiB,1MiB; a range of 8 values is
-    /// link.wan.delay=10ms..200ms/8, one of equal ratios flow.bulk.count=1..64/7log
+    /// Run once for each value: --vary emulator.wan.buffer=512KiB,1MiB; a range with 8 equal steps is
+    /// link.wan.delay=10ms..200ms/8, with equal ratios flow.bulk.count=1..64/7log
     #[arg(long, value_name = "PATH=A,B,..")]
     vary: Vec<String>,
-    /// The seed of everything random, in place of the file's
+    /// Random seed, instead of the file's
     #[arg(long, value_name = "N", conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Run once for each seed from first to last
+    /// Run once for each seed in a range
     #[arg(long, value_name = "1..8")]
     seeds: Option<String>,
 }
 
 impl ScenarioArgs {
-    /// The experiment; stdin is read to its end.
+    /// Reads the experiment; stdin is read to its end.
     pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
         let text = (self.file == Path::new("-")).then(|| read_text(std::io::stdin()));
         Ok(Experiment {
@@ -42,7 +42,7 @@ impl ScenarioArgs {
         })
     }
 
-    /// Whether the command line changes nothing in the file.
+    /// Whether the command line leaves the file unchanged.
     pub(crate) fn is_plain(&self) -> bool {
         self.set.is_empty() && self.vary.is_empty() && self.seeds.is_none()
     }

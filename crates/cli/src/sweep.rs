@@ -1,4 +1,4 @@
-//! `suimon sweep`: every point of a scenario's grid, in one table, one report, and a folder each.
+//! `suimon sweep`: every point of a scenario's grid, in one table and one report, with a folder for each.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,30 +19,30 @@ use dask::Dask;
 mod dask;
 mod render;
 
-/// What `sweep` is told.
+/// Arguments of `sweep`.
 #[derive(Debug, Args)]
 #[command(mut_arg("on", with_dask))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     args: RunArgs,
-    /// What the report shows, by its path in summary.json; may be given more than once
+    /// The quantity that the report shows, as a path in summary.json; can be given several times
     #[arg(long = "measure", value_name = "PATH", default_value = MEASURE)]
     measures: Vec<String>,
-    /// Run everything anew, in place of what is missing, incomplete or of another build
+    /// Run all points again, not only those that are missing, incomplete or of another build
     #[arg(long)]
     fresh: bool,
     /// With --on dask, the scheduler: tcp://scheduler:8786
     #[arg(value_name = "SCHEDULER")]
     scheduler: Option<String>,
-    /// With --on dask, where its workers put results, in place of sending them: `shared` where the folder is one for all
-    /// machines, or the URL of an object store
+    /// With --on dask, where its workers store results instead of sending them: `shared` if all machines share
+    /// the folder, or the URL of an object store
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }
 
 impl Arguments {
-    /// Where Dask runs the points of `experiment`, if it does. `--on dask tcp://scheduler:8786 wan.toml` has scheduler and
-    /// scenario in the other order.
+    /// Where Dask runs the points of `experiment`, if it does. `--on dask tcp://scheduler:8786 wan.toml` has
+    /// scheduler and scenario in the other order.
     fn dask(&self, experiment: &mut Experiment) -> Result<Option<Dask>, Failure> {
         let store = self.store.clone();
         if self.args.on != Driver::Dask {
@@ -52,8 +52,8 @@ impl Arguments {
             };
         }
         let Some(scheduler) = self.scheduler.clone() else {
-            let help = "name it: --on dask tcp://scheduler:8786";
-            return Err(Failure::usage("--on dask wants the address of its scheduler", help));
+            let help = "add it: --on dask tcp://scheduler:8786";
+            return Err(Failure::usage("--on dask needs the address of the scheduler", help));
         };
         let file = experiment.file.to_string_lossy().into_owned();
         if file.contains("://") && !scheduler.contains("://") {
@@ -91,13 +91,13 @@ fn grid(arguments: &Arguments) -> Result<Exit, Failure> {
     run_all(&arguments.args, &experiment, runs, options, dask.is_some())
 }
 
-/// As `suimon run` has it, which always runs.
+/// The options of `suimon run`, which always starts from scratch.
 pub(crate) fn options(args: &RunArgs) -> SweepOptions {
     let (driver, out) = (args.driver(), args.out.clone());
     SweepOptions { driver, out, fresh: true, ..SweepOptions::default() }
 }
 
-/// Runs what is not done yet and tells of all; with `elsewhere`, others have just put all runs there.
+/// Runs the missing points and reports all; with `elsewhere`, Dask's workers have already run all points.
 pub(crate) fn run_all(
     args: &RunArgs,
     experiment: &Experiment,
@@ -105,7 +105,7 @@ pub(crate) fn run_all(
     options: SweepOptions,
     elsewhere: bool,
 ) -> Result<Exit, Failure> {
-    // A signal ends the program meanwhile: nothing is measured yet.
+    // Until here, a signal ends the program: no results exist yet.
     let sweep = Sweep::new(experiment, runs, options, &AtomicBool::new(false))?;
     if !args.quiet {
         let plans = || sweep.jobs().iter().map(|job| &job.plan);
@@ -133,10 +133,10 @@ pub(crate) fn run_all(
         }
     }
     if !args.quiet && outcome.seeds_change_nothing() {
-        output::note("the seeds changed nothing: all runs of a point came to the same numbers");
+        output::note("the seeds changed nothing: all runs of a point have the same results");
     }
     tell_end(&outcome);
-    // What broke is told last, after what was measured so far.
+    // The error that ended the sweep is printed last, after the results so far.
     let exit = outcome.status().into();
     let failure = outcome.failure.or(outcome.unwritten).map(Failure::from);
     Ok(failure.map_or(exit, |failure| failure.report()))
@@ -145,11 +145,11 @@ pub(crate) fn run_all(
 fn tell_done(args: &RunArgs, sweep: &OpenSweep) {
     if sweep.done() > 0 && !args.quiet {
         let of = format::count(sweep.len(), "run");
-        output::note(&format!("done already: {} of {of}; --fresh runs all again", sweep.done()));
+        output::note(&format!("already done: {} of {of}; --fresh runs all again", sweep.done()));
     }
 }
 
-/// The bar, and what a run cost once it has ended.
+/// The progress bar, and the cost of each run that has ended.
 struct Watch {
     bar: Progress,
     verbose: bool,

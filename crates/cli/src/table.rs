@@ -23,7 +23,7 @@ pub(crate) enum Align {
 pub(crate) struct Cell {
     text: String,
     style: Style,
-    /// What the text is of, in the unit of its column.
+    /// The quantity, shown in the unit of its column.
     quantity: Option<(Kind, f64)>,
 }
 
@@ -33,7 +33,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// As it is shown, so that its width is known.
+/// The text as it is printed, so that its width is known.
 fn shown(text: String) -> String {
     match sanitise::text(&text) {
         Cow::Borrowed(_) => text,
@@ -47,7 +47,7 @@ impl Cell {
         Self { quantity: Some((kind, value)), ..String::new().into() }
     }
 
-    /// The same, empty where nothing was measured.
+    /// A quantity, or an empty cell if nothing was measured.
     pub(crate) fn measured(kind: Kind, value: Option<f64>) -> Self {
         value.map_or_else(|| String::new().into(), |value| Self::quantity(kind, value))
     }
@@ -58,7 +58,7 @@ impl Cell {
         Self { style: Style::new().fg_color(Some(colour.into())), ..text.into() }
     }
 
-    /// How a thing is: green if all is well, red if nothing is, yellow between.
+    /// A state: green if good, red if bad, yellow in between.
     pub(crate) fn state(text: &str, well: bool, bad: bool) -> Self {
         let colour = match (well, bad) {
             (true, _) => AnsiColor::Green,
@@ -68,13 +68,13 @@ impl Cell {
         Self { style: Style::new().fg_color(Some(colour.into())), ..text.into() }
     }
 
-    /// What stands above the rows of a section.
+    /// A heading above a section of rows.
     pub(crate) fn heading(text: impl Into<String>) -> Self {
         Self { style: Style::new().bold(), ..text.into().into() }
     }
 }
 
-/// A table in the making.
+/// A table under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     headings: Vec<(String, Align)>,
@@ -83,7 +83,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty one. A heading that begins with `>` makes a column of numbers, aligned right.
+    /// An empty table. A heading that begins with `>` makes a right-aligned column of numbers.
     pub(crate) fn new(headings: &[impl AsRef<str>]) -> Self {
         let align = |heading: &str| match heading.strip_prefix('>') {
             Some(rest) => (rest.to_owned(), Align::Right),
@@ -93,7 +93,7 @@ impl Table {
         Self { headings: headings.collect(), rows: Vec::new(), units: Units::default() }
     }
 
-    /// The same with its quantities in these units.
+    /// The table with its quantities in these units.
     pub(crate) fn in_units(self, units: Units) -> Self {
         Self { units, ..self }
     }
@@ -123,7 +123,7 @@ impl Table {
         text
     }
 
-    /// The rows with every quantity in the unit of its column.
+    /// The rows, with every quantity in the unit of its column.
     fn formatted(&self) -> Vec<Vec<Cell>> {
         let quantities =
             |column: usize| self.rows.iter().filter_map(move |row| row.get(column)?.quantity);
@@ -153,7 +153,7 @@ impl Table {
         for ((cell, &width), (_, align)) in cells.iter().zip(widths).zip(&self.headings) {
             let room = width.saturating_sub(cell.text.chars().count());
             let (before, after) = if *align == Align::Right { (room, 0) } else { (0, room) };
-            // Padding is written before the next cell, so that no line ends in blanks.
+            // Padding is written before the next cell, so that no line ends in spaces.
             if !cell.text.is_empty() {
                 let blanks = padding + before;
                 let Cell { text: words, style, .. } = cell;

@@ -1,4 +1,4 @@
-//! `suimon top`: classes and flows while they work, or as a finished run recorded them. (The papers' authors had
+//! `suimon top`: rates of classes and flows, live or from a finished run. (The papers' authors used
 //! `cbqmonitor` for this.)
 
 mod columns;
@@ -28,33 +28,37 @@ use replay::Replay;
 use socket::{Answered, Socket};
 use source::Source;
 
-/// What `top` is told.
+/// Arguments of `top`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A run's folder, under way or finished, or a control socket; that of `suimon router` unless given
+    /// The folder of a run in progress or finished, or a control socket [default: that of `suimon router`]
     #[arg(value_name = "RUN|SOCKET")]
     target: Option<PathBuf>,
-    /// From one look to the next; in a finished run the recorded time between [default: 1 s]
+    /// Interval between updates; in a finished run, of recorded time [default: 1 s]
     #[arg(long, value_name = "TIME", value_parser = every)]
     every: Option<Duration>,
-    /// Of a finished run, the time to begin at
+    /// In a finished run, the time to start at
     #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration)]
     at: Option<Duration>,
-    /// Print one look as a table; of a finished run the last one, or that of --at
+    /// Print one snapshot as a table; of a finished run, the last one or that of --at
     #[arg(long)]
     once: bool,
-    /// Print each look as a line of JSON
+    /// Print each snapshot as a line of JSON
     #[arg(long)]
     json: bool,
-    /// End after so many lines
+    /// End after N lines
     #[arg(long, value_name = "N", requires = "json", conflicts_with = "once")]
     count: Option<u64>,
 }
 
-/// A time that is not nothing.
+/// Parses a time greater than zero.
 fn every(text: &str) -> Result<Duration, String> {
     let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
-    if time == Duration::ZERO { Err("no time at all: write \"1 s\"".into()) } else { Ok(time) }
+    if time == Duration::ZERO {
+        Err("the time must be greater than 0, such as \"1 s\"".into())
+    } else {
+        Ok(time)
+    }
 }
 
 impl Arguments {
@@ -63,16 +67,16 @@ impl Arguments {
     }
 }
 
-/// More often than this nobody can follow, and a run might feel it.
+/// The minimum interval: faster updates are unreadable, and could disturb a run.
 const PACE_MIN: time::Duration = time::Duration::from_millis(50);
 
-/// Shows what there is.
+/// Shows the view, a table or JSON.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let target = arguments.target.clone().unwrap_or_else(router::usual_path);
     let source = Source::open(&target, arguments.target.is_some())?;
     if arguments.at.is_some() && matches!(source, Source::Socket(_)) {
-        let help = "leave out --at; only a finished run can be looked at from a time on";
-        return Err(Failure::usage(format!("{} is under way", target.display()), help));
+        let help = "leave out --at, which is only for finished runs";
+        return Err(Failure::usage(format!("{} is in progress", target.display()), help));
     }
     match (source, arguments.once) {
         (Source::Socket(socket), true) => once(arguments, socket, &target),
@@ -82,14 +86,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (source, false) => {
             if !std::io::stdout().is_terminal() {
                 let help = "use --once for a table, or --json for a line of JSON each second";
-                return Err(Failure::usage("stdout is no terminal", help));
+                return Err(Failure::usage("stdout is not a terminal", help));
             }
             terminal::show(source, &target, arguments.every, arguments.at)
         }
     }
 }
 
-/// One look at what is under way.
+/// Prints one snapshot of a running source.
 fn once(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
     match socket.ask(target)? {
         Answered::Told(now) if arguments.json => output::print(&(plain::json(&now) + "\n"))?,
@@ -99,7 +103,7 @@ fn once(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit
     Ok(Exit::Fine)
 }
 
-/// One look at what is over.
+/// Prints one snapshot of a finished run.
 fn once_of(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failure> {
     let at = arguments.at.map_or(replay.end(), |at| Instant::ZERO + at);
     let now = replay.at(at, arguments.every());
@@ -108,7 +112,7 @@ fn once_of(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A line for each look at what is under way.
+/// Prints a line for each snapshot of a running source.
 fn lines_of(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
     let pace = lab::clock::system(arguments.every()).max(PACE_MIN);
     let mut left = arguments.count.unwrap_or(u64::MAX);
@@ -128,7 +132,7 @@ fn lines_of(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<
     Ok(Exit::Fine)
 }
 
-/// A line for each step through what is over, as fast as they are read.
+/// Prints a line for each step through a finished run, without delay.
 fn recorded_lines(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failure> {
     let step = arguments.every();
     let mut now = Instant::ZERO + arguments.at.unwrap_or(Duration::ZERO);
@@ -144,7 +148,7 @@ fn recorded_lines(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failur
     Ok(Exit::Fine)
 }
 
-/// That whoever was asked is at its end.
+/// The message at the end of a running source.
 fn gone(target: &Path) -> String {
-    format!("{} has come to its end", target.display())
+    format!("{} has ended", target.display())
 }

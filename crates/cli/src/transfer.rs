@@ -1,4 +1,4 @@
-//! What `send` and `recv` have in common.
+//! Common parts of `send` and `recv`.
 
 pub(crate) mod keygen;
 pub(crate) mod recv;
@@ -16,10 +16,10 @@ use traffic::Bytes;
 
 use crate::failure::Failure;
 
-/// The variable that holds a code, so that it stands in no list of processes.
+/// The environment variable for a code, which keeps it out of process lists.
 const CODE: &str = "SUIMON_CODE";
 
-/// How often the bar is drawn.
+/// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(200);
 
 impl From<Error> for Failure {
@@ -29,7 +29,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The code in the environment; none if the variable is not set, or empty.
+/// The code in the environment; none if the variable is unset or empty.
 fn code_of_environment() -> Result<Option<Code>, Failure> {
     match std::env::var(CODE) {
         Ok(text) if !text.is_empty() => Ok(Some(text.parse()?)),
@@ -37,11 +37,11 @@ fn code_of_environment() -> Result<Option<Code>, Failure> {
     }
 }
 
-/// How long a peer may be silent, as it is typed.
+/// Parses how long a peer may be silent.
 fn timeout(text: &str) -> Result<traffic::Duration, String> {
     let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
     if time.as_us() < 2_000_000 {
-        return Err("2 s is the least: an end that has nothing to say is heard each second".into());
+        return Err("use 2 s or more: an idle peer sends a message each second".into());
     }
     Ok(time)
 }
@@ -51,7 +51,7 @@ fn size(bytes: u64) -> String {
     Units::default().size(Bytes(bytes))
 }
 
-/// Bytes a second with a unit; nothing in no time.
+/// Bytes per second with a unit; 0 if no time has passed.
 fn rate(bytes: u64, time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let rate = if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 };
@@ -59,12 +59,12 @@ fn rate(bytes: u64, time: Duration) -> String {
     unit.best(rate).text(rate)
 }
 
-/// A word, in the plural unless there is one.
+/// A number with a word, in the plural unless it is 1.
 fn count(number: u64, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A bar of what a meter counts, on stderr if that is a terminal.
+/// A progress bar of what a meter counts, on stderr if that is a terminal.
 struct Bar {
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -91,13 +91,13 @@ fn draw(meter: &Meter, what: &'static str, ended: &AtomicBool) {
     bar.set_message(what);
     let mut kept = 0;
     while !ended.load(Ordering::Relaxed) {
-        // Nothing is drawn before it is known how much comes.
+        // Nothing is drawn until the total is known.
         if meter.total() > 0 && bar.is_hidden() {
             bar.set_length(meter.total());
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         bar.set_position(meter.position());
-        // What was there before tells nothing of how fast it goes.
+        // Data that was already there must not count for the estimate.
         if meter.kept() != kept {
             kept = meter.kept();
             bar.reset_eta();
@@ -112,7 +112,7 @@ impl Drop for Bar {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A thread that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

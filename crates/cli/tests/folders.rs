@@ -197,7 +197,7 @@ fn a_resumed_sweep_runs_a_point_again_whose_table_is_truncated() {
     for damaged in [&whole[..whole.len() / 2], &[], &vec![0; whole.len()][..]] {
         fs::write(&table, damaged).expect("written");
         let again = succeeds(folder.path(), &sweep);
-        assert!(stderr(&again).contains("done already: 2 of 3"), "{}", stderr(&again));
+        assert!(stderr(&again).contains("already done: 2 of 3"), "{}", stderr(&again));
         assert!(fs::read(&table).expect("a table") == whole, "the table is whole again");
     }
 }
@@ -288,8 +288,8 @@ fn a_report_is_rendered_again_to_the_same_bytes() {
     succeeds(folder.path(), &["report", "s/2-seed=2"]);
     assert!(content(&run) == before, "{:?}", names(&run));
     let again = succeeds(folder.path(), &sweep);
-    assert!(stderr(&again).contains("done already: 2 of 2"), "{}", stderr(&again));
-    for (wrong, part) in [("s", "holds a sweep"), ("nowhere", "no folder of a finished run")] {
+    assert!(stderr(&again).contains("already done: 2 of 2"), "{}", stderr(&again));
+    for (wrong, part) in [("s", "holds a sweep"), ("nowhere", "not the folder of a finished run")] {
         let output = output(folder.path(), &["report", wrong]);
         assert_eq!(code(&output), 2);
         assert!(stderr(&output).contains(part), "{}", stderr(&output));

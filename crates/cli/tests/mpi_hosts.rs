@@ -218,5 +218,5 @@ fn nobody_serves_elsewhere() {
     let output = command.args(["mpi", "serve"]).env_remove("SUIMON_HOST").output();
     let output = output.expect("it starts");
     assert_eq!((code(&output), stdout(&output)), (2, ""));
-    assert!(stderr(&output).contains("only a host of a scenario may"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("only on a host of a scenario"), "{}", stderr(&output));
 }

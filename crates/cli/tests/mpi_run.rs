@@ -116,7 +116,7 @@ impl Enabled {
 
 impl Drop for Enabled {
     fn drop(&mut self) {
-        assert_eq!(stdout(&mpi(&["disable"])), "disabled: nothing is left\n");
+        assert_eq!(stdout(&mpi(&["disable"])), "disabled, and removed from the kernel\n");
     }
 }
 
@@ -201,7 +201,7 @@ fn without_it_the_program_runs_all_the_same() {
 fn what_cannot_be_enabled_is_told_with_what_can() {
     for (words, told) in [
         (["--congestion", "cubik"], "suimon list algorithms"),
-        (["--set", "restart=9"], "choose from 0 to 4"),
+        (["--set", "restart=9"], "a value from 0 to 4"),
         (["--set", "restarts=1"], "no parameter `restarts`"),
         (["--set", "restart"], "NAME=VALUE"),
     ] {

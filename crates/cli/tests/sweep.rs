@@ -150,7 +150,7 @@ fn an_interrupted_sweep_goes_on_to_the_same_bytes() {
     assert_eq!(sweep_of(&before)["complete"], true, "the first run was done");
 
     let again = sweep(folder.path(), "parts", &grid);
-    assert!(stderr(&again).contains("done already: "), "{}", stderr(&again));
+    assert!(stderr(&again).contains("already done: "), "{}", stderr(&again));
     assert_eq!(first(), before, "what was done is not run again");
     assert!(bytes(folder.path(), "parts") == bytes(folder.path(), "whole"), "files differ");
 }
@@ -163,13 +163,13 @@ fn only_what_this_program_would_make_again_is_taken_for_done() {
         let output = sweep(folder.path(), "sweep", &[&grid, more].concat());
         let told = stderr(&output)
             .lines()
-            .find(|line| line.starts_with("done already"))
+            .find(|line| line.starts_with("already done"))
             .map(str::to_owned);
         told.unwrap_or_default()
     };
     assert_eq!(done(&[]), "");
     let before = bytes(folder.path(), "sweep");
-    assert!(done(&[]).starts_with("done already: 3 of 3 runs"));
+    assert!(done(&[]).starts_with("already done: 3 of 3 runs"));
     assert!(bytes(folder.path(), "sweep") == before, "files differ");
     assert_eq!(done(&["--fresh"]), "");
     // The runs of another version are run again, and those of a version's other build.
@@ -180,7 +180,7 @@ fn only_what_this_program_would_make_again_is_taken_for_done() {
         let (_, after_it) = rest.split_once('"').expect("a string");
         let text = [before_it, line, another, "\"", after_it].concat();
         std::fs::write(&manifest, text).expect("written");
-        assert!(done(&[]).starts_with("done already: 2 of 3 runs"), "{another}");
+        assert!(done(&[]).starts_with("already done: 2 of 3 runs"), "{another}");
         assert!(bytes(folder.path(), "sweep") == before, "files differ");
     }
     // So is another scenario's.

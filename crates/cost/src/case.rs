@@ -1,4 +1,4 @@
-//! A discipline and the load that it is measured under.
+//! A discipline and the load under which it is measured.
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -14,33 +14,33 @@ pub struct Case {
     pub load: Load,
 }
 
-/// What passes through a discipline: flows that have packets queued at all times.
+/// The packets that pass through a discipline: flows that always have packets queued.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Load {
-    /// Classes, where the discipline has some; 0 leaves them out
+    /// Number of classes, if the discipline has classes; 0 for none
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub classes: usize,
-    /// Classes that these lie within, in equal numbers; none unless given
+    /// Number of parent classes, with equal numbers of classes in each
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub groups: usize,
-    /// Filters, each for one flow, that lead to the classes in turn; one for each class unless given
+    /// Number of filters, each for one flow, that lead to the classes in turn [default: one for each class]
     #[arg(long, value_name = "N")]
     pub filters: Option<usize>,
-    /// Flows; one for each filter, or 5 where there is none, unless given
+    /// Number of flows [default: one for each filter, or 5 without filters]
     #[arg(long, value_name = "N")]
     pub flows: Option<usize>,
-    /// What the filters look at
+    /// The fields that the filters match
     #[arg(long, value_enum, default_value_t)]
     pub look: Look,
-    /// Packets queued in each class (each flow, where there are no classes)
+    /// Packets queued in each class (in each flow, if there are no classes)
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub backlog: usize,
-    /// Percent of the link that the classes are promised together
+    /// Percentage of the link rate that all classes are guaranteed together
     #[arg(long, default_value_t = 100, value_name = "PERCENT")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
     pub promised: u64,
-    /// Whence the random walk over the flows starts
+    /// Seed of the random walk over the flows
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 }
@@ -60,16 +60,16 @@ impl Default for Load {
     }
 }
 
-/// What filters look at.
+/// The fields that filters match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Look {
     /// The simulated flow
     #[default]
     Flow,
-    /// Protocol, both addresses and both ports: the paper's fixed filters, hashed there
+    /// Protocol, both addresses and both ports: the paper's fixed filters, which it hashes
     Fixed,
-    /// All but the destination's address: the paper's wildcard filters, searched one by one there
+    /// All except the destination address: the paper's wildcard filters, which it searches one by one
     Wildcard,
     /// Four kinds in turn: these two, prefixes of different lengths, and a range of ports
     Mixed,

@@ -1,4 +1,4 @@
-//! The walk that is measured: a packet in and a packet out, over and over, while every queue holds some.
+//! The walk that is measured: a packet in and a packet out, repeatedly, while every queue holds packets.
 
 use std::hint::black_box;
 
@@ -11,22 +11,22 @@ use traffic::{
 use crate::filters;
 use crate::workload::Workload;
 
-/// Frames that pass: the shortest, a common one, and the longest twice as often.
+/// Frame lengths: the shortest, a common one, and twice as often the longest.
 const LENGTHS: [u32; 4] = [64, 576, 1_518, 1_518];
 
-/// A discipline with packets in it, and those that may come next.
+/// A discipline with packets in it, and the packets that may come next.
 ///
-/// Each queue has as many packets as are to be in it and one more; one for each queue is outside at a
-/// time, and which of these comes next is drawn. So a discipline may serve as unevenly as it likes, and no
-/// queue grows without end; and with many queues, what a packet needs is no longer in the cache.
+/// Each queue has one packet more than its backlog. As many packets as there are queues are outside, and the next
+/// packet is drawn from them. So a discipline may serve as unevenly as it likes, and no queue grows without bound.
+/// With many queues, a packet's data is no longer in the cache.
 #[derive(Debug)]
 pub struct Walk {
     workload: Workload,
     packets: Packets,
     random: Random,
-    /// For each packet outside its queue.
+    /// One entry for each packet outside its queue.
     outside: Vec<u32>,
-    /// Packets inside, and how many there are to be.
+    /// Packets inside, and their intended number.
     queued: usize,
     queued_wanted: usize,
     flows_each: u64,
@@ -37,7 +37,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Nothing is queued yet.
+    /// Creates the walk with nothing queued.
     pub fn new(workload: Workload, backlog: usize) -> Self {
         let queues = workload.queues as u32;
         let mut packets = Packets::new();
@@ -57,17 +57,16 @@ impl Walk {
         }
     }
 
-    /// So many steps until every queue holds what it is to hold, and every packet has been drawn a few
-    /// times.
+    /// Number of steps until every queue has its backlog, and every packet has been drawn a few times.
     pub const fn settling(&self) -> u64 {
         4 * (self.queued_wanted + self.workload.queues) as u64 + 1_000
     }
 
-    /// A packet of the queue that is drawn, and of one of its flows.
+    /// A packet of the drawn queue, and of one of its flows.
     #[inline]
     fn draw(&mut self) -> PacketId {
         let drawn = self.random.next_u64();
-        // A number below `n` out of 32 random bits.
+        // A number below `n` from 32 random bits.
         let below = |n: u64, bits: u64| (n * (bits & u64::from(u32::MAX))) >> 32;
         let place = below(self.outside.len() as u64, drawn);
         let queue = self.outside.swap_remove(place as usize);
@@ -78,14 +77,14 @@ impl Walk {
         packet.length = LENGTHS[drawn as usize % LENGTHS.len()];
         packet.created = self.clock.now;
         packet.tos = 0;
-        // A field of TCP's, which no discipline looks at, tells which queue it belongs to.
+        // A TCP field that no discipline reads holds the index of the queue.
         packet.tcp.seq = queue;
-        // Whoever received the frame has read its headers; they are in the cache.
+        // The receiver of the frame has already read its headers, so they are in the cache.
         black_box(self.packets.fields(id));
         id
     }
 
-    /// The packet is on the wire, for as long as its frame takes.
+    /// Occupies the link with the packet for the duration of its frame.
     #[inline]
     fn send(&mut self, id: PacketId) {
         let Packet { length, .. } = self.packets[id];
@@ -93,7 +92,7 @@ impl Walk {
         self.put_outside(id);
     }
 
-    /// Time goes by until the wire has carried so many bytes.
+    /// Advances time until the link has carried `bytes`.
     #[inline]
     fn occupy(&mut self, bytes: Bytes) {
         self.clock.now += self.wire.advance(bytes);
@@ -106,7 +105,7 @@ impl Walk {
         self.packets.release(id);
     }
 
-    /// Takes a packet, and waits for it as long as the discipline says.
+    /// Takes a packet, and waits for it as long as the discipline requires.
     #[inline]
     fn take(&mut self) {
         while let Some(queue) = &mut self.workload.queue {
@@ -119,13 +118,13 @@ impl Walk {
                     self.occupy(length + Bytes(PREAMBLE_AND_GAP.into()));
                 }
                 Dequeued::NotBefore(then) => self.clock.now = then,
-                // What was queued has been discarded.
+                // The discipline has discarded the queued packets.
                 Dequeued::Empty => return,
             }
         }
     }
 
-    /// One packet in, and one out if as many are queued as there are to be.
+    /// One packet in, and one out if the backlog is complete.
     #[inline]
     fn step(&mut self) {
         let id = self.draw();
@@ -148,11 +147,11 @@ impl Walk {
     }
 }
 
-/// [`carry_packets`] as the symbol table knows it.
+/// The name of [`carry_packets`] in the symbol table.
 pub const CARRY_PACKETS: &str = concat!(module_path!(), "::carry_packets");
 
-/// The steps whose time is taken and whose instructions are counted: a function of its own in the
-/// program, which callgrind can be told of by name.
+/// The steps that are timed and whose instructions are counted: a function of its own in the program, so that
+/// callgrind can be given its name.
 #[inline(never)]
 pub fn carry_packets(walk: &mut Walk, steps: u64) {
     for _ in 0..steps {

@@ -1,5 +1,5 @@
-//! The filters of a case, and the packets that they match. All that is known here of how a packet is
-//! classified is known in this file.
+//! The filters of a case, and the packets that they match. All knowledge of packet classification is in this
+//! file.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,7 +11,7 @@ use crate::case::{Load, Look};
 
 /// IANA's number for TCP.
 const TCP: u8 = 6;
-/// Where all flows go to.
+/// The destination port of all flows.
 const HTTPS: u16 = 443;
 
 /// The name of a class, numbered from 0.
@@ -19,19 +19,19 @@ pub(crate) fn class(place: usize) -> String {
     format!("class{place}")
 }
 
-/// Between which hosts a flow is: a way that it shares with few others.
+/// The hosts of a flow: a path that it shares with few other flows.
 const fn hosts(flow: u32) -> (HostId, HostId) {
     (HostId((flow >> 4) as u16), HostId(flow as u16))
 }
 
-/// Makes `packet` one of `flow`.
+/// Makes `packet` a packet of `flow`.
 #[inline]
 pub(crate) fn label(packet: &mut Packet, flow: u32) {
     packet.flow = FlowId(flow);
     (packet.source, packet.destination) = hosts(flow);
 }
 
-/// A flow's addresses, which no other has, and its port.
+/// The unique addresses of a flow, and its port.
 const fn addresses(flow: u32) -> (IpAddr, IpAddr, u16) {
     const SOURCES: u32 = u32::from_be_bytes([10, 0, 0, 0]);
     const DESTINATIONS: u32 = u32::from_be_bytes([172, 16, 0, 0]);
@@ -41,7 +41,7 @@ const fn addresses(flow: u32) -> (IpAddr, IpAddr, u16) {
     (source, destination, 1_024 + (flow % 60_000) as u16)
 }
 
-/// Says what the headers of these flows' packets hold.
+/// Describes the headers of the packets of these flows.
 pub(crate) fn describe(packets: &mut Packets, flows: usize) {
     for flow in 0..flows as u32 {
         let (source, destination, port) = addresses(flow);
@@ -51,7 +51,7 @@ pub(crate) fn describe(packets: &mut Packets, flows: usize) {
     }
 }
 
-/// A filter for each of the first flows, to the classes in turn.
+/// Adds a filter for each of the first flows, to the classes in turn.
 pub(crate) fn add(filters: &mut Vec<Rule>, load: &Load) {
     if load.classes == 0 {
         return;
@@ -62,7 +62,7 @@ pub(crate) fn add(filters: &mut Vec<Rule>, load: &Load) {
     }
 }
 
-/// What matches `flow` and no other.
+/// The rule that matches only `flow`.
 fn filter(flow: u32, look: Look) -> Filter {
     let (source, destination, port) = addresses(flow);
     let prefix = |address, length| Some(Prefix { address, length });

@@ -1,5 +1,5 @@
-//! Instructions a packet: the program runs itself once under callgrind, which counts within
-//! [`carry_packets`] and writes its count down whenever that returns.
+//! Instructions per packet: the program runs itself once under callgrind, which counts within [`carry_packets`]
+//! and writes its count whenever that returns.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -13,27 +13,27 @@ use crate::drive::{CARRY_PACKETS, Walk, carry_packets};
 use crate::error::Error;
 use crate::workload::Workload;
 
-/// Steps that are counted.
+/// Number of steps that are counted.
 const STEPS: u64 = 20_000;
 
-/// What callgrind's files begin with; each dump has a number after it.
+/// Prefix of callgrind's files; each dump has a number after it.
 const FILE: &str = "count";
 
-/// Instructions a packet, without those of the walk itself.
+/// Instructions per packet, without those of the walk itself.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Instructions {
-    /// Of the discipline.
+    /// Instructions of the discipline.
     pub count: f64,
-    /// By how many that is above a plain FIFO under the same load.
+    /// The excess over a plain FIFO under the same load.
     pub over_fifo: f64,
 }
 
-/// How the name of the folder of valgrind's files begins.
+/// Prefix of the folder of valgrind's files.
 const FOLDER: &str = "suimon-cost-";
-/// Dumps of a case: three walks that settle, and then take the steps that count.
+/// Dumps of a case: three walks, each with a settling and a counted part.
 const DUMPS: usize = 6;
 
-/// The half that runs under callgrind: each walk of each case settles, and takes the steps.
+/// The part that runs under callgrind: each walk of each case settles, then takes the counted steps.
 pub fn carry(cases: &[Case]) -> Result<(), Error> {
     for case in cases {
         for workload in Workload::new(case)?.compared()? {
@@ -90,17 +90,19 @@ fn run(cases: &[Case], folder: &Path, words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// What stands on stderr, apart from what valgrind always says.
+/// The text on stderr, without valgrind's usual output.
 fn said(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = text.lines().filter(|line| !line.starts_with("==") && !line.is_empty());
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// The instructions that a file of callgrind's holds.
+/// The number of instructions in a file of callgrind.
 fn total(file: &Path) -> Result<u64, String> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| format!("callgrind wrote no {}: {error}", file.display()))?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
-    total.and_then(|total| total.trim().parse().ok()).ok_or_else(|| "no total in its file".into())
+    total
+        .and_then(|total| total.trim().parse().ok())
+        .ok_or_else(|| "callgrind's file has no total".into())
 }

@@ -1,4 +1,4 @@
-//! A discipline with as many classes and filters as a case asks for, whatever discipline it is.
+//! A discipline with as many classes and filters as a case requests, for any discipline.
 
 use traffic::qdisc::{Parameters, Qdisc};
 use traffic::setting::{Classes, Kind, Settings, Value};
@@ -8,23 +8,23 @@ use crate::case::{Case, Load};
 use crate::error::Error;
 use crate::filters;
 
-/// So fast that a wire is no reason to wait.
+/// So fast that the link never delays a packet.
 const RATE: u64 = 100_000_000_000;
 
 /// What is measured, before its first packet.
 #[derive(Debug)]
 pub struct Workload {
-    /// The discipline; none to see what all this costs without one.
+    /// The discipline; none to measure the cost of the walk alone.
     pub queue: Option<Qdisc>,
-    /// What it serves.
+    /// The link that it serves.
     pub port: Port,
-    /// The flows; flow `f` belongs to queue `f % queues`.
+    /// Number of flows; flow `f` belongs to queue `f % queues`.
     pub flows: usize,
-    /// Queues that always hold packets: the classes, or else the flows.
+    /// Number of queues that always hold packets: the classes, or else the flows.
     pub queues: usize,
-    /// Classes that packets queue in.
+    /// Number of classes with queues.
     pub classes: usize,
-    /// Filters.
+    /// Number of filters.
     pub filters: usize,
 }
 
@@ -40,7 +40,7 @@ impl Workload {
         let flows = flows.unwrap_or(fitting).max(1);
         let queues = if classes == 0 { flows } else { classes };
         if flows < queues {
-            let help = "give a flow for each class at least: --flows";
+            let help = "use at least one flow per class: --flows";
             return Err(Error::load(format!("{flows} flows in {queues} classes"), help));
         }
         let rate = Rate::from_bits_per_second(RATE).unwrap_or(Rate::MIN);
@@ -49,7 +49,7 @@ impl Workload {
         Ok(Self { queue, port, flows, queues, classes, filters })
     }
 
-    /// The same load with nothing in its way; with a plain FIFO; and the case itself.
+    /// The same load without a discipline, with a plain FIFO, and the case itself.
     pub fn compared(self) -> Result<[Self; 3], Error> {
         let endless = format!("fifo.packets = {}", u32::MAX);
         let plain = Qdisc::attach(&scenario::queue("fifo", &endless)?, self.port)?;
@@ -57,13 +57,13 @@ impl Workload {
     }
 }
 
-/// The parameters: the queue's own, and its class so many times as there are to be.
+/// The parameters: the queue's own, with its class repeated as often as requested.
 fn parameters(case: &Case) -> Result<Parameters, Error> {
     let given = Parameters::blank(&case.queue).map_or_else(|| written(&case.queue), Ok)?;
     let Some(of) = given.settings().classes() else { return Ok(given) };
     if of.count() > 1 {
         let message = format!("{} classes in `{}`", of.count(), case.queue);
-        let help = "give one, of which --classes makes as many as it says";
+        let help = "give one class; --classes sets how often it is repeated";
         return Err(Error::load(message, help));
     }
     let mut all = Parameters::blank(given.name()).unwrap_or_else(|| given.clone());
@@ -95,7 +95,7 @@ fn copy(from: &dyn Settings, to: &mut dyn Settings) {
     }
 }
 
-/// Packets that no filter matches go to this class, where the discipline wants one named.
+/// The class for packets that no filter matches, if the discipline requires one.
 fn name_default(settings: &mut dyn Settings, class: &str) {
     for setting in settings.settings() {
         if setting.kind == Kind::Text && setting.name.starts_with("default") {
@@ -104,16 +104,16 @@ fn name_default(settings: &mut dyn Settings, class: &str) {
     }
 }
 
-/// The class that all are like.
+/// The class that serves as the model for all.
 struct Class<'a> {
     discipline: &'a str,
     model: &'a dyn Settings,
-    /// What a class is of which nothing is said.
+    /// The default class.
     fresh: &'a dyn Settings,
 }
 
 impl Class<'_> {
-    /// Makes the groups, and the classes within them in turn.
+    /// Creates the groups, and the classes within them in turn.
     fn repeat(&self, to: &mut dyn Classes, load: &Load) {
         let group = |number: usize| format!("group{number}");
         for number in 0..load.groups {
@@ -131,7 +131,7 @@ impl Class<'_> {
         }
     }
 
-    /// Copies the model, but for what each class must have of its own and the model does not give.
+    /// Copies the model, except what each class must have of its own and the model does not give.
     fn fill(&self, class: &mut dyn Settings, own: impl Fn(&str) -> Option<Value>) {
         copy(self.model, class);
         for setting in class.settings() {
@@ -143,26 +143,26 @@ impl Class<'_> {
     }
 }
 
-/// An equal part of what is promised, in a setting that no default can suit.
+/// An equal share of the guarantee, in a setting that has no suitable default.
 fn part(discipline: &str, setting: &str, of: usize, promised: u64) -> Option<Value> {
     match (discipline, setting) {
         ("psp" | "cbq", "rate") | ("hfsc", "link_share_m2") => {
             let bits = RATE / 100 * promised / of as u64;
             Rate::from_bits_per_second(bits).map(Value::Rate)
         }
-        // Of more than a hundred classes none can have a percent: they are strict ones.
+        // With more than a hundred classes, none can have a percentage: they are strict.
         ("ets", "percent") => Some(promised / of as u64).filter(|&n| n > 0).map(Value::Count),
         _ => None,
     }
 }
 
-/// Half of a class's part is guaranteed where guarantees are a curve of their own.
+/// Half of a class's share is guaranteed, if guarantees are a separate curve.
 fn guarantee(discipline: &str, setting: &str, of: usize, promised: u64) -> Option<Value> {
     let is = (discipline, setting) == ("hfsc", "real_time_m2");
     is.then(|| part(discipline, "link_share_m2", 2 * of, promised)).flatten()
 }
 
-/// A priority of its own, where each class has to have one.
+/// A unique priority, if each class needs one.
 fn place(discipline: &str, setting: &str, place: usize) -> Option<Value> {
     let is = matches!((discipline, setting), ("priq" | "fairq", "priority"));
     is.then_some(Value::Count(place as u64))
@@ -179,7 +179,7 @@ mod tests {
         Workload::new(&case).map_err(|error| error.to_string())
     }
 
-    /// A new discipline that needs more of a class than its name says so here.
+    /// Fails for a new discipline whose classes need more than a name.
     #[test]
     fn every_discipline_takes_the_usual_load() {
         for entry in REGISTRY {

@@ -147,7 +147,7 @@ impl Calendar {
         patience: Duration,
     ) -> Result<Self, Error> {
         if let Some(cards) = guests.iter().map(Vec::len).find(|&cards| cards > CARDS_MAX) {
-            let why = format!("a guest with {cards} cards: {CARDS_MAX} at most");
+            let why = format!("a guest with {cards} cards: at most {CARDS_MAX} are supported");
             return Err(Error::Refused { why });
         }
         let page = u16::try_from(guests.len()).map_err(|_| too_many(guests.len()))?;
@@ -353,7 +353,7 @@ impl Calendar {
             Operation::Update => self.page.set_now(message.time.max(now)),
             Operation::TimeOfDay => answer = EPOCH + now,
             other => {
-                let what = format!("{other:?} is not a guest's to say");
+                let what = format!("a guest may not send {other:?}");
                 return Err(Error::Protocol { guest: number, what });
             }
         }
@@ -382,7 +382,7 @@ impl Calendar {
         }
         let status = match status {
             Ok(Some(status)) => status.to_string(),
-            Ok(None) => "it hangs".into(),
+            Ok(None) => "hung".into(),
             Err(error) => error.to_string(),
         };
         Error::Ended { guest, now: self.now, status, console: of.last_words() }
@@ -413,7 +413,7 @@ impl Guest {
         folder: PathBuf,
         patience: Duration,
     ) -> Result<Self, Error> {
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a guest's folder"))?;
+        std::fs::create_dir_all(&folder).map_err(Error::system("create a guest's folder"))?;
         let listen = |name: &str| {
             let path = folder.join(name);
             UnixListener::bind(&path)
@@ -474,7 +474,7 @@ impl Guest {
             waited += STEP;
             if ended.is_some() || waited >= patience {
                 let status =
-                    ended.map_or("it said nothing".to_owned(), |status| status.to_string());
+                    ended.map_or("no message received".to_owned(), |status| status.to_string());
                 return Err(Error::NotStarted {
                     guest: number,
                     status,
@@ -482,7 +482,7 @@ impl Guest {
                 });
             }
         }
-        let (time, _) = listener.accept().map_err(Error::system("hear a guest"))?;
+        let (time, _) = listener.accept().map_err(Error::system("receive from a guest"))?;
         self.watch.add(&time, 0).map_err(system())?;
         let first = time_travel::receive(&time).map_err(|error| broken(number, &error))?;
         match first {
@@ -525,6 +525,6 @@ fn broken(guest: usize, error: &io::Error) -> Error {
 }
 
 fn too_many(guests: usize) -> Error {
-    let error = io::Error::other("a calendar has 65 534 at most");
+    let error = io::Error::other("a calendar has at most 65 534");
     Error::System { what: format!("start {guests} guests"), error }
 }

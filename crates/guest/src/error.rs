@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// No guest kernel is built.
     #[error(
-        "no guest kernel is built, and a host of the scenario has one\n  help: suimon linux build"
+        "no guest kernel is built, but a host of the scenario needs one\n  help: suimon linux build"
     )]
     NotBuilt,
     /// There is no folder for guest kernels.
@@ -53,7 +53,7 @@ pub enum Error {
     },
     /// A guest violates the protocol.
     #[error(
-        "the guest {guest} broke its protocol: {what}; is its kernel one that `suimon linux build` made?"
+        "the guest {guest} violated the protocol: {what}; was its kernel built by `suimon linux build`?"
     )]
     Protocol {
         /// The guest's number.
@@ -63,8 +63,8 @@ pub enum Error {
     },
     /// A guest runs but its clock does not advance: a program in it loops without a system call.
     #[error(
-        "the clock of guest {guest} stays at {now} ns after {waited:?} of wall time: a program there computes, or loops, \
-         without a system call, and no time passes for it\n  help: leave that program out, or run it with --on lab"
+        "the clock of guest {guest} is still at {now} ns after {waited:?} of wall time: a program there computes or loops \
+         without a system call, so no virtual time passes\n  help: leave that program out, or run it with --on lab"
     )]
     Stuck {
         /// The guest's number.
@@ -76,8 +76,8 @@ pub enum Error {
     },
     /// A guest's console output exceeds the limit.
     #[error(
-        "the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it\n  help: leave out what \
-         writes to /dev/console or /dev/kmsg"
+        "the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it\n  help: leave out the \
+         program that writes to /dev/console or /dev/kmsg"
     )]
     Flooded {
         /// The guest's number.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operation needs root's rights.
-    #[error("{what} takes root's rights\n  help: sudo suimon mpi {verb}")]
+    #[error("{what} requires root\n  help: sudo suimon mpi {verb}")]
     Rights {
         /// The operation.
         what: &'static str,
@@ -15,19 +15,19 @@ pub enum Error {
         verb: &'static str,
     },
     /// The options are enabled already.
-    #[error("it is enabled already, at {}\n  help: suimon mpi disable, then enable it as you want it", .0.display())]
+    #[error("it is already enabled, at {}\n  help: run suimon mpi disable, then enable it again", .0.display())]
     Enabled(PathBuf),
     /// The options are not enabled.
     #[error("it is not enabled on this machine\n  help: sudo suimon mpi enable")]
     NotEnabled,
     /// This build has no BPF objects.
     #[error(
-        "this build has no BPF objects\n  help: build with feature `bpf`, which takes clang, libelf and zlib"
+        "this build has no BPF objects\n  help: build with feature `bpf`, which requires clang, libelf and zlib"
     )]
     NotBuilt,
     /// The kernel refuses a part.
     #[error(
-        "this kernel does not take {what}: {source}\n  help: it takes BTF, BPF struct_ops with links (Linux 6.4) and a cgroup2 hierarchy"
+        "this kernel rejects {what}: {source}\n  help: it requires BTF, BPF struct_ops with links (Linux 6.4) and a cgroup2 hierarchy"
     )]
     Refused {
         /// The part.
@@ -44,7 +44,7 @@ pub enum Error {
         help: &'static str,
     },
     /// A file or a mount of ours failed.
-    #[error("{what} {}: {source}\n  help: see that it is there, and that nothing else uses it", path.display())]
+    #[error("{what} {}: {source}\n  help: check that it exists, and that nothing else uses it", path.display())]
     Io {
         /// The operation.
         what: &'static str,

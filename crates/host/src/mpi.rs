@@ -100,7 +100,7 @@ pub fn disable() -> Result<bool, Error> {
         return Ok(false);
     }
     if !nix::unistd::geteuid().is_root() {
-        return Err(Error::Rights { what: "taking BPF programs out", verb: "disable" });
+        return Err(Error::Rights { what: "removing BPF programs", verb: "disable" });
     }
     // Another mount namespace may have a copy of the mount, which would keep the files alive.
     for pin in PINS.map(|name| folder.join(name)) {
@@ -129,7 +129,7 @@ pub fn counts() -> Result<Counts, Error> {
         return Err(Error::NotEnabled);
     }
     if !nix::unistd::geteuid().is_root() {
-        return Err(Error::Rights { what: "reading what BPF programs counted", verb: "status" });
+        return Err(Error::Rights { what: "reading the BPF programs' counters", verb: "status" });
     }
     kernel::counts(folder)
 }

@@ -32,7 +32,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let found = folder.metadata()?;
     if found.uid() != nix::unistd::geteuid().as_raw() || found.mode() & 0o022 != 0 {
-        let why = "another user's, or others may write in it";
+        let why = "it belongs to another user, or others may write in it";
         return Err(io::Error::new(ErrorKind::PermissionDenied, why));
     }
     if found.mode() & 0o777 != MODE {

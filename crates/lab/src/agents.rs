@@ -75,7 +75,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
                 "flows `{other}` and `{}` both go from {source} to {destination}",
                 flow.name
             );
-            return Err(Error::unfit(message, "give one of them another source_port"));
+            return Err(Error::unfit(message, "give one of them a different source_port"));
         }
     }
     stack::check(plan)
@@ -111,7 +111,7 @@ impl Agents {
             let worker = Worker::new(Arc::new(plan.clone()), opened, clock, &stop, samples)?;
             Ok((worker, stop))
         };
-        let (worker, stop) = start().map_err(Error::system::<nix::Error>("prepare the agents"))?;
+        let (worker, stop) = start().map_err(Error::system::<nix::Error>("set up the agents"))?;
         let thread = thread::Builder::new()
             .name("agents".into())
             .spawn(move || {

@@ -66,7 +66,7 @@ pub(crate) fn open(
         }
         Err(Error::Unfit { message, .. }) => message,
     };
-    notes.push(format!("AF_PACKET in place of AF_XDP ({why})"));
+    notes.push(format!("AF_PACKET instead of AF_XDP ({why})"));
     Ok((open_as(PACKET, places, memory)?, PACKET))
 }
 

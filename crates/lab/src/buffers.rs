@@ -43,17 +43,17 @@ impl Buffers {
         if size < least || !size.is_multiple_of(64) {
             return Err(Error::unfit(
                 format!("buffers of {size} bytes"),
-                format!("take a multiple of 64, {least} or more"),
+                format!("use a multiple of 64, at least {least}"),
             ));
         }
         let length = NonZeroUsize::new(count as usize * size as usize)
-            .ok_or_else(|| Error::unfit("no buffers at all", "take one or more"))?;
+            .ok_or_else(|| Error::unfit("no buffers", "use at least one"))?;
         let mapping = Mapping::anonymous(length).map_err(|error| {
             let megabytes = length.get() >> 20;
             Error::lacking(
                 format!("{count} buffers of {size} bytes"),
                 error.into(),
-                format!("free {megabytes} MB of memory, or let queues hold fewer packets"),
+                format!("free {megabytes} MB of memory, or use shorter queues"),
             )
         })?;
         Ok(Self { mapping, count, size })

@@ -101,7 +101,7 @@ impl Congestion {
         };
         exists(own)?;
         self.notes.push(format!(
-            "`{name}` is the kernel's own `{own}`, for ours cannot be loaded: {error}"
+            "`{name}` is the kernel's own `{own}`, because ours cannot be loaded: {error}"
         ));
         Ok((*own).to_owned())
     }
@@ -161,7 +161,7 @@ fn exists(name: &str) -> Result<(), Error> {
     set.map_err(|errno| {
         let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
         let known = known.unwrap_or_default();
-        let help = format!("modprobe tcp_{name}, or name one of: {}", known.trim());
+        let help = format!("modprobe tcp_{name}, or use one of: {}", known.trim());
         Error::lacking(what(), errno.into(), help)
     })
 }

@@ -78,13 +78,13 @@ impl DefaultCongestion {
     /// The source of CUBIC for connections, as text; an error text if they do not get it.
     pub(crate) fn source(&self) -> Result<&'static str, String> {
         if let Some(Substitute { name, refusal, bpf }) = &self.substitute {
-            return Err(format!("programs get `{name}`: {SETTING}: {refusal}; BPF: {bpf}"));
+            return Err(format!("programs use `{name}`: {SETTING}: {refusal}; BPF: {bpf}"));
         }
         #[cfg(feature = "bpf")]
         if self.connections.is_some() {
-            return Ok("programs get `cubic`: a BPF program sets it on each connection");
+            return Ok("programs use `cubic`: a BPF program sets it on each connection");
         }
-        Ok("programs get `cubic`")
+        Ok("programs use `cubic`")
     }
 
     /// The command for an administrator so that connections get CUBIC; empty if they do.

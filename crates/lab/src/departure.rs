@@ -44,7 +44,7 @@ impl Process {
 /// # Errors
 /// If there is no such file, or no process can be created.
 pub fn remove_file(path: &Path) -> Result<(), Error> {
-    let refused = || Error::system::<std::io::Error>(format!("watch over {}", path.display()));
+    let refused = || Error::system::<std::io::Error>(format!("watch {}", path.display()));
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(refused()(std::io::ErrorKind::InvalidInput.into()));
     };

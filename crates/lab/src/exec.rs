@@ -24,7 +24,7 @@ pub(crate) fn host<'a>(plan: &Plan, hosts: &'a Hosts, name: &str) -> Result<&'a 
         let hosts = plan.nodes.iter().zip(&hosts.namespaces);
         let names = hosts.filter(|(_, namespace)| namespace.is_some()).map(|(node, _)| &*node.name);
         let names = names.collect::<Vec<_>>().join(", ");
-        Error::unfit(format!("there is no host `{name}`"), format!("there is {names}"))
+        Error::unfit(format!("there is no host `{name}`"), format!("choose one of {names}"))
     })
 }
 

@@ -51,8 +51,8 @@ const OWN: &str = "/run";
 /// If this process is not init, or cannot power off.
 pub fn run(folder: &Path) -> Result<(), Error> {
     if std::process::id() != 1 {
-        let help = "the simulator starts it where a host has `kernel`: suimon run FILE";
-        return Err(Error::unfit("this is for the first program of a guest kernel", help));
+        let help = "the simulator starts it for a host with `kernel`: suimon run FILE";
+        return Err(Error::unfit("this is only for init of a guest kernel", help));
     }
     let path = folder.join(MESSAGES);
     let file = File::create(&path).map_err(Error::system(format!("write {}", path.display())))?;
@@ -133,7 +133,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         // The files are in memory, so the memory size limits them.
         let limit = nix::sys::sysinfo::sysinfo().map_or(u64::MAX, |info| info.ram_total());
         record::folder::copy(&own.join(PROGRAMS), &folder.join(PROGRAMS), limit, &|| false)
-            .map_err(Error::system("keep what programs wrote"))?;
+            .map_err(Error::system("store the programs' output"))?;
     }
     let notes = [congestion.notes(), found.notes, out_of_memory()].concat();
     Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures })
@@ -161,8 +161,8 @@ fn out_of_memory() -> Vec<String> {
         killed => {
             let memory = nix::sys::sysinfo::sysinfo().map_or(0, |info| info.ram_total() >> 20);
             vec![format!(
-                "a guest, which has {memory} MiB, was out of memory, and its kernel killed {killed} of its processes: \
-                 its console has their names; help: give their host more, memory = \"1 GiB\""
+                "a guest with {memory} MiB was out of memory, and its kernel killed {killed} of its processes: \
+                 its console shows their names; help: give their host more, memory = \"1 GiB\""
             )]
         }
     }
@@ -174,7 +174,7 @@ fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {
         fs::read_to_string(&path).map_err(Error::system(format!("read {}", path.display())))
     };
     let unfit = |what: &str, why: String| {
-        let help = "suimon in the guest must be the one that started it";
+        let help = "the guest must run the same suimon that started it";
         Error::unfit(format!("{what} from the simulator: {why}"), help)
     };
     let invalid = |errors: Errors| unfit("the scenario", errors.to_string());

@@ -106,7 +106,7 @@ impl Machine {
         vec![
             self.rights(),
             self.users(),
-            Finding::of("network namespaces", "made two", &self.ground, namespaces),
+            Finding::of("network namespaces", "created two", &self.ground, namespaces),
             self.veth(),
             self.shaper(),
             self.packet(),
@@ -130,7 +130,7 @@ impl Machine {
     /// The features for our congestion control in the kernel.
     pub fn congestion(&self) -> Vec<Finding> {
         let types = kernel_types();
-        let seen = "loaded `newreno` and took it off again";
+        let seen = "loaded and unloaded `newreno`";
         let tried = congestion::try_load();
         let lacks_types = types.state == State::Missing;
         let help = |_: &Error| match (congestion::IS_BUILT_IN, lacks_types, &self.rights) {
@@ -145,9 +145,9 @@ impl Machine {
     fn rights(&self) -> Finding {
         const WHAT: &str = "rights";
         match &self.rights {
-            Ok(Privilege::Root) => Finding::ok(WHAT, "root: all of the lab"),
+            Ok(Privilege::Root) => Finding::ok(WHAT, "root: the full lab"),
             Ok(Privilege::Rootless) => {
-                let why = "a user: no AF_XDP, and the kernel's own congestion control";
+                let why = "no root: no AF_XDP, only the kernel's own congestion control";
                 Finding::limited(WHAT, why, "sudo suimon run FILE --on lab")
             }
             Err(error) => Finding::missing(WHAT, brief(error), AS_ROOT),
@@ -174,7 +174,7 @@ impl Machine {
 
     fn veth(&self) -> Finding {
         match self.cable() {
-            Ok(_) => Finding::ok("veth", "laid a cable between them"),
+            Ok(_) => Finding::ok("veth", "connected them by a veth pair"),
             Err(why) => Finding::missing("veth", why, "sudo modprobe veth"),
         }
     }
@@ -182,12 +182,10 @@ impl Machine {
     fn shaper(&self) -> Finding {
         const LOAD: &str = "sudo modprobe sch_tbf";
         match self.cable() {
-            Ok(cable) if cable.shaped => Finding::ok("TBF", "a host keeps to its line's rate"),
-            Ok(_) => Finding::missing(
-                "TBF",
-                "this kernel has none: hosts send as fast as they can",
-                LOAD,
-            ),
+            Ok(cable) if cable.shaped => Finding::ok("TBF", "limits a host to its link rate"),
+            Ok(_) => {
+                Finding::missing("TBF", "not in this kernel: hosts send without a rate limit", LOAD)
+            }
             Err(why) => Finding::missing("TBF", why, LOAD),
         }
     }
@@ -218,7 +216,7 @@ impl Machine {
     /// Opens and closes the fabric's end of the cable.
     fn open(&self, kind: Kind) -> Result<(), Error> {
         let (Ok(ground), Ok(cable)) = (&self.ground, self.cable()) else {
-            return Err(Error::unfit("not tried without a cable", ""));
+            return Err(Error::unfit("not tried without a veth pair", ""));
         };
         let (count, size) = BUFFERS;
         let (buffers, mut packets) = (Buffers::new(count, size)?, Packets::with_places(count));
@@ -275,7 +273,7 @@ fn processors() -> Finding {
         }
         None => Finding::limited(
             WHAT,
-            "only one: fabric and hosts take turns on it, and frames are late",
+            "only one: fabric and hosts share it, and frames are late",
             "taskset --cpu-list 0-1 suimon run FILE --on lab",
         ),
     }
@@ -300,7 +298,7 @@ fn kernel_types() -> Finding {
     let read = File::open(Path::new(BTF)).and_then(|mut file| file.read_exact(&mut magic));
     match read {
         Ok(()) if u16::from_ne_bytes(magic) == BTF_MAGIC => Finding::ok("BTF", BTF),
-        Ok(()) => Finding::missing("BTF", format!("{BTF} is of another format"), KERNEL),
+        Ok(()) => Finding::missing("BTF", format!("{BTF} has an unknown format"), KERNEL),
         Err(error) => Finding::missing("BTF", format!("{BTF}: {error}"), KERNEL),
     }
 }

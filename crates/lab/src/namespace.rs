@@ -89,7 +89,9 @@ fn open() -> Result<OwnedFd, Error> {
 
 fn refused(errno: Errno) -> Error {
     let help = match errno {
-        Errno::EPERM => "run it as root, or where users may make namespaces (`unshare -rn true`)",
+        Errno::EPERM => {
+            "run it as root, or on a machine that lets users create namespaces (`unshare -rn true`)"
+        }
         Errno::ENOSPC => "raise the limit: sysctl -w user.max_net_namespaces=10000",
         Errno::EINVAL => "boot a kernel with network namespaces (CONFIG_NET_NS)",
         _ => return Error::system("create a network namespace")(errno),

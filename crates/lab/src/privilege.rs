@@ -142,7 +142,7 @@ fn help(read: impl Fn(&str) -> Option<String>) -> String {
     let lines: Vec<_> = barring(read).iter().map(|line| format!("`{line}`")).collect();
     match lines.as_slice() {
         [] => "run it as root".into(),
-        lines => format!("run it as root, or let users make namespaces: {}", lines.join(" and ")),
+        lines => format!("run it as root, or let users create namespaces: {}", lines.join(" and ")),
     }
 }
 

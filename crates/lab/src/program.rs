@@ -120,7 +120,7 @@ impl Program {
         rights: Rights<'_>,
     ) -> Result<Self, Error> {
         let Some(name) = words.first().cloned() else {
-            return Err(Error::unfit("a program without a name", "say which one to run"));
+            return Err(Error::unfit("the program has no name", "name the program to run"));
         };
         let nobody = match rights {
             Rights::Own => None,
@@ -178,13 +178,13 @@ impl Program {
         let what = |doing: &str| format!("{doing} for `{}`", self.name);
         Err(match Step::of(step) {
             Step::Enter => Error::system(what("enter the host's namespace"))(errno),
-            Step::Mount => Error::system(what("mount what it sees of the machine"))(errno),
-            Step::User => Error::system(what("become nobody"))(errno),
-            Step::Clone => Error::system(what("make a process"))(errno),
+            Step::Mount => Error::system(what("mount its view of the machine"))(errno),
+            Step::User => Error::system(what("switch to the user nobody"))(errno),
+            Step::Clone => Error::system(what("create a process"))(errno),
             Step::Start => Error::lacking(
                 format!("run `{}`", self.name),
                 errno.into(),
-                "it is no program that this machine runs: install it, or name another",
+                "this machine cannot run it as a program: install it, or name another",
             ),
         })
     }
@@ -339,7 +339,7 @@ fn start(recipe: Recipe<'_>) -> nix::Result<OwnedFd> {
 }
 
 fn forbidden(name: &str, errno: Errno) -> Error {
-    let what = format!("make namespaces for `{name}`");
+    let what = format!("create namespaces for `{name}`");
     match errno {
         Errno::EPERM => Error::lacking(what, errno.into(), "run it as root"),
         _ => Error::system(what)(errno),
@@ -404,7 +404,7 @@ impl Strings {
 }
 
 fn string(text: &OsStr) -> Result<CString, Error> {
-    let unfit = |_| Error::unfit(format!("{text:?} holds a zero byte"), "leave it out");
+    let unfit = |_| Error::unfit(format!("{text:?} contains a zero byte"), "remove it");
     CString::new(text.as_bytes()).map_err(unfit)
 }
 

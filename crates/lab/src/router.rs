@@ -113,7 +113,7 @@ impl Handle {
         match asked.ok().and_then(|()| answered.recv_timeout(PATIENCE).ok()) {
             Some(None) => Ok(()),
             Some(Some(refusal)) => Err(refusal),
-            None => Err("the router is at its end".into()),
+            None => Err("the router has stopped".into()),
         }
     }
 }
@@ -128,8 +128,8 @@ impl Router {
         let view = BridgeView::find(plan, settings.node)?;
         let [a, b] = settings.interfaces;
         if a == b {
-            let help = "give two interfaces";
-            return Err(Error::unfit(format!("{a} is to be both sides of the router"), help));
+            let help = "use two interfaces";
+            return Err(Error::unfit(format!("{a} cannot be both sides of the router"), help));
         }
         let interfaces = [Interface::find(a)?, Interface::find(b)?];
         if !settings.force {
@@ -234,8 +234,8 @@ fn open(
     const PACKET: Kind = Kind::Packet { vnet: false };
     let queues = interfaces.iter().find(|interface| interface.queues > 1).map(|many| {
         let Interface { name, queues, .. } = many;
-        let help = format!("type `ethtool -L {name} combined 1`, or use AF_PACKET");
-        (format!("{name} receives by {queues} queues, and AF_XDP by one here"), help)
+        let help = format!("run `ethtool -L {name} combined 1`, or use AF_PACKET");
+        (format!("{name} has {queues} receive queues, but AF_XDP uses only one here"), help)
     });
     let off_wire = interfaces.iter().find(|interface| interface.medium != Medium::Wire);
     let veth = interfaces.iter().any(|interface| interface.medium == Medium::Veth);
@@ -246,7 +246,7 @@ fn open(
         (Some(Kind::Xdp { native }), ..) => Some(Kind::Xdp { native: native || veth }),
         (Some(kind), ..) => Some(kind),
         (None, Some((message, help)), _) => {
-            notes.push(format!("AF_PACKET in place of AF_XDP: {message}; {help}"));
+            notes.push(format!("AF_PACKET instead of AF_XDP: {message}; {help}"));
             Some(PACKET)
         }
         // AF_PACKET reports the pending checksum and segmentation of each frame.

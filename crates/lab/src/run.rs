@@ -133,7 +133,7 @@ pub fn run(
         report.kept_up = false;
         let (waited, all) = (waited.as_secs_f64(), run.as_secs_f64());
         report.notes.push(format!(
-            "the hosts' programs were preempted: they waited for a processor for {waited:.1} of {all:.1} s"
+            "the hosts' programs were preempted: they waited for a CPU for {waited:.1} of {all:.1} s"
         ));
     }
     if let Some(programs) = programs {
@@ -207,7 +207,7 @@ impl Lab {
         let hosts = Hosts::new(plan, &layout.others)?;
         let (mut notes, mut listener) = (Vec::new(), Listener::new());
         if !hosts.shaped() {
-            notes.push("this kernel has no TBF: hosts send as fast as they can".into());
+            notes.push("this kernel has no TBF: hosts send without a rate limit".into());
         }
         let mut memory = memory(plan)?;
         let (attachments, kind) = attachments(plan, &hosts, options, &mut memory, &mut notes)?;

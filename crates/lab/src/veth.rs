@@ -142,8 +142,8 @@ pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::unfit(
-        format!("an MTU of {mtu} bytes at a host of address {address}"),
-        format!("give the link one from {least} to {most} bytes"),
+        format!("an MTU of {mtu} bytes at a host with address {address}"),
+        format!("set the link's mtu to {least} to {most} bytes"),
     ))
 }
 
@@ -202,6 +202,6 @@ fn silence(socket: &mut Socket, index: u32) -> Result<(), Error> {
     match socket.change(Message::SetLink(link), 0) {
         // An interface with an MTU below 1280 bytes, IPv6's minimum (RFC 8200, section 5), has no IPv6.
         Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => Ok(()),
-        done => done.map_err(Error::system("keep an interface from IPv6 addresses of its own")),
+        done => done.map_err(Error::system("disable automatic IPv6 addresses on an interface")),
     }
 }

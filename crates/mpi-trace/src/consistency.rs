@@ -49,15 +49,15 @@ impl fmt::Display for Inconsistency {
             Self::Messages { source, destination, tag, communicator, sent, received } => write!(
                 f,
                 "messages from rank {source} to {destination}, tag {tag}, communicator \
-                 {communicator}: {sent} sent, {received} received, or of other sizes"
+                 {communicator}: {sent} sent, {received} received, or sizes differ"
             ),
             Self::Collectives { communicator, rank, place } => write!(
                 f,
-                "communicator {communicator}: collective {place} of rank {rank} is another than its \
+                "communicator {communicator}: collective {place} of rank {rank} differs from its \
                  first member's"
             ),
             Self::Request { rank, request } => {
-                write!(f, "rank {rank} waits for request {request}, which is not under way")
+                write!(f, "rank {rank} waits for request {request}, which is not active")
             }
         }
     }

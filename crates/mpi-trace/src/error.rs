@@ -15,16 +15,16 @@ pub enum Error {
     #[error("the trace has version {0}; this program reads version 1")]
     Version(u64),
     /// Parquet's own.
-    #[error("not a Parquet file that can be read: {0}")]
+    #[error("not a readable Parquet file: {0}")]
     Parquet(#[from] ParquetError),
     /// Parquet's decoder panicked.
-    #[error("the trace is damaged: its decoder says: {0}")]
+    #[error("the trace is damaged: decoder error: {0}")]
     Undecodable(String),
     /// What the file says of itself is wrong.
     #[error("the trace's metadata `suimon.mpi`: {0}")]
     Metadata(String),
     /// A column is missing or of another type.
-    #[error("the trace's column `{0}` is missing, has nulls or is of another type")]
+    #[error("the trace's column `{0}` is missing, has nulls or has the wrong type")]
     Column(&'static str),
     /// A value that means nothing.
     #[error("the trace's column `{column}`: {value} is out of range (call {row})")]

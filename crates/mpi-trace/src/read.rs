@@ -38,7 +38,7 @@ fn decode(bytes: &[u8]) -> Result<Trace, Error> {
 /// Parquet's decoders trust their input in places: what was changed is refused before they see it.
 fn verify(bytes: &[u8]) -> Result<(), Error> {
     if bytes.get(digest::MARK) != Some(&digest::MARK_BYTES[..]) {
-        return Err(Error::Foreign("its first bytes are others"));
+        return Err(Error::Foreign("its first bytes are wrong"));
     }
     let digest = bytes.get(digest::DIGEST).ok_or(Error::Damaged)?;
     if digest != digest::of(bytes).to_le_bytes() {
@@ -58,16 +58,16 @@ fn empty_trace(metadata: &str) -> Result<Trace, Error> {
     }
     let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
     let ranks = metadata["ranks"].as_u64().filter(|&ranks| ranks <= RANKS_MAX);
-    let ranks = ranks.ok_or_else(|| wrong("`ranks` is no number of ranks"))?;
+    let ranks = ranks.ok_or_else(|| wrong("`ranks` is not a valid number"))?;
     let members = metadata["communicators"].as_object();
-    let members = members.ok_or_else(|| wrong("`communicators` is no table"))?;
+    let members = members.ok_or_else(|| wrong("`communicators` is not a table"))?;
     let communicators = (0..members.len()).map(|id| {
         let members = members.get(&id.to_string()).and_then(Value::as_array);
         let members = members.ok_or_else(|| wrong("`communicators` are not numbered from 0"))?;
         let member = |member: &Value| {
             let member = member.as_u64().filter(|&member| member < ranks);
             let member = member.and_then(|member| u32::try_from(member).ok());
-            member.ok_or_else(|| wrong("a member of a communicator is no rank"))
+            member.ok_or_else(|| wrong("a member of a communicator is not a rank"))
         };
         members.iter().map(member).collect()
     });

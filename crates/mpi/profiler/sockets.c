@@ -232,7 +232,7 @@ void report_sockets(void)
 			  done.refused, (long long)since_start());
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0 || write(file, line, length) != length)
-		fprintf(stderr, "suimon mpi run: rank %d is not told of: %s: %s\n", rank, path,
+		fprintf(stderr, "suimon mpi run: rank %d is not in the results: %s: %s\n", rank, path,
 			strerror(errno));
 	if (file >= 0)
 		close(file);

@@ -10,21 +10,21 @@ use crate::library::Library;
 pub enum Error {
     /// Neither the command's words nor its launcher identify the MPI library.
     #[error(
-        "`{0}` starts no program of an MPI library that is known here\n  help: name the launcher and the \
+        "`{0}` starts no program of a known MPI library\n  help: give the launcher and the \
          program, as in `mpirun -n 4 ./program`, or the library: --library openmpi"
     )]
     Unknown(String),
     /// The command's first word is not a program.
-    #[error("there is no program `{0}`\n  help: see that it is installed, and in a folder of PATH")]
+    #[error("there is no program `{0}`\n  help: check that it is installed, in a folder of PATH")]
     NoProgram(String),
     /// The library's compiler is missing.
     #[error(
-        "the compiler of {} is missing: {}\n  help: apt-get install {}, or where the library comes from \
+        "the compiler of {} is missing: {}\n  help: apt-get install {}, or if the library comes from \
          elsewhere, put its `mpicc` into PATH", .0.name(), .0.compilers().join(" or "), .0.packages()
     )]
     NoCompiler(Library),
     /// The compiler refused the profiling library.
-    #[error("{} could not compile the profiling library: {output}\n  help: see that it compiles other programs", compiler.display())]
+    #[error("{} could not compile the profiling library: {output}\n  help: check that it compiles other programs", compiler.display())]
     Compiler {
         /// The compiler.
         compiler: PathBuf,
@@ -37,7 +37,7 @@ pub enum Error {
     )]
     NoCache,
     /// A file or program of ours failed.
-    #[error("{}: {source}\n  help: see that there is room and the right to write", path.display())]
+    #[error("{}: {source}\n  help: check for free space and write permission", path.display())]
     Io {
         /// The file or program.
         path: PathBuf,
@@ -46,15 +46,15 @@ pub enum Error {
     },
     /// No rank wrote anything.
     #[error(
-        "nothing was recorded: no rank of the command called MPI_Init of {}\n  help: see which MPI library \
+        "nothing was recorded: no rank of the command called MPI_Init of {}\n  help: check which MPI library \
          the program loads (ldd), that it is linked dynamically, and that all ranks run on this machine",
         .0.name()
     )]
     NoRanks(Library),
     /// A rank did not reach its end.
     #[error(
-        "rank {rank} of {ranks} did not call MPI_Finalize, or its record could not be written\n  help: see \
-         what the program says, and that there is room in the folder for temporary files"
+        "rank {rank} of {ranks} did not call MPI_Finalize, or its record could not be written\n  help: check \
+         the program's output, and the free space in the folder for temporary files"
     )]
     Incomplete {
         /// The rank.

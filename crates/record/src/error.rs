@@ -35,7 +35,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The folder is not that of a finished run.
-    #[error("{} is no folder of a finished run: it has no {lacks}", folder.display())]
+    #[error("{} is not the folder of a finished run: it has no {lacks}", folder.display())]
     NoRun {
         /// The folder.
         folder: PathBuf,
@@ -69,7 +69,7 @@ pub enum Error {
     #[error(transparent)]
     Scenario(#[from] scenario::Errors),
     /// An expectation names a quantity that no summary has.
-    #[error("no result is called `{path}`; did you mean `{nearest}`?")]
+    #[error("unknown result `{path}`; did you mean `{nearest}`?")]
     UnknownPath {
         /// The path as written.
         path: String,

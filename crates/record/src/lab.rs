@@ -161,7 +161,7 @@ impl LabReport {
         let missed = count(self.missed_frames);
         let stalls = self.host_stalls.map(|HostStalls { longest_ns, sum_ns }| {
             let [longest, sum] = [longest_ns, sum_ns].map(nanoseconds);
-            format!("; hosts were stalled (CPU steal) for {sum} in all, {longest} max")
+            format!("; hosts were stalled (CPU steal) for {sum} in total, {longest} max")
         });
         format!(
             "packets late by {p50} (p50), {p99} (p99), {max} (max); {missed} frames missed{}",
@@ -218,7 +218,7 @@ mod tests {
         );
         let stalls = HostStalls { longest_ns: 107_000_000, sum_ns: 2_400_000_000 };
         let stalled = LabReport { host_stalls: Some(stalls), ..late };
-        let end = "missed; hosts were stalled (CPU steal) for 2.4 s in all, 107 ms max";
+        let end = "missed; hosts were stalled (CPU steal) for 2.4 s in total, 107 ms max";
         assert!(stalled.facts().ends_with(end), "{}", stalled.facts());
     }
 

@@ -270,7 +270,7 @@ impl<R: Row> Table<R> {
 
 /// Runs `read`, which calls the Parquet library, on a file; a panic of the library becomes an error.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
-    let damaged = |why| ParquetError::General(format!("damaged: its decoder says: {why}"));
+    let damaged = |why| ParquetError::General(format!("damaged: decoder error: {why}"));
     mpi_trace::guarded(&path.to_string_lossy(), read).unwrap_or_else(|why| Err(damaged(why)))
 }
 

@@ -130,8 +130,8 @@ fn time_axis(units: Units, (from, to): (f64, f64)) -> (Axis, Unit) {
 /// Says how many of all are drawn, and where the others are.
 fn some_of(drawn: usize, all: usize, file: &str) -> String {
     if drawn < all {
-        format!("{drawn} of {all} drawn; {file} has every sample of all.")
+        format!("{drawn} of {all} drawn; {file} has all samples.")
     } else {
-        format!("{file} has every sample.")
+        format!("{file} has all samples.")
     }
 }

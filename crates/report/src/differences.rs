@@ -67,21 +67,19 @@ impl Differences {
         let mut page = Page::new(title, &self.lead);
         match self.ok {
             None => {}
-            Some(true) => {
-                page.banner(Mood::Good, "All that is judged lies within what is allowed.")
-            }
-            Some(false) => page.banner(Mood::Bad, "Something lies beyond what is allowed."),
+            Some(true) => page.banner(Mood::Good, "All judged values are within tolerance."),
+            Some(false) => page.banner(Mood::Bad, "At least one value is outside tolerance."),
         }
         let mut section = Section::new("Differences");
         section.body += &self.table();
         self.notes.iter().for_each(|note| section.paragraph(note));
         page.section(&section);
         if !self.charts.is_empty() {
-            let mut section = Section::new("Their curves");
+            let mut section = Section::new("Curves");
             self.charts.iter().for_each(|(chart, caption)| section.figure(chart, caption));
             page.section(&section);
         }
-        let mut section = Section::new("Compare them again");
+        let mut section = Section::new("Compare again");
         section.command(&self.command);
         page.section(&section);
         page.to_html()

@@ -52,19 +52,19 @@ const ACTIVITIES: [Activity; 11] = [
     },
     Activity {
         name: "late sender",
-        about: "what it waited for was not sent yet",
+        about: "the data was not sent yet",
         colour: ("w1", "#8d939c"),
         time: |row| row.sender_ns,
     },
     Activity {
         name: "latency",
-        about: "half the least round trip",
+        about: "half the minimum RTT",
         colour: ("w2", "#9ccbe9"),
         time: |row| row.latency_ns,
     },
     Activity {
         name: "bandwidth",
-        about: "links and queues on the way, and whatever nothing else accounts for",
+        about: "links and queues on the path, and any time without another cause",
         colour: ("w3", "#0072b2"),
         time: |row| row.bandwidth_ns,
     },
@@ -76,25 +76,25 @@ const ACTIVITIES: [Activity; 11] = [
     },
     Activity {
         name: "window",
-        about: "its congestion window above that",
+        about: "the sender's congestion window above that threshold",
         colour: ("w5", "#f3d25b"),
         time: |row| row.window_ns,
     },
     Activity {
         name: "recovery",
-        about: "a lost segment, found without a timeout",
+        about: "a lost segment, detected without a timeout",
         colour: ("w6", "#cc79a7"),
         time: |row| row.recovery_ns,
     },
     Activity {
         name: "RTO",
-        about: "a retransmission timeout and the repair after it",
+        about: "a retransmission timeout and the recovery after it",
         colour: ("w7", "#c8321f"),
         time: |row| row.rto_ns,
     },
     Activity {
         name: "buffers",
-        about: "a receive window or send buffer that was full",
+        about: "a full receive window or send buffer",
         colour: ("w8", "#009e73"),
         time: |row| row.buffer_ns,
     },
@@ -177,7 +177,7 @@ impl Timeline {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ranks\" viewBox=\"0 0 {WIDTH} {:.0}\" \
              role=\"img\" aria-label=\"{title}\" font-family=\"system-ui, sans-serif\" font-size=\"12\" \
-             fill=\"var(--ink, #1b1b1b)\"><title>{title}</title><desc>What each rank did when.</desc>{legend}\
+             fill=\"var(--ink, #1b1b1b)\"><title>{title}</title><desc>The activity of each rank over time.</desc>{legend}\
              <g transform=\"translate({left:.0} {top:.0})\">",
             top + all + BOTTOM,
         );
@@ -204,9 +204,9 @@ impl Timeline {
         let told: Vec<String> =
             done.map(|(what, _)| format!("{}: {}", what.name, what.about)).collect();
         format!(
-            "A row for each rank, in columns of {column}; shares are of all ranks' time. What a rank waited for: {}. The causes \
-             of one wait stand in one order, not as they came. \
-             Point at a row for its rank's times; {} has every interval.",
+            "One row per rank, in columns of {column}; shares are of all ranks' time. Causes of waiting: {}. The causes \
+             of one wait are in a fixed order, not in order of time. \
+             Hover over a row for its rank's times; {} has all intervals.",
             told.join("; "),
             RankRow::FILE
         )

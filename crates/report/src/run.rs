@@ -55,8 +55,8 @@ pub struct Lab<'a> {
 }
 
 /// The times that the results of a simulated kernel do not include.
-const IN_NO_TIME: &str = "At hosts with a kernel each system call takes 1 us, and what programs and the stack compute takes no \
-                          time: how fast a machine is does not show.";
+const IN_NO_TIME: &str = "At hosts with a kernel, each system call takes 1 us, and computing in programs and the stack takes no \
+                          time: the speed of a machine has no effect.";
 
 impl Run<'_> {
     /// The page.
@@ -109,7 +109,7 @@ impl Run<'_> {
             let what = self.left_out.join("; ");
             page.banner(
                 Mood::Neutral,
-                &format!("Left out of the simulation, as it takes a real kernel: {what}."),
+                &format!("Left out of the simulation, because it requires a real kernel: {what}."),
             );
         }
         if self.lab.is_none() && self.plan.has_kernels() {
@@ -168,10 +168,10 @@ impl Run<'_> {
         section.command(self.command);
         section.paragraph(match self.lab {
             None => {
-                "The same seed gives the same bytes of summary, tables, capture and this page, whatever \
-                 the number of workers."
+                "The same seed gives the same bytes of summary, tables, capture and this page, with \
+                 any number of workers."
             }
-            Some(_) => "Real packets never come twice in the same way: expect it to differ a little.",
+            Some(_) => "Runs with real packets are never identical: expect small differences.",
         });
         section
     }
@@ -182,7 +182,7 @@ fn over_time(page: &mut Page, figures: &[Figure]) {
         return;
     }
     let mut section = Section::new("Over time");
-    section.hint("Drag to look closer, double-click to go back; click a name to hide its line.");
+    section.hint("Drag to zoom, double-click to reset; click a name to hide its line.");
     figures.iter().for_each(|figure| section.figure(&figure.chart, &figure.caption));
     page.section(&section);
 }

@@ -89,7 +89,7 @@ impl Sweep {
         let mut section = Section::new("Run it again");
         section.command(&self.command);
         section.paragraph(
-            "Runs that are done are not run again. sweep.parquet has a row for each run: its settings, \
+            "Finished runs are not repeated. sweep.parquet has a row for each run: its settings, \
              its seed and every number of its summary, in seconds, bytes and bytes per second.",
         );
         section

@@ -175,7 +175,7 @@ impl<O: Observer> Guests<O> {
             symlink(options.program, work.join("suimon"))
         };
         let prepared = sockets.iter().enumerate().try_for_each(prepare);
-        prepared.map_err(Error::system("write what the guests are to do"))?;
+        prepared.map_err(Error::system("write the guests' tasks"))?;
         let cards = |own: &Vec<Socket>| own.iter().map(|card| (card.address, card.mtu)).collect();
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
         let samples = Samples::of(plan, &sockets);
@@ -257,7 +257,7 @@ impl<O: Observer> Guests<O> {
                 return Ok(false);
             }
             if self.now >= until {
-                return Err(Error::Within { guest: silent, why: "it does not end".into() });
+                return Err(Error::Within { guest: silent, why: "still running".into() });
             }
             match self.run_to(self.now + GLANCE) {
                 Err(Error::Ended { guest, .. }) if self.inboxes[guest].ended.is_some() => {}
@@ -317,7 +317,7 @@ impl<O: Observer> Guests<O> {
         match keep(plan, (self.folder.path(), self.inboxes.len()), folder, &is_interrupted) {
             Err(error) if error.kind() == ErrorKind::Interrupted => totals.ending.complete = false,
             Err(error) if failure.is_none() => {
-                failure = Some(Error::system("keep what guests and programs said")(error));
+                failure = Some(Error::system("store the output of guests and programs")(error));
             }
             _ => {}
         }

@@ -73,7 +73,7 @@ fn of_flow(plan: &Plan, flow: &Flow) -> Refusal {
 
 fn program(whose: &str) -> Refusal {
     Refusal::Real {
-        message: format!("{whose} runs a program, which takes a real kernel"),
+        message: format!("{whose} runs a program, which requires a real kernel"),
         help: "give its hosts a `kernel`, or run it with --on lab".into(),
     }
 }
@@ -84,9 +84,9 @@ fn ranks(plan: &Plan, flow: &Flow) -> Refusal {
         return half(flow);
     }
     Refusal::Real {
-        message: format!("flow `{name}` is of an MPI job whose ranks are in several guests"),
+        message: format!("flow `{name}` belongs to an MPI job with ranks in several guests"),
         help: format!(
-            "let hosts with a `kernel` have {CARDS_MAX} links in all, or leave out `kernel`, or run it with --on lab"
+            "give hosts with a `kernel` at most {CARDS_MAX} links in total, leave out `kernel`, or run it with --on lab"
         ),
     }
 }
@@ -103,7 +103,7 @@ fn congestion(flow: &Flow, name: &str) -> Refusal {
     Refusal::Real {
         message: format!("flow `{}` has the kernel's own congestion control `{name}`", flow.name),
         help: format!(
-            "give its hosts a `kernel`, run it with --on lab, or give it one of {}",
+            "give its hosts a `kernel`, run it with --on lab, or use one of {}",
             ours.join(", ")
         ),
     }

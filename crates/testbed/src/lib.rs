@@ -121,5 +121,5 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         }
         thread::sleep(PAUSE);
     }
-    panic!("it never came to be: {what}");
+    panic!("timed out waiting for: {what}");
 }

@@ -117,7 +117,7 @@ impl Channel {
             ktls::hand_over(&self.socket, &secrets).map_err(|source| Error::Setting {
                 what: "TLS by the kernel".into(),
                 source,
-                help: "leave it to the program: `--tls program`".into(),
+                help: "encrypt in the program: `--tls program`".into(),
             })?;
         }
         Ok(Ok(()))

@@ -43,19 +43,19 @@ pub enum Error {
     #[error("TLS: {0}")]
     Tls(rustls::Error),
     /// The peer does not have the expected key.
-    #[error("the peer is not who was expected")]
+    #[error("the peer does not have the expected key")]
     Untrusted,
     /// The peer sent something that is not a message.
-    #[error("the peer sent what is no message of this protocol: {0}")]
+    #[error("the peer sent something that is not a message of this protocol: {0}")]
     Malformed(#[from] MalformedMessage),
     /// The peer sent a message at the wrong time.
-    #[error("the peer broke the protocol: {0}")]
+    #[error("the peer violated the protocol: {0}")]
     Protocol(&'static str),
     /// The peer sent more than is accepted.
-    #[error("the peer asks for more than is allowed: {0}")]
+    #[error("the peer exceeded a limit: {0}")]
     Limit(&'static str),
     /// The error that the peer reported.
-    #[error("the peer ended it: {0}")]
+    #[error("the peer ended the transfer: {0}")]
     Peer(String),
     /// A path cannot be sent under its name.
     #[error("{}: {source}", shown(path))]
@@ -66,22 +66,22 @@ pub enum Error {
         source: NameError,
     },
     /// Two paths have the same name.
-    #[error("two files would be `{0}` there")]
+    #[error("two files would be `{0}` at the receiver")]
     Twice(Name),
     /// The file changed while it was sent.
     #[error("`{0}` changed while it was sent")]
     Changed(Name),
     /// Chunks arrived wrong repeatedly.
-    #[error("`{0}` arrived wrong {1} times over")]
+    #[error("`{0}` arrived corrupted {1} times")]
     Corrupted(Name, u32),
     /// Another receiver uses that directory.
-    #[error("{}: another `suimon recv` is at work there", shown(.0))]
+    #[error("{}: in use by another `suimon recv`", shown(.0))]
     Locked(PathBuf),
     /// Other users could put their files among the verified ones.
-    #[error("{}: this folder belongs to another user, or others may write in it", shown(.0))]
+    #[error("{}: the folder belongs to another user, or others may write in it", shown(.0))]
     Shared(PathBuf),
     /// A text that does not have the form of a one-time code.
-    #[error("that is no code")]
+    #[error("not a one-time code")]
     NoCode,
     /// A one-time code with a wrong check digit.
     #[error("the code is mistyped")]
@@ -95,25 +95,25 @@ pub enum Error {
         mode: u32,
     },
     /// A key file without a key.
-    #[error("{}: there is no private key in it", shown(path))]
+    #[error("{}: contains no private key", shown(path))]
     NoKey {
         /// Which.
         path: PathBuf,
     },
-    /// A text that is no public key.
-    #[error("`{text}` is no public key")]
+    /// A text that is not a public key.
+    #[error("`{text}` is not a public key")]
     NoPublicKey {
         /// Which.
         text: String,
     },
     /// The system has no memory, or no pipe.
-    #[error("the system has no more room: {0}")]
+    #[error("the system is out of memory or pipes: {0}")]
     Memory(#[source] io::Error),
     /// The system has no random numbers.
-    #[error("the system has no random numbers")]
+    #[error("the system provides no random numbers")]
     Random,
     /// The caller ended it.
-    #[error("interrupted: what was verified is kept; run the same command again to go on there")]
+    #[error("interrupted: verified data is kept; run the same command again to resume")]
     Interrupted,
     /// A setting that the system refuses.
     #[error("{what}: {source}")]
@@ -144,34 +144,32 @@ impl Error {
     pub fn help(&self) -> Cow<'_, str> {
         let help = match self {
             Self::Io { source, .. } => advice(source),
-            Self::Connect { .. } => "start `suimon recv` there, and see that the port is open",
-            Self::Listen { .. } => "name another address or port with `--listen`",
-            Self::Lost(_) => "what was verified is kept; run the same command again to go on there",
+            Self::Connect { .. } => "start `suimon recv` there, and check that the port is open",
+            Self::Listen { .. } => "choose another address or port with `--listen`",
+            Self::Lost(_) => "verified data is kept; run the same command again to resume",
             Self::Tls(_) => {
-                "see that both ends are `suimon`, and that both encrypt or neither does"
+                "check that both ends are `suimon`, and that both encrypt or neither does"
             }
-            Self::Untrusted => "see the code, or the keys, of both ends",
+            Self::Untrusted => "check the code, or the keys, of both ends",
             Self::Malformed(_) | Self::Protocol(_) => {
-                "see that both ends are `suimon` of one version"
+                "use the same version of `suimon` on both ends"
             }
-            Self::Peer(_) => "see to it at the other end; what was verified is kept",
-            Self::Name { .. } => {
-                "name files and folders by a path with a last part, such as `.` does not have"
-            }
-            Self::Twice(_) => "send them with two commands, or rename one",
-            Self::Changed(_) => "send it again when nothing writes to it",
-            Self::Corrupted(..) => "the path or a machine's memory corrupts data",
-            Self::Locked(_) => "end it, or name another directory",
+            Self::Peer(_) => "solve the problem at the other end; verified data is kept",
+            Self::Name { .. } => "use a path that ends in a name, unlike `.`",
+            Self::Twice(_) => "send them separately, or rename one",
+            Self::Changed(_) => "send it again when no program writes to it",
+            Self::Corrupted(..) => "the network path or a machine's memory corrupts data",
+            Self::Locked(_) => "end that one, or choose another directory",
             Self::Shared(_) => {
-                "remove it, or `chmod go-w` it if it is yours; or name another directory"
+                "remove it, run `chmod go-w` on it if it is yours, or choose another directory"
             }
-            Self::NoCode => "`suimon recv` prints one of five groups of five letters and digits",
-            Self::MistypedCode => "compare it with what `suimon recv` prints",
+            Self::NoCode => "`suimon recv` prints the code: five groups of five letters and digits",
+            Self::MistypedCode => "compare it with the code that `suimon recv` prints",
             Self::Exposed { path, .. } => return format!("chmod 600 {}", shown(path)).into(),
-            Self::NoKey { .. } => "`suimon keygen` writes one",
+            Self::NoKey { .. } => "`suimon keygen` creates one",
             Self::NoPublicKey { .. } => "`suimon keygen` prints one: suimon-public- and 64 digits",
-            Self::Memory(_) => "fewer streams need less",
-            Self::Random => "see that /dev/urandom is there",
+            Self::Memory(_) => "use fewer streams",
+            Self::Random => "check that /dev/urandom exists",
             Self::Setting { help, .. } => help,
             Self::Limit(_) | Self::Interrupted => "",
         };
@@ -213,10 +211,10 @@ impl Error {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room there, then run the same command again: it goes on at what was verified"
+            "make room there, then run the same command again: it resumes from the verified data"
         }
-        io::ErrorKind::NotFound => "see that it is there",
-        io::ErrorKind::PermissionDenied => "see that this user may do that",
-        _ => "see the file system and the disk",
+        io::ErrorKind::NotFound => "check that it exists",
+        io::ErrorKind::PermissionDenied => "check this user's permissions",
+        _ => "check the file system and the disk",
     }
 }

@@ -101,7 +101,7 @@ impl Finisher {
                 self.refuse(number, why_not_put(errno));
                 return Ok(());
             }
-            Err(errno) => return Err(failed("put in place")(system(errno))),
+            Err(errno) => return Err(failed("move into place")(system(errno))),
         }
         if is_recorded {
             partial::remove(self.root.work(), &state_name(&stem)).map_err(failed("finish"))?;
@@ -133,14 +133,14 @@ impl Finisher {
 fn why_not_put(errno: Errno) -> &'static str {
     match errno {
         Errno::EEXIST => ALREADY_THERE,
-        Errno::ESTALE => "another file was put in its place while it came",
+        Errno::ESTALE => "another file took its place during the transfer",
         errno => errno.desc(),
     }
 }
 
 /// Why a file that would replace another is refused.
 pub(crate) const ALREADY_THERE: &str =
-    "it is there already, and differs; `suimon recv --overwrite` replaces files";
+    "it already exists and differs; `suimon recv --overwrite` replaces files";
 
 /// The thread that finishes files. Dropping it waits for its end.
 #[derive(Debug)]
@@ -198,7 +198,7 @@ pub(crate) fn patiently<T: Send>(
                 Ok(outcome) => return Ok(outcome),
                 Err(RecvTimeoutError::Timeout) => tick()?,
                 Err(RecvTimeoutError::Disconnected) => match worker.join() {
-                    Ok(()) => return Err(Error::Protocol("work without an outcome")),
+                    Ok(()) => return Err(Error::Protocol("a task without a result")),
                     Err(panic) => std::panic::resume_unwind(panic),
                 },
             }

@@ -41,21 +41,21 @@ impl Limit {
     /// Returns what limited the transfer, and what to change.
     pub const fn advice(self) -> &'static str {
         match self {
-            Self::Unknown => "it was over too soon to tell what limited it",
-            Self::Rate => "the rate that `--rate` asked for",
+            Self::Unknown => "it was too short to determine what limited it",
+            Self::Rate => "the rate requested with `--rate`",
             Self::Path => {
                 "the path: its rate, its losses or congestion control; more streams (`-P`), another `--congestion`, or a `--rate` just below the path's"
             }
             Self::PathBelowRate => {
-                "the path, which did not carry what `--rate` asked for: other traffic, its losses, or congestion control after them; a lower `--rate`, more streams (`-P`), or another `--congestion`"
+                "the path, which did not carry the rate requested with `--rate`: other traffic, its losses, or congestion control after them; a lower `--rate`, more streams (`-P`), or another `--congestion`"
             }
             Self::Receiver => {
-                "the receiver's window: its processor, its disk, or `net.ipv4.tcp_rmem` there"
+                "the receiver's window: its CPU, its disk, or `net.ipv4.tcp_rmem` there"
             }
             Self::Buffer => {
                 "the sender's socket buffer: raise the last number of `net.ipv4.tcp_wmem`"
             }
-            Self::Processor => "the sender's processor: more streams (`-P`) use more cores",
+            Self::Processor => "the sender's CPU: more streams (`-P`) use more cores",
             Self::Disk => "the sender's disk",
         }
     }

@@ -181,10 +181,10 @@ pub enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedMessage {
     /// An unknown kind.
-    #[error("a message of kind {0}")]
+    #[error("a message of unknown kind {0}")]
     Kind(u8),
     /// More than a message has.
-    #[error("a message of {0} bytes, where {BODY_MAX} is the most")]
+    #[error("a message of {0} bytes, more than {BODY_MAX}")]
     Long(u32),
     /// Fewer or more bytes than the message has.
     #[error("a message of the wrong length")]
@@ -193,7 +193,7 @@ pub enum MalformedMessage {
     #[error("{0} out of range")]
     Range(&'static str),
     /// A name that leads out of a directory.
-    #[error("a file's name that is not taken: {0}")]
+    #[error("an invalid file name: {0}")]
     Name(#[from] NameError),
 }
 

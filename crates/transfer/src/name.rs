@@ -22,19 +22,19 @@ pub struct Name(Box<[u8]>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// No bytes, or more than a path has.
-    #[error("a name has 1 to {LENGTH_MAX} bytes, and each of its parts at most {PART_MAX}")]
+    #[error("a name has 1 to {LENGTH_MAX} bytes, and each part at most {PART_MAX}")]
     Length,
     /// The name begins or ends with a slash, or has two in a row.
-    #[error("a name is relative, and has one `/` between its parts")]
+    #[error("a name is relative, with one `/` between its parts")]
     Slash,
     /// A part that leads elsewhere.
-    #[error("`.` and `..` are no parts of a name")]
+    #[error("`.` and `..` are not allowed in a name")]
     Dots,
     /// A byte that no name has.
     #[error("a zero byte in a name")]
     Zero,
     /// The receiver's own folder.
-    #[error("`{RESERVED}` is the receiver's own folder")]
+    #[error("`{RESERVED}` is reserved for the receiver")]
     Reserved,
 }
 

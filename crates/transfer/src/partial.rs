@@ -122,7 +122,7 @@ pub(crate) fn open_direct(
     }
     let file = open(work, &data_name(stem), OFlag::O_WRONLY | OFlag::O_DIRECT);
     file.map(|file| Some(Arc::new(file))).map_err(|error| {
-        let why = "this file system is not written past the page cache (leave out `--into direct`)";
+        let why = "this file system cannot bypass the page cache (leave out `--into direct`)";
         io::Error::new(error.kind(), why)
     })
 }

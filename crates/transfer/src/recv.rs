@@ -223,7 +223,7 @@ impl Receiver {
                     match self.admit(channel, first, &mut session, notices, meter) {
                         Ok(Admitted::First { again }) => {
                             if again {
-                                event(Event::Broke("its sender has come again".into()));
+                                event(Event::Broke("its sender has reconnected".into()));
                             }
                             event(Event::Began(address));
                         }
@@ -264,8 +264,7 @@ impl Receiver {
     ) -> Result<Admitted, Error> {
         match first {
             Message::Hello { version, .. } if version != VERSION => {
-                let why =
-                    format!("version {version} of the protocol, where this end has {VERSION}");
+                let why = format!("protocol version {version}, but this end has version {VERSION}");
                 wire::send(&mut channel, &Message::Failed { why: why.clone() })?;
                 Err(Error::Peer(why))
             }
@@ -292,11 +291,11 @@ impl Receiver {
             }
             Message::Join { session: id } => {
                 let known = session.as_mut().filter(|known| known.id() == id && !known.is_broken());
-                let session = known.ok_or(Error::Protocol("a stream of no transfer"))?;
+                let session = known.ok_or(Error::Protocol("a stream of an unknown transfer"))?;
                 session.add(channel)?;
                 Ok(Admitted::Stream)
             }
-            _ => Err(Error::Protocol("another first message than hello")),
+            _ => Err(Error::Protocol("the first message is not hello")),
         }
     }
 }

@@ -75,12 +75,12 @@ impl Root {
         let folder: OwnedFd = File::open(path).map_err(Error::io("open", path))?.into();
         match mkdirat(&folder, RESERVED, Mode::S_IRWXU) {
             Ok(()) | Err(Errno::EEXIST) => {}
-            Err(errno) => return Err(failed("write in")(errno)),
+            Err(errno) => return Err(failed("write to")(errno)),
         }
-        let work = openat(&folder, RESERVED, FOLDER, Mode::empty()).map_err(failed("write in"))?;
+        let work = openat(&folder, RESERVED, FOLDER, Mode::empty()).map_err(failed("write to"))?;
         let work = Flock::lock(File::from(work), FlockArg::LockExclusiveNonblock)
             .map_err(|_| Error::Locked(path.to_owned()))?;
-        if !is_private(&work).map_err(Error::io("write in", path))? {
+        if !is_private(&work).map_err(Error::io("write to", path))? {
             return Err(Error::Shared(path.join(RESERVED)));
         }
         Ok(Self { path: path.to_owned(), folder, work })

@@ -193,7 +193,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Session<'a> {
-    #[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+    #[expect(clippy::disallowed_methods, reason = "how long it took is shown to people")]
     fn transfer(&self) -> Result<Sent, Error> {
         let mut first = Stream::new(self.connect()?);
         let answer = self.begin(&mut first)?;
@@ -248,7 +248,7 @@ impl<'a> Session<'a> {
             Err(source) if self.settings.encryption == Some(Tls::Kernel) => Err(Error::Setting {
                 what: "TLS by the kernel".into(),
                 source,
-                help: "load its module (`modprobe tls`), or leave it to the program".into(),
+                help: "load its module (`modprobe tls`), or encrypt in the program".into(),
             }),
             _ => Ok(channel),
         }
@@ -292,7 +292,7 @@ impl<'a> Session<'a> {
                 Message::Have { entry, range } => {
                     let (size, chunk) = (self.entry(entry)?.size(), self.settings.chunk);
                     if range.end > chunks(size, chunk) {
-                        return Err(Error::Protocol("chunks that the file does not have"));
+                        return Err(Error::Protocol("chunks beyond the end of the file"));
                     }
                     kept = kept.saturating_add(range_length(size, chunk, range));
                     answer.work.have(entry, range);
@@ -311,7 +311,7 @@ impl<'a> Session<'a> {
                     return Ok(answer);
                 }
                 Message::Failed { why } => return Err(Error::Peer(why)),
-                _ => return Err(Error::Protocol("another answer than what it has")),
+                _ => return Err(Error::Protocol("an unexpected answer to the file list")),
             }
         }
     }
@@ -483,7 +483,7 @@ impl<'a> Session<'a> {
             Message::Refused { entry, why } => self.refused(entry, why).map(|()| false),
             Message::Finished => Ok(true),
             Message::Failed { why } => Err(Error::Peer(why)),
-            _ => Err(Error::Protocol("a reply out of turn")),
+            _ => Err(Error::Protocol("an unexpected reply")),
         }
     }
 
@@ -496,7 +496,7 @@ impl<'a> Session<'a> {
 
     fn entry(&self, number: u32) -> Result<&'a Entry, Error> {
         let entry = self.tree.entries.get(number as usize);
-        entry.ok_or(Error::Protocol("a file of a number that it was not told"))
+        entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// Lets the receiver put everything in its place, and waits for the confirmation.
@@ -519,7 +519,9 @@ impl<'a> Session<'a> {
                 Message::Refused { entry, why } => self.refused(entry, why)?,
                 Message::Committed { files } => break files,
                 Message::Failed { why } => return Err(Error::Peer(why)),
-                _ => return Err(Error::Protocol("another answer than that all is there")),
+                _ => {
+                    return Err(Error::Protocol("an unexpected answer to the end of the transfer"));
+                }
             }
         };
         let encryption = first.channel.tls();

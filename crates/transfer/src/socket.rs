@@ -36,7 +36,7 @@ pub(crate) fn set_congestion(socket: &TcpStream, name: &str) -> Result<(), Error
     setsockopt(socket, sockopt::TcpCongestion, &name.into()).map_err(|errno| Error::Setting {
         what: format!("congestion control `{name}`"),
         source: errno.into(),
-        help: "take one that `sysctl net.ipv4.tcp_allowed_congestion_control` tells, or load its module as root".into(),
+        help: "take one that `sysctl net.ipv4.tcp_allowed_congestion_control` lists, or load its module as root".into(),
     })
 }
 

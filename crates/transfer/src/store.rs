@@ -138,7 +138,7 @@ impl Store {
 
     fn entry(&self, number: u32) -> Result<&Entry, Error> {
         let entry = self.entries.get(number as usize);
-        entry.ok_or(Error::Protocol("a file of a number that it has not told"))
+        entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// Makes the folders and looks for existing files. Reports them to `tell`, and that it is busy, after each step.
@@ -154,7 +154,7 @@ impl Store {
             tell(Message::Busy)?;
             let is_beyond = beyond.is_some_and(|folder| entry.name.is_below(&folder.name));
             let why = if is_beyond {
-                Some("its folder cannot be had".to_owned())
+                Some("its folder cannot be created or opened".to_owned())
             } else if entry.kind == Kind::Folder {
                 self.make_folder(number, entry, &mut last)?
             } else {
@@ -214,7 +214,7 @@ impl Store {
             Ok(Found::File { .. }) if !self.rules.overwrite => {
                 return Some(ALREADY_THERE.into());
             }
-            Ok(Found::Other) => return Some("something that is no file is there".into()),
+            Ok(Found::Other) => return Some("something that is not a file is there".into()),
             Ok(Found::Nothing | Found::File { .. }) => self.root.may_put(&entry.name, last),
             Err(errno) => Err(errno),
         };
@@ -233,7 +233,7 @@ impl Store {
         if !is_kept || lock(&self.open).files.len() >= OPEN_MAX - OPEN_LEFT {
             return Ok(0);
         }
-        let failed = || self.root.failed("read what is kept of", &entry.name);
+        let failed = || self.root.failed("read the partial data of", &entry.name);
         let kept = Kept::open(self.root.work(), entry, self.rules.chunk).map_err(failed())?;
         let Some(mut kept) = kept else { return Ok(0) };
         while kept.ranges() < ranges_left && kept.verify_next(entry).map_err(failed())? {
@@ -380,7 +380,7 @@ impl Store {
         let Some(partial) = self.partial(number, entry)? else {
             let nowhere = File::options().write(true).open("/dev/null");
             let nowhere = nowhere.map_err(Error::io("open", Path::new("/dev/null")))?;
-            return pass(&nowhere, 0)?.map_err(self.root.failed("let go of", &entry.name));
+            return pass(&nowhere, 0)?.map_err(self.root.failed("discard data of", &entry.name));
         };
         let file = lock(&partial).file();
         let passed = pass(&file, index * u64::from(self.rules.chunk))?;
@@ -399,7 +399,7 @@ impl Store {
     ) -> Result<(), Error> {
         let entry = self.entry(number)?;
         let Kind::File { size, sparse: true } = entry.kind else {
-            return Err(Error::Protocol("holes in what is no sparse file"));
+            return Err(Error::Protocol("holes in a file that is not sparse"));
         };
         if range.end > chunks(size, self.rules.chunk) {
             return Err(Error::Protocol("a hole beyond the end of its file"));
@@ -440,7 +440,7 @@ impl Store {
             let stem = stem(entry);
             for name in [data_name(&stem), state_name(&stem)] {
                 partial::remove(self.root.work(), &name)
-                    .map_err(self.root.failed("remove what came of", &entry.name))?;
+                    .map_err(self.root.failed("remove the partial data of", &entry.name))?;
             }
             return Ok(());
         }

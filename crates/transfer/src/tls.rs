@@ -46,7 +46,7 @@ impl FromStr for Tls {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = [Self::Kernel, Self::Program].into_iter().find(|tls| tls.name() == text);
-        found.ok_or_else(|| format!("`{text}` is neither kernel nor program"))
+        found.ok_or_else(|| format!("`{text}` is not one of kernel, program"))
     }
 }
 

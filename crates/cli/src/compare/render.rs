@@ -4,7 +4,7 @@ use experiment::compare::{Judgement, Table as Words};
 
 use crate::table::{Cell, Table};
 
-/// A table, and what it leaves out.
+/// A table, and a line about the rows it omits.
 pub(super) fn text(words: &Words) -> String {
     let last = words.head.len().saturating_sub(1);
     let head = words.head.iter().enumerate();

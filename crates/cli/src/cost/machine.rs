@@ -1,6 +1,6 @@
-//! `suimon cost host`: what this machine's processor takes for a host's operations, as a machine's file for scenarios.
+//! `suimon cost host`: this machine's CPU times for a host's operations, as a machine file for scenarios.
 //!
-//! Times are a thread's own processor time, the best of several rounds: whatever else the machine does only adds.
+//! Times are CPU times of a thread, the best of several rounds: other load on the machine only adds.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -22,13 +22,13 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `cost host` is told.
+/// Arguments of `cost host`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Write the file there, for `processor.machine = "file:FILE"`; print it unless given
+    /// Write the file there, for `processor.machine = "file:FILE"` [default: print it]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Rounds of which the best counts
+    /// Number of rounds; the best one counts
     #[arg(long, default_value_t = 7, value_name = "N")]
     rounds: usize,
     /// Print one JSON document
@@ -36,50 +36,51 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What was measured.
+/// The measured values.
 #[derive(Clone, Debug, Serialize)]
 struct Measured {
-    /// The processor, as the kernel calls it.
+    /// The CPU's name, as in the kernel.
     processor: String,
-    /// Bytes a second that the kernel copies from a file's pages to a program's buffer.
+    /// Bytes per second that the kernel copies from a file's pages to a program's buffer.
     memory_copy: f64,
-    /// Bytes a second copied from memory to memory, beyond what caches hold.
+    /// Bytes per second copied from memory to memory, beyond the size of caches.
     memory_move: f64,
-    /// Bytes a second read.
+    /// Bytes per second read.
     memory_read: f64,
-    /// Bytes a second written.
+    /// Bytes per second written.
     memory_write: f64,
-    /// Bytes a second that the Internet checksum is computed of (RFC 1071).
+    /// Bytes per second for the Internet checksum (RFC 1071).
     checksum: f64,
-    /// Seconds for a system call that writes a byte to nowhere.
+    /// Seconds for a system call that writes a byte to /dev/null.
     system_call: f64,
-    /// Seconds for waking a thread that waits in a read, its calls not counted.
+    /// Seconds to wake a thread that waits in a read, without its system calls.
     wakeup: f64,
-    /// Seconds that a segment's worth of a stream over loopback takes the sender and the receiver, copies aside.
+    /// Seconds for the sender and the receiver per segment of a stream over loopback, without copies.
     sent: f64,
     received: f64,
 }
 
-/// Larger than any cache that a processor has for itself.
+/// Larger than any private cache of a CPU.
 const BUFFER: usize = 64 << 20;
-/// Calls and wake-ups of a round.
+/// System calls and wake-ups per round.
 const TIMES: u32 = 20_000;
-/// What a program reads at once: it stays in the processor's own caches.
+/// Bytes that a program reads at once: they stay in the CPU's private caches.
 const READ: usize = 128 << 10;
-/// What a stream's sender writes at once: much, so that waking the receiver counts little.
+/// Bytes that a stream's sender writes at once: many, so that waking the receiver counts little.
 const WRITE: usize = 1 << 20;
-/// Bytes of a stream of a round.
+/// Bytes of a stream per round.
 const STREAM: u64 = 512 << 20;
-/// Payload of a segment of Ethernet with timestamps.
+/// Payload of an Ethernet segment with timestamps.
 const SEGMENT: f64 = 1448.0;
 
 /// Measures, and writes the machine's file.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.rounds == 0 {
-        return Err(Failure::usage("no rounds", "give at least one"));
+        return Err(Failure::usage("no rounds", "use at least 1"));
     }
-    let measured = measure(arguments.rounds)
-        .map_err(|error| Failure::lacking(format!("no loopback: {error}"), "set lo up"))?;
+    let measured = measure(arguments.rounds).map_err(|error| {
+        Failure::lacking(format!("no loopback interface: {error}"), "ip link set lo up")
+    })?;
     let text = measured.file();
     if let Some(path) = &arguments.out {
         fs::write(path, &text).map_err(Failure::unwritten(path))?;
@@ -106,7 +107,7 @@ fn measure(rounds: usize) -> io::Result<Measured> {
         Ok(())
     })?;
     let read = best(rounds, || {
-        // It looks at each byte, since none is found.
+        // It reads each byte, because none matches.
         black_box(black_box(&from).contains(&0));
         Ok(())
     })?;
@@ -143,14 +144,14 @@ fn best(rounds: usize, mut work: impl FnMut() -> io::Result<()>) -> io::Result<f
     Ok(least.max(1e-9))
 }
 
-/// Seconds that one of many takes, in the best round.
+/// Seconds of one call, in the best round.
 fn each(rounds: usize, mut work: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
     let round = || (0..TIMES).try_for_each(|_| work());
     Ok(best(rounds, round)? / f64::from(TIMES))
 }
 
-/// What a thread takes to wake another and to be woken by it, on one processor: what a second one takes to leave its idle
-/// state is no work.
+/// Time for a thread to wake another and be woken by it, on one CPU: the time in which a second CPU leaves its
+/// idle state is not work.
 fn wakeup(rounds: usize) -> io::Result<f64> {
     let (mut near, mut far) = UnixStream::pair()?;
     let before = sched_getaffinity(Pid::from_raw(0))?;
@@ -170,14 +171,14 @@ fn wakeup(rounds: usize) -> io::Result<f64> {
     seconds
 }
 
-/// Keeps this thread, and those that it starts, on the processor where it is.
+/// Pins this thread, and those that it starts, to its current CPU.
 fn stay() -> io::Result<()> {
     let mut here = CpuSet::new();
     here.set(sched_getcpu()?)?;
     Ok(sched_setaffinity(Pid::from_raw(0), &here)?)
 }
 
-/// Seconds for a byte that a program reads of a file in memory.
+/// Seconds per byte for a program that reads a file in memory.
 fn file_copy(rounds: usize, data: &[u8]) -> io::Result<f64> {
     let mut file = fs::File::from(memfd_create(c"suimon-cost", MFdFlags::empty())?);
     file.write_all(data)?;
@@ -187,7 +188,7 @@ fn file_copy(rounds: usize, data: &[u8]) -> io::Result<f64> {
     Ok(read / data.len() as f64)
 }
 
-/// Seconds for a byte of a stream over loopback, the sender's and the receiver's, of the rounds where each is least.
+/// Seconds per byte of a stream over loopback for the sender and the receiver, each from its best round.
 fn stream(rounds: usize) -> io::Result<(f64, f64)> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
@@ -216,7 +217,7 @@ fn stream(rounds: usize) -> io::Result<(f64, f64)> {
     Ok((least.0 / STREAM as f64, least.1 / STREAM as f64))
 }
 
-/// The one's complement sum of 16-bit words (RFC 1071), which four of them at a time give as well.
+/// The one's complement sum of 16-bit words (RFC 1071); adding four bytes at a time gives the same result.
 fn internet_checksum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks_exact(4);
     let sum = words.fold(0_u64, |sum, word| {
@@ -226,12 +227,12 @@ fn internet_checksum(bytes: &[u8]) -> u16 {
     !(fold(fold(fold(fold(sum)))) as u16)
 }
 
-/// The processor, as the kernel calls it.
+/// The CPU's name, as in the kernel.
 fn processor_name() -> String {
     let known = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = known.lines().find_map(|line| line.strip_prefix("model name"));
     let name = line.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
-    name.unwrap_or("a processor without a name").to_owned()
+    name.unwrap_or("unnamed CPU").to_owned()
 }
 
 impl Measured {
@@ -240,7 +241,7 @@ impl Measured {
         let rate = |bytes: f64| format!("\"{:.1} MB/s\"", bytes / 1e6);
         let time = |seconds: f64| format!("\"{:.1} ns\"", seconds * 1e9);
         let mut text = format!(
-            "# {}, measured by `suimon cost host`.\n#\n# Copies from a file of 64 MiB in memory to a program's buffer of 128 KiB; from memory to memory, beyond what\n# caches hold, there are {:.1} MB/s. Reads and writes of 64 MiB.\n",
+            "# {}, measured by `suimon cost host`.\n#\n# Copies from a file of 64 MiB in memory to a program's buffer of 128 KiB; from memory to memory, beyond what\n# caches hold, {:.1} MB/s. Reads and writes of 64 MiB.\n",
             self.processor,
             self.memory_move / 1e6
         );
@@ -252,7 +253,7 @@ impl Measured {
         line("memory_write", rate(self.memory_write));
         let _ = writeln!(
             text,
-            "# Interfaces of today compute checksums; the processor has {:.1} MB/s for them.\nchecksum = false",
+            "# Current interfaces compute checksums; the CPU would compute {:.1} MB/s.\nchecksum = false",
             self.checksum / 1e6
         );
         let mut line = |comment: &str, name: &str, seconds: f64| {
@@ -261,7 +262,7 @@ impl Measured {
         line("A write of one byte to /dev/null.", "system_call", self.system_call);
         line("Waking a thread that waits in a read, and being woken.", "wakeup", self.wakeup);
         line(
-            "Of a stream over loopback, for 1448 bytes: its calls and ACKs are in it, copies are not.",
+            "Per 1448 bytes of a stream over loopback, including system calls and ACKs, excluding copies.",
             "per_sent",
             self.sent,
         );

@@ -5,7 +5,7 @@ use record::quantity::digits;
 use super::{Cost, Costs};
 use crate::table::Table;
 
-/// A line for each case, and what the columns mean.
+/// A line for each case, and the meaning of the columns.
 pub(super) fn text(costs: &Costs, rounds: usize) -> String {
     let mut table = Table::new(&[
         "queue",
@@ -40,8 +40,8 @@ pub(super) fn text(costs: &Costs, rounds: usize) -> String {
     let why =
         why.map_or_else(String::new, |why| format!("Instructions were not counted: {why}.\n"));
     format!(
-        "{}\nA packet in, classification included, and a packet out; the best and the median of {rounds} \
-         rounds, less\nwhat the same load takes without a discipline. Instructions are user ones, \
+        "{}\nCost of a packet in, with classification, and a packet out: best and median of {rounds} \
+         rounds, minus\nthe cost of the same load without a discipline. Instructions are user-mode, \
          counted by callgrind.\n{why}",
         table.render()
     )

@@ -1,4 +1,4 @@
-//! Nanoseconds a packet: the best of several rounds, for whatever else the machine does only adds.
+//! Nanoseconds per packet: the best of several rounds, because other load on the machine only adds.
 
 use cost::drive::{Walk, carry_packets};
 use cost::{Case, Workload};
@@ -7,36 +7,36 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Steps of a round at least.
+/// Minimum number of steps of a round.
 const STEPS: u64 = 50_000;
 
-/// Nanoseconds a packet, without those of the walk itself.
+/// Nanoseconds per packet, without those of the walk itself.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Nanoseconds {
     /// Of the best round.
     pub(crate) best: f64,
     /// Of the median round.
     pub(crate) median: f64,
-    /// By how much the best is above that of a plain FIFO under the same load.
+    /// The excess of the best round over a plain FIFO under the same load.
     pub(crate) over_fifo: f64,
 }
 
-/// What a case took, and what it was.
+/// The cost of a case, and its size.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Timed {
-    /// Classes that there were.
+    /// Number of classes.
     pub(crate) classes: usize,
-    /// Filters.
+    /// Number of filters.
     pub(crate) filters: usize,
-    /// Flows.
+    /// Number of flows.
     pub(crate) flows: usize,
-    /// Part of the packets that were dropped.
+    /// Share of the packets that were dropped.
     pub(crate) dropped_share: f64,
     /// The time.
     pub(crate) nanoseconds: Nanoseconds,
 }
 
-/// Times `case` and what it is compared with in turns, so that all meet the same machine.
+/// Times `case` and its baselines in turns, so that all run under the same conditions.
 pub(crate) fn measure(case: &Case, rounds: usize) -> Result<Timed, Failure> {
     let workload = Workload::new(case)?;
     let Workload { classes, filters, flows, .. } = workload;
@@ -62,7 +62,7 @@ pub(crate) fn measure(case: &Case, rounds: usize) -> Result<Timed, Failure> {
     Ok(Timed { classes, filters, flows, dropped_share, nanoseconds })
 }
 
-/// Nanoseconds a packet of one round, by this thread's own time.
+/// Nanoseconds per packet of one round, in CPU time of this thread.
 fn round(walk: &mut Walk, steps: u64) -> f64 {
     let start = thread_seconds();
     carry_packets(walk, steps);

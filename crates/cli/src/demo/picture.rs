@@ -1,4 +1,4 @@
-//! A picture in a terminal: what probes of bandwidth saw over time, a strip for each.
+//! A plot in the terminal: the bandwidth of probes over time, a strip for each.
 
 use std::env;
 
@@ -8,16 +8,16 @@ use scenario::Unit;
 
 use crate::failure::Failure;
 
-/// Rows of characters that a strip is high.
+/// Height of a strip in rows of characters.
 const ROWS: usize = 4;
-/// Columns where no terminal tells, and the most that are used.
+/// Default width in columns, without a terminal, and the maximum width.
 const USUAL: usize = 80;
 const MOST: usize = 120;
 
-/// The characters of a picture.
+/// The characters of a plot.
 #[derive(Clone, Copy, Debug)]
 struct Ink {
-    /// From the least that shows to the whole of a row.
+    /// From the smallest visible level to a full row.
     levels: &'static [char],
     side: char,
     corner: char,
@@ -30,7 +30,7 @@ const UNICODE: Ink =
     };
 const ASCII: Ink = Ink { levels: &['.', ':', '#'], side: '|', corner: '+', floor: '-' };
 
-/// The strips of `probes`, all to one scale, whose top is the mean of the busiest column.
+/// The strips of `probes`, all to the same scale. Its top is the mean rate of the busiest column.
 ///
 /// # Errors
 /// If a table of the recording cannot be read.
@@ -43,7 +43,7 @@ pub(super) fn of(recording: &Recording, probes: &[&str], unit: Unit) -> Result<S
     let top = (top * 8.0 / 1e7).ceil() * 1e7;
     let ink = if speaks_unicode() { UNICODE } else { ASCII };
     let whole = unit.text(top / 8.0);
-    let mut text = format!("what each sender puts on its link, 0 to {whole}\n");
+    let mut text = format!("rate of each sender on its link, 0 to {whole}\n");
     for (probe, rates) in probes.iter().zip(&strips) {
         let shares: Vec<f64> = rates.iter().map(|rate| rate * 8.0 / top).collect();
         for (row, line) in rows(&shares, ink).iter().enumerate() {
@@ -57,10 +57,10 @@ pub(super) fn of(recording: &Recording, probes: &[&str], unit: Unit) -> Result<S
     Ok(text)
 }
 
-/// What stands at the floor of a strip.
+/// The label at the bottom of a strip.
 const SCALE: &str = "0";
 
-/// The mean rate in each of so many columns, bytes a second.
+/// The mean rate in each of `columns` intervals, bytes per second.
 fn rates(recording: &Recording, probe: &str, columns: usize) -> Result<Vec<f64>, Failure> {
     let mut bins: Vec<(u64, u64)> = Vec::new();
     recording.bandwidth.each(|row: &BandwidthRow, names: &Names| {
@@ -72,14 +72,14 @@ fn rates(recording: &Recording, probe: &str, columns: usize) -> Result<Vec<f64>,
     let span = u128::from(last - first + (second - first));
     let mut sums = vec![0_u64; columns];
     for (time_ns, bytes) in bins {
-        // Below `columns`, as the time is below the span.
+        // Less than `columns`, because the time is less than the span.
         sums[(u128::from(time_ns - first) * columns as u128 / span) as usize] += bytes;
     }
     let seconds = span as f64 * 1e-9 / columns as f64;
     Ok(sums.into_iter().map(|bytes| bytes as f64 / seconds).collect())
 }
 
-/// The rows of a strip from the top; `shares` are of its height.
+/// The rows of a strip from the top; `shares` are fractions of its height.
 fn rows(shares: &[f64], ink: Ink) -> Vec<String> {
     let levels = ink.levels.len();
     let height = |share: f64| (share.clamp(0.0, 1.0) * (ROWS * levels) as f64).round() as usize;
@@ -90,7 +90,7 @@ fn rows(shares: &[f64], ink: Ink) -> Vec<String> {
     (0..ROWS).rev().map(|below| shares.iter().map(|&share| cell(share, below)).collect()).collect()
 }
 
-/// Columns of the terminal.
+/// The width of the terminal in columns.
 fn width() -> usize {
     let told = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     told.unwrap_or(USUAL).min(MOST)

@@ -1,10 +1,10 @@
-//! Programs that are of use beside suimon: each is started and asked its version.
+//! Useful programs beside suimon: each is asked for its version.
 
 use std::process::{Command, Stdio};
 
 use lab::machine::{Finding, State};
 
-/// A program, and Debian's package.
+/// A program, and its Debian package.
 const PROGRAMS: [(&str, &str); 6] = [
     ("iperf3", "iperf3"),
     ("curl", "curl"),
@@ -12,11 +12,11 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("ethtool", "ethtool"),
     // `suimon cost` counts instructions with it.
     ("valgrind", "valgrind"),
-    // The build of congestion control for the kernel.
+    // Needed to build congestion control for the kernel.
     ("clang", "clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config"),
 ];
 
-/// One line for each.
+/// One finding for each program.
 pub(super) fn findings() -> Vec<Finding> {
     PROGRAMS.iter().map(|&(program, package)| finding(program, package)).collect()
 }
@@ -29,10 +29,10 @@ fn finding(program: &'static str, package: &str) -> Finding {
     Finding { what: program, state, why, command }
 }
 
-/// Of what a program says of itself, the version is among so many words.
+/// Number of words shown of a program's version line.
 const WORDS: usize = 4;
 
-/// How its first line begins.
+/// The start of the first line of its version output.
 fn version(program: &str) -> Result<String, String> {
     let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let output = asked.map_err(|error| match error.kind() {

@@ -1,4 +1,4 @@
-//! Whether the simulator works here: a run in memory, and a file where run folders go.
+//! Whether the simulator works here: a run in memory, and a file in the folder of run folders.
 
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use simulate::Steering;
 
 use crate::failure::Failure;
 
-/// A flow that has a tenth of a second to get through.
+/// A flow of 100 ms.
 const SCENARIO: &str = r#"
 title = "One flow"
 duration = "100 ms"
@@ -39,16 +39,16 @@ fn simulator() -> Finding {
             let took = began.elapsed().as_secs_f64() * 1e3;
             (State::Ok, format!("a flow of 100 ms, simulated in {took:.0} ms"), "")
         }
-        Ok(_) => (State::Missing, "a simulated flow got nothing through".into(), REINSTALL),
+        Ok(_) => (State::Missing, "a simulated flow transferred nothing".into(), REINSTALL),
         Err(failure) => (State::Missing, failure.to_string(), REINSTALL),
     };
     Finding { what: "a simulated run", state, why, command: command.into() }
 }
 
-/// The program is at fault, as nothing of the machine can be.
+/// Only the program itself can be at fault.
 const REINSTALL: &str = "cargo install --locked --path crates/cli";
 
-/// What the flow received.
+/// The bytes that the flow received.
 fn bytes() -> Result<u64, Failure> {
     let plan = Document::parse("doctor", SCENARIO)?.plan()?;
     let steering = Steering { interrupted: &AtomicBool::new(false), progress: &|_| {} };
@@ -57,13 +57,13 @@ fn bytes() -> Result<u64, Failure> {
     Ok(summary.flow.0.iter().map(|(_, flow)| flow.bytes).sum())
 }
 
-/// Whether a file can be written below the current folder.
+/// Whether the current folder is writable.
 fn folder() -> Finding {
     let written = tempfile::tempfile_in(".").and_then(|mut file| file.write_all(b"run"));
     let (state, why, command) = match written {
-        Ok(()) => (State::Ok, "this folder can be written: runs go to ./runs".into(), ""),
+        Ok(()) => (State::Ok, "this folder is writable: runs go to ./runs".into(), ""),
         Err(error) => {
-            let why = format!("this folder cannot be written: {error}");
+            let why = format!("this folder is not writable: {error}");
             (State::Missing, why, "suimon run FILE --out ~/runs/NAME")
         }
     };

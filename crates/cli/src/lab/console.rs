@@ -1,4 +1,4 @@
-//! Where a command in virtual time is typed, and its output seen.
+//! The terminal or streams of a command in virtual time.
 
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use simulate::guests::{Console, Stream};
 use terminal_size::{Height, Width, terminal_size_of};
 use traffic::Instant;
 
-/// This process's standard output and error, where nobody types.
+/// This process's stdout and stderr, without a keyboard.
 #[derive(Debug)]
 pub(super) struct Streams;
 
@@ -31,13 +31,13 @@ impl Console for Streams {
     }
 }
 
-/// What a program writes is its own: it may know the terminal.
+/// A program's output is not sanitised: it may control the terminal.
 fn write(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
     to.write_all(bytes)?;
     to.flush()
 }
 
-/// The terminal that stdin is: every key goes to the command, from the simulation's start on.
+/// The terminal on stdin: every key goes to the command, from the start of the simulation.
 #[derive(Debug)]
 pub(super) struct Terminal {
     size: TerminalSize,
@@ -85,7 +85,7 @@ impl Console for Terminal {
     }
 }
 
-/// What is typed within so long, or until then nothing.
+/// The keys typed within `patience`; empty if there were none.
 fn keys(patience: time::Duration) -> io::Result<Vec<u8>> {
     let stdin = io::stdin();
     let mut polled = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
@@ -108,14 +108,14 @@ fn keys(patience: time::Duration) -> io::Result<Vec<u8>> {
     Ok(keys)
 }
 
-/// The usual one for a terminal that has none.
+/// The usual size if the terminal has none.
 fn size() -> TerminalSize {
     let (Width(columns), Height(rows)) =
         terminal_size_of(io::stdin()).unwrap_or((Width(80), Height(24)));
     TerminalSize { rows, columns }
 }
 
-/// A terminal that passes every key on; as it was before, once this goes.
+/// A terminal in raw mode; restored on drop.
 #[derive(Debug)]
 struct Raw;
 
@@ -132,7 +132,7 @@ impl Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // Of a terminal that is gone, nothing is left to do.
+        // If the terminal is gone, there is nothing to restore.
         let _ = disable_raw_mode();
     }
 }
@@ -140,12 +140,12 @@ impl Drop for Raw {
 /// Virtual time no faster than the wall clock.
 #[derive(Debug)]
 struct Pace {
-    /// This virtual time is due then.
+    /// The virtual time that is due at `due`.
     now: Instant,
     due: time::Instant,
 }
 
-/// What a simulation that was slow for a moment may make up for.
+/// How much a simulation that was slow for a moment may catch up.
 const SLACK: time::Duration = time::Duration::from_millis(100);
 
 impl Pace {
@@ -157,7 +157,7 @@ impl Pace {
     fn due(&mut self, now: Instant, wall: time::Instant) -> time::Instant {
         self.due += lab::clock::system(now.since(self.now));
         self.now = now;
-        // What it is late beyond that is lost: nobody is to be outrun.
+        // Lateness beyond that is dropped: virtual time never runs much faster than the wall clock.
         self.due = self.due.max(wall.checked_sub(SLACK).unwrap_or(self.due));
         self.due
     }
@@ -176,10 +176,10 @@ mod tests {
             |now, wall| pace.due(Instant::ZERO + traffic::Duration::from_ms(now), at(wall));
         assert_eq!(due(20, 1), at(20));
         assert_eq!(due(40, 21), at(40));
-        // A little late: what follows is as if it had not been.
+        // A little late: the next times are due as if nothing had happened.
         assert_eq!(due(60, 90), at(60));
         assert_eq!(due(80, 91), at(80));
-        // A second late: virtual time is as much behind from now on.
+        // A second late: virtual time stays that much behind from here on.
         assert_eq!(due(100, 1_100), at(1_000));
         assert_eq!(due(220, 1_101), at(1_120));
     }

@@ -1,4 +1,5 @@
-//! `suimon lab exec` and `suimon lab shell` in virtual time: the host has a kernel of its own, the network is simulated.
+//! `suimon lab exec` and `suimon lab shell` in virtual time: the host runs a real kernel, the network is
+//! simulated.
 
 use std::env;
 use std::io::{self, IsTerminal, Read};
@@ -21,20 +22,20 @@ use crate::port::Fabric;
 use crate::table::Table;
 use crate::{check, interruption, output};
 
-/// What `--help` says of it.
+/// The part of `--help` on virtual time.
 pub(super) const HELP: &str = "In virtual time (--on simulator, or --on linux-6.12 for a kernel at every \
-host) the host is one with a `kernel`, and you are its root. The scenario's flows are left out, its hosts' programs run, \
-and there is no end but the command's. What is piped in is read to its end first, and the same seed, command and input \
+host), the host must have a `kernel`, and you are root on it. The scenario's flows are left out, its hosts' programs run, \
+and the simulation ends with the command. Piped input is read to its end first; the same seed, command and input \
 print the same bytes. A shell on a terminal runs no faster than the wall clock.";
 
-/// The variables of the person's environment that the command has, too: others could be another's next time.
+/// The variables of the user's environment that the command also gets: others may differ at the next run.
 const VARIABLES: [&str; 7] = ["TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_ALL", "LC_CTYPE", "TZ"];
-/// Hosts that are listed before a shell, at most.
+/// Maximum number of hosts listed before a shell.
 const HOSTS_MAX: usize = 20;
-/// As a shell reports what nobody reads any more: 128 + SIGPIPE.
+/// The code that a shell reports when the output has no reader: 128 + SIGPIPE.
 const UNREAD: u8 = 141;
 
-/// Runs a command in a host, as fast as it can.
+/// Runs a command on a host, as fast as possible.
 pub(super) fn exec(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
     let host = Host::of(network, host)?;
     let is_typed = network.scenario.file == Path::new("-") || io::stdin().is_terminal();
@@ -42,11 +43,11 @@ pub(super) fn exec(network: &Network, host: &str, words: &[String]) -> Result<Ex
     Ok(exit(host.run(words, None, &input, &mut Streams)?))
 }
 
-/// Opens a shell in a host: on the terminal that stdin is, or else for the commands that come by it.
+/// Opens a shell on a host: on the terminal if stdin is one, otherwise for commands read from stdin.
 pub(super) fn shell(network: &Network, host: &str, shell: String) -> Result<Exit, Failure> {
     if network.scenario.file == Path::new("-") {
-        let message = "stdin is the scenario, and cannot be what is typed, too";
-        return Err(Failure::usage(message, "name a file, or use suimon lab exec"));
+        let message = "stdin is the scenario and cannot also be the shell's input";
+        return Err(Failure::usage(message, "give the scenario as a file, or use suimon lab exec"));
     }
     let host = Host::of(network, host)?;
     if !io::stdin().is_terminal() {
@@ -56,7 +57,7 @@ pub(super) fn shell(network: &Network, host: &str, shell: String) -> Result<Exit
     let mut terminal = Terminal::new();
     let size = terminal.size();
     let ending = host.run(&[shell], Some(size), &[], &mut terminal);
-    // What is said from here on is for the terminal as it was.
+    // From here on, messages go to the restored terminal.
     drop(terminal);
     Ok(exit(ending?))
 }
@@ -70,17 +71,17 @@ fn read_stdin() -> Result<Vec<u8>, Failure> {
 /// A host with a kernel.
 struct Host {
     plan: Plan,
-    /// Its number there.
+    /// Its index in the plan.
     node: usize,
     kernel: guest::Kernel,
 }
 
 impl Host {
-    /// The host of that name.
+    /// The host with that name.
     fn of(network: &Network, name: &str) -> Result<Self, Failure> {
         let Network { scenario, fabric, on } = network;
         if *fabric != Fabric::default() {
-            let help = "leave them out, or work on real packets: --on lab";
+            let help = "leave them out, or use real packets: --on lab";
             return Err(Failure::usage("--port and --sleep are for the lab", help));
         }
         let mut plan = scenario.experiment()?.plan()?;
@@ -88,12 +89,12 @@ impl Host {
         let hosts = plan.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Host(_)));
         let names: Vec<&str> = hosts.map(|node| node.name.as_str()).collect();
         if !names.contains(&name) {
-            let help = format!("there is {}", names.join(", "));
+            let help = format!("choose one of {}", names.join(", "));
             return Err(Failure::usage(format!("there is no host `{name}`"), help));
         }
         let found = plan.nodes.iter().position(|node| node.name == name);
         let Some(node) = found.filter(|&node| plan.has_kernel(node)) else {
-            let message = format!("the host `{name}` is modelled, and runs no programs");
+            let message = format!("host `{name}` is modelled and runs no programs");
             let help = "give it `kernel = \"linux-6.12\"`, or each host one with --on linux-6.12";
             return Err(Failure::usage(message, help));
         };
@@ -101,7 +102,7 @@ impl Host {
         Ok(Self { plan, node, kernel })
     }
 
-    /// Tells who is there, and how to get away.
+    /// Lists the hosts, and says how to leave.
     fn introduce(&self) {
         let mut table = Table::new(&["host", "address", ""]);
         let nodes = self.plan.nodes.iter().enumerate();
@@ -111,18 +112,18 @@ impl Host {
             let what = match (number == self.node, self.plan.has_kernel(number)) {
                 (true, _) => "you are here",
                 (false, true) => "",
-                (false, false) => "modelled: it answers nothing",
+                (false, false) => "modelled: never answers",
             };
             table.row([node.name.as_str().into(), node.address.to_string().into(), what.into()]);
         }
         output::complain(&table.render());
         if count > HOSTS_MAX {
-            output::note(&format!("and {} more: cat /etc/hosts", count - HOSTS_MAX));
+            output::note(&format!("and {} more; see /etc/hosts", count - HOSTS_MAX));
         }
         output::note("virtual time, no faster than the wall clock; `exit` or Ctrl-D ends it");
     }
 
-    /// Runs the words, on a terminal of that size, or without one with that to read.
+    /// Runs a command on a terminal of the given size, or without a terminal on the given input.
     fn run(
         &self,
         words: &[String],
@@ -144,7 +145,7 @@ impl Host {
         let options = Options { kernel: &self.kernel, program: &program };
         let interrupted = interruption::watch()?;
         if terminal.is_some() {
-            // The terminal was closed.
+            // Sent when the terminal is closed.
             let closed = signal_hook::flag::register(SIGHUP, Arc::clone(&interrupted));
             closed.map_err(Failure::file(Path::new("signal handler")))?;
         }
@@ -152,7 +153,7 @@ impl Host {
     }
 }
 
-/// Says what is to be said at the end.
+/// Reports how the command ended.
 fn exit(ending: Ending) -> Exit {
     match ending {
         Ending::Exited(Exited { status, failed_programs }) => {
@@ -162,7 +163,7 @@ fn exit(ending: Ending) -> Exit {
         Ending::Unread => Exit::As(UNREAD),
         Ending::Interrupted => Exit::Interrupted,
         Ending::Never => {
-            output::note("213 days of virtual time are over, and it can show no more");
+            output::note("ended after 213 days, the limit of virtual time");
             Exit::Unmet
         }
     }
@@ -170,6 +171,6 @@ fn exit(ending: Ending) -> Exit {
 
 fn environment() -> Vec<(String, String)> {
     let own = VARIABLES.iter().filter_map(|&name| Some((name.into(), env::var(name).ok()?)));
-    // The only folder that can be written, where a shell may keep its history.
+    // The only writable folder, for a shell's history.
     own.chain([("HOME".into(), "/tmp".into())]).collect()
 }

@@ -1,4 +1,4 @@
-//! The networks that stand: each has a socket in this user's runtime folder, by which its holder is asked.
+//! Running networks: each has a control socket in this user's runtime folder.
 
 use std::env;
 use std::fs::{self, File};
@@ -20,35 +20,35 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::table::Table;
 
-/// How a socket's name ends.
+/// The extension of a socket's file.
 const ENDING: &str = "sock";
-/// How long a network may take to go by itself, in milliseconds.
+/// How long a network may take to end by itself, in milliseconds.
 const PATIENCE_MS: u16 = 10_000;
 
-/// The folder of the sockets, this user's alone.
+/// The folder of the sockets, writable by this user only.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
 }
 
-/// Nobody else changes what is in the folder meanwhile.
+/// Held while the folder's content must not change.
 pub(super) type Lock = Flock<File>;
 
 impl Folder {
-    /// Makes it if it is not there.
+    /// Makes the folder if it is missing.
     ///
     /// # Errors
-    /// If it cannot be made, or is another user's, or others may write in it.
+    /// If it cannot be made, belongs to another user, or is writable by others.
     pub(super) fn make() -> Result<Self, Failure> {
         let path = usual_path();
         host::runtime::make(&path).map_err(|error| refused(&path, &error))?;
         Ok(Self { path })
     }
 
-    /// The networks that stand; none where there is no folder. See [`Self::all`].
+    /// The running networks; empty if there is no folder. See [`Self::all`].
     ///
     /// # Errors
-    /// If the folder is another user's, or others may write in it.
+    /// If the folder belongs to another user or is writable by others.
     pub(super) fn networks() -> Result<Vec<Standing>, Failure> {
         let path = usual_path();
         if fs::symlink_metadata(&path).is_err() {
@@ -58,19 +58,19 @@ impl Folder {
         Self { path }.all()
     }
 
-    /// Keeps others from changing what is in the folder.
+    /// Prevents other processes from changing the folder's content.
     pub(super) fn lock(&self) -> Result<Lock, Failure> {
         let file = host::runtime::open(&self.path).map_err(|error| refused(&self.path, &error))?;
         let locked = Flock::lock(file, FlockArg::LockExclusive);
         locked.map_err(|(_, errno)| refused(&self.path, &errno.into()))
     }
 
-    /// Where the network of that name has its socket.
+    /// The socket path of the network with that name.
     pub(super) fn socket(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.{ENDING}"))
     }
 
-    /// The networks that stand, by name. Sockets that nobody listens at are removed.
+    /// The running networks, by name. Removes sockets without a listener.
     fn all(&self) -> Result<Vec<Standing>, Failure> {
         let _lock = self.lock()?;
         let entries = fs::read_dir(&self.path).map_err(|error| refused(&self.path, &error))?;
@@ -94,10 +94,10 @@ impl Folder {
     }
 }
 
-/// The network of that name, or the only one of that scenario.
+/// The network with that name, or the only one of that scenario.
 ///
 /// # Errors
-/// If several of that scenario stand.
+/// If several networks of that scenario are running.
 pub(super) fn find(wanted: &Path) -> Result<Option<Standing>, Failure> {
     let mut all = Folder::networks()?;
     if let Some(place) = all.iter().position(|it| Path::new(&it.name) == wanted) {
@@ -108,13 +108,14 @@ pub(super) fn find(wanted: &Path) -> Result<Option<Standing>, Failure> {
     all.retain_mut(is_of_file);
     if all.len() > 1 {
         let names: Vec<&str> = all.iter().map(|network| network.name.as_str()).collect();
-        let message = format!("networks of {} stand: {}", wanted.display(), names.join(", "));
+        let message =
+            format!("several networks of {} are running: {}", wanted.display(), names.join(", "));
         return Err(Failure::usage(message, "name one of them"));
     }
     Ok(all.pop())
 }
 
-/// `suimon` in $XDG_RUNTIME_DIR, if that is this user's; else where such a folder would be.
+/// `suimon` in $XDG_RUNTIME_DIR, if that belongs to this user; else the usual path of such a folder.
 fn usual_path() -> PathBuf {
     let user = Uid::effective();
     let is_own = |path: &PathBuf| {
@@ -140,22 +141,22 @@ fn refused(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(message, "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)")
 }
 
-/// What a network tells of itself.
+/// The state of a network.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) name: String,
-    /// The scenario's path, links resolved.
+    /// The scenario's path, with links resolved.
     pub(super) scenario: String,
     /// The process that holds it.
     pub(super) pid: u32,
-    /// How long it has stood.
+    /// How long it has been running.
     pub(super) seconds: u64,
     pub(super) hosts: Vec<HostState>,
-    /// What its queues have dropped.
+    /// Packets that its queues have dropped.
     pub(super) drops: Vec<DropState>,
-    /// How late packets were released, and what the machine itself has lost; none where the fabric does not say it.
+    /// How late packets were released, and frames that the machine lost; none if the fabric does not report it.
     pub(super) emulator: Option<EmulatorState>,
-    /// The hosts' programs that have failed, each with its status and what it said last.
+    /// The hosts' programs that have failed, each with its status and its last output.
     pub(super) failed_programs: Vec<String>,
 }
 
@@ -168,30 +169,30 @@ pub(super) struct DropState {
     pub(super) reason: String,
 }
 
-/// Whether what moves the packets keeps up.
+/// Whether the fabric keeps up.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct EmulatorState {
     pub(super) lateness: Lateness,
-    /// Frames that the machine lost on their way in or out, of which no queue knows.
+    /// Frames that the machine lost on their way in or out; no queue counts them.
     pub(super) missed_frames: u64,
     pub(super) kept_up: bool,
 }
 
 impl EmulatorState {
-    /// For people.
+    /// As text.
     fn shown(&self) -> String {
         let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
         let [p50, p99, max] =
             [p50_ns, p99_ns, max_ns].map(|ns| Unit::MILLISECOND.text(ns as f64 / 1e9));
         let missed = format::count(self.missed_frames as usize, "frame");
-        let verdict = if self.kept_up { "" } else { ": not kept up, do not trust what it carries" };
+        let verdict = if self.kept_up { "" } else { ": did not keep up, do not trust the results" };
         format!(
             "packets late: p50 {p50}, p99 {p99}, max {max}; {missed} lost by this machine{verdict}\n"
         )
     }
 }
 
-/// A host of it.
+/// A host of the network.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct HostState {
     pub(super) name: String,
@@ -199,7 +200,7 @@ pub(super) struct HostState {
     pub(super) programs: Vec<ProgramState>,
 }
 
-/// A host's program, and how it is.
+/// A host's program, and its state.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ProgramState {
     pub(super) command: String,
@@ -207,7 +208,7 @@ pub(super) struct ProgramState {
 }
 
 impl State {
-    /// For people.
+    /// As text.
     pub(super) fn shown(&self) -> String {
         let Self { name, scenario, pid, seconds, .. } = self;
         let mut table = Table::new(&["host", "address", "program", "state"]);
@@ -228,7 +229,7 @@ impl State {
         heading + &table.render()
     }
 
-    /// What became of its packets, for people.
+    /// Its drops and lateness, as text.
     pub(super) fn traffic_shown(&self) -> String {
         let mut table = Table::new(&["drops at", "packets", "reason"]);
         for DropState { at, packets, reason } in &self.drops {
@@ -239,7 +240,7 @@ impl State {
     }
 }
 
-/// Where a host of it is.
+/// Where to find a host of the network.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Place {
     pub(super) pid: u32,
@@ -247,7 +248,7 @@ pub(super) struct Place {
     pub(super) names: Vec<(String, IpAddr)>,
 }
 
-/// A network that stands.
+/// A running network.
 #[derive(Debug)]
 pub(super) struct Standing {
     pub(super) name: String,
@@ -255,19 +256,19 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// What it tells of itself.
+    /// Its state.
     pub(super) fn state(&mut self) -> Result<State, Failure> {
         self.ask(&json!({ "state": {} }))
     }
 
-    /// Where its host of that name is.
+    /// The location of its host with that name.
     pub(super) fn host(&mut self, host: &str) -> Result<Place, Failure> {
         self.ask(&json!({ "host": host }))
     }
 
-    /// Takes it down, and waits until it is gone.
+    /// Takes it down, and waits until its process has ended.
     pub(super) fn take_down(&mut self) -> Result<(), Failure> {
-        // Asked first who it is, while it is sure to be alive.
+        // Identify the process first, while it is certainly alive.
         let process = Process::of(self.state()?.pid)?;
         self.state()?;
         let _: Value = self.ask(&json!({ "down": {} }))?;
@@ -280,8 +281,8 @@ impl Standing {
 
     fn ask<T: for<'de> Deserialize<'de>>(&mut self, line: &Value) -> Result<T, Failure> {
         let gone = |error: io::Error| {
-            let message = format!("the network `{}` does not answer: {error}", self.name);
-            Failure::usage(message, "it is being built or taken down: try again")
+            let message = format!("network `{}` does not answer: {error}", self.name);
+            Failure::usage(message, "it may be starting or ending: try again")
         };
         let text = self.connection.ask(&line.to_string()).map_err(gone)?;
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -290,8 +291,11 @@ impl Standing {
             return Err(Failure::usage(error, help));
         }
         serde_json::from_value(value).map_err(|error| {
-            let message = format!("the network `{}` answers otherwise: {error}", self.name);
-            Failure::usage(message, "it is of another version of suimon: lab down, lab up")
+            let message = format!("unexpected answer from network `{}`: {error}", self.name);
+            Failure::usage(
+                message,
+                "it runs another version of suimon: restart it with lab down and lab up",
+            )
         })
     }
 }

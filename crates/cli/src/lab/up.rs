@@ -1,5 +1,5 @@
-//! `suimon lab up`: a network that stands until it is taken down. A process in the background holds it; the one
-//! that was typed waits until its hosts' programs listen, and tells of it.
+//! `suimon lab up`: a network that runs until it is taken down. A background process holds it; the foreground
+//! process waits until the hosts' programs listen, prints the network's state and exits.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -27,25 +27,25 @@ use crate::port::Fabric;
 use crate::scenario_args::ScenarioArgs;
 use crate::{check, interruption, output};
 
-/// What `lab up` is told.
+/// Arguments of `lab up`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArgs,
     #[command(flatten)]
     fabric: Fabric,
-    /// What the network is called; as the file unless given
+    /// The network's name [default: the file's name]
     #[arg(long)]
     name: Option<String>,
-    /// Stay, and hold the network until Ctrl-C
+    /// Stay in the foreground and hold the network until Ctrl-C
     #[arg(long)]
     foreground: bool,
-    /// Go into the background when the network stands, and say so to whoever started this
+    /// Go into the background once the network runs, and report it to the process that started this one
     #[arg(long, hide = true, conflicts_with = "foreground")]
     hold: bool,
 }
 
-/// Builds a network and lets it stand.
+/// Builds a network and keeps it running.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.foreground || arguments.hold {
         return hold(arguments);
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let _ = BufReader::new(told).read_line(&mut line);
     }
     let Ok(state) = serde_json::from_str::<State>(&line) else {
-        // It has said why.
+        // The child has reported why.
         let status = child.wait().map_err(Failure::file(Path::new("/proc/self/exe")))?;
         return Ok(Exit::of(status));
     };
@@ -79,7 +79,7 @@ fn print_state(state: &State) -> Result<(), Failure> {
 fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     let interrupted = interruption::watch()?;
     if arguments.hold {
-        // The terminal's signals are for who typed it, and end that: what is not yet up is not built any further.
+        // The terminal's signals are for the foreground process; if they end it, the build stops too.
         let _ = setsid();
         let _ = set_pdeathsig(Signal::SIGTERM);
         if is_alone() {
@@ -93,8 +93,8 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = folder.socket(&name);
     let lock = folder.lock()?;
     let control = Control::open(&path).map_err(|_| {
-        let message = format!("a network `{name}` stands already");
-        Failure::usage(message, "give this one another --name, or take that down: suimon lab down")
+        let message = format!("network `{name}` is already running");
+        Failure::usage(message, "choose another --name, or take that one down: suimon lab down")
     })?;
     lab::departure::remove_file(&path)?;
     drop(lock);
@@ -114,7 +114,7 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if holder.failed { Exit::Unmet } else { Exit::Fine })
 }
 
-/// Whether who typed it is gone already, and nobody reads what this one tells: then no signal comes any more.
+/// Whether the foreground process is already gone and no one reads the output: then no signal will come.
 fn is_alone() -> bool {
     let told = std::io::stdout();
     let mut polled = [PollFd::new(told.as_fd(), PollFlags::empty())];
@@ -142,7 +142,7 @@ fn hold_plan(
     Ok(())
 }
 
-/// What the network is called.
+/// The network's name.
 fn name(arguments: &Arguments, experiment: &Experiment) -> Result<String, Failure> {
     const LETTERS_MAX: usize = 64;
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -167,15 +167,15 @@ fn name(arguments: &Arguments, experiment: &Experiment) -> Result<String, Failur
     }
 }
 
-/// The network, as those see it who ask.
+/// The network, as seen by clients of its control socket.
 struct Holder {
     name: String,
     scenario: PathBuf,
-    /// Since when it stands.
+    /// The time since the start.
     clock: Clock,
     background: bool,
     control: Control,
-    /// Who typed it knows that it stands.
+    /// The foreground process knows that the network runs.
     told: bool,
     /// It is to be taken down.
     over: bool,
@@ -184,7 +184,7 @@ struct Holder {
 }
 
 impl Holder {
-    /// Answers who asks.
+    /// Answers requests.
     fn serve(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
         if !self.told {
             self.told = true;
@@ -206,14 +206,15 @@ impl Holder {
                     *over = true;
                     Ok(json!({ "down": {} }))
                 }
-                _ => Ok(json!({ "error": "no such request", "help": "ask as `suimon lab` does" })),
+                _ => Ok(json!({ "error": "no such request", "help": "use `suimon lab`" })),
             };
             answer.unwrap_or_else(|error| refusal(&error)).to_string()
         });
         Ok(())
     }
 
-    /// Says that the network stands; takes it down if nobody hears that, or a program has failed already.
+    /// Reports that the network runs; takes it down if no one reads the report, or if a program has already
+    /// failed.
     fn announce(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
         check::warn(&held.substitutions());
         let state = state(held, &self.name, &self.scenario, &self.clock)?;
@@ -226,7 +227,7 @@ impl Holder {
             self.over = print_state(&state).is_err();
             return Ok(());
         }
-        // From here on it stands without who typed it.
+        // From here on it runs without the foreground process.
         let _ = set_pdeathsig(None);
         let line = json!(state).to_string() + "\n";
         let told = std::io::stdout().write_all(line.as_bytes());
@@ -236,7 +237,7 @@ impl Holder {
     }
 }
 
-/// Lets go of the streams and the folder of who typed it.
+/// Detaches from the terminal's streams and the working folder.
 fn leave_terminal() -> std::io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(nothing.as_fd())?;

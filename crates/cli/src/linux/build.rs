@@ -1,5 +1,5 @@
-//! `suimon linux build`: source, patches, configuration, compilation, all in a temporary folder of the cache; what
-//! is finished gets its name last, and the rest goes.
+//! `suimon linux build`: fetches, patches, configures and compiles the source in a temporary folder of the
+//! cache; renames the result last, and removes the rest.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -19,33 +19,33 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{interruption, output};
 
-/// What `linux build` is told.
+/// Arguments of `linux build`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Build it even if it is there
+    /// Build it even if it is already built
     #[arg(long)]
     rebuild: bool,
-    /// The source, a tarball of Linux 6.12; otherwise Debian's, fetched if it is not installed
+    /// A tarball of the Linux 6.12 source [default: Debian's package, fetched unless it is installed]
     #[arg(long, value_name = "TARBALL")]
     source: Option<PathBuf>,
-    /// Compile so many files at once; as many as there are processors unless given
+    /// Number of files to compile at once [default: the number of CPUs]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Say nothing of what goes on
+    /// Print no progress
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// How the folder of a build begins.
+/// Prefix of the build's folder.
 const PREFIX: &str = "build-";
-/// What is compiled with this configuration beside our files, of which progress is shown.
+/// Number of files that this configuration compiles, our own excluded, for the progress bar.
 const OBJECTS: usize = 807;
 
-/// Parts of the source that this configuration compiles nothing of: half of the disk that it takes. Their Kconfig
-/// files stay.
+/// Parts of the source that this configuration does not compile: half of the disk space. Their Kconfig files
+/// stay.
 const UNUSED: [&str; 10] = [
     "*/Documentation/*.rst",
     "*/arch/*/boot/dts/*",
@@ -59,7 +59,7 @@ const UNUSED: [&str; 10] = [
     "*/sound/*.[ch]",
 ];
 
-/// What would change the kernel if it came from whoever builds it, or from the make that calls us.
+/// Variables that would change the kernel if they came from the user's environment or from the calling make.
 const VARIABLES: [&str; 10] = [
     "ARCH",
     "CROSS_COMPILE",
@@ -73,7 +73,7 @@ const VARIABLES: [&str; 10] = [
     "MFLAGS",
 ];
 
-/// The kernel says in its log when, where and by whom it was built: the same for everybody.
+/// The kernel's log shows when, where and by whom it was built: the same values for everybody.
 const BUILT_BY: [(&str, &str); 5] = [
     ("KBUILD_BUILD_TIMESTAMP", "1970-01-01 00:00:00 UTC"),
     ("KBUILD_BUILD_USER", "suimon"),
@@ -82,15 +82,15 @@ const BUILT_BY: [(&str, &str); 5] = [
     ("LC_ALL", "C"),
 ];
 
-/// Builds it unless it is there, and prints where it is.
+/// Builds the kernel if it is not built, and prints its path.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if !cfg!(target_arch = "x86_64") {
         let message = "user-mode Linux runs on x86-64 only";
-        return Err(Failure::lacking(message, "build it on such a machine"));
+        return Err(Failure::lacking(message, "build it on an x86-64 machine"));
     }
     let built = built::newest()?.filter(|_| !arguments.rebuild);
     if let Some(kernel) = built {
-        arguments.note("it is built already; --rebuild builds it anew");
+        arguments.note("already built; --rebuild builds it again");
         return arguments.print(&kernel);
     }
     let missing = needs::missing(arguments.source.as_deref());
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Ok(kernel) => arguments.print(&kernel),
         Err(Stop::Failed(failure)) => Err(failure),
         Err(Stop::Interrupted) => {
-            output::note("interrupted: nothing is left of this build");
+            output::note("interrupted: the build was removed");
             Ok(Exit::Interrupted)
         }
     }
@@ -136,7 +136,7 @@ fn refused(folder: &Path, error: &io::Error) -> Failure {
     Failure::lacking(format!("{}: {error}", folder.display()), built::HELP)
 }
 
-/// Makes the folder if it is not there, and keeps other builds out of it; what builds left that were killed goes.
+/// Makes the folder if it is missing, and locks it against other builds. Removes the remains of killed builds.
 fn claim(folder: &Path) -> Result<Flock<File>, Failure> {
     let refused = |error: &io::Error| refused(folder, error);
     fs::create_dir_all(folder).map_err(|error| refused(&error))?;
@@ -146,8 +146,8 @@ fn claim(folder: &Path) -> Result<Flock<File>, Failure> {
         if error.kind() != ErrorKind::WouldBlock {
             return refused(&error);
         }
-        let message = format!("{}: another build is under way", folder.display());
-        Failure::lacking(message, "wait for it")
+        let message = format!("{}: another build is in progress", folder.display());
+        Failure::lacking(message, "wait until it ends")
     })?;
     let entries = fs::read_dir(folder).map_err(|error| refused(&error))?.flatten();
     for entry in entries.filter(|it| it.file_name().to_string_lossy().starts_with(PREFIX)) {
@@ -156,12 +156,12 @@ fn claim(folder: &Path) -> Result<Flock<File>, Failure> {
     Ok(lock)
 }
 
-/// A build under way.
+/// A build in progress.
 #[derive(Debug)]
 struct Build<'a> {
     arguments: &'a Arguments,
     runner: Runner<'a>,
-    /// For what it makes.
+    /// Folder of its results.
     folder: &'a Path,
 }
 
@@ -185,12 +185,12 @@ impl Build<'_> {
         self.runner.folder.join(name)
     }
 
-    /// The source, fetched if need be; what is fetched goes with the build.
+    /// The source, fetched if necessary; a fetched source is removed with the build.
     fn tarball(&self) -> Result<PathBuf, Stop> {
         if let Source::Tarball(path) = Source::of(self.arguments.source.as_deref()) {
             return Ok(path);
         }
-        self.note(&format!("fetching Debian's {PACKAGE}, some 150 MB"));
+        self.note(&format!("fetching Debian's {PACKAGE}, about 150 MB"));
         let fetched = self.path("package");
         make_folder(&fetched)?;
         let mut fetch = Command::new("apt-get");
@@ -198,7 +198,7 @@ impl Build<'_> {
         let mut entries = fs::read_dir(&fetched).map_err(Failure::folder(&fetched))?.flatten();
         let package = entries.next().map(|entry| entry.path());
         let package = package.ok_or_else(|| {
-            let message = format!("`apt-get download {PACKAGE}` brought nothing");
+            let message = format!("`apt-get download {PACKAGE}` downloaded no package");
             Failure::lacking(message, format!("sudo apt-get install {PACKAGE}"))
         })?;
         let mut unpack = Command::new("dpkg-deb");
@@ -236,7 +236,7 @@ impl Build<'_> {
         Ok(fs::write(&makefile, lines).map_err(Failure::unwritten(&makefile))?)
     }
 
-    /// A setting that the kernel does not take, for want of another, is an error.
+    /// It is an error if the kernel drops a setting because another one is missing.
     fn configure(&self, tree: &Path) -> Result<(), Stop> {
         let wanted = self.written("wanted", CONFIG)?;
         let mut make = self.make(tree)?;
@@ -248,8 +248,8 @@ impl Build<'_> {
         if refused.is_empty() {
             return Ok(());
         }
-        let message = format!("this source does not take: {}", refused.join(", "));
-        Err(Failure::lacking(message, format!("give another version of {SERIES}: --source")).into())
+        let message = format!("this source does not support: {}", refused.join(", "));
+        Err(Failure::lacking(message, format!("use another version of {SERIES}: --source")).into())
     }
 
     fn compile(&self, tree: &Path, jobs: usize) -> Result<(), Stop> {
@@ -266,7 +266,7 @@ impl Build<'_> {
         self.runner.run(Command::new("strip").arg(self.path("objects/linux")))
     }
 
-    /// The kernel's make, for a program of this machine, away from the tree.
+    /// Runs the kernel's make for a program of this machine, outside the source tree.
     fn make(&self, tree: &Path) -> Result<Command, Failure> {
         let objects = self.path("objects");
         make_folder(&objects)?;
@@ -279,7 +279,7 @@ impl Build<'_> {
         Ok(make)
     }
 
-    /// Gives what is finished its name: the program last, whole at once.
+    /// Renames the results into place, the program last and atomically.
     fn keep(&self, kernel: &Kernel) -> Result<Kernel, Failure> {
         let files =
             [("objects/.config", kernel.config()), ("objects/linux", kernel.binary.clone())];
@@ -291,7 +291,7 @@ impl Build<'_> {
         Ok(kernel.clone())
     }
 
-    /// A file of the build's own.
+    /// Writes a file of the build.
     fn written(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
         let path = self.path(name);
         fs::write(&path, text).map_err(Failure::unwritten(&path))?;
@@ -307,7 +307,7 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// As the source's Makefile has it; another series is refused.
+/// The version in the source's Makefile; another series is refused.
 fn version(tree: &Path) -> Result<String, Failure> {
     let path = tree.join("Makefile");
     let text = fs::read_to_string(&path).map_err(Failure::file(&path))?;
@@ -318,8 +318,8 @@ fn version(tree: &Path) -> Result<String, Failure> {
     let (major, minor, patch) = (number("VERSION"), number("PATCHLEVEL"), number("SUBLEVEL"));
     let series = format!("{major}.{minor}");
     if series != SERIES {
-        let message = format!("the source is of Linux {series}, not {SERIES}");
-        return Err(Failure::usage(message, format!("give a tarball of Linux {SERIES}: --source")));
+        let message = format!("the source is Linux {series}, not {SERIES}");
+        return Err(Failure::usage(message, format!("use a tarball of Linux {SERIES}: --source")));
     }
     Ok(format!("{series}.{patch}"))
 }

@@ -1,4 +1,4 @@
-//! Programs that a build runs, one after the other, each ended when the build is interrupted.
+//! Programs that a build runs one after the other; each is ended when the build is interrupted.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -14,12 +14,12 @@ use nix::unistd::Pid;
 
 use crate::failure::Failure;
 
-/// How often an interruption is looked for.
+/// Interval between checks for an interruption.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Of what a program that failed has said, so many lines are shown.
+/// Number of output lines shown of a program that failed.
 const LINES: usize = 15;
 
-/// Why a build came to no end.
+/// Why a build did not finish.
 #[derive(Debug)]
 pub(super) enum Stop {
     Interrupted,
@@ -32,21 +32,21 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Runs programs until a signal comes.
+/// Runs programs until a signal arrives.
 #[derive(Debug)]
 pub(super) struct Runner<'a> {
-    /// For files of its own.
+    /// Folder for its own files.
     pub(super) folder: &'a Path,
     pub(super) interrupted: &'a AtomicBool,
 }
 
 impl Runner<'_> {
-    /// Runs it to its end.
+    /// Runs a program until it ends.
     pub(super) fn run(&self, command: &mut Command) -> Result<(), Stop> {
         self.watch(command, |_| {})
     }
 
-    /// Runs it to its end; tells each line of its stdout.
+    /// Runs a program until it ends, and calls `each` for every line of its stdout.
     pub(super) fn watch(
         &self,
         command: &mut Command,
@@ -58,7 +58,7 @@ impl Runner<'_> {
         let mut errors =
             tempfile::tempfile_in(self.folder).map_err(Failure::folder(self.folder))?;
         let stderr = errors.try_clone().map_err(broken)?;
-        // A group of its own, to end what it has started with it.
+        // In a group of its own, so that its children end with it.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
         let mut child = command.spawn().map_err(broken)?;
         let stdout = child.stdout.take();
@@ -74,12 +74,12 @@ impl Runner<'_> {
             Some(status) if status.success() => Ok(()),
             Some(status) => {
                 let message = format!("{name} failed ({status}):\n{}", tail(&mut errors));
-                Err(Failure::lacking(message, "mend what it says, then build again").into())
+                Err(Failure::lacking(message, "fix the error above, then build again").into())
             }
         }
     }
 
-    /// Nothing if a signal ended it.
+    /// None if a signal ended it.
     fn wait(&self, child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -100,7 +100,7 @@ impl Runner<'_> {
 /// The last lines of a file.
 fn tail(file: &mut File) -> String {
     let mut bytes = Vec::new();
-    // What cannot be read is not shown.
+    // An unreadable file shows no lines.
     let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();

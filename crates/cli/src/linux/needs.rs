@@ -1,14 +1,14 @@
-//! What a build needs of the machine, and Debian's packages that have it.
+//! What a build needs on this machine, and the Debian packages that provide it.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use guest::recipe::PACKAGE;
 
-/// Where Debian's package puts the source.
+/// The path of the source in Debian's package.
 const TARBALL: &str = "/usr/src/linux-source-6.12.tar.xz";
 
-/// A program, and the packages that make it of use.
+/// A program, and the packages that provide it and what it needs.
 const PROGRAMS: [(&str, &str); 9] = [
     ("make", "make"),
     // With the static C library.
@@ -25,24 +25,24 @@ const PROGRAMS: [(&str, &str); 9] = [
 /// The programs that fetch the source without root.
 const FETCH: [&str; 2] = ["apt-get", "dpkg-deb"];
 
-/// What is not there.
+/// What is missing.
 #[derive(Debug)]
 pub(super) struct Missing {
     pub(super) what: &'static str,
     pub(super) packages: &'static str,
 }
 
-/// Where the source comes from.
+/// The origin of the source.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A tarball that is there.
+    /// An existing tarball.
     Tarball(PathBuf),
-    /// Debian's package, to be fetched.
+    /// Debian's package, still to be fetched.
     Package,
 }
 
 impl Source {
-    /// The tarball that was named, else the one that Debian's package installs, else that package.
+    /// The named tarball, else the one that Debian's package installs, else that package.
     pub(super) fn of(named: Option<&Path>) -> Self {
         let installed = Path::new(TARBALL);
         match named.or_else(|| installed.is_file().then_some(installed)) {
@@ -52,18 +52,18 @@ impl Source {
     }
 }
 
-/// What a build from that tarball, or from Debian's source, lacks.
+/// What is missing for a build from that tarball, or from Debian's source.
 pub(super) fn missing(named: Option<&Path>) -> Vec<Missing> {
     let programs = PROGRAMS.iter().filter(|(program, _)| !is_installed(program));
     let mut missing: Vec<Missing> =
         programs.map(|&(what, packages)| Missing { what, packages }).collect();
     if Source::of(named) == Source::Package && !FETCH.iter().all(|it| is_installed(it)) {
-        missing.push(Missing { what: "Linux' source", packages: PACKAGE });
+        missing.push(Missing { what: "Linux source", packages: PACKAGE });
     }
     missing
 }
 
-/// What to type for it.
+/// The command that installs it.
 pub(super) fn command(missing: &[Missing]) -> String {
     let packages: Vec<&str> = missing.iter().map(|it| it.packages).collect();
     format!("sudo apt-get install {}", packages.join(" "))

@@ -1,4 +1,4 @@
-//! `suimon mpi enable`, `disable` and `status`: what MPI programs of this machine may take.
+//! `suimon mpi enable`, `disable` and `status`: the kernel support for MPI programs of this machine.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,24 +12,24 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `mpi enable` is told.
+/// Arguments of `mpi enable`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The congestion control that sockets adopt (`suimon list algorithms`)
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     congestion: String,
-    /// A parameter of it: restart=2; restart is 1 unless given, paced by the threshold
+    /// Set a parameter of it, such as restart=2 [default: restart=1, paced by the slow start threshold]
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     set: Vec<(String, u32)>,
-    /// The floor of the retransmission timeout that sockets adopt
+    /// The minimum retransmission timeout that sockets adopt
     #[arg(long, value_name = "TIME", default_value = "12 ms", value_parser = scenario::quantity::duration)]
     rto_min: traffic::Duration,
-    /// Only for programs of this cgroup, a folder of the cgroup2 hierarchy
+    /// Enable it only for programs of this cgroup, a folder of the cgroup2 hierarchy
     #[arg(long, value_name = "FOLDER")]
     cgroup: Option<PathBuf>,
 }
 
-/// What `mpi status` is told.
+/// Arguments of `mpi status`.
 #[derive(Debug, Args)]
 pub(super) struct StatusArguments {
     /// Print one JSON document
@@ -39,11 +39,11 @@ pub(super) struct StatusArguments {
 
 fn parameter(text: &str) -> Result<(String, u32), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    let value = value.trim().parse().map_err(|_| format!("`{value}` is no whole number"))?;
+    let value = value.trim().parse().map_err(|_| format!("`{value}` is not a whole number"))?;
     Ok((name.trim().to_owned(), value))
 }
 
-/// Enables it.
+/// Enables it in the kernel.
 pub(super) fn enable(arguments: &Arguments) -> Result<Exit, Failure> {
     let rto_min = Duration::from_micros(arguments.rto_min.as_us());
     let settings = Settings {
@@ -53,7 +53,7 @@ pub(super) fn enable(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     host::mpi::enable(&settings)?;
     output::print(&format!(
-        "enabled until `suimon mpi disable` or the next start of this machine: {} as `{ALGORITHM}`, timeouts from {rto_min:?}\n",
+        "enabled until `suimon mpi disable` or a reboot: {} as `{ALGORITHM}`, minimum timeout {rto_min:?}\n",
         arguments.congestion
     ))?;
     Ok(Exit::Fine)
@@ -66,31 +66,31 @@ fn algorithm(arguments: &Arguments) -> Result<Config, Failure> {
     })?;
     let mut config = Config::from(algorithm);
     if config.set("restart", 1).is_err() {
-        output::note(&format!("`{name}` has no paced restart: sockets adopt it without"));
+        output::note(&format!("`{name}` has no paced restart: sockets use it without"));
     }
     for (parameter, value) in &arguments.set {
         config.set(parameter, *value).map_err(|refused| match refused {
             Refused::Unknown => Failure::usage(
                 format!("`{name}` has no parameter `{parameter}`"),
-                format!("see its page: suimon list algorithms {name}"),
+                format!("see suimon list algorithms {name}"),
             ),
             Refused::Range(range) => Failure::usage(
-                format!("{value} is no value of `{parameter}`"),
-                format!("choose from {} to {}", range.start(), range.end()),
+                format!("{value} is out of range for `{parameter}`"),
+                format!("use a value from {} to {}", range.start(), range.end()),
             ),
         })?;
     }
     Ok(config)
 }
 
-/// Takes it out of the kernel.
+/// Removes it from the kernel.
 pub(super) fn disable() -> Result<Exit, Failure> {
     let was = host::mpi::disable()?;
-    output::print(if was { "disabled: nothing is left\n" } else { "it was not enabled\n" })?;
+    output::print(if was { "disabled, and removed from the kernel\n" } else { "not enabled\n" })?;
     Ok(Exit::Fine)
 }
 
-/// What was done since it was enabled.
+/// Prints how often it was used since it was enabled.
 pub(super) fn status(arguments: &StatusArguments) -> Result<Exit, Failure> {
     let Counts { phases_entered, sockets, refused } = host::mpi::counts()?;
     if arguments.json {

@@ -11,16 +11,16 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 
-/// The command, and what is said of it.
+/// The command, and how to start it.
 #[derive(Debug, Args)]
 pub(super) struct Launched {
-    /// The MPI library; what the program loads unless given
+    /// The MPI library [default: the one that the program loads]
     #[arg(long)]
     library: Option<Of>,
-    /// The hosts of a scenario where ranks are started, one after the other: `node.1..16`
+    /// The hosts of a scenario on which ranks are started, one after the other: `node.1..16`
     #[arg(long, value_name = "HOSTS")]
     pub(super) hosts: Option<String>,
-    /// Print one JSON document; what the command prints goes to stderr
+    /// Print one JSON document; the command's stdout goes to stderr
     #[arg(long)]
     pub(super) json: bool,
     /// The command and its arguments, after `--`: `mpirun -n 4 ./program`
@@ -33,7 +33,7 @@ enum Of {
     /// Open MPI
     #[value(name = "openmpi")]
     OpenMpi,
-    /// MPICH, or another of its binary interface
+    /// MPICH, or another library with its ABI
     Mpich,
 }
 
@@ -53,19 +53,19 @@ impl Launched {
         Ok(of?)
     }
 
-    /// What starts ranks at these hosts.
+    /// The launcher for ranks on these hosts.
     fn launcher(&self, list: &str) -> Result<Launcher, Failure> {
         let program = env::current_exe().map_err(Failure::file(Path::new("suimon")))?;
         Ok(Launcher::new(self.library()?, &hosts(list), &program)?)
     }
 
-    /// Starts what `command` makes of the words, and waits for its end.
+    /// Starts the command that `command` makes of the words, and waits until it ends.
     pub(super) fn run(
         &self,
         command: impl FnOnce(&str, &[String]) -> Command,
     ) -> Result<ExitStatus, Failure> {
         let [program, words @ ..] = &self.words[..] else {
-            return Err(Failure::usage("there is no command", "name one after `--`"));
+            return Err(Failure::usage("no command given", "add one after `--`"));
         };
         let launcher = self.hosts.as_deref().map(|list| self.launcher(list)).transpose()?;
         let mut command = command(program, words);

@@ -13,48 +13,48 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
 
-/// Contradictions of a trace that are told.
+/// Maximum number of inconsistencies reported.
 const TOLD: usize = 5;
 
-/// What `mpi record` is told.
+/// Arguments of `mpi record`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The trace; PROGRAM.parquet of the program's name unless given
+    /// The trace file [default: PROGRAM.parquet]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Round times to this, such as `1 us`: the trace gets smaller
+    /// Round times to this, such as `1 us`, for a smaller trace
     #[arg(long, value_name = "TIME", value_parser = resolution)]
     resolution: Option<u64>,
     #[command(flatten)]
     launched: Launched,
 }
 
-/// Nanoseconds.
+/// The resolution in nanoseconds.
 fn resolution(text: &str) -> Result<u64, String> {
     let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
     match time.as_ps() / 1000 {
-        0 => Err("it is less than 1 ns".to_owned()),
+        0 => Err("less than 1 ns".to_owned()),
         nanoseconds => Ok(nanoseconds),
     }
 }
 
-/// Runs the command, and ends as it does.
+/// Runs the command, and exits with its status.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let recording = Recording::new(Profiler::built(arguments.launched.library()?)?)?;
     let interrupted = interruption::watch()?;
     let status = arguments.launched.run(|program, words| recording.command(program, words))?;
     let trace = match recording.finish() {
         Ok(trace) => trace,
-        // What the command says of its failure is on the terminal already.
+        // The command's own error is already on the terminal.
         Err(::mpi::Error::NoRanks(_)) if !status.success() => {
             output::note(&format!(
-                "no trace is written: the command ended by {status} before a rank called MPI_Init"
+                "no trace written: the command ended with {status} before a rank called MPI_Init"
             ));
             return Ok(Exit::of(status));
         }
         Err(error) if !status.success() => {
             output::note(&format!(
-                "no trace is written: the command ended by {status}, and {error}"
+                "no trace written: the command ended with {status}, and {error}"
             ));
             return Ok(Exit::of(status));
         }
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
 }
 
-/// Writes the trace and says what is in it.
+/// Writes the trace and prints a summary.
 fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
     if let Some(resolution) = arguments.resolution {
         trace.round(resolution);
@@ -77,7 +77,7 @@ fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
     trace.write(&mut file).map_err(::mpi::Error::from)?;
     fs::write(&path, &file).map_err(Failure::unwritten(&path))?;
     for found in trace.inconsistencies(TOLD) {
-        output::note(&format!("warning: the trace contradicts itself: {found}"));
+        output::note(&format!("warning: the trace is inconsistent: {found}"));
     }
     let summary = Summary::of(&trace, &path, file.len());
     if arguments.launched.json {

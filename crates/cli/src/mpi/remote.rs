@@ -1,4 +1,5 @@
-//! `suimon mpi serve` and `suimon mpi start`: commands at the hosts of a lab or of kernels, for launchers of MPI programs.
+//! `suimon mpi serve` and `suimon mpi start`: commands on hosts of a lab or with a guest kernel, for MPI
+//! launchers.
 
 use std::env;
 use std::path::Path;
@@ -10,10 +11,10 @@ use lab::program::HOST;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What `mpi start` is told.
+/// Arguments of `mpi start`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The host, and a shell's command line; launchers put options for ssh before
+    /// The host and a shell command; ssh options of launchers before the host are ignored
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -23,29 +24,29 @@ pub(super) struct Arguments {
     words: Vec<String>,
 }
 
-/// Runs what `mpi start` asks for, until it is ended.
+/// Runs commands from `mpi start` until it is stopped.
 pub(super) fn serve() -> Result<Exit, Failure> {
     if env::var_os(HOST).is_none() {
         return Err(Failure::usage(
-            "it runs commands for everybody who comes to this host, which only a host of a scenario may do",
-            "give the host of a scenario `program = \"suimon mpi serve\"`",
+            "`mpi serve` runs any command that it receives, and is allowed only on a host of a scenario",
+            "set `program = \"suimon mpi serve\"` for the host in the scenario",
         ));
     }
     remote::serve(HOST).map_err(Failure::file(Path::new(&format!("port {PORT}"))))?;
     Ok(Exit::Fine)
 }
 
-/// Runs a command line at a host that serves, and ends as it does.
+/// Runs a command on a host that runs `mpi serve`, and exits with its status.
 pub(super) fn start(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut words = arguments.words.iter().skip_while(|word| word.starts_with('-'));
     let Some(host) = words.next() else {
-        return Err(Failure::usage("there is no host", "name one, and a command"));
+        return Err(Failure::usage("no host given", "add a host and a command"));
     };
     let line: Vec<&str> = words.map(String::as_str).collect();
     let code = remote::run(host, &line.join(" ")).map_err(|error| {
         Failure::lacking(
             format!("{host}, port {PORT}: {error}"),
-            "give that host `program = \"suimon mpi serve\"` in the scenario",
+            "set `program = \"suimon mpi serve\"` for that host in the scenario",
         )
     })?;
     Ok(Exit::As(code))

@@ -1,5 +1,5 @@
-//! `suimon mpi run`: runs a command whose ranks have paced restart, a short timeout and phases, as this machine has them
-//! enabled.
+//! `suimon mpi run`: runs a command whose ranks use paced restart, a short timeout and phases, if this machine
+//! has them enabled.
 
 use std::fs;
 use std::io;
@@ -21,25 +21,25 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
 
-/// What `mpi run` is told.
+/// Arguments of `mpi run`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What has a slow start threshold of its own
+    /// The operations that form phases, each phase with its own slow start threshold
     #[arg(long, value_enum, default_value_t = Of::Off)]
     phases: Of,
-    /// How long a phase's threshold counts
+    /// How long a phase's threshold stays valid
     #[arg(long, value_name = "TIME", default_value = "300 s", value_parser = scenario::quantity::duration)]
     phase_age_max: traffic::Duration,
-    /// Leave the congestion control as it is, without paced restart
+    /// Keep the congestion control unchanged, without paced restart
     #[arg(long)]
     no_restart: bool,
-    /// Leave the floor of the retransmission timeout as it is
+    /// Keep the minimum retransmission timeout unchanged
     #[arg(long)]
     no_short_rto: bool,
-    /// Where computing takes no time: charge ranks for what this trace of `mpi record` says that they computed
+    /// Charge ranks for the computing times in this trace of `mpi record`, where computing takes no time
     #[arg(long, value_name = "TRACE")]
     computing: Option<PathBuf>,
-    /// Times this
+    /// Multiply the computing times by this ratio
     #[arg(long, value_name = "RATIO", default_value = "1/1", value_parser = ratio, requires = "computing")]
     computing_scale: (u32, u32),
     #[command(flatten)]
@@ -48,11 +48,11 @@ pub(super) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Of {
-    /// Nothing
+    /// No phases
     Off,
-    /// Collective operations but barrier and bcast together
+    /// All collective operations except barrier and bcast, as one phase
     Collective,
-    /// Each of these operations
+    /// The same operations, each as a phase of its own
     Each,
 }
 
@@ -66,7 +66,7 @@ impl From<Of> for Phases {
     }
 }
 
-/// Such as 3/4.
+/// Parses a ratio such as 3/4.
 fn ratio(text: &str) -> Result<(u32, u32), String> {
     let read = || {
         let (over, under) = text.split_once('/')?;
@@ -75,7 +75,7 @@ fn ratio(text: &str) -> Result<(u32, u32), String> {
     read().ok_or_else(|| "write it as \"3/4\" or \"4/1\"".to_owned())
 }
 
-/// Runs the command, and ends as it does.
+/// Runs the command, and exits with its status.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let launched = &arguments.launched;
     let library = launched.library()?;
@@ -89,12 +89,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let settings = match offered() {
         Offered::All => Some(settings),
         Offered::Phases => {
-            output::note("restart and timeouts are those that the scenario gives this host");
+            output::note("restart and timeouts are set by the scenario for this host");
             Some(Settings { restart: false, short_rto: false, ..settings })
         }
         Offered::Nothing(error) => {
             output::note(&format!(
-                "the program runs without: this kernel has no such socket options ({error})\n  help: sudo \
+                "the program runs without them: this kernel lacks the socket options ({error})\n  help: sudo \
                  suimon mpi enable"
             ));
             (launched.hosts.is_some() || arguments.computing.is_some()).then(Settings::nothing)
@@ -110,7 +110,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let status = launched.run(|program, words| tagging.command(program, words))?;
         let done = tagging.finish()?;
         if done.ranks == 0 {
-            output::note("nothing is told: no rank came to MPI_Finalize where its folder is");
+            output::note("no results: no rank reached MPI_Finalize");
         }
         (status, done)
     } else {
@@ -128,11 +128,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
 }
 
-/// What this kernel offers a socket of this user.
+/// What this kernel offers to a user's socket.
 enum Offered {
-    /// What `mpi enable` has put into it.
+    /// The support that `mpi enable` installed.
     All,
-    /// Phases alone: it is a guest's.
+    /// Only phases: a guest kernel.
     Phases,
     Nothing(io::Error),
 }
@@ -165,14 +165,14 @@ fn tell(as_json: bool, done: &Done) -> Result<(), Failure> {
     }
     if ranks > 0 {
         output::note(&format!(
-            "suimon mpi run: {ranks} ranks, {:.3} s, {connections} connections, {adopted} sockets adopted what is enabled, phases \
-             entered {phases_entered} times, {retransmitted} segments sent again",
+            "suimon mpi run: {ranks} ranks, {:.3} s, {connections} connections, {adopted} sockets adopted the enabled options, phases \
+             entered {phases_entered} times, {retransmitted} retransmissions",
             time.as_secs_f64()
         ));
     }
     if let Some(refused) = refused {
         output::note(&format!(
-            "warning: the kernel refused an option: {refused}; sockets go on without"
+            "warning: the kernel refused an option: {refused}; sockets continue without it"
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What is in a trace: calls by operation, and what ranks did with their time.
+//! The content of a trace: calls by operation, and how ranks spent their time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 
 use crate::table::{Cell, Table};
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: f64 = 1e9;
 
 /// Sums over calls.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     calls: u64,
-    /// What the calls sent or contributed, bytes; receives count nothing.
+    /// Bytes that the calls sent or contributed; receives count nothing.
     bytes: u64,
-    /// Within the calls, ns.
+    /// Time within the calls, ns.
     communicating: u64,
-    /// Before the calls, ns.
+    /// Time before the calls, ns.
     computing: u64,
 }
 
@@ -35,14 +35,14 @@ impl Sum {
         self.computing += call.computing;
     }
 
-    /// Of the time within calls and between them, the share within.
+    /// The share of the time within calls, of the time within and between calls.
     fn share(&self) -> f64 {
         let all = self.communicating + self.computing;
         if all == 0 { 0.0 } else { self.communicating as f64 / all as f64 }
     }
 }
 
-/// What is in a trace.
+/// A summary of a trace.
 #[derive(Debug)]
 pub(super) struct Summary<'a> {
     trace: &'a Trace,
@@ -53,7 +53,7 @@ pub(super) struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Of a trace that was written as a file of so many bytes.
+    /// Summarises a trace that was written as a file of `file_bytes` bytes.
     pub(super) fn of(trace: &'a Trace, path: &'a Path, file_bytes: usize) -> Self {
         let mut operations: BTreeMap<_, Sum> = BTreeMap::new();
         let mut ranks = vec![Sum::default(); trace.ranks.len()];
@@ -70,7 +70,7 @@ impl<'a> Summary<'a> {
         self.ranks.iter().map(|rank| rank.calls).sum()
     }
 
-    /// What programs are told.
+    /// As JSON.
     pub(super) fn json(&self) -> Value {
         let sum = |sum: &Sum| {
             json!({
@@ -102,9 +102,9 @@ impl<'a> Summary<'a> {
         })
     }
 
-    /// What people are told.
+    /// As text.
     pub(super) fn text(&self) -> String {
-        let mut operations = Table::new(&["operation", ">calls", ">bytes", ">time in it"]);
+        let mut operations = Table::new(&["operation", ">calls", ">bytes", ">total time"]);
         for (operation, sum) in &self.operations {
             operations.row([
                 operation.name().into(),

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::{cost, output};
 use ::cost::Case;
 
-/// Rounds of which the best counts.
+/// Number of rounds; the best one counts.
 const ROUNDS: usize = 5;
 
 fn case(cost: &CostCase) -> Result<Case, toml::de::Error> {
@@ -23,15 +23,15 @@ pub(super) fn check(paper: &Paper) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures them all, if they are to be measured now.
+/// Measures all costs, if they are to be measured now.
 pub(super) fn measure(runs: &mut PaperRuns, quiet: bool) -> Result<(), Failure> {
-    // All of them are right: see `check`.
+    // `check` has made sure that all are valid.
     let cases: Vec<Case> = runs.cost_cases().iter().filter_map(|cost| case(cost).ok()).collect();
     if cases.is_empty() {
         return Ok(());
     }
     if !quiet {
-        output::note(&format!("measuring what {} loads cost a packet", cases.len()));
+        output::note(&format!("measuring the cost per packet of {} loads", cases.len()));
     }
     let costs = cost::measure(cases, ROUNDS, true, quiet)?;
     if let Some(why) = &costs.not_counted {

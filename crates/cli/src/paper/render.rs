@@ -6,7 +6,7 @@ use record::quantity::digits;
 
 use crate::table::{Cell, Table};
 
-/// Item by item, a line for each case; then the tables, a line for each row; the verdict at the end.
+/// The items, one line per case; then the tables, one line per row; then the verdict.
 pub(super) fn text(
     title: &str,
     items: &[MeasuredItem<'_>],
@@ -37,7 +37,7 @@ pub(super) fn text(
     format!("{title}\n\n{items}{calibration}{notes}{tables}\n{verdict}\n")
 }
 
-/// One quantity of a table, and what is to be said of it.
+/// One quantity of a table, and its notes.
 fn matrix(of: &MeasuredTable<'_>) -> String {
     let columns: Vec<String> = of.columns.iter().map(|column| format!(">{column}")).collect();
     let head = std::iter::once(of.columns_are).chain(columns.iter().map(String::as_str));

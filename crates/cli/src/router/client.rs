@@ -1,4 +1,4 @@
-//! `suimon router stats`, `set` and `do`: asking and changing a router that runs.
+//! `suimon router stats`, `set` and `do`: requests to a running router.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What is asked of a router that runs.
+/// Requests to a running router.
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Show what a running router's ports and classes carry and drop
@@ -34,9 +34,9 @@ pub(super) struct Stats {
 #[command(after_help = "\
 suimon router set \"link.out.at.r.queue.cbq.class.voice.rate=2 Mbit/s\"
 
-Several assignments are made together, or none of them if one is refused.")]
+Several assignments take effect together; if one is refused, none does.")]
 pub(super) struct Set {
-    /// Settings as if the scenario said so, below link.LINK.at.NODE.queue
+    /// Settings as in the scenario, below link.LINK.at.NODE.queue
     #[arg(required = true, value_name = "KEY=VALUE")]
     assignments: Vec<String>,
     #[command(flatten)]
@@ -45,9 +45,9 @@ pub(super) struct Set {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-suimon router do r:out enabled=false         # a plain FIFO takes the discipline's place
-suimon router do r:out enabled=true          # the discipline is back
-suimon router do r:out queue.fq_codel={}     # another discipline
+suimon router do r:out enabled=false         # replace the discipline with a plain FIFO
+suimon router do r:out enabled=true          # restore the discipline
+suimon router do r:out queue.fq_codel={}     # set another discipline
 suimon router do r:out reserve.class=call \"reserve.rate=1 Mbit/s\" \"reserve.burst=3 kB\" \\
     \"reserve.delay=20 ms\" reserve.match.destination_port=\\\"5060\\\"
 suimon router do r:out release=call")]
@@ -61,10 +61,10 @@ pub(super) struct Do {
     target: Target,
 }
 
-/// Which router, and how it is shown.
+/// The router, and the output format.
 #[derive(Debug, Args)]
 struct Target {
-    /// The router's socket; suimon-router.sock in $XDG_RUNTIME_DIR or /run unless given
+    /// The router's control socket [default: suimon-router.sock in $XDG_RUNTIME_DIR or /run]
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
     /// Print the answer as JSON
@@ -72,14 +72,14 @@ struct Target {
     json: bool,
 }
 
-/// An answer that is none.
+/// A refused request.
 #[derive(Deserialize)]
 struct Refusal {
     error: String,
     help: String,
 }
 
-/// Asks, and prints the answer.
+/// Sends the request, and prints the answer.
 pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
     match verb {
         Verb::Stats(Stats { target }) => {
@@ -87,8 +87,9 @@ pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
             if target.json {
                 return target.print(&answer, "");
             }
-            let statistics = Statistics::deserialize(&answer)
-                .map_err(|error| Failure::usage(format!("no statistics: {error}"), VERSIONS))?;
+            let statistics = Statistics::deserialize(&answer).map_err(|error| {
+                Failure::usage(format!("invalid statistics: {error}"), VERSIONS)
+            })?;
             target.print(&answer, &stats::text(&statistics))
         }
         Verb::Set(Set { assignments, target }) => {
@@ -96,7 +97,7 @@ pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
             let ports = answer["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
             let ports: Vec<_> = ports.collect();
             let text = match ports.as_slice() {
-                [] => "nothing changed: it was set like that\n".into(),
+                [] => "nothing changed: already set\n".into(),
                 ports => format!("{}: set\n", ports.join(", ")),
             };
             target.print(&answer, &text)
@@ -109,20 +110,20 @@ pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
     }
 }
 
-/// What helps where the other side speaks otherwise.
-const VERSIONS: &str = "let both be of one version of suimon";
+/// The help if the router's answer is not understood.
+const VERSIONS: &str = "use the same version of suimon for both";
 
 impl Target {
-    /// The router's answer to a line.
+    /// The router's answer to a request.
     fn ask(&self, line: &str) -> Result<Value, Failure> {
         let path = self.control.clone().unwrap_or_else(super::usual_path);
         let mut connection = Connection::open(&path).map_err(|error| {
-            let message = format!("no router listens at {}: {error}", path.display());
-            Failure::usage(message, "start one, or name its socket with --control")
+            let message = format!("no router listens on {}: {error}", path.display());
+            Failure::usage(message, "start one, or give its socket with --control")
         })?;
         let text = connection.ask(line).map_err(Failure::file(&path))?;
         let answer: Value = serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(format!("no answer: {error}"), VERSIONS))?;
+            .map_err(|error| Failure::usage(format!("invalid answer: {error}"), VERSIONS))?;
         match Refusal::deserialize(&answer) {
             Ok(Refusal { error, help }) => Err(Failure::usage(error, help)),
             Err(_) => Ok(answer),

@@ -1,4 +1,4 @@
-//! What a router is asked while it runs, and what it answers.
+//! Requests to a running router, and the answers.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use super::render;
 use crate::failure::Failure;
 
-/// The name of the change that a request is in the scenario, as refusals tell it.
+/// The name of a request's change in the scenario, as refusals show it.
 const CHANGE: &str = "do";
 
-/// The scenario's text, and what was set in it.
+/// The scenario's text, and the assignments made to it.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     name: String,
@@ -31,7 +31,7 @@ impl Source {
         Ok(Self { name: file.display().to_string(), text, assignments: assignments.to_owned() })
     }
 
-    /// What it says.
+    /// The plan of the scenario.
     pub(super) fn plan(&self) -> Result<Plan, scenario::Errors> {
         self.document()?.plan()
     }
@@ -42,8 +42,7 @@ impl Source {
         Ok(document)
     }
 
-    /// The same with one more assignment. Those that it overrides are forgotten: of the same path, and of
-    /// paths below it.
+    /// Adds an assignment. Removes those that it overrides: to the same path, and to paths below it.
     fn assign(&mut self, assignment: &str) {
         if let Some(path) = scenario::assigned_path(assignment) {
             let is_below = |other: &String| {
@@ -55,15 +54,15 @@ impl Source {
     }
 }
 
-/// A line.
+/// A request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
-    /// Tell what was counted.
+    /// Send the counters.
     Statistics(Nothing),
     /// Set values of the scenario: each `PATH=VALUE`.
     Set(Vec<String>),
-    /// Make a change.
+    /// Change a port.
     Do(Do),
 }
 
@@ -73,7 +72,7 @@ enum Request {
 struct Do {
     /// The port.
     at: String,
-    /// What else the table says, each `KEY=VALUE`.
+    /// The table's other keys, each `KEY=VALUE`.
     set: Vec<String>,
 }
 
@@ -81,7 +80,7 @@ struct Do {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Why a request is refused.
+/// Why a request was refused.
 #[derive(Debug)]
 struct Refusal {
     error: String,
@@ -105,12 +104,12 @@ impl From<scenario::Errors> for Refusal {
     }
 }
 
-/// What the last second brought, for people.
+/// Events and rates of the last second, as text.
 #[derive(Debug, Default)]
 pub(super) struct Tick {
-    /// What happened to interfaces.
+    /// State changes of interfaces.
     pub(super) events: Vec<String>,
-    /// What was sent and dropped.
+    /// Rates and drops.
     pub(super) rates: Option<String>,
 }
 
@@ -118,17 +117,17 @@ pub(super) struct Tick {
 #[derive(Debug)]
 pub(super) struct ControlServer {
     source: Source,
-    /// What holds.
+    /// The current plan.
     plan: Plan,
     ports: [Port; 2],
     /// Each port's discipline and configured rates.
     configured: [statistics::Port; 2],
-    /// What was counted at the last two ticks.
+    /// The counters at the last two ticks.
     looks: [Option<Look>; 2],
 }
 
 impl ControlServer {
-    /// Nothing changed yet.
+    /// Creates a server for an unchanged router.
     pub(super) fn new(source: Source, plan: Plan, ports: [Port; 2]) -> Self {
         let configured = ports.each_ref().map(|port| configured_rate::of(&plan, port.id));
         Self { source, plan, ports, configured, looks: [None, None] }
@@ -144,8 +143,8 @@ impl ControlServer {
         self.plan.units
     }
 
-    /// Looks at the counters, for rates. Returns what happened to interfaces, and the rates as a line once
-    /// there are two looks to tell them by.
+    /// Reads the counters. Returns state changes of interfaces, and a line with rates if there is an earlier
+    /// snapshot.
     pub(super) fn tick(&mut self, router: &lab::router::Handle) -> Tick {
         let Some(look) = router.look() else { return Tick::default() };
         let [_, last] = std::mem::take(&mut self.looks);
@@ -159,10 +158,10 @@ impl ControlServer {
         }
     }
 
-    /// The answer to a line, as one line of JSON.
+    /// The answer to a request, as one line of JSON.
     pub(super) fn answer(&mut self, router: &lab::router::Handle, line: &str) -> String {
         let answer = serde_json::from_str(line).map_err(|error| {
-            let help = "write {\"statistics\": {}}, {\"set\": [\"KEY=VALUE\"]} or \
+            let help = "send {\"statistics\": {}}, {\"set\": [\"KEY=VALUE\"]} or \
                         {\"do\": {\"at\": \"NODE:LINK\", \"set\": [\"KEY=VALUE\"]}}";
             Refusal::new(error.to_string(), help)
         });
@@ -189,7 +188,7 @@ impl ControlServer {
         Ok(self.told(&look, between))
     }
 
-    /// What was counted until that look; rates are of the time between two others, or else over all of it.
+    /// The counters at a snapshot, with rates between two others, or else over the whole time.
     pub(super) fn told(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
         let mut value = render::value(&self.ports, &self.configured, look, between);
         value["title"] = self.plan.title.clone().into();
@@ -198,7 +197,7 @@ impl ControlServer {
         value
     }
 
-    /// Gives the ports the queues that the scenario has with these settings; all of them or none.
+    /// Sets the ports' queues as in the scenario with these assignments; all of them or none.
     fn set(
         &mut self,
         router: &lab::router::Handle,
@@ -217,23 +216,26 @@ impl ControlServer {
             }
         }
         if !switches.is_empty() && self.emulates() {
-            let help = "put a discipline on a router's port; an emulator has its buffer";
+            let help = "set a discipline on a router's port; an emulator has only its buffer";
             return Err(Refusal::new("an emulator's port has no discipline", help));
         }
-        // With the old queues everything must be as it was.
+        // With the old queues, everything must be as before.
         if scenario::lock(&plan) != scenario::lock(&self.plan) {
             let [a, b] = &self.ports;
             let error =
-                format!("only the queues of {} and {} change while it runs", a.name, b.name);
-            return Err(Refusal::new(error, "set below link.LINK.at.NODE.queue, or start it anew"));
+                format!("only the queues of {} and {} can change while it runs", a.name, b.name);
+            return Err(Refusal::new(
+                error,
+                "set keys below link.LINK.at.NODE.queue, or restart the router",
+            ));
         }
         for (done, (port, _, new)) in switches.iter().enumerate() {
             if let Err(refusal) = router.change(port.id, Action::Switch(new.clone())) {
                 for (port, old, _) in switches.iter().take(done) {
-                    // It had them before.
+                    // The port accepted this queue before.
                     let _ = router.change(port.id, Action::Switch(old.clone()));
                 }
-                return Err(Refusal::new(refusal, "nothing has changed"));
+                return Err(Refusal::new(refusal, "nothing was changed"));
             }
         }
         (self.source, self.plan) = (source, plan);
@@ -244,14 +246,14 @@ impl ControlServer {
         Ok(json!({ "set": names }))
     }
 
-    /// Whether the ports are an emulator's.
+    /// Whether the ports belong to an emulator.
     fn emulates(&self) -> bool {
         let [PortId(id), _] = self.ports.each_ref().map(|port| port.id);
         let node = self.plan.links[id as usize / 2].ends[id as usize % 2].node;
         matches!(self.plan.nodes[node].kind, NodeKind::Emulator(_))
     }
 
-    /// Makes a change, read as one of the scenario.
+    /// Applies a change, parsed like one of the scenario.
     fn change(&mut self, router: &lab::router::Handle, change: &Do) -> Result<Value, Refusal> {
         let table = json!({ "change": { CHANGE: { "at": change.at, "when": "0 s" } } });
         let table = toml::to_string(&table);
@@ -262,7 +264,7 @@ impl ControlServer {
         for assignment in &change.set {
             let key = assignment.split_once('=').map(|(key, _)| key.trim());
             if let Some(key @ ("at" | "when")) = key {
-                let help = "a change is made at once, at the port that is named";
+                let help = "the change is made now, at the given port";
                 return Err(Refusal::new(format!("`{key}` cannot be set"), help));
             }
             document.set(&format!("change.{CHANGE}.{assignment}"))?;
@@ -270,22 +272,22 @@ impl ControlServer {
         let plan = document.plan()?;
         let found = plan.changes.into_iter().find(|change| change.name == CHANGE);
         let Some(change) = found else {
-            return Err(Refusal::new("it is no change", "see [change] in the schema"));
+            return Err(Refusal::new("this is not a change", "see [change] in the schema"));
         };
         let found = change.of_port();
         let known = |id| self.ports.iter().find(|port| port.id == id).cloned();
         let Some((port, action)) = found.and_then(|(id, action)| Some((known(id)?, action))) else {
             let [a, b] = &self.ports;
-            let help = format!("its ports are {} and {}", a.name, b.name);
-            return Err(Refusal::new("that port is not this router's", help));
+            let help = format!("use {} or {}", a.name, b.name);
+            return Err(Refusal::new("the port does not belong to this router", help));
         };
         let made = router.change(port.id, action.clone());
-        made.map_err(|refusal| Refusal::new(refusal, "nothing has changed"))?;
+        made.map_err(|refusal| Refusal::new(refusal, "nothing was changed"))?;
         self.apply_change(port.id, action);
         Ok(json!({ "done": port.name }))
     }
 
-    /// Notes what a change promises.
+    /// Updates the configured rates after a change.
     fn apply_change(&mut self, id: PortId, action: &Action) {
         for (port, configured) in self.ports.iter().zip(&mut self.configured) {
             if port.id == id {
@@ -296,7 +298,7 @@ impl ControlServer {
 }
 
 fn at_its_end() -> Refusal {
-    Refusal::new("the router is at its end", "start it anew")
+    Refusal::new("the router has stopped", "start it again")
 }
 
 #[cfg(test)]
@@ -318,7 +320,7 @@ mod tests {
             "link.out.at.r.queue.cbq.class.\"w.2\".rate = 999 kbit/s",
         ];
         assert_eq!(source.assignments, kept);
-        // What stands above is of what is below, too.
+        // An assignment to the table above replaces those below.
         source.assign("link.out.at.r.queue.cbq={}");
         assert_eq!(source.assignments, ["link.out.at.r.queue.cbq={}"]);
         source.assign("link.out.at.r.queue.cbq.class.web.rate=1 Mbit/s");

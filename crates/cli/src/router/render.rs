@@ -17,22 +17,22 @@ fn totals<'a>(look: &'a Look, port: &Port) -> Option<&'a PortTotals> {
     look.ports.get(port.id.0 as usize)
 }
 
-/// Bytes a second from one count to a later one.
+/// The rate between two counts, in bytes per second.
 fn rate(before: u64, now: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { now.saturating_sub(before) as f64 / seconds } else { 0.0 }
 }
 
-/// A second of the past, for rates; without one they are over the whole time.
+/// Two snapshots for rates; without them, rates are over the whole time.
 type Between<'a> = Option<(&'a Look, &'a Look)>;
 
 /// A queue's rates.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rates {
-    /// Bytes sent a second.
+    /// Bytes sent per second.
     sent: f64,
-    /// Packets dropped a second.
+    /// Packets dropped per second.
     dropped: f64,
-    /// Packets marked a second.
+    /// Packets marked per second.
     marked: f64,
 }
 
@@ -63,13 +63,13 @@ fn rates(look: &Look, between: Between<'_>, port: &Port) -> (Rates, Vec<Rates>) 
         Rates::new(&earlier, counted, seconds)
     };
     let mut all = Rates::new(&before.statistics, &now.statistics, seconds);
-    // Of a port, what the wire lost counts as well.
+    // Drops of a port include frames lost on the link.
     all.dropped = rate(before.drops.total(), now.drops.total(), seconds);
     (all, now.classes.iter().map(class).collect())
 }
 
-/// Everything as JSON, in the words of [`experiment::statistics`]: what was counted until `look`, and what each
-/// port promises. Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
+/// Everything as JSON, with the keys of [`experiment::statistics`]: the counters at `look`, and each port's
+/// configured rates. Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 pub(super) fn value(
     ports: &[Port; 2],
     promised: &[Promised; 2],
@@ -156,23 +156,23 @@ fn by_reason(drops: &Drops) -> Value {
     Value::Object(some.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect())
 }
 
-/// What happened to the interfaces from one look to the next: a line each.
+/// State changes of the interfaces between two snapshots, one line each.
 pub(super) fn outages(ports: &[Port; 2], before: Option<&Look>, now: &Look) -> Vec<String> {
     let one = |(side, (port, now)): (usize, (&Port, &InterfaceLook))| {
         let before = before.and_then(|look| look.interfaces.get(side));
         let (state, outages) = before.map_or((LinkState::Up, 0), |one| (one.state, one.outages));
         let name = &port.interface;
-        let lost = format!("{} frames to it were lost so far", now.lost_when_down);
+        let lost = format!("{} frames to it lost so far", now.lost_when_down);
         match now.state {
             LinkState::Down if state != now.state => Some(format!(
-                "{name} is down; frames to it are lost until it is up: ip link set {name} up"
+                "{name} is down; frames to it are lost until it is up again: ip link set {name} up"
             )),
-            LinkState::NoCarrier if state != now.state => {
-                Some(format!("{name} has no carrier; frames to it are lost until it has"))
-            }
+            LinkState::NoCarrier if state != now.state => Some(format!(
+                "{name} has no carrier; frames to it are lost until the carrier is back"
+            )),
             LinkState::Up if state != now.state => Some(format!("{name} is up again; {lost}")),
             LinkState::Up if now.outages > outages => {
-                Some(format!("{name} was down for a moment and is up again; {lost}"))
+                Some(format!("{name} was briefly down and is up again; {lost}"))
             }
             _ => None,
         }
@@ -180,7 +180,7 @@ pub(super) fn outages(ports: &[Port; 2], before: Option<&Look>, now: &Look) -> V
     ports.iter().zip(&now.interfaces).enumerate().filter_map(one).collect()
 }
 
-/// What the last second brought.
+/// Rates and drops of the last second.
 pub(super) fn line(ports: &[Port; 2], units: Units, before: &Look, now: &Look) -> String {
     let port = |port: &Port| {
         let (rates, _) = rates(now, Some((before, now)), port);
@@ -192,7 +192,7 @@ pub(super) fn line(ports: &[Port; 2], units: Units, before: &Look, now: &Look) -
     format!("{:6.0} s  {}  {}", now.now.as_secs_f64(), port(a), port(b))
 }
 
-/// All of it as text.
+/// The summary as text.
 pub(super) fn summary(ports: &[Port; 2], units: Units, look: &Look, report: &LabReport) -> String {
     let head = ["port", "class", ">packets", ">bytes", ">rate", ">drops", ">longest queue"];
     let mut table = Table::new(&head).in_units(units);
@@ -210,7 +210,7 @@ pub(super) fn summary(ports: &[Port; 2], units: Units, look: &Look, report: &Lab
         let Some(counted) = totals(look, port) else { continue };
         text += &dropped(&port.name, &counted.drops);
         for fault in &counted.faults {
-            text += &format!("FAULT at {}: {fault}; a fifo took its place\n", port.name);
+            text += &format!("FAULT at {}: {fault}; replaced by a fifo\n", port.name);
         }
     }
     let mut nodes = Drops::default();
@@ -223,7 +223,7 @@ pub(super) fn summary(ports: &[Port; 2], units: Units, look: &Look, report: &Lab
     text + &format!("{time}; {}\n", report.facts())
 }
 
-/// An interface as it is told of everywhere.
+/// An interface for the statistics.
 fn interface(port: &Port, look: &InterfaceLook) -> Interface {
     Interface {
         interface: port.interface.clone(),

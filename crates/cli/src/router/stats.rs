@@ -1,4 +1,4 @@
-//! What a running router has counted, as text.
+//! A running router's counters as text.
 
 use experiment::format;
 use experiment::statistics::{Counts, Interface, Port, Statistics};
@@ -7,7 +7,7 @@ use record::quantity::{self, Kind};
 
 use crate::table::{Cell, Table};
 
-/// All of it.
+/// All counters.
 pub(super) fn text(all: &Statistics) -> String {
     let mut table = Table::new(&[
         "port",
@@ -49,11 +49,11 @@ fn row(port: &str, class: &str, promised: Option<f64>, counts: &Counts) -> Vec<C
     ]
 }
 
-/// What else is worth a line of a port.
+/// Further lines about a port.
 fn of_port(name: &str, port: &Port) -> String {
     let mut text = dropped(name, &port.drops_by_reason);
     for fault in &port.faults {
-        text += &format!("FAULT at {name}: {fault}; a fifo took its place\n");
+        text += &format!("FAULT at {name}: {fault}; replaced by a fifo\n");
     }
     text + &port.interface.as_ref().map_or_else(String::new, of_interface)
 }
@@ -69,7 +69,7 @@ fn dropped(place: &str, drops: &experiment::statistics::Drops) -> String {
 /// The state of an interface that sends and receives.
 const UP: &str = LinkState::Up.name();
 
-/// Nothing, if it was up all the time and no PAUSE came.
+/// Empty if the interface was always up and received no PAUSE frame.
 pub(super) fn of_interface(interface: &Interface) -> String {
     let Interface { interface: name, interface_state, outages, .. } = interface;
     let Interface { lost_when_down, mac_control_frames, .. } = interface;

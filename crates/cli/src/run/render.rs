@@ -10,24 +10,24 @@ use scenario::{Plan, Units};
 
 use crate::table::{Cell, Table};
 
-/// More rows are left to the run folder.
+/// More rows are only in the run folder.
 const ROWS_MAX: usize = 24;
-/// What is told of a flow, and of those that a `count` made.
+/// Columns for a flow, and for the flows of a `count`.
 const FLOW: [&str; 7] =
     ["flow", ">goodput", ">received", ">retransmits", ">timeouts", ">min RTT", ">fairness"];
-/// What is told of a flow of datagrams.
+/// Columns for a UDP flow.
 const DATAGRAMS: [&str; 8] =
     ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
 
-/// What is told of the completion times of the flows that a `count` made.
+/// Columns for the completion times of the flows of a `count`.
 const COMPLETION: [&str; 8] =
     ["completion time", ">completed", ">p50", ">p95", ">p99", ">slowdown p50", ">p95", ">p99"];
 
-/// What is told of the events of a builder, their completion times in the middle.
+/// Columns for the events of a builder, with their completion times in the middle.
 const EVENTS: [&str; 8] =
     ["events", ">completed", ">per second", ">p50", ">p99", ">p99.9", ">max", ">late fragments"];
 
-/// What is told of an MPI job.
+/// Columns for an MPI job.
 const JOBS: [&str; 8] = [
     "MPI job",
     ">time to solution",
@@ -39,7 +39,7 @@ const JOBS: [&str; 8] = [
     ">messages",
 ];
 
-/// What is told of a flow that a program is: what the network carried.
+/// Columns for a flow that a program generates: the packets that the network carried.
 const PROGRAM: [&str; 7] = [
     "program",
     ">both ways",
@@ -50,13 +50,13 @@ const PROGRAM: [&str; 7] = [
     ">drops",
 ];
 
-/// Title, flows, drops, verdicts, and where the rest is.
+/// Title, flows, drops, verdicts, and the path of the report.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
     let report = job.folder.join(folder::REPORT);
     format!("{}\nreport: {}\n", results(outcome, job.plan.units), report.display())
 }
 
-/// The same, without where the rest is.
+/// The results without the path of the report.
 pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
     let summary = &outcome.summary;
     let parts = [
@@ -78,23 +78,23 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// Results of a port whose discipline failed are not to be trusted.
+/// Ports whose discipline failed: their results cannot be trusted.
 fn faults(summary: &Summary) -> String {
     let mut text = String::new();
     for port in summary.ports() {
         for fault in &port.direction.faults {
-            text += &format!("FAULT at {}: {fault}; a fifo took its place\n", port.name);
+            text += &format!("FAULT at {}: {fault}; replaced by a fifo\n", port.name);
         }
     }
     text
 }
 
-/// Flows that cannot go on.
+/// Flows that cannot continue.
 fn stalls(summary: &Summary) -> String {
     summary.stalls().map(|(flow, why)| format!("STALL of flow {flow}, {why}\n")).collect()
 }
 
-/// Changes of queues that were refused, and why.
+/// Queue changes that were refused, and why.
 fn refusals(summary: &Summary) -> String {
     let refused = summary.change.0.iter().filter_map(|(name, change)| {
         change.refusal.as_ref().map(|why| format!("change {name} was refused: {why}\n"))
@@ -102,24 +102,24 @@ fn refusals(summary: &Summary) -> String {
     refused.collect()
 }
 
-/// That a run did not come to its end.
+/// The message of an interrupted run.
 pub(crate) fn interruption(plan: &Plan, outcome: &Outcome) -> String {
     let wanted = plan.duration.as_secs_f64();
     let unit = plan.units.duration.fit([wanted]);
     let [reached, wanted] = [outcome.summary.run.seconds, wanted].map(|time| unit.show(time));
     format!(
-        "interrupted after {reached} of {wanted}: results are of that part, expectations not judged"
+        "interrupted after {reached} of {wanted}: the results cover that part, expectations are not checked"
     )
 }
 
-/// What is about to run, and where its results go.
+/// What starts, and where its results go.
 pub(crate) fn beginning(job: &Job) -> String {
     let (plan, folder) = (&job.plan, job.folder.display());
     let (seed, time) = (plan.seed, plan.units.duration.text(plan.duration.as_secs_f64()));
     let driver = match job.driver {
         Driver::Simulator => "simulating",
-        Driver::Kernel(_) => "kernels for",
-        Driver::Lab(_) => "real packets for",
+        Driver::Kernel(_) => "running kernels for",
+        Driver::Lab(_) => "sending real packets for",
     };
     format!("{folder}: {driver} {time}, seed {seed}, suimon {}", env!("CARGO_PKG_VERSION"))
 }
@@ -128,7 +128,7 @@ pub(crate) fn beginning(job: &Job) -> String {
 pub(crate) fn cost(outcome: &Outcome) -> String {
     let (cost, engine) = (outcome.cost, &outcome.summary.engine);
     format!(
-        "{} packet-hops in {} of processor time, {} elapsed, {} of memory",
+        "{} packet-hops in {} of CPU time, {} elapsed, {} of memory",
         engine.packet_hops,
         quantity::time(cost.cpu_seconds),
         quantity::time(cost.wall_seconds),
@@ -143,7 +143,7 @@ fn heading(summary: &Summary, units: Units) -> String {
 }
 
 fn flows(summary: &Summary, units: Units) -> String {
-    // Only a group has a fairness.
+    // Only a group has a fairness index.
     let columns = if summary.group.0.is_empty() { FLOW.len() - 1 } else { FLOW.len() };
     let mut table = Table::new(&FLOW[..columns]).in_units(units);
     for (name, group) in &summary.group.0 {
@@ -184,7 +184,7 @@ fn completions(summary: &Summary, units: Units) -> String {
     if table.is_empty() { String::new() } else { table.render() }
 }
 
-/// Events by their builder: a group's, or those of a flow that is a builder's only source.
+/// Events by builder: a group's, or those of a flow that is the only source of a builder.
 fn events(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&EVENTS).in_units(units);
     let groups = group_names(summary);
@@ -227,7 +227,7 @@ fn jobs(summary: &Summary, units: Units) -> String {
     if table.is_empty() { String::new() } else { table.render() }
 }
 
-/// What ranks waited for most on the network, with its share of their time.
+/// The cause that ranks waited for most on the network, with its share of their time.
 fn most((cause, share): (&str, f64)) -> String {
     format!("{cause} {}", record::quantity::share(share))
 }
@@ -261,7 +261,7 @@ fn group_names(summary: &Summary) -> BTreeSet<&str> {
     summary.group.0.iter().map(|(name, _)| name.as_str()).collect()
 }
 
-/// Whether `flow` is one of those that a `count` made.
+/// Whether `flow` is one of the flows of a `count`.
 fn is_member(flow: &str, groups: &BTreeSet<&str>) -> bool {
     flow.rsplit_once('.').is_some_and(|(before, _)| groups.contains(before))
 }
@@ -325,10 +325,10 @@ fn datagrams_row(name: &str, goodput: f64, datagrams: &DatagramSummary) -> Vec<C
     ]
 }
 
-/// What is told of a discipline's classes.
+/// Columns for a discipline's classes.
 const CLASSES: [&str; 6] = ["class", ">rate", ">wait p50", ">p99", ">marks", ">drops"];
 
-/// The classes that packets passed.
+/// The classes that packets passed through.
 fn classes(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&CLASSES).in_units(units);
     let all = summary.ports().flat_map(|port| {

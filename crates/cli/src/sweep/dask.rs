@@ -1,4 +1,4 @@
-//! `--on dask`: the points of a grid are run by Dask's workers, which Python's package of the same build talks to.
+//! `--on dask`: Dask's workers run the points of a grid; Python's package of the same build talks to them.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -19,24 +19,24 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interruption;
 
-/// Which Python has the package: that beside this program, unless told.
+/// The variable that names a Python with the package; by default, the Python beside this program.
 const PYTHON: &str = "SUIMON_PYTHON";
 
-/// Where the points of a grid are run.
+/// Where the points of a grid run.
 #[derive(Clone, Debug)]
 pub(super) struct Dask {
     /// The scheduler's address.
     pub(super) scheduler: String,
-    /// Where workers put results; back to this program unless given.
+    /// Where workers store results; if none, they send them back to this program.
     pub(super) store: Option<String>,
 }
 
 impl Dask {
-    /// Has every point run that the sweep's folder does not hold yet. None if all is there now; otherwise how it ended,
-    /// which is told already.
+    /// Runs every point that is not yet in the sweep's folder. Returns none if all points are there, otherwise
+    /// how it ended, which has already been reported.
     ///
     /// # Errors
-    /// A Python that cannot be started, and what it could not do.
+    /// If Python cannot be started, or fails.
     pub(super) fn run_points(
         &self,
         experiment: &Experiment,
@@ -67,11 +67,11 @@ impl Dask {
         };
         let mut command = Command::new(&python);
         command.args(["-m", "suimon._dask_sweep"]).env("PYTHONSAFEPATH", "1");
-        // In a group of its own, it gets Ctrl-C once, from here.
+        // In a group of its own: it gets Ctrl-C once, from here.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| unusable(error.to_string()))?;
         if let Some(mut stdin) = child.stdin.take() {
-            // One that ended at once says why by its code.
+            // A process that ends at once reports why by its exit code.
             let _ = stdin.write_all(asked.to_string().as_bytes());
         }
         let status = wait(&mut child, &interrupted).map_err(|error| unusable(error.to_string()))?;
@@ -90,16 +90,16 @@ impl Dask {
     }
 }
 
-/// Why Python could not have the points run.
+/// Why Python could not run the points.
 #[derive(Deserialize)]
 struct Problem {
     message: String,
     help: String,
 }
 
-/// Waits for the child, and sends it a signal that comes here.
+/// Waits for the child, and forwards an interruption to it.
 fn wait(child: &mut Child, interrupted: &AtomicBool) -> io::Result<ExitStatus> {
-    /// How often it is looked for.
+    /// Interval between checks of the child.
     const TICK: Duration = Duration::from_millis(50);
     let mut sent = false;
     loop {

@@ -6,7 +6,7 @@ use scenario::Units;
 
 use crate::table::{Cell, Table};
 
-/// A line for each run.
+/// One line for each run.
 pub(super) fn table(points: &[Point]) -> String {
     let head = ["run", ">goodput", ">fairness", ">drops", ">retransmits", ">timeouts", "verdict"];
     let units = points.first().map_or_else(Units::default, |first| first.job.plan.units);

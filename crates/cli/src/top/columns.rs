@@ -1,4 +1,4 @@
-//! The two tables of the screen: as many columns as there is room for, the ones that matter most first.
+//! The two tables of the screen: as many columns as fit, the most important first.
 
 use experiment::statistics::Flow;
 use ratatui::Frame;
@@ -14,29 +14,29 @@ use super::lines::Line;
 use super::palette::Palette;
 use super::plain;
 
-/// Names are no narrower than this.
+/// Minimum width of names.
 const NAME: u16 = 12;
-/// A promise's bar.
+/// Width of the bar of a configured rate.
 const BAR: usize = 8;
 
-/// A column: its heading, its width, and how soon it goes where there is too little room (the greatest first).
+/// A column: its heading, its width, and its order of removal if space is short (the greatest first).
 type Column = (&'static str, u16, u8);
 
 const QUEUES: [Column; 10] = [
     ("rate", 12, 0),
     ("promised", BAR as u16 + 7, 2),
-    ("of line", 7, 8),
+    ("of link", 7, 8),
     ("backlog", 9, 1),
     ("paused", 6, 3),
     ("pauses/s", 8, 5),
     ("CNMs/s", 7, 4),
     ("drops/s", 7, 4),
     ("marks/s", 7, 6),
-    ("rate of late", 12, 7),
+    ("rate history", 12, 7),
 ];
-/// Those that are there only where a port has pauses.
+/// Columns that are shown only if a port has pauses.
 const PAUSES: [usize; 2] = [4, 5];
-/// That which is there only where a port has congestion notifications.
+/// The column that is shown only if a port has congestion notifications.
 const NOTIFICATIONS: usize = 6;
 
 const FLOWS: [Column; 6] = [
@@ -48,7 +48,7 @@ const FLOWS: [Column; 6] = [
     ("timeouts", 8, 5),
 ];
 
-/// The columns that are wanted and fit, by number.
+/// The indices of the wanted columns that fit.
 fn fitting(columns: &[Column], wanted: impl Fn(usize) -> bool, width: u16) -> Vec<usize> {
     let mut order: Vec<usize> = (0..columns.len()).filter(|&index| wanted(index)).collect();
     order.sort_by_key(|&index| columns[index].2);
@@ -78,7 +78,7 @@ fn table<'a>(
     Table::new(rows, widths).header(Row::new(headings).style(palette.strong())).column_spacing(1)
 }
 
-/// Ports and classes.
+/// Draws ports and classes.
 pub(super) fn queues(
     frame: &mut Frame<'_>,
     area: Rect,
@@ -113,7 +113,7 @@ pub(super) fn queues(
     frame.render_widget(table("port, class", &QUEUES, &shown, rows, palette), area);
 }
 
-/// The cell of a port or a class in that column.
+/// A port's or class's cell in that column.
 fn queue(
     line: &Line<'_>,
     column: usize,
@@ -141,7 +141,7 @@ fn queue(
     }
 }
 
-/// Flows, from the one after `above` others on.
+/// Draws flows, starting after the first `above`.
 pub(super) fn flows(
     frame: &mut Frame<'_>,
     area: Rect,
@@ -168,7 +168,7 @@ pub(super) fn flows(
     frame.render_widget(table(first, &FLOWS, &shown, rows, palette), area);
 }
 
-/// The cell of a flow in that column.
+/// A flow's cell in that column.
 fn flow(flow: &Flow, column: usize, (units, palette): (Units, Palette)) -> Text<'static> {
     match column {
         0 => right(flow.rate.map(|rate| units.rate.show(rate))),
@@ -184,14 +184,14 @@ fn right(text: Option<String>) -> Text<'static> {
     Text::from(text.unwrap_or_default()).right_aligned()
 }
 
-/// A rate of what had better not be.
+/// A rate that should be zero.
 fn alarming(rate: Option<f64>, palette: Palette) -> Text<'static> {
     let text = rate.map(quantity::digits).unwrap_or_default();
     let style = if rate > Some(0.0) { palette.alarm() } else { Style::new() };
     Text::styled(text, style).right_aligned()
 }
 
-/// A bar that is full at what is promised, `+` if there is more, and the number.
+/// A bar that is full at the configured rate, with `+` above it, and the number.
 fn bar(share: Option<f64>, palette: Palette) -> Text<'static> {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let Some(share) = share else { return Text::default() };
@@ -216,8 +216,8 @@ mod tests {
         };
         let plain = |index| !PAUSES.contains(&index) && index != NOTIFICATIONS;
         let names = |width| fitting(&plain, width);
-        assert_eq!(names(120), "rate promised of line backlog drops/s marks/s rate of late");
-        assert_eq!(names(80), "rate promised backlog drops/s marks/s rate of late");
+        assert_eq!(names(120), "rate promised of link backlog drops/s marks/s rate history");
+        assert_eq!(names(80), "rate promised backlog drops/s marks/s rate history");
         assert_eq!(names(60), "rate promised backlog drops/s");
         assert_eq!(names(40), "rate backlog");
         assert_eq!(names(10), "");

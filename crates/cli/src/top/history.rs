@@ -1,18 +1,18 @@
-//! What rates were, for a small picture of them.
+//! Past rates, for a small plot of them.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use experiment::statistics::Statistics;
 
-/// So many looks are remembered.
+/// Number of snapshots remembered.
 pub(super) const LOOKS: usize = 64;
 
-/// The rates of ports and classes at the latest looks.
+/// The rates of ports and classes at the latest snapshots.
 #[derive(Debug, Default)]
 pub(super) struct History(BTreeMap<(String, String), VecDeque<f64>>);
 
 impl History {
-    /// Remembers another look.
+    /// Remembers another snapshot.
     pub(super) fn push(&mut self, now: &Statistics) {
         for (name, port) in &now.port.0 {
             self.note(name, "", port.counts.rate);
@@ -30,7 +30,7 @@ impl History {
         }
     }
 
-    /// The latest rates of a class, or of a port if `class` is empty, as bars against the highest of them.
+    /// The latest rates of a class, or of a port if `class` is empty, as bars relative to their maximum.
     pub(super) fn picture(&self, port: &str, class: &str, width: usize) -> String {
         const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let Some(rates) = self.0.get(&(port.to_owned(), class.to_owned())) else {
@@ -38,7 +38,7 @@ impl History {
         };
         let highest = rates.iter().copied().fold(0.0, f64::max);
         let bar = |&rate: &f64| {
-            // Nothing at all is a blank.
+            // A rate of zero is a space.
             let place = if highest > 0.0 { (rate / highest * 8.0).ceil() as usize } else { 0 };
             place.checked_sub(1).map_or(' ', |place| BARS[place.min(7)])
         };

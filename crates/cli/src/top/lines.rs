@@ -1,4 +1,4 @@
-//! Ports and their classes line by line, as a tree, and flows; in whatever order is asked for.
+//! Ports with their classes as a tree of lines, and flows, in the requested order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ pub(super) enum Sort {
     /// As in the scenario.
     #[default]
     Scenario,
-    /// The fastest first.
+    /// The highest rate first.
     Rate,
-    /// The longest queue first; of flows the largest window.
+    /// The longest queue first; the largest window for flows.
     Backlog,
-    /// The most drops first; of flows the most sent again.
+    /// The most drops first; the most retransmissions for flows.
     Drops,
 }
 
 impl Sort {
-    /// The next one.
+    /// The next order.
     pub(super) const fn next(self) -> Self {
         match self {
             Self::Scenario => Self::Rate,
@@ -39,7 +39,7 @@ impl Sort {
         }
     }
 
-    /// What is compared, the greatest first.
+    /// The sort key; the greatest comes first.
     fn of_counts(self, counts: &Counts) -> f64 {
         match self {
             Self::Scenario => 0.0,
@@ -66,24 +66,24 @@ pub(super) struct Line<'a> {
     pub(super) port: &'a str,
     /// The class; empty for the port itself.
     pub(super) class: &'a str,
-    /// How deep within the port.
+    /// Depth below the port.
     pub(super) depth: usize,
-    /// What it is to have: a port without a promise has its line.
+    /// The configured rate; the link rate if a port has none.
     pub(super) promised: Option<f64>,
-    /// What the line carries.
+    /// The link rate.
     pub(super) line_rate: Option<f64>,
     /// The port's discipline.
     pub(super) discipline: &'a str,
-    /// What was counted.
+    /// The counters.
     pub(super) counts: &'a Counts,
-    /// The port's pauses; none of a class.
+    /// The port's pauses; none for a class.
     pub(super) pauses: Option<&'a Pauses>,
-    /// The port's congestion notifications; none of a class.
+    /// The port's congestion notifications; none for a class.
     pub(super) notifications: Option<&'a Notifications>,
 }
 
 impl Line<'_> {
-    /// Its name, further in the deeper it lies.
+    /// Its name, indented by its depth.
     pub(super) fn name(&self) -> String {
         match self.class {
             "" if self.discipline.is_empty() => self.port.to_owned(),
@@ -135,10 +135,10 @@ pub(super) fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a
     lines
 }
 
-/// The classes within each class, and within the port itself by no name.
+/// The children of each class; those of the port itself have an empty name.
 type Within<'a> = BTreeMap<&'a str, Vec<(&'a str, &'a Class)>>;
 
-/// Each is told once: what would be within itself is not told at all.
+/// Adds each class once; classes in a cycle are left out.
 fn below<'a>(above: &Line<'a>, within: &mut Within<'a>, lines: &mut Vec<Line<'a>>) {
     for (name, class) in within.remove(above.class).unwrap_or_default() {
         let line = Line {
@@ -176,7 +176,7 @@ mod tests {
                 class("a1", Some("a"), 0.25),
                 class("a2", Some("a"), 0.75),
                 class("stray", Some("unknown"), 2.0),
-                // No tree: they are left out.
+                // A cycle: both are left out.
                 class("x", Some("y"), 9.0),
                 class("y", Some("x"), 9.0),
             ]),

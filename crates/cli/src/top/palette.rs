@@ -1,17 +1,17 @@
-//! Colours, by what they mean. Cyan, yellow and magenta are told apart by whoever sees red and green alike;
-//! with NO_COLOR there are none.
+//! Colours by meaning. Cyan, yellow and magenta differ also for readers with red-green colour blindness; with
+//! NO_COLOR there are none.
 
 use ratatui::style::{Color, Modifier, Style};
 
 /// Whether there are colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Palette {
-    /// There are.
+    /// Whether colours are used.
     pub(super) colours: bool,
 }
 
 impl Palette {
-    /// As the environment wants it (<https://no-color.org>).
+    /// The palette that the environment requests (<https://no-color.org>).
     pub(super) fn of_environment() -> Self {
         let none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { colours: !none }
@@ -26,27 +26,27 @@ impl Palette {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// What is beside the point.
+    /// Less important text.
     pub(super) fn faint(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// What is chosen.
+    /// The selected item.
     pub(super) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// Within what is promised.
+    /// Up to the configured rate.
     pub(super) fn within(self) -> Style {
         self.colour(Style::new(), Color::Cyan)
     }
 
-    /// Beyond what is promised.
+    /// Above the configured rate.
     pub(super) fn beyond(self) -> Style {
         self.colour(Style::new(), Color::Yellow)
     }
 
-    /// Packets are lost, or a result is in doubt.
+    /// Lost packets, or a doubtful result.
     pub(super) fn alarm(self) -> Style {
         self.colour(self.strong(), Color::Magenta)
     }

@@ -1,4 +1,4 @@
-//! One look as plain text, and as a line of JSON.
+//! A snapshot as plain text, and as a line of JSON.
 
 use experiment::statistics::{Flow, Statistics};
 use record::quantity::{self, Kind};
@@ -11,10 +11,10 @@ pub(super) fn json(now: &Statistics) -> String {
     serde_json::to_string(now).unwrap_or_default()
 }
 
-/// Everything.
+/// The whole snapshot as tables.
 pub(super) fn table(now: &Statistics) -> String {
     let has_pauses = now.port.0.iter().any(|(_, port)| port.pauses.is_some());
-    let mut headings = vec!["class", ">rate", ">of line", ">promised", ">of it", ">backlog"];
+    let mut headings = vec!["class", ">rate", ">of link", ">promised", ">share", ">backlog"];
     if has_pauses {
         headings.extend([">paused", ">pauses/s"]);
     }
@@ -46,8 +46,8 @@ pub(super) fn table(now: &Statistics) -> String {
     text
 }
 
-/// What is said where nothing is sampled.
-pub(super) const NOTHING: &str = "nothing was sampled yet, or the scenario turns it off: \
+/// The text if nothing is sampled.
+pub(super) const NOTHING: &str = "no samples yet, or the scenario turns sampling off: \
     probe.queues.every = \"100 ms\" and probe.flows.every = \"100 ms\" turn it on";
 
 /// Title, time, and whether the machine kept up.
@@ -67,13 +67,13 @@ pub(super) fn time(now: &Statistics) -> String {
     }
 }
 
-/// Whether to believe what was measured, where it is in doubt at all.
+/// Whether the results can be trusted, if the driver reports it.
 pub(super) fn state(now: &Statistics) -> String {
     let kept_up = now.kept_up.map(|kept_up| if kept_up { "kept up" } else { "DID NOT KEEP UP" });
     let late = now.lateness.map(|lateness| {
         let [p99, longest] =
             [lateness.p99_ns, lateness.max_ns].map(|ns| quantity::time(ns as f64 / 1e9));
-        format!("late by {p99} (p99), {longest} at most")
+        format!("late by {p99} (p99), {longest} (max)")
     });
     let known: Vec<_> = kept_up.map(Into::into).into_iter().chain(late).collect();
     known.join(", ")
@@ -120,7 +120,7 @@ fn flow(name: &str, flow: &Flow) -> Vec<Cell> {
     ]
 }
 
-/// What part of `whole` it is.
+/// The share of `whole`.
 pub(super) fn share(rate: Option<f64>, whole: Option<f64>) -> Option<f64> {
     let whole = whole.filter(|whole| *whole > 0.0)?;
     Some(rate? / whole)

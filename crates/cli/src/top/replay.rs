@@ -1,4 +1,4 @@
-//! A finished run, looked at as if it were under way: what its tables hold of a moment.
+//! A finished run shown like a live one, from the samples in its tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,19 +12,19 @@ use traffic::{Duration, Instant};
 
 use crate::failure::Failure;
 
-/// Samples that are kept at most, of everything together.
+/// Maximum number of samples kept, in total.
 const ROWS_MAX: u64 = 1 << 20;
-/// Moments that are told apart, at most and at least.
+/// Minimum and maximum number of distinct times.
 const MOMENTS: std::ops::RangeInclusive<u64> = 200..=10_000;
 
 /// A finished run.
 pub(super) struct Replay {
-    /// What does not change.
+    /// The constant part of the statistics.
     still: Statistics,
-    /// The scenario as it was run, if this version can read it.
+    /// The plan of the run, if this version can read its scenario.
     plan: Option<Plan>,
     end: Instant,
-    /// What is sampled moves in steps of this at least.
+    /// Samples are at least this far apart.
     moment: Duration,
     queues: Tracks<QueueRow>,
     classes: Tracks<QueueRow>,
@@ -34,12 +34,12 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Reads what a run left in `folder`.
+    /// Reads a run's tables from `folder`.
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
         let stored = StoredRun::read(folder)?;
         let plan = stored.plan().ok();
         let seconds = stored.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
-        // Picoseconds of any run fit.
+        // The duration of any run fits in picoseconds.
         let end = Instant::from_ps((seconds * 1e12).round() as u64);
         let title = stored.summary["run"]["title"].as_str().unwrap_or_default().to_owned();
         let lab = stored.lab.as_ref();
@@ -97,12 +97,12 @@ impl Replay {
         self.end
     }
 
-    /// A step by which a person sees the whole of it in about so many.
+    /// A step that divides the run into about `steps` parts.
     pub(super) fn step(&self, steps: u64) -> Duration {
         Duration::from_ps(self.end.as_ps() / steps).max(self.moment)
     }
 
-    /// Everything at that moment; rates are of the span before it.
+    /// The statistics at that time; rates are over the `span` before it.
     pub(super) fn at(&self, now: Instant, span: Duration) -> Statistics {
         let now = now.min(self.end);
         let known =
@@ -141,7 +141,7 @@ impl Replay {
     }
 }
 
-/// Ports, their pauses and congestion notifications, classes and flows.
+/// Number of ports, their pauses and congestion notifications, classes and flows.
 fn things(plan: &Plan) -> usize {
     let ports = configured_rate::ports(plan);
     let classes: usize = ports.iter().map(|(_, port)| port.class.0.len()).sum();
@@ -150,7 +150,7 @@ fn things(plan: &Plan) -> usize {
     ports.len() + pauses + notifications + classes + plan.flows.len()
 }
 
-/// A class's sample is that of its queue.
+/// A class's sample as that of a queue.
 fn as_queue(row: &ClassRow) -> QueueRow {
     QueueRow {
         port: row.port,
@@ -168,14 +168,14 @@ fn as_queue(row: &ClassRow) -> QueueRow {
     }
 }
 
-/// The samples of one kind: of each port, class of a port, or flow its own, in order of time.
+/// The samples of one kind, in order of time, for each port, class of a port, or flow.
 struct Tracks<R>(Vec<Track<R>>);
 
 /// Port and class, or the same name twice; and the samples.
 type Track<R> = ([String; 2], Vec<R>);
 
 impl<R: Copy> Tracks<R> {
-    /// Reads the table of `folder`, if it has one. Of the samples within a moment the last is kept.
+    /// Reads the table in `folder`, if there is one. Keeps the last of the samples within a moment.
     fn read<T: Row>(
         folder: &Path,
         moment: Duration,
@@ -183,7 +183,7 @@ impl<R: Copy> Tracks<R> {
         keep: impl Fn(&T) -> R,
     ) -> Result<Self, Failure> {
         let mut tracks: Vec<Track<R>> = Vec::new();
-        // Of each track its place, and the moment of its last sample.
+        // Each track's index, and the moment of its last sample.
         let mut known: BTreeMap<(Name, Name), (usize, u64)> = BTreeMap::new();
         if !folder.join(T::FILE).exists() {
             return Ok(Self(tracks));
@@ -206,7 +206,7 @@ impl<R: Copy> Tracks<R> {
         Ok(Self(tracks))
     }
 
-    /// The last sample of each until `now`, and the last one that is older by `span` or more.
+    /// The last sample of each track until `now`, and the last one that is older by `span` or more.
     fn at(
         &self,
         now: Instant,
@@ -218,7 +218,7 @@ impl<R: Copy> Tracks<R> {
             let index = until(now.as_ns()).checked_sub(1)?;
             let row = rows[index];
             let earlier = time_ns(&row).saturating_sub(span.as_ns());
-            // The first samples lie nearer together than the span.
+            // The first samples are closer together than the span.
             let before = until(earlier).saturating_sub(1);
             let before = (before < index).then(|| rows[before]);
             Some(((a.as_str(), b.as_str()), (before, row)))

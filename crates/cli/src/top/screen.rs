@@ -1,4 +1,4 @@
-//! The view on a terminal, however large it is. Nothing is told by colour alone.
+//! The view on a terminal of any size. Colour alone carries no information.
 
 use experiment::statistics::Statistics;
 use ratatui::Frame;
@@ -19,19 +19,19 @@ const HELP: [&str; 17] = [
     "q, Ctrl-C        quit",
     "Tab, arrows      choose a port",
     "s                sort: scenario, rate, backlog, drops",
-    "Space            pause, go on",
-    "PgUp, PgDn       move through the flows",
+    "Space            pause, continue",
+    "PgUp, PgDn       scroll the flows",
     "? or h           this help",
     "",
-    "of a finished run:",
+    "in a finished run:",
     "left, right      back and forward in time",
-    "Home, End        its beginning, its end",
+    "Home, End        beginning, end",
     "",
-    "A port's rate is held against its line, a class's",
-    "against what it is promised; + is more than that:",
-    "borrowed. \u{2581}\u{2583}\u{2588} is the rate of late against its highest.",
-    "drops, marks and retr are packets a second.",
-    "paused is the time of late that a port was stopped.",
+    "Bars show a port's rate relative to its link rate,",
+    "a class's to its configured rate; + is borrowed.",
+    "\u{2581}\u{2583}\u{2588} is the recent rate relative to its maximum.",
+    "drops, marks and retr are packets per second.",
+    "paused is the recent share of time that a port paused.",
     "",
 ];
 
@@ -54,7 +54,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, palette: Palette) {
     if view.help {
         help(frame, body);
     }
-    // Whatever was drawn, by whom ever.
+    // Replaces control characters, from whatever source.
     for cell in &mut frame.buffer_mut().content {
         if sanitise::text(cell.symbol()) != cell.symbol() {
             cell.set_char(char::REPLACEMENT_CHARACTER);
@@ -62,7 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, palette: Palette) {
     }
 }
 
-/// Title and time; who moves the packets, and whether to believe it.
+/// Title and time; the driver, and whether its results can be trusted.
 fn header(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
     let none = Statistics::default();
     let now = view.now.as_ref().unwrap_or(&none);
@@ -89,7 +89,7 @@ fn header(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
     frame.render_widget(Paragraph::new(Text::from(spans)), second);
 }
 
-/// Classes above, flows below; the classes give way to some flows if there is too little room.
+/// Classes above, flows below; if space is short, some classes make room for flows.
 fn tables(frame: &mut Frame<'_>, area: Rect, view: &View, now: &Statistics, palette: Palette) {
     let ports = lines::ports(now, view.sort);
     let chosen = chosen(&ports, view.port.as_deref());
@@ -122,8 +122,8 @@ fn tables(frame: &mut Frame<'_>, area: Rect, view: &View, now: &Statistics, pale
     }
 }
 
-/// What fits into so many lines: everything, or the chosen port's classes and of the others a line each,
-/// as many as there is room for.
+/// The lines that fit: all, or the chosen port's classes and one line for each other port, as far as there is
+/// space.
 fn visible<'a, 'b>(trees: &'b [Vec<Line<'a>>], chosen: usize, room: usize) -> Vec<&'b Line<'a>> {
     let all: Vec<_> = trees.iter().flatten().collect();
     if all.len() <= room {
@@ -134,7 +134,7 @@ fn visible<'a, 'b>(trees: &'b [Vec<Line<'a>>], chosen: usize, room: usize) -> Ve
         tree.iter().take(shown)
     });
     let folded: Vec<_> = folded.collect();
-    // The chosen port's last class is to be seen, and above all the port itself.
+    // The chosen port's last class should be visible, and above all the port itself.
     let last = chosen + trees.get(chosen).map_or(0, Vec::len);
     let first = last.saturating_sub(room).min(chosen);
     folded.into_iter().skip(first).take(room).collect()

@@ -1,4 +1,4 @@
-//! Somebody who answers: a router, or a run under way.
+//! A source that answers requests: a router, or a run in progress.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,19 +9,19 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 
-/// The way to it.
+/// The connection to it.
 #[derive(Debug)]
 pub(super) struct Socket(Connection);
 
-/// What came of a question.
+/// The result of a request.
 pub(super) enum Answered {
     /// An answer.
     Told(Box<Statistics>),
-    /// Nobody is there any more.
+    /// The source has ended.
     Gone,
 }
 
-/// What is said in place of an answer.
+/// A refusal instead of an answer.
 #[derive(Deserialize)]
 struct Refusal {
     error: Option<String>,
@@ -33,20 +33,26 @@ impl Socket {
         Connection::open(path).map(Self)
     }
 
-    /// Asks for everything at this moment; `target` is its name for people.
+    /// Requests the current statistics; `target` is shown in messages.
     pub(super) fn ask(&mut self, target: &Path) -> Result<Answered, Failure> {
         let text = match self.0.ask(REQUEST) {
             Ok(text) => text,
             Err(error) if is_end(error.kind()) => return Ok(Answered::Gone),
             Err(error) if is_silence(error.kind()) => {
                 let message = format!("{} does not answer", target.display());
-                return Err(Failure::usage(message, "see whether it is stopped, or start it anew"));
+                return Err(Failure::usage(
+                    message,
+                    "check whether it is stopped, or start it again",
+                ));
             }
             Err(error) => return Err(Failure::file(target)(error)),
         };
         let other = |why: String| {
-            let message = format!("{} answers otherwise: {why}", target.display());
-            Failure::usage(message, "name a run under way, or the control socket of suimon router")
+            let message = format!("unexpected answer from {}: {why}", target.display());
+            Failure::usage(
+                message,
+                "give a run in progress, or the control socket of suimon router",
+            )
         };
         let refusal: Refusal =
             serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Where the picture comes from, by what the command line names.
+//! The source of the view, as named on the command line.
 
 use std::path::Path;
 
@@ -8,26 +8,26 @@ use super::replay::Replay;
 use super::socket::Socket;
 use crate::failure::Failure;
 
-/// What is watched.
+/// The source.
 pub(super) enum Source {
-    /// Somebody who answers: a router, or a run under way.
+    /// A router, or a run in progress.
     Socket(Socket),
-    /// What a finished run recorded.
+    /// The recording of a finished run.
     Replay(Box<Replay>),
 }
 
-/// What to type, when there is nothing to watch.
+/// The help if there is no source.
 const HELP: &str = "give a run's folder, such as runs/NAME-1, or a router's control socket";
 
 impl Source {
-    /// Finds it; `named` if the command line told the place.
+    /// Opens it; `named` if the command line gives the path.
     pub(super) fn open(target: &Path, named: bool) -> Result<Self, Failure> {
         if target.is_dir() {
             return Self::of_folder(target);
         }
         let socket = Socket::open(target).map_err(|error| {
-            let who = if named { "nothing answers" } else { "no router listens" };
-            Failure::usage(format!("{who} at {}: {error}", target.display()), HELP)
+            let who = if named { "nothing listens" } else { "no router listens" };
+            Failure::usage(format!("{who} on {}: {error}", target.display()), HELP)
         })?;
         Ok(Self::Socket(socket))
     }
@@ -37,8 +37,8 @@ impl Source {
             return Ok(Self::Socket(socket));
         }
         if folder.join(SWEEP).exists() {
-            let message = format!("{} holds many runs", folder.display());
-            return Err(Failure::usage(message, "name one: one of the folders in it"));
+            let message = format!("{} holds a sweep", folder.display());
+            return Err(Failure::usage(message, "give one of the run folders in it"));
         }
         Replay::read(folder).map(|replay| Self::Replay(Box::new(replay)))
     }

@@ -1,4 +1,4 @@
-//! The terminal while the view is on it: taken over, fed, and given back however it ends.
+//! The terminal during the view: set up, updated, and restored however the view ends.
 
 use std::io::{self, Stdout};
 use std::os::fd::AsFd;
@@ -36,14 +36,14 @@ use super::{PACE_MIN, gone};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// From one look at keys and signals to the next.
+/// Interval between checks for keys and signals.
 const GLANCE_MS: u8 = 50;
-/// The whole of a finished run passes in so many steps.
+/// Number of steps that show a whole finished run.
 const STEPS: u64 = 120;
-/// From one of them to the next.
+/// Interval between these steps.
 const PACE: time::Duration = time::Duration::from_millis(250);
 
-/// The terminal, taken over: another screen, every key at once. Given back when this goes.
+/// A terminal with the alternate screen and in raw mode; restored on drop.
 struct Taken(Terminal<CrosstermBackend<Stdout>>);
 
 impl Taken {
@@ -53,7 +53,7 @@ impl Taken {
             give_back();
             before(panic);
         }));
-        // Whatever fails, what was done is undone.
+        // On an error, the setup is undone.
         let taken = enable_raw_mode()
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen))
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
@@ -67,14 +67,14 @@ impl Drop for Taken {
     }
 }
 
-/// Makes the terminal what it was.
+/// Restores the terminal.
 fn give_back() {
-    // Of a terminal that is gone, nothing is left to do.
+    // If the terminal is gone, there is nothing to restore.
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
 }
 
-/// Shows `feed` until somebody has seen enough of it.
+/// Shows `source` until the user quits.
 pub(super) fn show(
     source: Source,
     target: &Path,
@@ -115,22 +115,22 @@ pub(super) fn show(
     Ok(Exit::Interrupted)
 }
 
-/// What a look at the terminal finds.
+/// The result of a check of the terminal.
 enum Glance {
-    /// A key, or another size.
+    /// A key press or a resize.
     Event,
     Nothing,
     /// The terminal was closed.
     Gone,
 }
 
-/// Waits a moment for a key. A terminal that is closed is looked for first: crossterm would wait for its next
-/// key for ever.
+/// Waits briefly for a key. Checks first whether the terminal is closed: crossterm would wait for its next key
+/// forever.
 fn glance() -> io::Result<Glance> {
     let stdin = io::stdin();
     let mut keys = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
     match poll(&mut keys, PollTimeout::from(GLANCE_MS)) {
-        // Cut short by a signal, as by one that tells of another size.
+        // Interrupted by a signal, such as the one for a resize.
         Ok(_) | Err(Errno::EINTR) => {}
         Err(error) => return Err(error.into()),
     }
@@ -142,9 +142,9 @@ fn glance() -> io::Result<Glance> {
     Ok(if event { Glance::Event } else { Glance::Nothing })
 }
 
-/// Who feeds the view.
+/// The source of updates for the view.
 enum Updates {
-    /// Somebody who answers, asked by a thread of its own.
+    /// A live source, queried by a thread of its own.
     Asked { answers: Receiver<Result<Option<Statistics>, Failure>>, name: String },
     /// A recorded run.
     Played(Box<Player>),
@@ -171,14 +171,14 @@ impl Updates {
                 let now = now.min(replay.end());
                 let player = Player { replay, now, step, pace, shown: clock() };
                 player.show_anew(view);
-                // Whoever names a time wants to look at it.
+                // A user who gives a time wants to look at it.
                 view.paused = at.is_some();
                 Self::Played(Box::new(player))
             }
         }
     }
 
-    /// Shows what has come; false if nothing has.
+    /// Shows the next update; false if there is none.
     fn serve(&mut self, view: &mut View) -> Result<bool, Failure> {
         match self {
             Self::Asked { answers, name } if view.ended.is_none() => match answers.try_recv() {
@@ -208,13 +208,13 @@ impl Updates {
     }
 }
 
-/// Asks at that pace, until nobody wants to know any more or nobody answers.
+/// Queries at that pace, until the view closes or the source ends.
 fn ask(
     mut socket: Socket,
     target: &Path,
     pace: time::Duration,
 ) -> Receiver<Result<Option<Statistics>, Failure>> {
-    // One look waits for the screen, not many.
+    // At most one snapshot waits for the screen.
     let (sender, answers) = sync_channel(1);
     let target = target.to_owned();
     thread::spawn(move || {
@@ -233,19 +233,19 @@ fn ask(
     answers
 }
 
-/// A recorded run, as it is played.
+/// A recorded run during playback.
 struct Player {
     replay: Box<Replay>,
     /// The recorded time on the screen.
     now: Instant,
     step: Duration,
     pace: time::Duration,
-    /// When it came onto the screen.
+    /// The time when it was drawn.
     shown: time::Instant,
 }
 
 impl Player {
-    /// Goes on when it is time; false if it is not.
+    /// Advances when it is due; false if it is not.
     fn serve(&mut self, view: &mut View) -> bool {
         if view.paused || self.shown.elapsed() < self.pace {
             return false;
@@ -269,7 +269,7 @@ impl Player {
             Wish::Step(steps) => (self.now + self.step.times(steps.unsigned_abs().into())).min(end),
             Wish::Nothing | Wish::Quit => return,
         };
-        // Whoever moves about does not want to be moved.
+        // A user who navigates does not want the time to advance.
         view.paused = true;
         self.show_anew(view);
     }
@@ -278,7 +278,7 @@ impl Player {
         Instant::ZERO + from.since(Instant::ZERO + self.step.times(steps))
     }
 
-    /// Shows a moment that does not follow the last one, with what went before it.
+    /// Shows a time that does not follow the last one, with the history before it.
     fn show_anew(&self, view: &mut View) {
         view.history = History::default();
         for steps in (0..LOOKS as u64).rev() {

@@ -1,4 +1,4 @@
-//! What is on the screen, and what keys do to it.
+//! The state of the screen, and the effect of keys on it.
 
 use experiment::statistics::Statistics;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -6,55 +6,55 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::history::History;
 use super::lines::{self, Sort};
 
-/// Lines of flows that a page moves by.
+/// Number of flow lines that a page key scrolls.
 const PAGE: usize = 8;
 
-/// What is on the screen.
+/// The state of the screen.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    /// The latest look; none before the first.
+    /// The latest snapshot; none before the first.
     pub(super) now: Option<Statistics>,
-    /// Earlier looks.
+    /// Earlier snapshots.
     pub(super) history: History,
     /// Whether it is a finished run.
     pub(super) recorded: bool,
-    /// Why no look follows, if none does.
+    /// Why no more snapshots follow, if so.
     pub(super) ended: Option<String>,
-    /// Whether it stands still.
+    /// Whether it is paused.
     pub(super) paused: bool,
-    /// The order of everything.
+    /// The order of ports, classes and flows.
     pub(super) sort: Sort,
-    /// The port that is chosen; the first unless it is there.
+    /// The name of the chosen port; the first port if it is missing.
     pub(super) port: Option<String>,
-    /// Flows that are above the first one shown.
+    /// Number of flows above the first one shown.
     pub(super) above: usize,
-    /// Whether the keys are explained.
+    /// Whether the help is shown.
     pub(super) help: bool,
 }
 
-/// What a key asks of whoever feeds the view.
+/// What a key requests from the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     /// Nothing.
     Nothing,
-    /// To end.
+    /// Quit.
     Quit,
-    /// So many steps of recorded time, backwards if negative.
+    /// Go that many steps of recorded time, backwards if negative.
     Step(i32),
-    /// The beginning of what is recorded.
+    /// Go to the start of the recording.
     Begin,
-    /// Its end.
+    /// Go to its end.
     End,
 }
 
 impl View {
-    /// Shows another look, which follows the last.
+    /// Shows the next snapshot.
     pub(super) fn look(&mut self, now: Statistics) {
         self.history.push(&now);
         self.now = Some(now);
     }
 
-    /// A key was pressed.
+    /// Handles a key press.
     pub(super) fn key(&mut self, key: KeyEvent) -> Wish {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -94,7 +94,7 @@ impl View {
     }
 }
 
-/// The place of the port of that name; the first if there is none.
+/// The index of the port with that name; the first if there is none.
 pub(super) fn chosen<T>(ports: &[(&str, T)], name: Option<&str>) -> usize {
     ports.iter().position(|(port, _)| Some(*port) == name).unwrap_or(0)
 }
@@ -131,7 +131,7 @@ mod tests {
         press(&mut view, KeyCode::Char(' '));
         press(&mut view, KeyCode::Char('?'));
         assert!(view.sort == Sort::Rate && view.paused && view.help);
-        // Time goes on by itself in what is under way.
+        // In a live source, time cannot be changed.
         assert_eq!(press(&mut view, KeyCode::Right), Wish::Nothing);
         view.recorded = true;
         assert_eq!(press(&mut view, KeyCode::Left), Wish::Step(-1));

@@ -1,4 +1,4 @@
-//! `suimon keygen`: a key for standing use.
+//! `suimon keygen`: a permanent key.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `keygen` is told.
+/// Arguments of `keygen`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The file of the private key; made if it is not there
+    /// The file of the private key; created if it is missing
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print one JSON document
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Prints the public key of a file's private key, which it makes if there is none.
+/// Prints the public key of a private key in a file, and creates the private key if the file is missing.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let key = if arguments.file.exists() {
         PrivateKey::load(&arguments.file)?

@@ -1,4 +1,4 @@
-//! `suimon recv`: takes one transfer into a directory.
+//! `suimon recv`: receives one transfer into a directory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,37 +16,38 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
 
-/// What `recv` is told.
+/// Arguments of `recv`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where files go; made if it is not there
+    /// Directory for the files; created if it is missing
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
     /// Listen on this address, or port, or both
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value_t = format!("[::]:{PORT}"))]
     listen: String,
-    /// Take the code of an earlier `recv`, which was interrupted; SUIMON_CODE does the same. A new one unless given
+    /// Use the code of an earlier `recv` that was interrupted, also in SUIMON_CODE [default: a new code]
     #[arg(long, value_name = "CODE", conflicts_with_all = ["key", "insecure_plain"])]
     code: Option<Code>,
-    /// Have this private key (`suimon keygen`) in place of a code
+    /// Use this private key (`suimon keygen`) instead of a code
     #[arg(long, value_name = "FILE", requires = "sender")]
     key: Option<PathBuf>,
-    /// Trust the sender with this public key; more than once for several
+    /// Trust the sender with this public key; can be given several times
     #[arg(long, value_name = "PUBLIC", requires = "key")]
     sender: Vec<PublicKey>,
-    /// Neither encrypt nor ask who it is: for wires and machines that are trusted
+    /// Neither encrypt nor authenticate; only for trusted networks and machines
     #[arg(long, conflicts_with = "key")]
     insecure_plain: bool,
-    /// Replace files that are there and differ
+    /// Replace existing files that differ
     #[arg(long)]
     overwrite: bool,
-    /// The path from socket into file: plain, splice (unverified, without encryption) or direct (past the page cache). Plain unless given, or splice where it costs less
+    /// The data path from socket to file: plain, splice (only unverified and unencrypted) or direct (bypasses
+    /// the page cache) [default: plain, or splice where it costs less]
     #[arg(long, value_name = "PATH")]
     into: Option<Sink>,
     /// How long a sender may be silent
     #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = super::timeout)]
     timeout: traffic::Duration,
-    /// Draw no progress bar, and say nothing on stderr but the code and errors
+    /// Show no progress bar, and print only the code and errors on stderr
     #[arg(long, short)]
     quiet: bool,
     /// Print one JSON document
@@ -54,8 +55,8 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Listens, tells the code, and takes one transfer.
-#[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+/// Listens, prints the code, and receives one transfer.
+#[expect(clippy::disallowed_methods, reason = "the elapsed time is printed")]
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (trust, code) = trust(arguments)?;
     let receiver = Receiver::new(ReceiverSettings {
@@ -69,12 +70,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let port = receiver.address()?.port();
     let port = if port == PORT { String::new() } else { format!(":{port}") };
     if let Some(code) = code {
-        // Without the code: whoever may list the sender's processes reads its command line.
+        // The command is shown without the code, because other users may see the sender's command line.
         output::note(&format!(
-            "code: {code}\n  there: suimon send PATH... HOST{port}, which asks for it"
+            "code: {code}\n  on the sender: suimon send PATH... HOST{port}, then enter the code"
         ));
     } else if !arguments.quiet {
-        output::note(&format!("there: suimon send PATH... HOST{port}"));
+        output::note(&format!("on the sender: suimon send PATH... HOST{port}"));
     }
     let stop = interruption::watch()?;
     let meter = Arc::new(Meter::default());
@@ -90,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let is_stranger = matches!(event, Event::TurnedAway(..));
         if let Some(others) = strangers.admit(is_stranger, Instant::now()) {
             if others > 0 {
-                output::note(&format!("turned away {} more", count(others, "peer")));
+                output::note(&format!("rejected {} more", count(others, "peer")));
             }
             output::note(&said(&event));
         }
@@ -100,7 +101,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match received {
         Ok(received) => print(arguments, &received, elapsed),
         Err(::transfer::Error::Interrupted) => {
-            output::note("interrupted: what is verified is kept; the same command goes on there");
+            output::note(
+                "interrupted: verified data is kept; run the same command again to resume",
+            );
             Ok(Exit::Interrupted)
         }
         Err(error) if arguments.json => Failure::from(error).print_json(),
@@ -124,7 +127,7 @@ fn trust(arguments: &Arguments) -> Result<(ReceiverTrust, Option<Code>), Failure
     Ok((ReceiverTrust::Code(code.clone()), Some(code)))
 }
 
-/// An address with its port: both, or one of them, may be given.
+/// An address with its port, of which either may be missing in `text`.
 fn listen(text: &str) -> String {
     if text.parse::<u16>().is_ok() {
         return format!("[::]:{text}");
@@ -132,10 +135,10 @@ fn listen(text: &str) -> String {
     super::send::with_port(text)
 }
 
-/// How often a stranger is told of: whoever connects again and again does not fill a log.
+/// Minimum interval between reports of rejected peers, so that they do not fill a log.
 const STRANGER_EACH: Duration = Duration::from_secs(10);
 
-/// Those who were turned away and have not been told of.
+/// Rejected peers that have not been reported.
 #[derive(Debug, Default)]
 struct Strangers {
     told: Option<Instant>,
@@ -143,7 +146,7 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// Whether an event is to be told of, and how many strangers are before it.
+    /// Whether to report an event, and how many unreported peers precede it.
     fn admit(&mut self, is_stranger: bool, now: Instant) -> Option<u64> {
         if is_stranger {
             if self.told.is_some_and(|told| now.duration_since(told) < STRANGER_EACH) {
@@ -158,9 +161,9 @@ impl Strangers {
 
 fn said(event: &Event) -> String {
     match event {
-        Event::Began(address) => format!("a transfer from {address}"),
-        Event::TurnedAway(address, why) => format!("turned away {address}: {why}"),
-        Event::Broke(why) => format!("broken off: {why}; waiting for the sender to come again"),
+        Event::Began(address) => format!("transfer from {address}"),
+        Event::TurnedAway(address, why) => format!("rejected {address}: {why}"),
+        Event::Broke(why) => format!("interrupted: {why}; waiting for the sender to reconnect"),
     }
 }
 
@@ -181,7 +184,7 @@ fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Resul
         }))?;
         return Ok(Exit::met(missing == 0));
     }
-    let checked = if verified { "each chunk verified" } else { "not verified" };
+    let checked = if verified { "all chunks verified" } else { "not verified" };
     let mut text = format!(
         "{} in {}, {checked}: {} received in {:.1} s, {}, path {}\n",
         count(files, "file"),
@@ -192,10 +195,10 @@ fn print(arguments: &Arguments, received: &Received, elapsed: Duration) -> Resul
         into.name(),
     );
     if again > 0 {
-        text += &format!("{} came wrong and were sent again\n", count(again, "chunk"));
+        text += &format!("{} corrupted and retransmitted\n", count(again, "chunk"));
     }
     if missing > 0 {
-        text += &format!("{} not there: the sender says which\n", count(missing, "file"));
+        text += &format!("{} missing: see the sender's output\n", count(missing, "file"));
     }
     output::print(&text)?;
     Ok(Exit::met(missing == 0))
@@ -213,7 +216,7 @@ mod tests {
             strangers.admit(true, began + Duration::from_millis(millisecond))
         });
         assert_eq!(told.collect::<Vec<_>>(), [0, 9_999, 9_999]);
-        // What else happens is told at once, and how many were turned away.
+        // Other events are reported at once, with the number of rejected peers.
         assert_eq!(strangers.admit(false, began + Duration::from_secs(30)), Some(9_999));
         assert_eq!(strangers.admit(false, began + Duration::from_secs(30)), Some(0));
     }

@@ -18,58 +18,59 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
 
-/// What `send` is told.
+/// Arguments of `send`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Files and folders; folders go whole
+    /// Files and folders; folders with everything in them
     #[arg(value_name = "PATH", required = true, num_args = 1..)]
     paths: Vec<PathBuf>,
-    /// Where `suimon recv` listens
+    /// Host and port on which `suimon recv` listens
     #[arg(value_name = "HOST[:PORT]")]
     host: String,
-    /// The code that `recv` printed; SUIMON_CODE does the same. It is asked for unless given
+    /// The code that `recv` printed, also in SUIMON_CODE [default: read from stdin]
     #[arg(long, value_name = "CODE", conflicts_with_all = ["key", "insecure_plain"])]
     code: Option<Code>,
-    /// Have this private key (`suimon keygen`) in place of a code
+    /// Use this private key (`suimon keygen`) instead of a code
     #[arg(long, value_name = "FILE", requires = "receiver")]
     key: Option<PathBuf>,
     /// Trust the receiver with this public key
     #[arg(long, value_name = "PUBLIC", requires = "key")]
     receiver: Option<PublicKey>,
-    /// Neither encrypt nor ask who it is: for wires and machines that are trusted
+    /// Neither encrypt nor authenticate; only for trusted networks and machines
     #[arg(long, conflicts_with = "key")]
     insecure_plain: bool,
-    /// Connections; a large file is split among them
+    /// Number of connections; a large file is split among them
     #[arg(long, short = 'P', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(STREAMS_MAX)))]
     streams: u16,
     /// Pace all connections together at this rate, such as 500 Mbit/s
     #[arg(long, value_name = "RATE", value_parser = scenario::quantity::rate)]
     rate: Option<traffic::Rate>,
-    /// The kernel's congestion control for it, such as bbr
+    /// The kernel's congestion control to use, such as bbr
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
-    /// The path from file to socket: copy, sendfile, splice, zerocopy or uring; measured and chosen unless given. Where the program encrypts, it is copy
+    /// The data path from file to socket: copy, sendfile, splice, zerocopy or uring; always copy if the program
+    /// encrypts [default: chosen by measurement]
     #[arg(long, value_name = "PATH")]
     path: Option<Path>,
-    /// Who encrypts: kernel or program. The kernel unless given, where it has TLS
+    /// Encrypt in the kernel or in the program [default: kernel, if it supports TLS]
     #[arg(long, value_name = "WHO", conflicts_with = "insecure_plain")]
     tls: Option<Tls>,
-    /// Bytes that are hashed, verified and taken up again as one: a power of two
+    /// Size of a chunk, the unit of hashing, verification and resumption: a power of two
     #[arg(long, value_name = "SIZE", default_value = "4 MiB", value_parser = chunk)]
     chunk: u32,
-    /// Send no hashes: nothing is verified, and nothing can be taken up again
+    /// Send no hashes: no verification and no resumption
     #[arg(long)]
     unverified: bool,
     /// How long the receiver may be silent
     #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = super::timeout)]
     timeout: traffic::Duration,
-    /// For how long to try again after the connection was lost
+    /// How long to retry after the connection is lost
     #[arg(long, value_name = "TIME", default_value = "30 s", value_parser = scenario::quantity::duration)]
     retry: traffic::Duration,
-    /// Say what would be sent, and send nothing
+    /// Print what would be sent, and send nothing
     #[arg(long)]
     dry_run: bool,
-    /// Draw no progress bar
+    /// Show no progress bar
     #[arg(long, short)]
     quiet: bool,
     /// Print one JSON document
@@ -84,20 +85,20 @@ fn chunk(text: &str) -> Result<u32, String> {
     bytes.ok_or_else(|| format!("a chunk is a power of two from 4 KiB to {} MiB", CHUNK_MAX >> 20))
 }
 
-/// A host with its port: ours unless it has one.
+/// A host with its port; the default port if there is none.
 pub(super) fn with_port(host: &str) -> String {
     let has_port = host.rsplit_once(':').is_some_and(|(before, port)| {
         port.parse::<u16>().is_ok() && (!before.contains(':') || before.ends_with(']'))
     });
     match host {
         host if has_port => host.to_owned(),
-        // An address of IPv6 without brackets.
+        // An IPv6 address without brackets.
         host if host.contains(':') && !host.starts_with('[') => format!("[{host}]:{PORT}"),
         host => format!("{host}:{PORT}"),
     }
 }
 
-/// Sends, and says what came of it.
+/// Sends, and prints the result.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let outcome = attempt(arguments);
     match outcome {
@@ -138,7 +139,7 @@ fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
         Ok(sent) => print(arguments, &tree, &sent, settings.rate),
         Err(::transfer::Error::Interrupted) => {
             output::note(
-                "interrupted: what is verified is kept there; the same command goes on at it",
+                "interrupted: verified data is kept; run the same command again to resume",
             );
             Ok(Exit::Interrupted)
         }
@@ -146,8 +147,8 @@ fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Sends, and tries again where the connection was lost.
-#[expect(clippy::disallowed_methods, reason = "how long to try again is a real time")]
+/// Sends, and retries if the connection is lost.
+#[expect(clippy::disallowed_methods, reason = "the retry time is real time")]
 fn send_until(
     settings: &SenderSettings,
     tree: &Tree,
@@ -162,18 +163,18 @@ fn send_until(
             Err(error) if error.is_passing() && !stop.load(Ordering::Relaxed) => error,
             done => return done,
         };
-        // A receiver that never was there is not waited for.
+        // If the receiver has never answered, there is no retry.
         if lost.is_none() && matches!(error, ::transfer::Error::Connect { .. }) {
             return Err(error);
         }
-        // Time counts anew once something was kept of what came.
+        // The retry time starts again after each progress.
         if lost.is_none_or(|(_, kept)| meter.kept() > kept) {
             lost = Some((Instant::now(), meter.kept()));
         }
         if lost.is_some_and(|(since, _)| since.elapsed() > patience) {
             return Err(error);
         }
-        output::note(&format!("{error}; trying again"));
+        output::note(&format!("{error}; retrying"));
         std::thread::sleep(Duration::from_secs(1));
     }
 }
@@ -192,7 +193,7 @@ fn trust(arguments: &Arguments) -> Result<SenderTrust, Failure> {
         return Ok(SenderTrust::Code(code));
     }
     if std::io::stdin().is_terminal() {
-        output::note("the code that `suimon recv` printed:");
+        output::note("enter the code that `suimon recv` printed:");
     }
     let mut text = String::new();
     std::io::stdin()
@@ -202,7 +203,7 @@ fn trust(arguments: &Arguments) -> Result<SenderTrust, Failure> {
     Ok(SenderTrust::Code(text.trim().parse()?))
 }
 
-/// What would be sent.
+/// Prints what would be sent.
 fn list(arguments: &Arguments, tree: &Tree) -> Result<Exit, Failure> {
     let (files, bytes) = (tree.files() as u64, tree.bytes());
     if arguments.json {
@@ -250,7 +251,7 @@ fn print(
 
 fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
     let mut text = format!(
-        "{} there, {} of them before: {} sent in {:.1} s, {}\n",
+        "{} at the receiver, {} already there: {} sent in {:.1} s, {}\n",
         count(sent.files, "file"),
         sent.already,
         size(sent.bytes),
@@ -259,7 +260,7 @@ fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
     );
     let retransmits = sent.connections.iter().map(|counts| counts.retransmits).sum::<u64>();
     text += &format!(
-        "{}, path {}{}, {:.2} s of a processor, {}\n",
+        "{}, path {}{}, {:.2} s of CPU time, {}\n",
         count(sent.connections.len() as u64, "connection"),
         sent.path.name(),
         match sent.encryption {
@@ -268,19 +269,19 @@ fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
             Some(Tls::Kernel) => ", encrypted by the kernel",
         },
         sent.processor.as_secs_f64(),
-        count(retransmits, "retransmit"),
+        count(retransmits, "retransmission"),
     );
     if limit != Limit::Unknown {
         text += &format!("limited by {}\n", limit.advice());
     }
     for (side, has, setting) in [
-        ("here", sent.buffers.send, "net.ipv4.tcp_wmem"),
-        ("there", sent.buffers.receive, "net.ipv4.tcp_rmem"),
+        ("of the sender", sent.buffers.send, "net.ipv4.tcp_wmem"),
+        ("of the receiver", sent.buffers.receive, "net.ipv4.tcp_rmem"),
     ] {
         let wanted = sent.buffers.wanted;
         if has < wanted {
             text += &format!(
-                "socket buffers {side} hold {}, and rate and round-trip time ask for {}: sysctl -w {setting}='4096 131072 {}'\n",
+                "socket buffers {side} hold {}, but rate and round-trip time require {}: sysctl -w {setting}='4096 131072 {}'\n",
                 size(has),
                 size(wanted),
                 2 * wanted,
@@ -288,26 +289,26 @@ fn text(tree: &Tree, sent: &Sent, limit: Limit) -> String {
         }
     }
     if sent.again > 0 {
-        text += &format!("{} arrived wrong and were sent again\n", count(sent.again, "chunk"));
+        text += &format!("{} corrupted and retransmitted\n", count(sent.again, "chunk"));
     }
     for (name, why) in &sent.refused {
-        text += &format!("not taken: {name}: {why}\n");
+        text += &format!("rejected: {name}: {why}\n");
     }
     for name in &sent.changed {
-        text += &format!("not there: {name} changed while it was sent; send it again\n");
+        text += &format!("missing: {name} changed during the transfer; send it again\n");
     }
-    // Those that were found before were named before.
+    // Files that could not be read at first were already listed.
     for (name, why) in sent.unread.iter().skip(tree.unread.len()) {
         text += &format!("not sent: {name} cannot be read: {why}\n");
     }
     let missing = (tree.files() as u64).saturating_sub(sent.files);
     if missing > 0 {
-        text += &format!("{} not there\n", count(missing, "file"));
+        text += &format!("{} missing\n", count(missing, "file"));
     }
     text
 }
 
-/// A name as text, control characters and all, which JSON escapes.
+/// A name as text, including control characters, which JSON escapes.
 fn text_of(name: &Name) -> String {
     name.as_path().to_string_lossy().into_owned()
 }

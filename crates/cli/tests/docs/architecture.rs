@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use crate::pages::repository;
 
-/// What stands before an item's name where it is defined, in Rust and in C.
+/// Keywords before an item's name in its definition, in Rust and in C.
 const DEFINING: &[&str] = &["fn", "struct", "enum", "trait", "const", "macro_rules!"];
 
-/// What stands between backticks, code blocks left out; a line's end within is a blank.
+/// The texts between backticks, without code blocks; a newline within is a space.
 pub(crate) fn quoted(text: &str) -> Vec<String> {
     let mut pieces = text.split('`').enumerate();
     let within = pieces.by_ref().filter(|(place, _)| place % 2 == 1).map(|(_, piece)| piece);
     within.map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// A file or folder, from the root or in `crates/`, and the item of it that is named. `None` for what is no
-/// path.
+/// The file or folder that a text names, relative to the root or to `crates/`, and an item in it. `None` if the
+/// text is not a path.
 fn named(quoted: &str) -> Option<(&str, Option<&str>)> {
     let (path, item) = match quoted.split_once(": ") {
         Some((path, item)) => (path, Some(item)),
@@ -31,7 +31,7 @@ fn place(root: &Path, path: &str) -> Option<PathBuf> {
     [root.join(path), root.join("crates").join(path)].into_iter().find(|place| place.exists())
 }
 
-/// Whether a source text defines an item of that name.
+/// Whether a source file defines an item with that name.
 fn defines(text: &str, item: &str) -> bool {
     let words: Vec<&str> = text
         .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '!'))
@@ -40,7 +40,7 @@ fn defines(text: &str, item: &str) -> bool {
     words.windows(2).any(|pair| DEFINING.contains(&pair[0]) && pair[1] == item)
 }
 
-/// What the text names that is not there.
+/// The names in the text that do not exist.
 pub(crate) fn faults(text: &str) -> Vec<String> {
     let root = repository();
     let mut faults = Vec::new();

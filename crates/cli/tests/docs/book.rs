@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::markdown::Page;
 use crate::pages::repository;
 
-/// What the links of a text name, code left out.
+/// The link targets in a text, without code.
 pub(crate) fn links(text: &str) -> Vec<&str> {
     let mut within = false;
     let prose = text.lines().filter(|line| {
@@ -26,7 +26,7 @@ fn links_of_line(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a page's links name that is not there, or from a page of the book lies outside of the book.
+/// The links of a page without a target, and those of a book page to a file outside of the book.
 pub(crate) fn broken_links(page: &Page) -> Vec<String> {
     let root = repository();
     let folder = Path::new(&page.name).parent().expect("a file's folder");
@@ -49,7 +49,7 @@ pub(crate) fn broken_links(page: &Page) -> Vec<String> {
     broken.collect()
 }
 
-/// The path from the root, `..` worked out.
+/// The path from the root, with `..` resolved.
 fn plain(folder: &Path, file: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in folder.join(file).components() {
@@ -66,7 +66,7 @@ fn has_heading(file: &Path, anchor: &str) -> bool {
     text.lines().filter(|line| line.starts_with('#')).any(|line| slug(line) == anchor)
 }
 
-/// What a heading is called in a link: lower case, hyphens for blanks, no other marks.
+/// A heading's anchor: lower case, hyphens for spaces, no punctuation.
 fn slug(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
     words.chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()

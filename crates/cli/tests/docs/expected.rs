@@ -1,10 +1,10 @@
-//! Whether output is what a page says. An ellipsis stands for what differs from run to run: within a line for
-//! any text, alone on a line for any lines.
+//! Compares output with a page. An ellipsis matches what differs from run to run: any text within a line, or
+//! any lines if it is alone on a line.
 
-/// Stands for anything.
+/// Matches anything.
 const ELLIPSIS: char = '…';
 
-/// Whether `output` is as `page` says, but for white space at the ends of lines and of the whole.
+/// Whether `output` is what `page` shows, except for white space at the end of lines and of the whole.
 pub(crate) fn matches(page: &str, output: &str) -> bool {
     lines_match(&lines(page), &lines(output))
 }

@@ -1,7 +1,7 @@
-//! The docs and README: every command that they show is run, and what they say it prints is what it prints;
-//! every link leads somewhere, and the book has every page.
+//! The docs and README: every command in them is run and prints what they show; every link has a target; the
+//! book has every page.
 //!
-//! `UPDATE_DOCS=1 cargo test -p suimon --test docs` writes what commands print into the pages.
+//! `UPDATE_DOCS=1 cargo test -p suimon --test docs` writes the commands' output to the pages.
 //! `DOCS_PAGE=how-to/run.md` runs one page only.
 
 mod architecture;
@@ -22,10 +22,10 @@ use markdown::Page;
 use shell::Answer;
 use testbed::{lacks, say};
 
-/// What the pages with real packets take beside root.
+/// What pages with real packets need besides root.
 const LAB: &[&str] = &["ip", "unshare", "ping"];
 
-/// What is wrong with a page whose commands answered so.
+/// The differences between a page and its commands' output.
 fn faults(page: &Page, answers: &[Option<Answer>]) -> String {
     let mut faults = String::new();
     let steps = page.steps();
@@ -47,7 +47,7 @@ fn faults(page: &Page, answers: &[Option<Answer>]) -> String {
     faults
 }
 
-/// Runs a page's commands and holds their output against it, or writes that into it.
+/// Runs a page's commands and compares their output with the page, or writes it to the page.
 fn examine(page: &Page, lab: bool) -> String {
     let answers = shell::run(page, lab);
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -57,7 +57,7 @@ fn examine(page: &Page, lab: bool) -> String {
     faults(page, &answers)
 }
 
-/// The pages that there are, or the one that was asked for.
+/// All pages, or the one requested.
 fn asked_for() -> Vec<Page> {
     let one = std::env::var("DOCS_PAGE").ok();
     pages::all()

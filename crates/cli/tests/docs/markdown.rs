@@ -1,4 +1,4 @@
-//! What of a page's Markdown can be run: its fenced blocks, and the commands in them.
+//! The executable parts of a page's Markdown: its fenced blocks, and the commands in them.
 
 /// A page.
 pub(crate) struct Page {
@@ -12,30 +12,30 @@ pub(crate) struct Page {
 
 /// A fenced block.
 pub(crate) struct Block {
-    /// What stands behind the opening fence, by its commas.
+    /// The info string of the opening fence, split at commas.
     info: Vec<String>,
-    /// The opening fence's line, from 1.
+    /// The line number of the opening fence, from 1.
     pub(crate) line: usize,
-    /// The line before the fence that is not empty.
+    /// The last line before the fence that is not empty.
     before: String,
-    /// What is between the fences.
+    /// The content of the block.
     pub(crate) body: String,
 }
 
-/// A command, and what the page says that it prints.
+/// A command, and its output in the page.
 pub(crate) struct Step {
-    /// Where, from 1.
+    /// Its line number, from 1.
     pub(crate) line: usize,
-    /// What is typed, without the prompt.
+    /// The command line, without the prompt.
     pub(crate) command: String,
-    /// What is printed, in whole lines.
+    /// The expected output, in whole lines.
     pub(crate) output: String,
-    /// Whether it takes the lab.
+    /// Whether it needs the lab.
     pub(crate) lab: bool,
 }
 
 impl Page {
-    /// The page of that text.
+    /// Parses a page.
     pub(crate) fn new(name: &str, text: String) -> Self {
         let blocks = blocks(&text);
         Self { name: name.to_owned(), text, blocks }
@@ -46,14 +46,14 @@ impl Page {
         self.blocks.iter().flat_map(Block::steps).collect()
     }
 
-    /// Whether some command takes the lab.
+    /// Whether any command needs the lab.
     pub(crate) fn needs_lab(&self) -> bool {
         self.blocks.iter().any(|block| block.is_run() && block.takes_lab())
     }
 }
 
 impl Block {
-    /// Whether it shows commands, as far as can be told.
+    /// Whether the block seems to show commands.
     pub(crate) fn is_shell(&self) -> bool {
         const WORDS: [&str; 8] =
             ["$ ", "suimon ", "sudo ", "make ", "cargo ", "git ", "./", "# suimon"];
@@ -68,13 +68,13 @@ impl Block {
         self.language() == "console" && self.reason().is_none()
     }
 
-    /// Why it is not run, or by what else, if the comment before it says so.
+    /// The comment before the block that says why it is not run, or where else.
     pub(crate) fn reason(&self) -> Option<&str> {
         let comment = self.before.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
         (comment.starts_with("run by: ") || comment.starts_with("not run: ")).then_some(comment)
     }
 
-    /// The file that it shows, where it names one.
+    /// The file that the block shows, if it names one.
     pub(crate) fn file(&self) -> Option<&str> {
         self.info.iter().find_map(|word| word.strip_prefix("file="))
     }
@@ -87,7 +87,7 @@ impl Block {
         self.info.iter().any(|word| word == "lab")
     }
 
-    /// Its commands, if it is run.
+    /// The block's commands, if it is run.
     pub(crate) fn steps(&self) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let lines = self.body.lines().filter(|_| self.is_run()).enumerate();

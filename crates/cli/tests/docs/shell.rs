@@ -1,4 +1,4 @@
-//! Types a page's commands into one shell, in a fresh folder.
+//! Runs a page's commands in one shell, in a new folder.
 
 use std::fmt::Write;
 use std::fs::{self, File, Permissions};
@@ -11,25 +11,25 @@ use std::time::Duration;
 use crate::markdown::{Page, Step};
 use crate::pages::repository;
 
-/// What stands around each command's exit code in the output.
+/// The marks around each command's exit code in the output.
 const MARK: char = '\u{1}';
-/// The longest that a page may take, in seconds.
+/// The time limit of a page, in seconds.
 const PATIENCE: &str = "300";
-/// What a page finds beside it, as in a clone of the repository.
+/// The files beside a page, as in a clone of the repository.
 const BESIDE: [&str; 5] = ["scenarios", "papers", "docs", "Makefile", ".ci"];
-/// What `cargo run .. -- X` in a page comes to: the program is built already.
+/// Replaces `cargo` in a page: `cargo run .. -- X` runs the program that is already built.
 const CARGO: &str =
     "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec suimon \"$@\"\n";
-/// The test is root where it needs that.
+/// Replaces `sudo` in a page: the test is root if the page needs it.
 const SUDO: &str = "#!/bin/sh\nexec \"$@\"\n";
 
-/// What a command printed, on either stream, and its exit code.
+/// The output of a command, on both streams, and its exit code.
 pub(crate) struct Answer {
     pub(crate) output: String,
     pub(crate) code: i32,
 }
 
-/// Runs a page's commands in turn; `None` for one that was left out because there is no lab.
+/// Runs a page's commands in turn; `None` for a command that was skipped because there is no lab.
 pub(crate) fn run(page: &Page, lab: bool) -> Vec<Option<Answer>> {
     let steps = page.steps();
     if steps.is_empty() {
@@ -44,7 +44,7 @@ pub(crate) fn run(page: &Page, lab: bool) -> Vec<Option<Answer>> {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", PATIENCE]);
     if lab {
-        // A network of its own: interfaces of any name may be made there, and nothing remains.
+        // In a separate network namespace, interfaces may have any name, and none remains.
         command.args(["unshare", "--net"]);
     }
     command.args(["bash", "../script"]).current_dir(&root).process_group(0);
@@ -55,7 +55,7 @@ pub(crate) fn run(page: &Page, lab: bool) -> Vec<Option<Answer>> {
     let end = printed.chars().rev().take(2000).collect::<Vec<_>>();
     let end: String = end.into_iter().rev().collect();
     assert!(status.success(), "{}: {status} after\n{end}", page.name);
-    // Programs in the background may still write into the folder for a moment.
+    // Background programs may still write to the folder for a moment.
     std::thread::sleep(Duration::from_millis(50));
     let mut answers = answers(&printed);
     steps.iter().map(|step| is_run(step, lab).then(|| answers.next().expect("one each"))).collect()
@@ -65,7 +65,7 @@ const fn is_run(step: &Step, lab: bool) -> bool {
     lab || !step.lab
 }
 
-/// What a page finds: the repository's files, those that it shows, and its programs.
+/// The page's environment: the repository's files, those that the page shows, and the page's programs.
 fn furnish(root: &Path, page: &Page) {
     let programs = root.join("../bin");
     fs::create_dir_all(root).expect("a folder");
@@ -113,7 +113,7 @@ fn script(steps: &[Step], lab: bool) -> String {
     script + "exit 0\n"
 }
 
-/// Each command's output, up to the mark and the exit code behind it.
+/// Each command's output, up to the mark, and its exit code.
 fn answers(printed: &str) -> impl Iterator<Item = Answer> {
     let mut parts = printed.split(MARK);
     std::iter::from_fn(move || {

@@ -109,7 +109,7 @@ fn commands_from_anywhere_meet_in_one_network_and_nothing_is_left_of_it() {
     assert_eq!(code(&user.output(&["exec", "my", "a", "--", "sh", "-c", "exit 7"])), 7);
     let refused = user.output(&["exec", "my", "c", "--", "true"]);
     assert_eq!(code(&refused), 2);
-    assert!(stderr(&refused).contains("there is a, b"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("choose one of a, b"), "{}", stderr(&refused));
     let refused = user.output(&["up", "my.toml"]);
     assert!(code(&refused) == 2 && stderr(&refused).contains("--name"), "{}", stderr(&refused));
     let mut long = user.command(&["exec", "my", "a", "--", "sleep", "5011"]).spawn().expect("it");

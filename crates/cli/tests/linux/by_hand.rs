@@ -182,11 +182,11 @@ fn what_cannot_be_is_refused() {
     let Some(place) = Place::take("refusals of commands in hosts with kernels") else { return };
     let refusals: [(&[&str], i32, &str); 6] = [
         (&["exec", "my.toml", "m", "--on", "simulator", "--", "true"], 2, "--on linux-6.12"),
-        (&["exec", "my.toml", "x", "--on", "simulator", "--", "true"], 2, "there is a, b, m"),
+        (&["exec", "my.toml", "x", "--on", "simulator", "--", "true"], 2, "choose one of a, b, m"),
         (&["exec", "my.toml", "a", "--on", "simulator", "--sleep", "--", "true"], 2, "--on lab"),
         (&["exec", "my.toml", "a", "--on", "simulator", "--", "no-such"], 3, "install `no-such`"),
         (&["exec", "no.toml", "a", "--on", "simulator", "--", "true"], 2, "no.toml"),
-        (&["shell", "-", "a", "--on", "simulator"], 2, "name a file"),
+        (&["shell", "-", "a", "--on", "simulator"], 2, "give the scenario as a file"),
     ];
     for (words, wanted, part) in refusals {
         let output = place.output(words, "");

@@ -135,5 +135,5 @@ fn what_a_path_changes_unnoticed_is_noticed() {
 fn what_a_path_changes_of_a_cipher_ends_the_connection() {
     let Some(ends) = Ends::take("a path that changes payload, by TLS", CODE, FLIPS) else { return };
     let (_, said) = ends.sent(&format!("{CODE} --chunk 64KiB"));
-    assert!(said.contains("trying again"), "{said}");
+    assert!(said.contains("retrying"), "{said}");
 }

@@ -97,7 +97,7 @@ impl Machines {
         let mut child = child.expect("a namespace").expect("it starts");
         let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut text = String::new();
-        while !text.contains("joined by") {
+        while !text.contains("connected by") {
             assert!(said.read_line(&mut text).expect("text") > 0, "it did not start: {text}");
         }
         Router { child, said, text, socket: self.socket() }

@@ -25,7 +25,7 @@ fn the_demo_is_what_the_readme_shows() {
     let readme = std::fs::read_to_string(readme).expect("the README");
     let shown = readme.split_once("$ make demo\n").and_then(|(_, rest)| rest.split_once("```"));
     let shown = shown.map(|(shown, _)| shown).expect("what `make demo` prints");
-    // The README cuts what stands between table and verdict.
+    // The README leaves out the lines between table and verdict.
     let text = text.replace("demo/report", "runs/demo/report");
     let missing = shown.lines().find(|line| *line != "…" && !text.lines().any(|it| it == *line));
     assert_eq!(missing, None, "README.md, Set-up");

@@ -173,7 +173,7 @@ fn who_may_make_no_namespace_is_told_what_to_type() {
     command.args(["run", "s.toml", "--on", "lab"]).current_dir(&folder);
     let output = command.output().expect("unshare");
     assert_eq!(code(&output), 3);
-    assert!(stderr(&output).contains("`suimon doctor` tells"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`suimon doctor` shows"), "{}", stderr(&output));
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn the_schema_is_written_over_nothing_else() {
     assert_eq!(fs::read_to_string(folder.path().join("package.json")).expect("a file"), other);
     fs::create_dir(folder.path().join("sub")).expect("a folder");
     let told = suimon(&["schema", "sub/s.json"]);
-    assert!(stdout(&told).contains("beside it: #:schema s.json\n"), "{}", stdout(&told));
+    assert!(stdout(&told).contains("in the same folder: #:schema s.json\n"), "{}", stdout(&told));
     assert_eq!(code(&suimon(&["schema", "s.json"])), 0);
     assert_eq!(code(&suimon(&["schema", "s.json"])), 0, "an older one is replaced");
     // Where it does not lie beside the scenario, nothing points to it.

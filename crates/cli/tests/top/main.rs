@@ -224,7 +224,7 @@ fn a_run_under_way_tells_until_its_end() {
     );
     let watched = watching.wait_with_output().expect("it ends by itself");
     assert_eq!(code(&watched), 0, "{}", stderr(&watched));
-    assert!(stderr(&watched).contains("come to its end"), "{}", stderr(&watched));
+    assert!(stderr(&watched).contains("has ended"), "{}", stderr(&watched));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_socket_that_a_killed_run_left_is_replaced() {
     assert!(socket.exists());
     let refused = output(folder.path(), &["top", "run", "--once"]);
     assert_eq!(code(&refused), 2);
-    assert!(stderr(&refused).contains("no folder of a finished run"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("not the folder of a finished run"), "{}", stderr(&refused));
     let mut run = UnderWay::start(folder.path());
     eventually("the next run answers", || {
         code(&output(folder.path(), &["top", "run", "--once"])) == 0
@@ -301,7 +301,7 @@ fn what_cannot_be_watched_says_what_can() {
         (&["nowhere", "--once"][..], "run's folder"),
         (&["stale", "--once"], "run's folder"),
         (&["empty", "--once"], "manifest.json"),
-        (&["sweep", "--once"], "name one"),
+        (&["sweep", "--once"], "give one"),
         (&["empty"], "manifest.json"),
         (&["empty", "--count", "2"], "--json"),
         (&["empty", "--every", "0 s"], "--every"),

@@ -50,7 +50,7 @@ fn check_of_a_right_file_says_what_it_is() {
     let folder = folder();
     let output = suimon(folder.path(), &["check", "two.toml", "--vary", "seed=1,2,3"]);
     assert_eq!(code(&output), 0);
-    let wanted = "two.toml: fine: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
+    let wanted = "two.toml: ok: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
     assert_eq!(stdout(&output), wanted);
 }
 
@@ -61,7 +61,7 @@ fn check_tells_what_takes_real_packets() {
     let output = suimon(folder.path(), &["check", "two.toml", "--set", kernel]);
     assert_eq!(code(&output), 0);
     assert!(
-        stderr(&output).contains("not for the simulator: flow `bulk.1`"),
+        stderr(&output).contains("the simulator cannot run it: flow `bulk.1`"),
         "{}",
         stderr(&output)
     );
@@ -110,10 +110,10 @@ fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
     let cases = [
         (
             SCENARIO.to_owned() + &flow("tcp.segment.sack = false"),
-            "flows `bulk.1` and `other` have different TCP options at host `a`, where one kernel has one \
-             setting for all: segment.sack",
+            "flows `bulk.1` and `other` have different TCP options at host `a`, but its kernel has one \
+             setting for all flows: segment.sack",
         ),
-        (six, "link `west`: an MTU of 1000 bytes at a host of address fd00::a"),
+        (six, "link `west`: an MTU of 1000 bytes at a host with address fd00::a"),
         (
             SCENARIO.to_owned() + &flow("source_port = 20000"),
             "flows `bulk.1` and `other` both go from 10.0.0.1:20000 to 10.0.0.2:9000",
@@ -124,7 +124,7 @@ fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
         let checked = suimon(folder.path(), &["check", "odd.toml"]);
         assert_eq!(code(&checked), 0, "{}", stderr(&checked));
         assert!(
-            stderr(&checked).contains(&format!("not for the lab: {why}")),
+            stderr(&checked).contains(&format!("the lab cannot run it: {why}")),
             "{}",
             stderr(&checked)
         );
@@ -161,7 +161,7 @@ fn every_template_is_a_right_scenario_and_is_never_written_over() {
         assert_eq!(code(&suimon(folder.path(), &["check", &file])), 0);
         let again = suimon(folder.path(), &["init", template, &file]);
         assert_eq!(code(&again), 2);
-        assert!(stderr(&again).contains("is there already"));
+        assert!(stderr(&again).contains("already exists"));
     }
     let unknown = suimon(folder.path(), &["init", "no-such"]);
     assert_eq!(code(&unknown), 2);
@@ -198,7 +198,7 @@ fn means_of_files_are_shown_kept_and_held_against_what_the_files_say() {
     write("cell.csv", "s,Mbit/s\n0,12\n1,6\n").expect("a trace");
 
     let checked = suimon(folder.path(), &["check", "files.toml"]);
-    let wanted = "files.toml: fine: 2 hosts, 1 link, 3 flows, 2 s\n  flow.web.bytes: mean 8.2 kB\n  \
+    let wanted = "files.toml: ok: 2 hosts, 1 link, 3 flows, 2 s\n  flow.web.bytes: mean 8.2 kB\n  \
                   link.path.at.a.jitter: mean 10.75 ms\n  link.path.at.a.trace: mean 9 Mbit/s\n  \
                   link.path.at.b.jitter: mean 10.75 ms\n";
     // Three in four are 1 ms below 10 ms, and one 6 ms above.

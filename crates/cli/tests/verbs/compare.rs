@@ -81,7 +81,10 @@ fn compare_refuses_what_cannot_be_compared() {
         stderr(&output).to_owned()
     };
     let none = told(&["compare", "1", "."]);
-    assert!(none.contains(". is no folder of a finished run: it has no manifest.json"), "{none}");
+    assert!(
+        none.contains(". is not the folder of a finished run: it has no manifest.json"),
+        "{none}"
+    );
     let other = SCENARIO.replace("[flow.bulk]", "[flow.mass]");
     std::fs::write(folder.path().join("other.toml"), other).expect("the scenario");
     assert_eq!(code(&suimon(folder.path(), &["run", "other.toml", "--quiet", "-o", "3"])), 0);

@@ -42,7 +42,7 @@ fn a_seed_is_an_option_and_what_goes_on_is_told_where_asked_for() {
         output
     };
     let told = run(&["--seed", "7", "-v", "--out", "a"]);
-    for part in ["a: simulating 2 s, seed 7, suimon ", " packet-hops in ", "of processor time"] {
+    for part in ["a: simulating 2 s, seed 7, suimon ", " packet-hops in ", "of CPU time"] {
         assert!(stderr(&told).contains(part), "{part}: {}", stderr(&told));
     }
     let quiet = run(&["--set", "seed=7", "-q", "--out", "b"]);

@@ -86,10 +86,10 @@ fn check(settings: &Settings) -> Result<(), Error> {
     option::adopt(socket.as_fd(), congestion).map_err(refused("the socket options"))?;
     option::adopt(socket.as_fd(), Adopt::ALL).map_err(|error| Error::Setting {
         message: format!(
-            "the kernel does not take {:?} for the floor of the retransmission timeout: {error}",
+            "the kernel rejects {:?} as the minimum retransmission timeout: {error}",
             settings.rto_min.unwrap_or_default()
         ),
-        help: "choose between three of its clock's ticks, 12 ms at 250 Hz, and 200 ms",
+        help: "use three clock ticks (12 ms at 250 Hz) to 200 ms",
     })
 }
 

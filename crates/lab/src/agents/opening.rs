@@ -148,8 +148,8 @@ fn check_phases(plan: &Plan, number: usize) -> Result<(), Error> {
     if socket::has_phases().map_err(Error::system("open a socket"))? {
         return Ok(());
     }
-    let message = format!("`{}` has phases, and this kernel has none", flow.name);
-    Err(Error::unfit(message, "have root type `suimon mpi enable`, or leave out `phases`"))
+    let message = format!("flow `{}` has phases, but this kernel does not support them", flow.name);
+    Err(Error::unfit(message, "run `suimon mpi enable` as root, or leave out `phases`"))
 }
 
 /// Gives the applications of all flows their sockets. Returns the socket numbers of each flow.

@@ -40,7 +40,7 @@ pub(super) struct Route {
 impl Route {
     pub(super) fn of(flow: &Flow) -> Result<Self, Error> {
         let Header { family, source, destination, ports: Some(ports), .. } = flow.header else {
-            return Err(Error::unfit(format!("flow `{}` has no ports", flow.name), "give them"));
+            return Err(Error::unfit(format!("flow `{}` has no ports", flow.name), "set them"));
         };
         let address = |bits: u128| match family {
             Family::V6 => IpAddr::V6(Ipv6Addr::from_bits(bits)),
@@ -224,14 +224,14 @@ pub(super) fn set_option(
         SocketOption::Congestion(congestion) => control(socket, names.get(congestion)),
         SocketOption::NoDelay(yes) => send_at_once(socket, *yes),
         SocketOption::IdleRestart(_) => {
-            return unsupported("Linux has it for a whole host only (tcp_slow_start_after_idle)");
+            return unsupported("Linux has it only for a whole host (tcp_slow_start_after_idle)");
         }
         SocketOption::Phase(phase) => return enter_phase(socket, phase),
         SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) => {
-            return unsupported("Linux has no socket option that sets a connection's window");
+            return unsupported("Linux has no socket option to set a connection's window");
         }
     };
-    done.map_err(|errno| OptionError::Unsupported(format!("the kernel refuses it: {errno}")))
+    done.map_err(|errno| OptionError::Unsupported(format!("the kernel rejects it: {errno}")))
 }
 
 /// Whether the kernel has phases.
@@ -245,10 +245,10 @@ fn enter_phase(socket: &OwnedFd, phase: &ProgramPhase) -> Result<(), OptionError
     let told = host::option::enter_phase(socket.as_fd(), number_of(&phase.name), age_max_ms);
     told.map_err(|error| match error.raw_os_error() {
         Some(libc::ENOPROTOOPT) => OptionError::Unsupported(
-            "this kernel has no phases: `suimon mpi enable`, as root, gives it them".into(),
+            "this kernel has no phases: run `suimon mpi enable` as root".into(),
         ),
         Some(libc::ENOTCONN) => OptionError::NotOpen,
-        _ => OptionError::Unsupported(format!("the kernel refuses it: {error}")),
+        _ => OptionError::Unsupported(format!("the kernel rejects it: {error}")),
     })
 }
 
@@ -265,9 +265,9 @@ fn set_rto_min(socket: &OwnedFd, min: Duration) -> Result<(), OptionError> {
     let us = i32::try_from(min.as_us()).unwrap_or(i32::MAX);
     set(socket, libc::IPPROTO_TCP, option::TCP_RTO_MIN_US, &us).map_err(|errno| {
         OptionError::Unsupported(match errno {
-            Errno::ENOPROTOOPT => "it takes Linux 6.15 (TCP_RTO_MIN_US)".into(),
-            Errno::EINVAL => "the kernel takes from two of its jiffies to 200 ms".into(),
-            errno => format!("the kernel refuses it: {errno}"),
+            Errno::ENOPROTOOPT => "it requires Linux 6.15 (TCP_RTO_MIN_US)".into(),
+            Errno::EINVAL => "the kernel accepts two jiffies to 200 ms".into(),
+            errno => format!("the kernel rejects it: {errno}"),
         })
     })
 }
@@ -331,10 +331,10 @@ mod tests {
         let rate = Rate::from_bits_per_second(8_000_000).expect("not 0");
         assert_eq!(set(SocketOption::PacingRate(rate)), Ok(()));
         if let Err(error) = set(SocketOption::RtoMin(Duration::from_ms(100))) {
-            assert_eq!(error.to_string(), "it takes Linux 6.15 (TCP_RTO_MIN_US)");
+            assert_eq!(error.to_string(), "it requires Linux 6.15 (TCP_RTO_MIN_US)");
         } else {
             let text = why(SocketOption::RtoMin(Duration::from_secs(1)));
-            assert_eq!(text, "the kernel takes from two of its jiffies to 200 ms");
+            assert_eq!(text, "the kernel accepts two jiffies to 200 ms");
         }
         let bic: congestion::Config = Algorithm::by_name("bic").expect("ours").into();
         assert!(why(SocketOption::Congestion(bic)).starts_with("the kernel refuses it: ENOENT"));

@@ -120,13 +120,13 @@ fn agree(
         return Ok(());
     }
     let message = format!(
-        "flows `{}` and `{}` have different TCP options at host `{host}`, where one kernel has one setting for \
-         all: {}",
+        "flows `{}` and `{}` have different TCP options at host `{host}`, but its kernel has one setting for \
+         all flows: {}",
         first.name,
         flow.name,
         stack.differences(&other)
     );
-    Err(Error::unfit(message, "give one of them hosts of its own"))
+    Err(Error::unfit(message, "give one of them separate hosts"))
 }
 
 /// Applies the settings that the plan's connections at the host `number` need.

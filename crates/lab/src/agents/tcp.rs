@@ -68,7 +68,7 @@ impl Listener {
             socket = Some(dressed.map_err(Error::system(what))?);
         }
         sources.sort_unstable();
-        let socket = socket.ok_or_else(|| Error::unfit("nothing to listen for", "name a flow"))?;
+        let socket = socket.ok_or_else(|| Error::unfit("no flow to listen for", "add a flow"))?;
         socket::accept_many(&socket).map_err(Error::system("listen"))?;
         Ok(Self { socket: TcpListener::from(socket), flows: sources })
     }

@@ -83,7 +83,7 @@ impl Quiet {
 fn take_error(socket: impl AsFd) -> Result<bool, Error> {
     // SAFETY: an integer.
     let error = unsafe { option::get::<i32>(socket, libc::SOL_SOCKET, libc::SO_ERROR) };
-    Ok(error.map_err(Error::system("ask how an interface is"))? != 0)
+    Ok(error.map_err(Error::system("query the state of an interface"))? != 0)
 }
 
 /// An interface in its namespace.
@@ -104,7 +104,7 @@ impl Link {
     /// Opens the interface with index `index` in the calling thread's namespace.
     pub(super) fn open(index: u32) -> Result<Self, Error> {
         let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
-        let socket = socket.map_err(Error::system("open a socket to ask of interfaces by"))?;
+        let socket = socket.map_err(Error::system("open a socket to query interfaces"))?;
         let mut link = Self {
             socket,
             index,
@@ -153,10 +153,10 @@ impl Link {
     fn gone(&self, error: io::Error) -> Error {
         match error.raw_os_error() {
             Some(libc::ENODEV | libc::ENXIO) => Error::system(format!(
-                "{} is gone: it was removed, or given away",
+                "{} is gone: it was removed or moved to another namespace",
                 self.name
             ))(error),
-            _ => Error::system(format!("ask how {} is", self.name))(error),
+            _ => Error::system(format!("query the state of {}", self.name))(error),
         }
     }
 

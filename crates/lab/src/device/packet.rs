@@ -61,7 +61,7 @@ impl Socket {
         let (fd, arrived) = match bound(interface, buffers.room()) {
             Ok(opened) => opened,
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
-                let help = "run as root, or where user namespaces are allowed";
+                let help = "run it as root, or on a machine that allows user namespaces";
                 return Err(Error::lacking(what, error, help));
             }
             Err(error) => return Err(Error::system(what)(error)),

@@ -70,7 +70,7 @@ impl Socket {
         if !XDP_SIZES.contains(&buffers.size()) {
             return Err(Error::unfit(
                 format!("AF_XDP with buffers of {} bytes", buffers.size()),
-                "take an MTU of 3826 or less, no gso, or AF_PACKET",
+                "use an MTU of at most 3826, no gso, or AF_PACKET",
             ));
         }
         let what = || format!("AF_XDP on interface {interface}");
@@ -349,13 +349,13 @@ fn bind(fd: BorrowedFd, interface: u32, native: bool, first: Option<BorrowedFd>)
 /// Why a socket was not to be had.
 fn refused(what: String, error: io::Error) -> Error {
     let help = match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => "run as root, or take AF_PACKET",
-        Some(libc::EAFNOSUPPORT) => "a kernel with CONFIG_XDP_SOCKETS, or take AF_PACKET",
+        Some(libc::EPERM | libc::EACCES) => "run it as root, or use AF_PACKET",
+        Some(libc::EAFNOSUPPORT) => "use a kernel with CONFIG_XDP_SOCKETS, or AF_PACKET",
         Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE) => {
-            "take AF_XDP generic rather than native, or AF_PACKET"
+            "use AF_XDP in generic mode, or AF_PACKET"
         }
         Some(libc::ENOBUFS) => "allow more locked memory: ulimit -l unlimited",
-        Some(libc::EBUSY) => "end the program that has this interface's XDP",
+        Some(libc::EBUSY) => "stop the program that uses XDP on this interface",
         _ => return Error::system(what)(error),
     };
     Error::lacking(what, error, help)

@@ -28,7 +28,7 @@ impl Nobody {
         let nested = !is_mapped();
         let folder = path.map(|path| {
             let made = own_folder(path, !nested);
-            made.map_err(Error::system(format!("make the folder {}", path.display())))
+            made.map_err(Error::system(format!("create the folder {}", path.display())))
         });
         Ok(Self { folder: folder.transpose()?, nested })
     }
@@ -105,14 +105,14 @@ pub(super) fn find(name: &str, nobody: Option<&Nobody>) -> Result<PathBuf, Error
             format!("{what} as nobody"),
             io::ErrorKind::PermissionDenied.into(),
             format!(
-                "let everybody run {}, or give the scenario's program `as = \"root\"`",
+                "let all users run {}, or give the scenario's program `as = \"root\"`",
                 path.display()
             ),
         ),
         None => Error::lacking(
             what,
             io::ErrorKind::NotFound.into(),
-            format!("install `{name}`, or name another"),
+            format!("install `{name}`, or use another program"),
         ),
     })
 }

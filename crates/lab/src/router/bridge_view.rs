@@ -35,11 +35,11 @@ impl BridgeView {
             [first, second] if first.1 != second.1 => Ok(Self { node, sides: [first, second] }),
             [_, _] => {
                 let message = format!("both links of `{name}` lead to the same node");
-                Err(Error::unfit(message, "let each lead to a host of its own"))
+                Err(Error::unfit(message, "connect each to a separate host"))
             }
             _ => {
-                let message = format!("`{name}` has {} links, and a router two", sides.len());
-                Err(Error::unfit(message, "name a node with two links by --node"))
+                let message = format!("`{name}` has {} links, but a router needs two", sides.len());
+                Err(Error::unfit(message, "choose a node with two links with --node"))
             }
         }
     }
@@ -100,8 +100,8 @@ impl BridgeView {
             let link = &plan.links[port.0 as usize / 2];
             if u64::from(*mtu) > link.config.mtu.0 {
                 notes.push(format!(
-                    "{name} takes datagrams of {mtu} bytes, the link {} drops those above {}: give \
-                     the link an mtu",
+                    "{name} accepts datagrams of {mtu} bytes, but link {} drops those above {}: \
+                     set the link's mtu",
                     link.name, link.config.mtu.0
                 ));
             }
@@ -116,7 +116,7 @@ fn node(plan: &Plan, name: Option<&str>) -> Result<usize, Error> {
     if let Some(name) = name {
         let found = all().find(|(_, node)| node.name == name).map(|(number, _)| number);
         let message = || format!("there is no router or emulator `{name}`");
-        return found.ok_or_else(|| Error::unfit(message(), format!("there is: {}", names())));
+        return found.ok_or_else(|| Error::unfit(message(), format!("choose one of {}", names())));
     }
     match all().map(|(number, _)| number).collect::<Vec<_>>().as_slice() {
         &[only] => Ok(only),

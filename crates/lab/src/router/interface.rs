@@ -44,7 +44,7 @@ impl Interface {
         let link = netlink::Socket::here()?.named(name).map_err(|error| missing(name, error))?;
         if !link.header.flags.contains(LinkFlags::Up) {
             let down = io::Error::from_raw_os_error(libc::ENETDOWN);
-            return Err(Error::lacking(name, down, format!("type `ip link set {name} up`")));
+            return Err(Error::lacking(name, down, format!("run `ip link set {name} up`")));
         }
         let mut found = Self {
             name: name.into(),
@@ -81,20 +81,19 @@ impl Interface {
     /// Returns an error if the interface is the machine's own uplink.
     pub(super) fn refuse_uplink(&self) -> Result<(), Error> {
         let name = &self.name;
-        if !uplink::is(name).map_err(Error::system(format!("look at the routes by {name}")))? {
+        if !uplink::is(name).map_err(Error::system(format!("read the routes of {name}")))? {
             return Ok(());
         }
-        let help =
-            "take another interface, or say --force if this machine may lose its own way out";
+        let help = "use another interface, or --force if this machine may lose its default route";
         Err(Error::unfit(format!("{name} has this machine's default route"), help))
     }
 
     /// Enables promiscuous mode.
     pub(super) fn promiscuous(&self) -> Result<Promiscuous, Error> {
-        let what = format!("take all frames of {}", self.name);
+        let what = format!("receive all frames of {}", self.name);
         Promiscuous::new(self.index).map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => {
-                let help = "run it as root, or give the program the right: setcap \
+                let help = "run it as root, or grant the capabilities: setcap \
                             cap_net_admin,cap_net_raw,cap_bpf+ep suimon";
                 Error::lacking(what, error, help)
             }
@@ -106,7 +105,7 @@ impl Interface {
 fn missing(name: &str, error: io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ENODEV | libc::ERANGE | libc::EINVAL) => {
-            Error::unfit(format!("there is no interface {name}"), "`ip link` lists those there are")
+            Error::unfit(format!("there is no interface {name}"), "see `ip link`")
         }
         _ => Error::system(format!("find the interface {name}"))(error),
     }

@@ -36,7 +36,7 @@ impl Whole {
             match ethtool::set(name, set, value & !off) {
                 Ok(()) => whole.before.push((set, value)),
                 Err(error) => notes.push(format!(
-                    "{name} may merge frames, which are then lost ({error}): type `ethtool -K {name} \
+                    "{name} may merge frames, which are then lost ({error}): run `ethtool -K {name} \
                      gro off lro off rxvlan off`"
                 )),
             }

@@ -32,15 +32,15 @@ pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Resu
     // Hosts have few interfaces: each has its own routing table, from 1 on.
     let table = u8::try_from(settings.interface + 1).ok().filter(|table| *table < TABLES_END);
     let table = table.ok_or_else(|| {
-        let message = format!("a host of more than {} links", TABLES_END - 1);
-        Error::unfit(message, "the lab routes by no more addresses: simulate it")
+        let message = format!("a host with more than {} links", TABLES_END - 1);
+        Error::unfit(message, "the lab supports no more: simulate it")
     })?;
     route(socket, (index, table), own, None)?;
     let source = RuleAttribute::Source(own);
-    rule(socket, own, (full(own), source), table, format!("what is sent from {own}"))?;
+    rule(socket, own, (full(own), source), table, format!("traffic from {own}"))?;
     settings.own_ports.iter().try_for_each(|&port| {
         let ports = RuleAttribute::DestinationPortRange(RulePortRange { start: port, end: port });
-        rule(socket, own, (0, ports), table, format!("what is sent to port {port}"))
+        rule(socket, own, (0, ports), table, format!("traffic to port {port}"))
     })
 }
 

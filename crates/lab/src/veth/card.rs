@@ -14,7 +14,7 @@ use crate::{Error, Namespace};
 /// segmentation or checksum offload.
 pub(crate) fn adopt(host: &Namespace, card: &str, settings: &Settings) -> Result<bool, Error> {
     super::check_mtu(settings.mtu, settings.address)?;
-    let what = || format!("give network card {card} to a host");
+    let what = || format!("move network card {card} to a host");
     let name = format!("eth{}", settings.interface);
     let mut outside = Socket::here()?;
     let mut link = netlink::of(outside.index(card)?);

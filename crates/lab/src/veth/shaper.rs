@@ -62,7 +62,7 @@ pub(super) fn install(
         Ok(()) => Ok(true),
         // The kernel has no discipline of that name.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::system("put a TBF before a host's line")(error)),
+        Err(error) => Err(Error::system("add a TBF to a host's link")(error)),
     }
 }
 

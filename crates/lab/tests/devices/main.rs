@@ -321,5 +321,5 @@ fn an_interface_that_others_have_is_refused() {
     let (_left, _right, [_namespace, other]) = ends(GENERIC, 1514);
     let told = Side::open(&other, "b0", GENERIC, 1514).map(drop);
     let Err(Error::Lacking { help, .. }) = told else { panic!("{told:?}") };
-    assert!(help.contains("end the program"), "{help}");
+    assert!(help.contains("stop the program"), "{help}");
 }

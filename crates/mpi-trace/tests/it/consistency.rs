@@ -65,7 +65,7 @@ fn members_that_disagree_are_found() {
     assert_eq!(found, [Inconsistency::Collectives { communicator: 0, rank: 1, place: 0 }]);
     assert_eq!(
         found[0].to_string(),
-        "communicator 0: collective 0 of rank 1 is another than its first member's"
+        "communicator 0: collective 0 of rank 1 differs from its first member's"
     );
 }
 

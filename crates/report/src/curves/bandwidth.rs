@@ -62,8 +62,8 @@ fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 
         marks: limits::marks(limits_of(run.plan, probe), top, unit),
     };
     let caption = format!(
-        "Frame bytes leaving {port} in bins of {bin}. Where bins are narrower than a pixel, the least \
-         and the greatest of each pixel are drawn; links.parquet has every bin."
+        "Frame bytes leaving {port} in bins of {bin}. If bins are narrower than a pixel, the minimum \
+         and the maximum of each pixel are drawn; links.parquet has all bins."
     );
     Figure { chart, caption }
 }

@@ -49,7 +49,7 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure
     let unit = run.plan.units.rate.fit([greatest(&curves)]);
     let what = What {
         title: "Rate of each class",
-        description: "Bytes that each class sent, a second, against time.",
+        description: "Bytes per second that each class sent, against time.",
         y: "sent",
         caption: &format!(
             "Frame bytes that the class sent {}.",

@@ -39,15 +39,14 @@ pub(crate) fn completions(run: &Run<'_>) -> Option<(Figure, Grid)> {
     });
     let chart = Chart {
         title: "Flow completion time".to_owned(),
-        description: "The share of completed flows of each size that took no longer.".to_owned(),
+        description: "Cumulative distribution of flow completion times by size.".to_owned(),
         x: Axis::new(unit.label("from connecting to the last byte read")).log(),
         y: Axis::new("flows (%)").range(0.0, 100.0),
         series: drawn.collect(),
         marks: Vec::new(),
     };
     let caption =
-        "The share of completed flows that took at most that (CDF), by size. Slowdowns are in the \
-                   table of flows."
+        "CDF of the completion times of flows, by size. Slowdowns are in the table of flows."
             .to_owned();
     Some((Figure { chart, caption }, grid))
 }

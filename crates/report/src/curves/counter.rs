@@ -36,7 +36,7 @@ pub(super) fn least(rate: f64, span: (f64, f64)) -> f64 {
 /// `from sample to sample`, and over how long at least where samples are closer than that.
 pub(super) fn spans(units: Units, least: f64, samples: Option<Duration>) -> String {
     let closer = samples.filter(|every| every.as_secs_f64() < least);
-    let over = closer.map(|_| format!(", over {} at least", units.time.text(least)));
+    let over = closer.map(|_| format!(", over at least {}", units.time.text(least)));
     format!("from sample to sample{}", over.unwrap_or_default())
 }
 

@@ -48,14 +48,14 @@ pub(crate) fn figures(
     spacing.sort_by_key(|port| std::cmp::Reverse(port.packets));
     let sojourn = What {
         title: "Queueing delay",
-        description: "The share of each port's, and each class's, packets that waited no longer than that.",
+        description: "Cumulative distribution of the queueing delay of each port's and each class's packets.",
         x: "wait",
-        caption: "From the moment that a port took a packet to that when its first bit left.",
+        caption: "From the moment when a packet enters the port's queue until its first bit leaves.",
     }
     .figure(&sojourn, units);
     let spacing = What {
         title: "Time between packets",
-        description: "The share of each port's packets that left no later after the one before.",
+        description: "Cumulative distribution of the time between successive packets of each port.",
         x: "from one packet to the next",
         caption: "From the first bit of one packet to that of the next, at the same port.",
     }
@@ -148,7 +148,7 @@ impl What {
             marks: Vec::new(),
         };
         let caption = format!(
-            "The share of packets that had at most that. {} What is below {} stands there. {}",
+            "CDF over packets. {} Smaller values are drawn at {}. {}",
             self.caption,
             units.time.text(least),
             some_of(drawn.len(), ports.len(), "delays.parquet").replace("sample", "range")

@@ -53,7 +53,7 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     let chart = Chart {
         title: if all > TOGETHER { "Rate of each group" } else { "Rate of each flow" }.to_owned(),
         description: format!(
-            "Payload that the receiving programs read, a second; at most {}.",
+            "Payload per second that the receiving programs read; at most {}.",
             unit.show(top)
         ),
         x,
@@ -62,8 +62,8 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
         marks: limits::marks(limits, top, unit),
     };
     let caption = format!(
-        "Payload that the receiving programs read {}, and over a round trip at least.{} flows.parquet has \
-         every sample of every flow.",
+        "Payload that the receiving programs read {}, and over at least a round trip.{} flows.parquet has \
+         all samples of all flows.",
         counter::spans(units, frames, run.plan.probes.flows),
         lines::left_out(run.plan),
     );
@@ -162,16 +162,15 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     });
     let chart = Chart {
         title: "Goodput of flows".to_owned(),
-        description: "The share of each group's flows that had no more goodput than that."
-            .to_owned(),
+        description: "Cumulative distribution of the goodput of each group's flows.".to_owned(),
         x: Axis::new(unit.label("goodput of a flow")),
         y: Axis::new("flows (%)").range(0.0, 100.0),
         series: drawn.collect(),
         marks: Vec::new(),
     };
     let caption =
-        "The share of a group's flows whose goodput is at most that (CDF): the steeper the \
-                   line, the more equal the flows. summary.json has the goodput of each."
+        "CDF of the goodput of a group's flows: the steeper the line, the more equal the flows. \
+                   summary.json has the goodput of each flow."
             .to_owned();
     Some((Figure { chart, caption }, grid))
 }

@@ -36,7 +36,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Line> {
 pub(super) fn left_out(plan: &Plan) -> String {
     let all = if plan.flows.len() > TOGETHER { groups(plan).len() } else { 0 };
     match all > LINES_MAX {
-        true => format!(" The first {LINES_MAX} of {all} groups have lines of their own."),
+        true => format!(" The first {LINES_MAX} of {all} groups are drawn."),
         false => String::new(),
     }
 }

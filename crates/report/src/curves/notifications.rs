@@ -54,7 +54,7 @@ pub(super) fn figures(run: &Run<'_>, table: &Table<NotificationRow>) -> Result<V
         return Ok(Vec::new());
     }
     let caption = format!(
-        "Congestion notifications (IEEE 802.1Qau) that the switch sent of the queues of the port a second, {}. {}",
+        "Congestion notifications (IEEE 802.1Qau) per second that the switch sent for the port's queues, {}. {}",
         counter::spans(run.plan.units, least, run.plan.probes.queues),
         some_of(wanted.len(), all, "notifications.parquet")
     );

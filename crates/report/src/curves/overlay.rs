@@ -76,7 +76,7 @@ fn figure(
     let drawn = runs.into_iter().filter(|(_, points)| !points.is_empty());
     let series: Vec<_> = drawn.map(|(name, points)| series(name, shape, points)).collect();
     let chart = Chart {
-        description: format!("{title}, a line for each run."),
+        description: format!("{title}, one line per run."),
         title,
         x,
         y,
@@ -116,7 +116,7 @@ fn rates(runs: &[Overlaid<'_>], units: Units, span: (f64, f64)) -> Result<Option
         curves.extend(received.into_iter().map(|curve| (run.name, curve)));
     }
     let unit = units.rate.fit([greatest(curves.iter().map(|(_, curve)| curve))]);
-    let caption = "Payload that all receiving programs read, over a round trip at least.";
+    let caption = "Payload that all receiving programs read, over at least a round trip.";
     let what = ("Goodput of each run".to_owned(), "received", caption);
     Ok(over_time(units, what, span, unit, Shape::Step, curves))
 }
@@ -136,7 +136,7 @@ fn windows(
         })?;
         curves.extend(read.into_iter().map(|[cwnd]| (run.name, cwnd)));
     }
-    let what = (format!("Congestion window of {flow}"), "window (packets)", "As it was sampled.");
+    let what = (format!("Congestion window of {flow}"), "window (packets)", "As sampled.");
     Ok(over_time(units, what, span, Unit::NUMBER, Shape::Line, curves))
 }
 
@@ -171,7 +171,7 @@ fn backlogs(
         curves.extend(read.into_iter().map(|[backlog]| (run.name, backlog)));
     }
     let unit = units.size.fit([greatest(curves.iter().map(|(_, curve)| curve))]);
-    let what = (format!("Queue length at {port}"), "queued", "As it was sampled.");
+    let what = (format!("Queue length at {port}"), "queued", "As sampled.");
     Ok(over_time(units, what, span, unit, Shape::Line, curves))
 }
 
@@ -189,8 +189,7 @@ fn paused(runs: &[Overlaid<'_>], units: Units, span: (f64, f64)) -> Result<Optio
             .extend(shares.into_iter().map(|mut port| (name, std::mem::take(&mut port[priority]))));
     }
     let [(port, _)] = wanted;
-    let caption =
-        format!("The share of time for which the far end had its priority {priority} stopped.");
+    let caption = format!("Share of time for which the far end paused priority {priority}.");
     let what = (format!("Pauses at {port}"), "paused (%)", caption.as_str());
     Ok(over_time(units, what, span, Unit::NUMBER, Shape::Step, curves))
 }
@@ -215,10 +214,8 @@ fn delays(runs: &[Overlaid<'_>], units: Units, port: &str) -> Result<Option<Figu
         (*name, points.collect())
     });
     let axes = [Axis::new(unit.label("wait")).log(), Axis::new("packets (%)").range(0.0, 100.0)];
-    let caption = format!(
-        "The share of packets that waited at most that (CDF). What is below {} stands there.",
-        units.time.text(least)
-    );
+    let caption =
+        format!("CDF over packets. Smaller values are drawn at {}.", units.time.text(least));
     let title = format!("Queueing delay at {port}");
     Ok(figure(title, &caption, axes, Shape::Step, curves.collect()))
 }
@@ -242,6 +239,6 @@ fn goodputs(runs: &[Overlaid<'_>], units: Units) -> Option<Figure> {
     let curves = curves.into_iter().map(|(name, points)| {
         (name, points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect())
     });
-    let caption = "The share of flows whose goodput is at most that (CDF).";
+    let caption = "CDF over flows.";
     figure("Goodput of flows".to_owned(), caption, axes, Shape::Step, curves.collect())
 }

@@ -52,8 +52,7 @@ pub(super) fn figures(run: &Run<'_>, table: &Table<PauseRow>) -> Result<Vec<Figu
     });
     let chart = Chart {
         title: "Pauses".to_owned(),
-        description: "The share of time for which each port was stopped by pause frames."
-            .to_owned(),
+        description: "Share of time for which pause frames stopped each port.".to_owned(),
         x,
         y: Axis::new("paused (%)").range(0.0, 100.0),
         series: drawn.collect(),
@@ -63,8 +62,8 @@ pub(super) fn figures(run: &Run<'_>, table: &Table<PauseRow>) -> Result<Vec<Figu
         return Ok(Vec::new());
     }
     let caption = format!(
-        "The share of the time {} for which the switch at the far end had the port's priority stopped, or the port \
-         as a whole. {}",
+        "Share of the time {} for which the switch at the far end paused the port's priority, or the whole \
+         port. {}",
         counter::spans(run.plan.units, least, run.plan.probes.queues),
         some_of(stopped.len(), all, "pauses.parquet")
     );

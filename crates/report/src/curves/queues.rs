@@ -92,8 +92,8 @@ pub(super) fn losses(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figur
         marks: Vec::new(),
     };
     let caption = format!(
-        "Packets that the queue refused, discarded or marked between one sample and the next; what a wire \
-         lost is not among them. {}",
+        "Packets that the queue rejected, dropped or marked between samples; losses on the link are not \
+         included. {}",
         some_of(wanted.len(), all, "queues.parquet")
     );
     Ok(vec![Figure { chart, caption }])

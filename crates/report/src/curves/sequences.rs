@@ -32,13 +32,16 @@ pub(super) fn figures(run: &Run<'_>, table: &Table<SequenceRow>) -> Result<Vec<F
 fn sequence(run: &Run<'_>, probe: &Sequence, curves: [Points; 3]) -> Figure {
     let (x, time) = time_axis(run.plan.units, range(run, probe.window));
     let unit = run.plan.units.size.fit([greatest(&curves)]);
-    let shapes =
-        [("sent first", Shape::Line), ("sent again", Shape::Points), ("acknowledged", Shape::Line)];
+    let shapes = [
+        ("first transmission", Shape::Line),
+        ("retransmission", Shape::Points),
+        ("acknowledged", Shape::Line),
+    ];
     let drawn = shapes.into_iter().zip(curves).filter(|(_, points)| !points.is_empty());
     let flow = &run.plan.flows[probe.flow].name;
     let chart = Chart {
         title: format!("Sequence numbers {}", probe.name),
-        description: format!("Sequence numbers of {flow} against the time at which they left."),
+        description: format!("Sequence numbers of {flow} against their transmission time."),
         x,
         y: Axis::new(unit.label("sequence number")),
         series: drawn
@@ -46,7 +49,7 @@ fn sequence(run: &Run<'_>, probe: &Sequence, curves: [Points; 3]) -> Figure {
             .collect(),
         marks: Vec::new(),
     };
-    let caption = "Of each pixel the least and the greatest are drawn; sequences.parquet has every \
-                   segment.";
+    let caption = "The minimum and the maximum of each pixel are drawn; sequences.parquet has all \
+                   segments.";
     Figure { chart, caption: caption.to_owned() }
 }

@@ -20,11 +20,7 @@ pub(super) fn what(run: &Run<'_>) -> String {
     };
     let flows = [
         (kinds(|kind| matches!(kind, Transport::Tcp(_))), "connection", "connections"),
-        (
-            kinds(|kind| matches!(kind, Transport::Udp(_))),
-            "flow of datagrams",
-            "flows of datagrams",
-        ),
+        (kinds(|kind| matches!(kind, Transport::Udp(_))), "UDP flow", "UDP flows"),
         (kinds(|kind| matches!(kind, Transport::Program(_))), "program", "programs"),
     ];
     let controls = controls(plan).join(", ");
@@ -66,14 +62,14 @@ pub(super) fn section(run: &Run<'_>) -> Section {
     let mut grid = Grid::new(&["", ""]);
     let mut row = |name: &str, cell: Cell| grid.row(vec![Cell::text_of(name), cell]);
     row("Suimon", Cell::text_of(env!("CARGO_PKG_VERSION")));
-    row("Run folder's format", Cell::text_of(SCHEMA.to_string()));
+    row("Run folder format", Cell::text_of(SCHEMA.to_string()));
     row("Driver", Cell::text_of(if run.lab.is_some() { "lab" } else { "simulate" }));
     row("Seed", Cell::text_of(run.plan.seed.to_string()));
     let engine = &run.summary.engine;
     let measured = |name: &str, value: u64| {
         Cell::measure(format!("engine.{name}"), value as f64, count(value))
     };
-    row("Packets over wires", measured("packet_hops", engine.packet_hops));
+    row("Packets over links", measured("packet_hops", engine.packet_hops));
     row("Events", measured("events", engine.events));
     if let Some(lab) = &run.lab {
         machine(lab).into_iter().for_each(|(name, text)| row(name, Cell::text_of(text)));
@@ -81,9 +77,9 @@ pub(super) fn section(run: &Run<'_>) -> Section {
     section.grid(&grid);
     section.paragraph(match run.lab {
         None => {
-            "manifest.json tells the machine and what the run cost it, which change nothing of the results."
+            "manifest.json describes the machine and the run's cost. Neither changes the results."
         }
-        Some(_) => "manifest.json has all of this for programs.",
+        Some(_) => "manifest.json has all of this as JSON.",
     });
     section
 }
@@ -96,9 +92,9 @@ fn machine(lab: &Lab<'_>) -> Vec<(&'static str, String)> {
         ("Architecture", environment.architecture.clone()),
         ("Processor", environment.cpu.clone()),
         ("Processors", environment.processors.to_string()),
-        ("Processor time", time(cost.cpu_seconds)),
-        ("Time on the wall", time(cost.wall_seconds)),
-        ("Memory at most", size(cost.peak_rss_bytes)),
+        ("CPU time", time(cost.cpu_seconds)),
+        ("Elapsed time", time(cost.wall_seconds)),
+        ("Peak memory", size(cost.peak_rss_bytes)),
     ];
     facts.into_iter().filter(|(_, text)| !text.trim().is_empty()).collect()
 }

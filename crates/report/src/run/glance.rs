@@ -27,7 +27,7 @@ fn cards(summary: &Summary, units: Units) -> Vec<Card> {
         Card::measure("Fairness (Jain)", &fairness)
             .note_measure(&of("flows", run.flows), if run.flows == 1 { "flow" } else { "flows" }),
         Card::measure("Packets dropped", &of("drops", run.drops))
-            .note_measure(&loss, "of those that the flows sent"),
+            .note_measure(&loss, "of those sent by the flows"),
     ];
     cards.extend(queueing(summary, units));
     cards.push(

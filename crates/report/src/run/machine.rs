@@ -18,16 +18,16 @@ pub(super) fn section(report: &LabReport) -> Section {
     row("Packets late by, max", nanoseconds(report.lateness.max_ns));
     if let Some(HostStalls { longest_ns, sum_ns }) = report.host_stalls {
         row("Hosts stalled (CPU steal), max", nanoseconds(longest_ns));
-        row("Hosts stalled (CPU steal), in all", nanoseconds(sum_ns));
+        row("Hosts stalled (CPU steal), total", nanoseconds(sum_ns));
     }
-    row("Frames that the fabric missed", count(report.missed_frames));
+    row("Frames missed by the fabric", count(report.missed_frames));
     row("Interfaces", report.kinds().join(", "));
     if !report.kernel_congestion.is_empty() {
         row("The kernel's congestion control", report.kernel_congestion.join(", "));
     }
     section.grid(&grid);
     if !report.spoiled.is_empty() {
-        section.paragraph(&format!("Spoiled by stalls: {}.", listed(&report.spoiled)));
+        section.paragraph(&format!("Affected by stalls: {}.", listed(&report.spoiled)));
     }
     let failed = report.failed_programs.iter();
     failed.for_each(|program| section.paragraph(&format!("A program failed: {program}")));

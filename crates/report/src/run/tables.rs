@@ -68,14 +68,14 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     }
     if flows > ROWS_MAX {
         section.paragraph(&format!(
-            "At most {ROWS_MAX} of a kind are listed; summary.json has all {flows}.",
+            "Each table lists at most {ROWS_MAX} rows; summary.json has all {flows}.",
         ));
     }
     section
 }
 
 fn groups(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&["Group", "Flows", "Goodput", "Least", "Most", "Fairness", "Drops"]);
+    let mut grid = Grid::new(&["Group", "Flows", "Goodput", "Min", "Max", "Fairness", "Drops"]);
     for (name, group) in summary.group.0.iter().take(ROWS_MAX) {
         let of = Below(format!("group.{name}"));
         grid.row(vec![
@@ -174,8 +174,8 @@ fn connections(summary: &Summary) -> Grid {
         "Timeouts",
         "Drops",
         "Marks",
-        "RTT least",
-        "RTT smoothed",
+        "Min RTT",
+        "Smoothed RTT",
     ]);
     let flows = summary.flow.0.iter().filter(|(_, flow)| flow.is_connection());
     flows.take(ROWS_MAX).for_each(|(name, flow)| grid.row(flow_row(name, flow)));
@@ -219,10 +219,10 @@ fn datagrams(summary: &Summary) -> Grid {
         "Sent",
         "Received",
         "Lost",
-        "Of those sent",
+        "Share lost",
         "Marked",
-        "Delay mean",
-        "Delay longest",
+        "Mean delay",
+        "Max delay",
         "Jitter",
     ]);
     let flows = summary.flow.0.iter();
@@ -281,7 +281,7 @@ pub(super) fn links(summary: &Summary, units: Units) -> Section {
     let emulators = summary.emulator.0.len();
     if used.max(classes).max(emulators) > ROWS_MAX {
         section.paragraph(&format!(
-            "At most {ROWS_MAX} of a kind are listed; summary.json has all {used} ports in use, {classes} \
+            "Each table lists at most {ROWS_MAX} rows; summary.json has all {used} ports in use, {classes} \
              classes and {emulators} emulators.",
         ));
     }
@@ -299,7 +299,7 @@ fn ports(summary: &Summary) -> Grid {
         "Bytes",
         "Busy",
         "Gap frames",
-        "Queue at most",
+        "Max queue",
         "Marks",
         "Drops",
         "Why",
@@ -324,7 +324,7 @@ fn ports(summary: &Summary) -> Grid {
 /// Returns the table of the impairments of each wire that has some.
 fn impairments(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
-        "Wire from",
+        "Link from",
         "Lost",
         "Reordered",
         "Copies",
@@ -357,7 +357,7 @@ fn impairments(summary: &Summary) -> Grid {
 
 fn classes(summary: &Summary) -> Grid {
     let head =
-        ["Class", "Packets", "Bytes", "Rate", "Queue at most", "Wait p50", "p99", "Marks", "Drops"];
+        ["Class", "Packets", "Bytes", "Rate", "Max queue", "Wait p50", "p99", "Marks", "Drops"];
     let mut grid = Grid::new(&head);
     let all = summary.ports().flat_map(|Port { name: port, path, direction }| {
         direction.class.0.iter().map(move |(name, class)| {
@@ -387,7 +387,7 @@ fn class_row(name: String, of: &Below, class: &ClassSummary) -> Vec<Cell> {
 
 fn emulators(summary: &Summary) -> Grid {
     let mut grid =
-        Grid::new(&["Emulator", "Packets", "Bytes", "Of its limit", "Buffer at most", "Drops"]);
+        Grid::new(&["Emulator", "Packets", "Bytes", "Utilisation", "Max buffer", "Drops"]);
     for (name, emulator) in summary.emulator.0.iter().take(ROWS_MAX) {
         grid.row(emulator_row(name, emulator));
     }
@@ -407,7 +407,7 @@ fn emulator_row(name: &str, emulator: &EmulatorSummary) -> Vec<Cell> {
 }
 
 fn nodes(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&["Node", "Dropped within", "Why"]);
+    let mut grid = Grid::new(&["Node", "Drops", "Why"]);
     let dropping = summary.node.0.iter().filter(|(_, node)| node.drops > 0);
     for (name, node) in dropping.take(ROWS_MAX) {
         let drops = Below(format!("node.{name}")).count("drops", node.drops);

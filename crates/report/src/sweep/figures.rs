@@ -34,9 +34,7 @@ pub(super) fn section(sweep: &Digest<'_>, measure: usize) -> Option<Section> {
 fn caption(sweep: &Digest<'_>) -> &'static str {
     match sweep.seeds() {
         0 | 1 => "One run for each point.",
-        _ => {
-            "Means over the seeds; the dashed lines hold the mean with 95 % confidence (Student's t)."
-        }
+        _ => "Means over the seeds; the dashed lines are 95 % confidence intervals (Student's t).",
     }
 }
 

@@ -154,7 +154,10 @@ fn a_run_reads_back() {
     assert_eq!(stored.quantities(), Summary::new(&scene::plan(), &scene::totals()).quantities());
     std::fs::remove_file(folder.path().join("summary.json")).unwrap();
     let lost = StoredRun::read(folder.path()).unwrap_err().to_string();
-    assert!(lost.ends_with("is no folder of a finished run: it has no summary.json"), "{lost}");
+    assert!(
+        lost.ends_with("is not the folder of a finished run: it has no summary.json"),
+        "{lost}"
+    );
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn a_killed_run_leaves_nothing_that_looks_complete() {
     let path = folder.path().join("run");
     assert_eq!(names(&path), ["run.partial"]);
     let read = StoredRun::read(&path).unwrap_err().to_string();
-    assert!(read.contains("no folder of a finished run"), "{read}");
+    assert!(read.contains("not the folder of a finished run"), "{read}");
     run(&path, &scene::totals(), Cost::default());
     assert!(!path.join("run.partial").exists(), "the next run clears it away");
 }

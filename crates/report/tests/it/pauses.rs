@@ -113,7 +113,7 @@ fn a_priority_is_drawn_from_sample_to_sample() {
     let chart = chart(&page).expect("a chart of pauses");
     let name = "s.1:in.1 priority3".to_owned();
     assert_eq!(lines(&chart), [(name, vec![0.0, 50.0, 100.0, 0.0, 0.0])]);
-    assert!(page.contains("pauses.parquet has every sample."));
+    assert!(page.contains("pauses.parquet has all samples."));
 }
 
 /// For any number of samples, the page has no more than some hundred points per line.
@@ -136,9 +136,9 @@ fn many_samples_are_few_points() {
         shares.iter().all(|&share| share == 0.0 || (24.0..=28.0).contains(&share)),
         "{shares:?}"
     );
-    let (_, caption) = page.split_once("The share of the time ").expect("a caption");
+    let (_, caption) = page.split_once("Share of the time ").expect("a caption");
     let (caption, _) = caption.split_once(" for which").expect("its end");
-    assert_eq!(caption, "from sample to sample, over 0.05 ms at least");
+    assert_eq!(caption, "from sample to sample, over at least 0.05 ms");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn those_that_were_stopped_for_longest_are_drawn() {
         ("s.4:in.4 priority0", 40.0),
     ];
     assert_eq!(drawn, expected);
-    assert!(page.contains("6 of 9 drawn; pauses.parquet has every sample of all."));
+    assert!(page.contains("6 of 9 drawn; pauses.parquet has all samples."));
 }
 
 /// PAUSE stops all priorities: one line for them.
@@ -231,7 +231,7 @@ fn runs_that_are_compared_have_a_line_each() {
     differences.overlay(&runs).expect("tables");
     let chart = differences.charts.iter().find(|(chart, _)| chart.title == "Pauses at s.2:in.2");
     let (chart, caption) = chart.expect("a chart of pauses");
-    assert!(caption.contains("its priority 3 stopped"), "{caption}");
+    assert!(caption.contains("far end paused priority 3"), "{caption}");
     let lines = chart.series.iter().map(|series| (series.name.as_str(), series.points[0].1));
     assert_eq!(lines.collect::<Vec<_>>(), [("one", 40.0), ("two", 10.0)]);
 }

@@ -109,7 +109,7 @@ fn each_rank_has_a_row_with_what_it_did() {
     assert!(!picture.contains("slow start"), "what was not done has no name");
     let hovered = "rank 0: 0.5 s\ncomputing 0.1 s (20 %)\nlatency 0.1 s (20 %)\nRTO 0.3 s (60 %)";
     assert!(picture.contains(hovered), "{picture}");
-    assert!(page.contains("RTO: a retransmission timeout and the repair after it"));
+    assert!(page.contains("RTO: a retransmission timeout and the recovery after it"));
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub fn run_command(
     let mut guests = Guests::start(plan, options, Some(command), ())?;
     let folder = work(guests.folder.path(), place);
     let write = fs::write(folder.join(INPUT), input);
-    write.map_err(Error::system("write what the command reads"))?;
+    write.map_err(Error::system("write the command's input"))?;
     guests.wait_until_ready(interrupted)?;
     let streams = [OUTPUT, ERRORS].map(|name| Tail { path: folder.join(name), read: 0 });
     let mut simulation = Attended { guests, place, folder, streams, typed: 0, console };
@@ -120,7 +120,7 @@ impl<C: Console> Attended<'_, C> {
     /// Passes on the output of the command, and how it ended if it has.
     fn listen(&mut self) -> Result<(), Stop> {
         for (tail, stream) in self.streams.iter_mut().zip([Stream::Output, Stream::Errors]) {
-            let more = tail.more().map_err(Error::system("read what the command says"))?;
+            let more = tail.more().map_err(Error::system("read the command's output"))?;
             if !more.is_empty() {
                 self.console.show(stream, &more).map_err(gone)?;
             }
@@ -132,7 +132,7 @@ impl<C: Console> Attended<'_, C> {
     /// Passes the input typed until `now` to the command.
     fn type_in(&mut self, now: Instant) -> Result<(), Stop> {
         for typed in self.console.typed(now).map_err(gone)? {
-            self.write(&typed).map_err(Error::system("write what was typed"))?;
+            self.write(&typed).map_err(Error::system("write the typed input"))?;
             self.typed += 1;
         }
         Ok(())
@@ -151,7 +151,7 @@ impl<C: Console> Attended<'_, C> {
 fn gone(error: io::Error) -> Stop {
     match error.kind() {
         ErrorKind::BrokenPipe => Stop::Ended(Ending::Unread),
-        _ => Stop::Failed(Error::system("talk to the terminal")(error)),
+        _ => Stop::Failed(Error::system("use the terminal")(error)),
     }
 }
 

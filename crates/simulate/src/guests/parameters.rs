@@ -41,7 +41,7 @@ fn two(one: &Config, other: &Config) -> Refusal {
             told(other)
         ),
         help:
-            "a guest kernel has its parameters once: give all these flows the same, or run it with \
+            "a guest kernel has one set of parameters: use the same for all these flows, or run it with \
                --on lab"
                 .into(),
     }

@@ -212,11 +212,11 @@ fn what_takes_a_real_kernel_is_refused() {
     };
     assert_eq!(
         refused("program = \"ping {to}\""),
-        "flow `f` runs a program, which takes a real kernel\n  help: give its hosts a `kernel`, or run it with \
+        "flow `f` runs a program, which requires a real kernel\n  help: give its hosts a `kernel`, or run it with \
          --on lab"
     );
     let kernel = refused("congestion = \"kernel:bbr\"");
-    assert!(kernel.contains("--on lab, or give it one of bbr, bbr3, bic,"), "{kernel}");
+    assert!(kernel.contains("--on lab, or use one of bbr, bbr3, bic,"), "{kernel}");
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl Session {
     /// Another stream.
     pub(super) fn add(&mut self, channel: Channel) -> Result<(), Error> {
         if self.threads.len() >= self.shared.streams {
-            return Err(Error::Protocol("more streams than it said"));
+            return Err(Error::Protocol("more streams than announced"));
         }
         self.start(channel, false)
     }

@@ -43,7 +43,11 @@ impl Stream {
                 }
                 Message::EntriesEnd => return Ok(entries),
                 Message::Failed { why } => return Err(Error::Peer(why)),
-                _ => return Err(Error::Protocol("another message before the files' names ended")),
+                _ => {
+                    return Err(Error::Protocol(
+                        "another message before the end of the file names",
+                    ));
+                }
             }
         }
     }
@@ -68,7 +72,7 @@ impl Stream {
             match message {
                 Message::Data { entry, chunk, length, hash } => {
                     if store.chunk_length(entry, chunk)? != length {
-                        return Err(Error::Protocol("a chunk of another length"));
+                        return Err(Error::Protocol("a chunk with the wrong length"));
                     }
                     if self.take_chunk(store, shared, (entry, chunk, length), &hash, &mut last)? {
                         shared.meter.add(length.into());
@@ -86,7 +90,7 @@ impl Stream {
                     return Ok(Some(store.received(shared.choice.outcome())));
                 }
                 Message::Failed { why } => return Err(Error::Peer(why)),
-                _ => return Err(Error::Protocol("a message out of turn")),
+                _ => return Err(Error::Protocol("an unexpected message")),
             }
             self.tell_refusals(store)?;
         }

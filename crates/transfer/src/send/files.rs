@@ -68,7 +68,7 @@ impl Session<'_> {
         let entry = self.entry(number)?;
         let chunk = self.settings.chunk;
         let length = chunk_length(entry.size(), chunk, index);
-        let length = length.ok_or(Error::Protocol("a chunk that the file does not have"))?;
+        let length = length.ok_or(Error::Protocol("a chunk beyond the end of the file"))?;
         let at = index * u64::from(chunk);
         if lock(&self.lost).contains_key(&number) {
             return Ok(());
@@ -157,7 +157,7 @@ impl Session<'_> {
                     return Err(Error::Setting {
                         what: format!("path {}", path.name()),
                         source,
-                        help: "leave out `--path`, and one that can be had is taken".into(),
+                        help: "leave out `--path` to choose an available one".into(),
                     });
                 }
             }
@@ -197,7 +197,7 @@ impl Session<'_> {
 
     fn source(&self, number: u32) -> Result<&Source, Error> {
         let source = self.tree.sources.get(number as usize);
-        source.ok_or(Error::Protocol("a file of a number that it was not told"))
+        source.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// The inner error is the file's.

@@ -173,10 +173,10 @@ fn no_size_is_too_small() {
 fn what_is_doubtful_is_said() {
     let mut now = statistics();
     now.kept_up = Some(false);
-    let mut view = View { ended: Some("the run has come to its end".into()), ..View::default() };
+    let mut view = View { ended: Some("the run has ended".into()), ..View::default() };
     view.look(now);
     let screen = text(&drawn(&view, (80, 24), true));
-    assert!(screen.contains("DID NOT KEEP UP") && screen.contains("come to its end"), "{screen}");
+    assert!(screen.contains("DID NOT KEEP UP") && screen.contains("has ended"), "{screen}");
     let nothing = View { now: Some(Statistics::default()), ..View::default() };
     assert!(text(&drawn(&nothing, (80, 24), true)).contains("probe.queues.every"));
 }

@@ -35,7 +35,7 @@ impl<T: Copy> Ring<T> {
         at: &libc::xdp_ring_offset,
         page: i64,
     ) -> io::Result<Self> {
-        let wrong = || io::Error::other("the kernel describes a ring that is none");
+        let wrong = || io::Error::other("the kernel describes an invalid ring");
         let offset = |offset: u64| usize::try_from(offset).map_err(|_| wrong());
         let length = offset(at.desc)?
             .checked_add(entries as usize * size_of::<T>())
