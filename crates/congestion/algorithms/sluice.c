@@ -21,12 +21,12 @@
  * standing queue so comes near the others' rate at once.
  *
  * The pacing rate varies by 10 % at random, so that senders do not fall into step. The window is a bound only, and keeps
- * bursts short: Linux sends at most half a window at once. Of a burst the first ACK tells the delay, less what
- * its segments wait for one another.
+ * bursts short: Linux sends at most half a window at once. The first ACK of a burst gives the delay, less what the
+ * burst's segments wait for one another.
  *
  * B is best given (`base`): a sender that comes late to a standing queue takes it for the path's, and more than its share.
  * The rate of a sender whose application has no more to send does not rise, and does not fall below 17/16 of what it sends
- * on average: sources of events meet at each trigger, whatever their rates. Silence is no time in which it changes. Where
+ * on average: sources of events meet at each trigger, whatever their rates. It does not change during silence. Where
  * a loss shows all the same, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
  * it as DCTCP's do: by half their share, averaged over rounds.
  *
@@ -81,7 +81,7 @@ struct sluice {
 	u32 marked;    /* delivered_ce when it began */
 	u32 alpha;     /* share of marks, 2^-16 */
 	u32 used;      /* bytes a second that are delivered, silence included, averaged over 66 ms */
-	u32 burst;     /* packets delivered when the burst was sent of which a sample was last taken */
+	u32 burst;     /* packets delivered when the last sampled burst was sent */
 	u8 starting;
 	u8 known;      /* an RTT was seen */
 };
@@ -297,7 +297,7 @@ CC_STAGE(sluice, update)
 	}
 	if (!s->known || rtt < s->least_ns)
 		s->least_ns = (u32)rtt;
-	/* Of a burst only the first segments tell: those after them wait for their own. */
+	/* Only the first segments of a burst give a sample: later ones wait for those before them. */
 	if (s->known && rate->prior_delivered == s->burst)
 		return;
 	s->burst = rate->prior_delivered;
