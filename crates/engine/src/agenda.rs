@@ -23,7 +23,7 @@ pub enum Task {
 pub struct Agenda {
     /// The changes, by their numbers in the plan; the latest first.
     changes: Vec<(Instant, usize)>,
-    /// The times of the looks, the latest first.
+    /// The times of the snapshots, the latest first.
     looks: Vec<Instant>,
     /// The goodput marks with their flows, the latest first.
     marks: Vec<(Instant, u32)>,

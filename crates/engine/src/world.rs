@@ -1,4 +1,4 @@
-//! The world: a plan's nodes and wires, connected.
+//! The world: a plan's nodes and links, connected.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{Bytes, DscpMap, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
-/// One direction of a link: a wire, the port that feeds it, and the node at its far end.
+/// One direction of a link, with the port that feeds it and the node at its far end.
 #[derive(Debug)]
 pub struct Channel {
     /// The packets on it.
@@ -53,7 +53,7 @@ pub struct World {
     pub channels: Vec<Channel>,
     /// The packets in it, and the known parts of their headers.
     pub packets: Packets,
-    /// By node: the priority of each code point, where it is not the class selector.
+    /// The priority of each code point, by node, where it is not the class selector.
     pub priorities: Vec<Option<DscpMap>>,
 }
 
@@ -301,7 +301,7 @@ fn impairments(
     each.collect()
 }
 
-/// The output port of one end of a link, and its wire's delay.
+/// The output port of one end of a link, and the link's delay.
 fn output(
     plan: &Plan,
     end: &scenario::plan::End,

@@ -15,7 +15,7 @@ const IN_TCP: usize = 16;
 const IN_UDP: usize = 6;
 
 /// Finishes the checksum of the transport header that begins at `start` and reaches to the frame's end, its
-/// field `offset` bytes behind `start`. `None`, and nothing changed, if they lie beyond the frame.
+/// field `offset` bytes behind `start`. `None`, and nothing changed, if they are beyond the frame.
 ///
 /// Zero is written as 0xffff, which is the same sum; in UDP zero means no checksum (RFC 768).
 pub fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {

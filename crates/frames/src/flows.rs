@@ -10,7 +10,8 @@ use traffic::{FlowId, HostId, Packets};
 
 /// The maximum number of flows, those of the plan included. It bounds what a port scan adds.
 const FLOWS_MAX: usize = 1 << 20;
-/// The maximum number of flows between real networks. When it is reached, all are forgotten and numbered anew.
+/// The maximum number of flows between real networks. When it is reached, all are forgotten and numbered from the
+/// start.
 const STRANGERS_MAX: usize = 1 << 17;
 
 /// The fields that identify a flow, as they appear in packets of one direction.

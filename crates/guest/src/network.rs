@@ -1,4 +1,4 @@
-//! A plan's network between the guests' cards: the engine's nodes and wires on the calendar's clock.
+//! A plan's network between the guests' cards: the engine's nodes and links on the calendar's clock.
 
 use std::collections::VecDeque;
 

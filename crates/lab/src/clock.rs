@@ -24,7 +24,7 @@ impl Clock {
 
     /// Creates a clock whose epoch is at `stamp` of the system's wall clock, counted from 1970; `None` if that has
     /// passed.
-    #[allow(clippy::disallowed_methods, reason = "the simulator tells the start by the wall clock")]
+    #[allow(clippy::disallowed_methods, reason = "the simulator gives the start by the wall clock")]
     pub fn starting_when(stamp: time::Duration) -> Option<Self> {
         let ahead = (time::UNIX_EPOCH + stamp).duration_since(time::SystemTime::now());
         ahead.ok().map(Self::starting_in)

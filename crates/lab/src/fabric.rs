@@ -1,4 +1,4 @@
-//! The fabric: the engine's nodes and wires between real interfaces, on one thread, driven by the real clock.
+//! The fabric: the engine's nodes and links between real interfaces, on one thread, driven by the real clock.
 //!
 //! Inside, times are exact: once the clock has passed the due time of an event, the event is handled as if at
 //! its due time. Only frames that leave to a machine are late, by the delay of the thread. [`Lateness`] records it.
@@ -137,7 +137,7 @@ fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
     }
 }
 
-/// The nodes and wires, the interfaces at their ends, and the monitor.
+/// The nodes and links, the interfaces at their ends, and the monitor.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     engine: Engine,
@@ -510,7 +510,7 @@ impl Fabric {
                 device.flush(&mut self.buffers, self.engine.packets())?;
             }
             None => {
-                // At a wire, only MAC control frames are kept out.
+                // On a link between real networks, only MAC control frames are kept out.
                 self.attachments[attachment].mac_control_frames += u64::from(!asks);
                 self.engine.packets().release(packet);
             }

@@ -174,7 +174,7 @@ impl Machine {
 
     fn veth(&self) -> Finding {
         match self.cable() {
-            Ok(_) => Finding::ok("veth", "laid a cable between them"),
+            Ok(_) => Finding::ok("veth", "connected them by a veth pair"),
             Err(why) => Finding::missing("veth", why, "sudo modprobe veth"),
         }
     }

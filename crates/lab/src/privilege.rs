@@ -14,7 +14,7 @@ use nix::unistd::{Gid, Uid, write};
 
 use crate::Error;
 
-/// The right by which a lab is built.
+/// The privilege that a lab is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// The process may administer networks in its user namespace.

@@ -184,7 +184,7 @@ impl Program {
             Step::Start => Error::lacking(
                 format!("run `{}`", self.name),
                 errno.into(),
-                "it is no program that this machine runs: install it, or name another",
+                "this machine cannot run it as a program: install it, or name another",
             ),
         })
     }
@@ -390,7 +390,7 @@ fn with(mut environment: Vec<OsString>, variables: &[(String, String)]) -> Vec<O
 /// Strings as C takes them.
 struct Strings {
     _owned: Vec<CString>,
-    /// To each, and a null.
+    /// A pointer to each, and a null.
     pointers: Vec<*const c_char>,
 }
 

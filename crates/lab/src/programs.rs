@@ -150,7 +150,7 @@ impl Programs {
         log: &str,
     ) -> Result<Running, Error> {
         let namespace = hosts.namespaces[node].as_ref().ok_or_else(|| {
-            Error::unfit("a program at what is no host", "name a host of the scenario")
+            Error::unfit("a program on a node that is not a host", "name a host of the scenario")
         })?;
         let log = &self.file_name(log);
         let file = self.folder.as_ref().map(|folder| {

@@ -281,7 +281,7 @@ impl Lab {
     }
 }
 
-/// Allocates the packets' buffers: for the packets on wires and in queues, and for each cable's interface.
+/// Allocates the packets' buffers: for the packets on links and in queues, and for each cable's interface.
 pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const FRAME_MEAN: u64 = 700;
     const LEAST: u64 = 1 << 15;

@@ -60,14 +60,14 @@ fn empty_trace(metadata: &str) -> Result<Trace, Error> {
     let ranks = metadata["ranks"].as_u64().filter(|&ranks| ranks <= RANKS_MAX);
     let ranks = ranks.ok_or_else(|| wrong("`ranks` is no number of ranks"))?;
     let members = metadata["communicators"].as_object();
-    let members = members.ok_or_else(|| wrong("`communicators` is no table"))?;
+    let members = members.ok_or_else(|| wrong("`communicators` is not a table"))?;
     let communicators = (0..members.len()).map(|id| {
         let members = members.get(&id.to_string()).and_then(Value::as_array);
         let members = members.ok_or_else(|| wrong("`communicators` are not numbered from 0"))?;
         let member = |member: &Value| {
             let member = member.as_u64().filter(|&member| member < ranks);
             let member = member.and_then(|member| u32::try_from(member).ok());
-            member.ok_or_else(|| wrong("a member of a communicator is no rank"))
+            member.ok_or_else(|| wrong("a member of a communicator is not a rank"))
         };
         members.iter().map(member).collect()
     });
@@ -170,9 +170,9 @@ fn below(value: i64, end: usize, column: &'static str, row: usize) -> Result<u32
 /// What a column chunk holds: values, and the levels that say which rows they belong to.
 struct Chunk<T> {
     values: Vec<T>,
-    /// Of lists: whether there is a value.
+    /// For lists: whether there is a value.
     definitions: Vec<i16>,
-    /// Of lists: whether it belongs to the row of the one before.
+    /// For lists: whether it belongs to the row of the one before.
     repetitions: Vec<i16>,
 }
 

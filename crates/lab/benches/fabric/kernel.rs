@@ -55,7 +55,7 @@ impl Kernel {
         Ok(Self { threads: vec![*napi, *soft] })
     }
 
-    /// Nanoseconds of CPU that a packet took, for each of so many bursts of `frames`.
+    /// Returns the nanoseconds of CPU per packet, for each of `bursts` bursts of `frames`.
     pub(crate) fn measure(
         &self,
         bed: &Bed,
@@ -78,7 +78,7 @@ impl Kernel {
                 }
             }
             let spent_now = self.spent()?;
-            // A burst of which the interface had to drop some, or that is not through, tells nothing.
+            // A burst that the interface dropped in part, or that is not through, is not counted.
             if has - had == u64::from(frames) && spent_now > spent {
                 costs.push((spent_now - spent) as f64 / f64::from(frames));
             }

@@ -67,7 +67,7 @@ pub(super) struct Worker<S> {
     /// The time to which the timer is set.
     armed: Instant,
     agenda: Agenda,
-    /// The flows' totals at each look.
+    /// The flows' totals at each snapshot.
     looks: Vec<Vec<FlowTotals>>,
     /// The results of the changes of connections, with their numbers in the plan.
     changes: Vec<(usize, Option<String>)>,

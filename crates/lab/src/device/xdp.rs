@@ -346,7 +346,7 @@ fn bind(fd: BorrowedFd, interface: u32, native: bool, first: Option<BorrowedFd>)
     Err(io::Error::from_raw_os_error(libc::EBUSY))
 }
 
-/// Why a socket was not to be had.
+/// Returns the error for a socket that cannot be opened.
 fn refused(what: String, error: io::Error) -> Error {
     let help = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run as root, or take AF_PACKET",

@@ -18,7 +18,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Whether packets are queued, on a wire, or not yet sent to a machine.
+    /// Whether packets are queued, on a link, or not yet sent to a machine.
     pub(super) fn carries_anything(&self) -> bool {
         let unsent = self.attachments.iter().any(|attachment| attachment.device.has_unsent());
         unsent || self.left().any(|(_, packets)| packets > 0)
