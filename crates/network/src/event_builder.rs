@@ -23,8 +23,8 @@ settings! {
         /// A fragment's size; one that is drawn is drawn for each source and event.
         #[range(Bytes(1)..)]
         pub fragment: Distribution<Bytes>,
-        /// From one trigger to the next, the same triggers for all sources: a time makes them periodic, "exponential 1 ms" a
-        /// Poisson process; by the flow's `load` unless given.
+        /// The time from one trigger to the next, with the same triggers for all sources: a time makes them periodic,
+        /// "exponential 1 ms" a Poisson process; by the flow's `load` unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Distribution<Duration>>,
         /// "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for it; push
@@ -44,14 +44,14 @@ settings! {
         pub request: Option<Bytes>,
         /// A fragment that is read longer than this after its trigger is late; none is counted unless given.
         pub deadline: Option<Duration>,
-        /// After so many events the connections are closed; without end unless given.
+        /// The number of events after which the connections are closed; without end unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }
 }
 
 choice! {
-    /// Who decides when a fragment is sent.
+    /// The side that decides when a fragment is sent.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Mode {
         /// The source, when the trigger comes.
@@ -341,7 +341,7 @@ impl Application for EventSource {
 pub struct Events {
     /// Events with the fragments of all sources read.
     pub completed: u64,
-    /// From the trigger to reading the last byte of the last fragment: picoseconds, summed over all events.
+    /// The time from the trigger to reading the last byte of the last fragment: picoseconds, summed over all events.
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,
@@ -349,7 +349,7 @@ pub struct Events {
     pub times: Histogram,
     /// Fragments that were read, of one source or of several.
     pub fragments: u64,
-    /// Of these, read after the deadline; `None` if there is none.
+    /// Those read after the deadline; `None` if there is none.
     pub late: Option<u64>,
 }
 

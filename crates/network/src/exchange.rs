@@ -20,12 +20,12 @@ settings! {
         /// A response's size; one that is drawn is drawn for each.
         #[range(Bytes(1)..)]
         pub response: Distribution<Bytes>,
-        /// From one request to the next, which waits for the response in any case; at once unless given.
+        /// The time from one request to the next, which waits for the response in any case; at once unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Duration>,
-        /// From a response to the next request, in place of `every`: the time that a user thinks.
+        /// The time from a response to the next request, in place of `every`: the time that a user thinks.
         pub think: Option<Distribution<Duration>>,
-        /// After so many responses the connection is closed; without end unless given.
+        /// The number of responses after which the connection is closed; without end unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }
@@ -59,13 +59,13 @@ settings! {
     /// Nagle's algorithm.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Ping {
-        /// From one request to the next, whether or not its response came; 100 ms unless given.
+        /// The time from one request to the next, whether or not its response came; 100 ms unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Duration,
         /// The size of a request, and of its response; 64 B unless given.
         #[range(Bytes(1)..)]
         pub size: Bytes,
-        /// After so many responses the connection is closed; without end unless given.
+        /// The number of responses after which the connection is closed; without end unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }
@@ -148,7 +148,7 @@ impl Sizes {
 pub struct Exchanges {
     /// Requests with the whole response read.
     pub completed: u64,
-    /// From writing a request to reading the last of its response: picoseconds, summed over all.
+    /// The time from writing a request to reading the last of its response: picoseconds, summed over all.
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,

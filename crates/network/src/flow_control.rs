@@ -147,7 +147,7 @@ impl FlowControl {
         frame
     }
 
-    /// The time at which anything may be sent again, if nothing may at `now`.
+    /// The time from which anything may be sent, if nothing may at `now`.
     pub(crate) fn all_stopped(&self, now: Instant) -> Option<Instant> {
         (self.stopped(now) == Priorities::ALL).then(|| self.next_change(now))
     }

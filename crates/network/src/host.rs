@@ -368,7 +368,7 @@ impl Host {
         }
         let endpoint = &self.endpoints[index as usize];
         let at = endpoint.connection.next_wakeup();
-        // Mostly the timer was set before an ACK that has arrived since, and starts anew when it fires.
+        // Mostly the timer was set before an ACK that has arrived since, and restarts when it fires.
         if at < endpoint.wakeup {
             self.arm(index, at, cx);
         }

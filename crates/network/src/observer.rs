@@ -58,7 +58,7 @@ pub enum Event<'a> {
         /// The end.
         end: Instant,
     },
-    /// A wire made a copy of a packet. An observer that keeps data by packet handle copies it, too.
+    /// A link made a copy of a packet. An observer that keeps data by packet handle copies it, too.
     Copied {
         /// The packet's handle.
         id: PacketId,

@@ -157,7 +157,7 @@ impl Port {
     }
 
     /// Replaces a discipline that broke its contract with a plain FIFO, and reports it. What the discipline held
-    /// goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
+    /// goes out first, as far as it gives it back. [`Port::enable`] attaches it again.
     #[cold]
     pub fn fail<E: Egress, O: Observer>(
         &mut self,

@@ -12,7 +12,7 @@ use crate::port::Port;
 /// The longest pause time in a frame; the switch ends the pause earlier.
 const LONGEST: u16 = u16::MAX;
 
-/// A paused group, and when its pause is sent again.
+/// A paused group, and when its pause is refreshed.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     group: u16,
