@@ -1,5 +1,5 @@
-//! The bytes on a wire for a packet's metadata: Ethernet, IP, TCP and UDP headers, the 802.3x PAUSE frames that gaps
-//! are, and the pause frames and congestion notifications that switches send.
+//! The bytes on the wire for a packet's metadata: Ethernet, IP, TCP and UDP headers, the 802.3x PAUSE frames that
+//! gaps are, and the pause frames and congestion notifications that switches send.
 //!
 //! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 

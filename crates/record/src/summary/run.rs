@@ -23,10 +23,10 @@ pub struct Run {
     pub seed: u64,
     /// Simulated seconds.
     pub seconds: f64,
-    /// From when on everything is counted, where only a part of the run is measured.
+    /// The time from which everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_from_seconds: Option<f64>,
-    /// Until when everything is counted, where only a part of the run is measured.
+    /// The time until which everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_until_seconds: Option<f64>,
     /// Whether the plan's duration was reached; in the lab also where all flows were programs that had ended.
@@ -46,7 +46,7 @@ pub struct Run {
     pub drops: u64,
     /// Drops as a share of all packets that both ends of all flows sent; 0 when none were.
     pub loss: f64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -72,7 +72,7 @@ pub struct Group {
     /// Packets that arrived with a congestion mark (CE), of either direction.
     #[serde(default)]
     pub marks: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
