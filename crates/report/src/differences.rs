@@ -67,10 +67,8 @@ impl Differences {
         let mut page = Page::new(title, &self.lead);
         match self.ok {
             None => {}
-            Some(true) => {
-                page.banner(Mood::Good, "All that is judged lies within what is allowed.")
-            }
-            Some(false) => page.banner(Mood::Bad, "Something lies beyond what is allowed."),
+            Some(true) => page.banner(Mood::Good, "All judged values are within tolerance."),
+            Some(false) => page.banner(Mood::Bad, "At least one value is outside tolerance."),
         }
         let mut section = Section::new("Differences");
         section.body += &self.table();

@@ -58,7 +58,7 @@ const ACTIVITIES: [Activity; 11] = [
     },
     Activity {
         name: "latency",
-        about: "half the least round trip",
+        about: "half the minimum RTT",
         colour: ("w2", "#9ccbe9"),
         time: |row| row.latency_ns,
     },
@@ -205,7 +205,7 @@ impl Timeline {
             done.map(|(what, _)| format!("{}: {}", what.name, what.about)).collect();
         format!(
             "A row for each rank, in columns of {column}; shares are of all ranks' time. What a rank waited for: {}. The causes \
-             of one wait stand in one order, not as they came. \
+             of one wait are in a fixed order, not as they came. \
              Point at a row for its rank's times; {} has every interval.",
             told.join("; "),
             RankRow::FILE

@@ -19,11 +19,11 @@ pub(super) fn section(plan: &Plan) -> Section {
     let graph = Graph::new(plan, BOXES_MAX);
     let description = graph.description();
     let mut caption =
-        "Hosts are boxes, routers round, WAN emulators dashed. At each end of a link stands the \
-                       discipline of that port."
+        "Hosts are boxes, routers round, WAN emulators dashed. The discipline of each port is \
+                       at its end of the link."
             .to_owned();
     if graph.grouped {
-        caption += " Hosts that are alike stand together.";
+        caption += " Hosts that are alike share a box.";
     }
     if graph.left_out > 0 {
         caption += &format!(" {} more nodes are left out.", graph.left_out);

@@ -46,7 +46,7 @@ pub enum Error {
     #[error("the peer is not who was expected")]
     Untrusted,
     /// The peer sent something that is not a message.
-    #[error("the peer sent what is no message of this protocol: {0}")]
+    #[error("the peer sent something that is not a message of this protocol: {0}")]
     Malformed(#[from] MalformedMessage),
     /// The peer sent a message at the wrong time.
     #[error("the peer broke the protocol: {0}")]
@@ -81,7 +81,7 @@ pub enum Error {
     #[error("{}: this folder belongs to another user, or others may write in it", shown(.0))]
     Shared(PathBuf),
     /// A text that does not have the form of a one-time code.
-    #[error("that is no code")]
+    #[error("not a one-time code")]
     NoCode,
     /// A one-time code with a wrong check digit.
     #[error("the code is mistyped")]
@@ -100,8 +100,8 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
-    /// A text that is no public key.
-    #[error("`{text}` is no public key")]
+    /// A text that is not a public key.
+    #[error("`{text}` is not a public key")]
     NoPublicKey {
         /// Which.
         text: String,

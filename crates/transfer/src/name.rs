@@ -28,7 +28,7 @@ pub enum NameError {
     #[error("a name is relative, and has one `/` between its parts")]
     Slash,
     /// A part that leads elsewhere.
-    #[error("`.` and `..` are no parts of a name")]
+    #[error("`.` and `..` are not allowed in a name")]
     Dots,
     /// A byte that no name has.
     #[error("a zero byte in a name")]

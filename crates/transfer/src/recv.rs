@@ -78,7 +78,7 @@ pub struct Received {
     pub missing: u64,
     /// Bytes that were verified and written.
     pub bytes: u64,
-    /// Chunks that came wrong and were sent again.
+    /// Chunks that arrived wrong and were retransmitted.
     pub again: u64,
     /// Whether each chunk had its hash.
     pub verified: bool,
@@ -271,7 +271,7 @@ impl Receiver {
             }
             Message::Hello { session: id, streams, chunk, verified, buffer, .. } => {
                 // The sender may reconnect before the loss of its connection was noticed. The old session ends first,
-                // as two sessions would write the same files, and what it has received need not be sent again.
+                // as two sessions would write the same files, and what it has received need not be retransmitted.
                 let again = session.as_ref().is_some_and(|before| !before.is_broken());
                 let before = session.take().and_then(Session::give_way);
                 let is_bare = channel.bare_socket().is_some();

@@ -74,9 +74,9 @@ pub struct Sent {
     pub files: u64,
     /// Files that were there already.
     pub already: u64,
-    /// Bytes that this run sent, chunks that were sent again included.
+    /// Bytes that this run sent, retransmitted chunks included.
     pub bytes: u64,
-    /// Chunks that were sent again because they arrived wrong.
+    /// Chunks that were retransmitted because they arrived wrong.
     pub again: u64,
     /// Files that the receiver refused, and why.
     pub refused: Vec<(Name, String)>,
@@ -193,7 +193,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Session<'a> {
-    #[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+    #[expect(clippy::disallowed_methods, reason = "how long it took is shown to people")]
     fn transfer(&self) -> Result<Sent, Error> {
         let mut first = Stream::new(self.connect()?);
         let answer = self.begin(&mut first)?;
@@ -496,7 +496,7 @@ impl<'a> Session<'a> {
 
     fn entry(&self, number: u32) -> Result<&'a Entry, Error> {
         let entry = self.tree.entries.get(number as usize);
-        entry.ok_or(Error::Protocol("a file of a number that it was not told"))
+        entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// Lets the receiver put everything in its place, and waits for the confirmation.

@@ -21,7 +21,7 @@ const CONNECT_TICK_MS: u8 = 100;
 pub struct Counts {
     /// Smoothed round-trip time.
     pub rtt: Duration,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Time with data to send, or sent and not acknowledged.
     pub busy: Duration,
@@ -36,7 +36,7 @@ pub(crate) fn set_congestion(socket: &TcpStream, name: &str) -> Result<(), Error
     setsockopt(socket, sockopt::TcpCongestion, &name.into()).map_err(|errno| Error::Setting {
         what: format!("congestion control `{name}`"),
         source: errno.into(),
-        help: "take one that `sysctl net.ipv4.tcp_allowed_congestion_control` tells, or load its module as root".into(),
+        help: "take one that `sysctl net.ipv4.tcp_allowed_congestion_control` lists, or load its module as root".into(),
     })
 }
 

@@ -138,20 +138,21 @@ impl Store {
 
     fn entry(&self, number: u32) -> Result<&Entry, Error> {
         let entry = self.entries.get(number as usize);
-        entry.ok_or(Error::Protocol("a file of a number that it has not told"))
+        entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
-    /// Makes the folders and looks for existing files. Reports them to `tell`, and that it is busy, after each step.
+    /// Makes the folders and looks for existing files. Passes messages about them, and that it is busy, to `report`
+    /// after each step.
     pub(crate) fn look(
         &self,
-        mut tell: impl FnMut(Message) -> Result<(), Error>,
+        mut report: impl FnMut(Message) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut last = LastFolder::default();
         // A folder's files come after it.
         let mut beyond: Option<&Entry> = None;
         let mut ranges_left = KEPT_RANGES_MAX;
         for (number, entry) in (0_u32..).zip(&self.entries) {
-            tell(Message::Busy)?;
+            report(Message::Busy)?;
             let is_beyond = beyond.is_some_and(|folder| entry.name.is_below(&folder.name));
             let why = if is_beyond {
                 Some("its folder cannot be had".to_owned())
@@ -162,7 +163,7 @@ impl Store {
                     Ok(found) if found.is(entry) => {
                         self.finisher.count();
                         self.kept.fetch_add(entry.size(), Ordering::Relaxed);
-                        tell(Message::Complete { entry: number })?;
+                        report(Message::Complete { entry: number })?;
                         continue;
                     }
                     found => self.objection(entry, found, &mut last),
@@ -173,9 +174,9 @@ impl Store {
                     self.folders_refused.fetch_add(1, Ordering::Relaxed);
                     beyond = if is_beyond { beyond } else { Some(entry) };
                 }
-                tell(Message::Refused { entry: number, why })?;
+                report(Message::Refused { entry: number, why })?;
             } else if entry.kind != Kind::Folder {
-                ranges_left -= self.resume(number, entry, ranges_left, &mut tell)?;
+                ranges_left -= self.resume(number, entry, ranges_left, &mut report)?;
             }
         }
         Ok(())
@@ -214,7 +215,7 @@ impl Store {
             Ok(Found::File { .. }) if !self.rules.overwrite => {
                 return Some(ALREADY_THERE.into());
             }
-            Ok(Found::Other) => return Some("something that is no file is there".into()),
+            Ok(Found::Other) => return Some("something that is not a file is there".into()),
             Ok(Found::Nothing | Found::File { .. }) => self.root.may_put(&entry.name, last),
             Err(errno) => Err(errno),
         };
@@ -227,7 +228,7 @@ impl Store {
         number: u32,
         entry: &Entry,
         ranges_left: usize,
-        tell: &mut impl FnMut(Message) -> Result<(), Error>,
+        report: &mut impl FnMut(Message) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         let is_kept = self.rules.verified && self.is_large(entry);
         if !is_kept || lock(&self.open).files.len() >= OPEN_MAX - OPEN_LEFT {
@@ -237,13 +238,13 @@ impl Store {
         let kept = Kept::open(self.root.work(), entry, self.rules.chunk).map_err(failed())?;
         let Some(mut kept) = kept else { return Ok(0) };
         while kept.ranges() < ranges_left && kept.verify_next(entry).map_err(failed())? {
-            tell(Message::Busy)?;
+            report(Message::Busy)?;
         }
         let partial = kept.resume(self.root.work(), entry, self.rules.direct).map_err(failed())?;
         for range in partial.verified.iter() {
             let bytes = range_length(entry.size(), self.rules.chunk, range);
             self.kept.fetch_add(bytes, Ordering::Relaxed);
-            tell(Message::Have { entry: number, range })?;
+            report(Message::Have { entry: number, range })?;
         }
         let ranges = partial.verified.len();
         lock(&self.open).files.insert(number, Arc::new(Mutex::new(partial)));
@@ -314,7 +315,7 @@ impl Store {
         length.ok_or(Error::Protocol("a chunk beyond the end of its file"))
     }
 
-    /// Takes a complete chunk; returns false if it is wrong and must be sent again.
+    /// Takes a complete chunk; returns false if it is wrong and must be retransmitted.
     pub(crate) fn take(
         &self,
         number: u32,
@@ -399,7 +400,7 @@ impl Store {
     ) -> Result<(), Error> {
         let entry = self.entry(number)?;
         let Kind::File { size, sparse: true } = entry.kind else {
-            return Err(Error::Protocol("holes in what is no sparse file"));
+            return Err(Error::Protocol("holes in a file that is not sparse"));
         };
         if range.end > chunks(size, self.rules.chunk) {
             return Err(Error::Protocol("a hole beyond the end of its file"));

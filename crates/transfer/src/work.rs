@@ -29,7 +29,7 @@ pub(crate) enum Job {
         /// Which chunk.
         index: u64,
     },
-    /// A chunk that came wrong is to be sent again. The end of its file is sent independently of it.
+    /// A chunk that arrived wrong is to be retransmitted. The end of its file is sent independently of it.
     Again {
         /// Which file.
         entry: u32,
@@ -57,7 +57,7 @@ struct Queue {
     /// The entry to go on with, and its chunk.
     next: u32,
     from: u64,
-    /// Chunks that are to be sent again.
+    /// Chunks to retransmit.
     again: VecDeque<(u32, u64)>,
     /// How many chunks of a file came wrong.
     wrong: HashMap<u32, u32>,

@@ -16,7 +16,7 @@ use record::table::Table;
 /// The number of decades that are drawn below the maximum.
 const DECADES: i32 = 6;
 
-/// A port's histogram: the end of each range, nanoseconds, and how many packets lie in it.
+/// A port's histogram: the end of each range, nanoseconds, and how many packets are in it.
 #[derive(Debug, Default)]
 pub(super) struct Distribution {
     pub(super) port: String,
@@ -148,7 +148,7 @@ impl What {
             marks: Vec::new(),
         };
         let caption = format!(
-            "The share of packets that had at most that. {} What is below {} stands there. {}",
+            "The share of packets that had at most that. {} Values below {} are drawn at the left edge. {}",
             self.caption,
             units.time.text(least),
             some_of(drawn.len(), ports.len(), "delays.parquet").replace("sample", "range")

@@ -86,7 +86,7 @@ fn figure(
     (!chart.series.is_empty()).then(|| Figure { chart, caption: caption.to_owned() })
 }
 
-/// As [`figure`], over time.
+/// Returns the same as [`figure`], over time.
 fn over_time(
     units: Units,
     (title, label, caption): (String, &str, &str),
@@ -216,7 +216,7 @@ fn delays(runs: &[Overlaid<'_>], units: Units, port: &str) -> Result<Option<Figu
     });
     let axes = [Axis::new(unit.label("wait")).log(), Axis::new("packets (%)").range(0.0, 100.0)];
     let caption = format!(
-        "The share of packets that waited at most that (CDF). What is below {} stands there.",
+        "The share of packets that waited at most that (CDF). Values below {} are drawn at the left edge.",
         units.time.text(least)
     );
     let title = format!("Queueing delay at {port}");

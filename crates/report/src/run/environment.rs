@@ -73,7 +73,7 @@ pub(super) fn section(run: &Run<'_>) -> Section {
     let measured = |name: &str, value: u64| {
         Cell::measure(format!("engine.{name}"), value as f64, count(value))
     };
-    row("Packets over wires", measured("packet_hops", engine.packet_hops));
+    row("Packets over links", measured("packet_hops", engine.packet_hops));
     row("Events", measured("events", engine.events));
     if let Some(lab) = &run.lab {
         machine(lab).into_iter().for_each(|(name, text)| row(name, Cell::text_of(text)));
@@ -81,7 +81,7 @@ pub(super) fn section(run: &Run<'_>) -> Section {
     section.grid(&grid);
     section.paragraph(match run.lab {
         None => {
-            "manifest.json tells the machine and what the run cost it, which change nothing of the results."
+            "manifest.json describes the machine and the run's cost. Neither changes the results."
         }
         Some(_) => "manifest.json has all of this for programs.",
     });

@@ -115,7 +115,7 @@ fn hosts_that_are_alike_stand_together_where_there_are_many() {
     let many = topology(&wide(300));
     assert!(many.matches("<rect").count() < 10);
     assert!(many.contains(">300 hosts<"), "{many}");
-    assert!(many.contains("Hosts that are alike stand together."));
+    assert!(many.contains("Hosts that are alike share a box."));
 }
 
 #[test]

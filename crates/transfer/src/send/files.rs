@@ -197,7 +197,7 @@ impl Session<'_> {
 
     fn source(&self, number: u32) -> Result<&Source, Error> {
         let source = self.tree.sources.get(number as usize);
-        source.ok_or(Error::Protocol("a file of a number that it was not told"))
+        source.ok_or(Error::Protocol("an unknown file index"))
     }
 
     /// The inner error is the file's.
