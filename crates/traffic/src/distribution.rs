@@ -164,7 +164,7 @@ pub struct Cdf<T> {
     points: Vec<(T, u32)>,
 }
 
-/// Why points are no cumulative distribution function.
+/// Why points are not a cumulative distribution function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CdfError {
     /// There are no points.

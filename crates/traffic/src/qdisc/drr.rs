@@ -129,7 +129,7 @@ impl Scheduler for DeficitRoundRobin {
         Ok(Self(Rounds::new(quanta.collect::<Result<Vec<_>, _>>()?)))
     }
 
-    /// The round begins anew.
+    /// The round restarts.
     fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
         self.0.extend(&old.0, leaving);
         leaves.backlogged().for_each(|class| self.0.wake(class));

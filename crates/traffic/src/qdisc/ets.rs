@@ -160,7 +160,7 @@ impl Scheduler for TransmissionSelection {
         Ok(Self::of(classes.iter().map(|class| class.percent).collect(), port))
     }
 
-    /// The round begins anew.
+    /// The round restarts.
     fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
         let mut percents = core::mem::take(&mut self.percents);
         percents.extend(leaving.iter().map(|&was| old.percents[was]));

@@ -21,7 +21,7 @@
 //! and losses under steady overload are in the given proportion.
 //!
 //! Departures from ALTQ: due times keep the guarantees, not rates that should suffice; ALTQ misses guarantees
-//! by some packets. Shares are counted in bytes, not in time, so a wire that pauses leaves no debt. A class
+//! by some packets. Shares are counted in bytes, not in time, so a link that pauses leaves no debt. A class
 //! that must lose packets to keep its delay refuses arrivals, one packet at a time, where ALTQ may empty half
 //! a queue. The loss guarantee covers the last megabytes, not the time since the counters started.
 

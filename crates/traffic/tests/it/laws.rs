@@ -70,7 +70,7 @@ struct Model {
     busy: Serializer,
     /// The time at which the wire is free again.
     free: Instant,
-    /// As offered: `created` numbers the offer, `queued` the parameters it was made under.
+    /// The packets as offered: `created` numbers the offer, `queued` the parameters it was made under.
     queued: BTreeMap<PacketId, Packet>,
     expected: Statistics,
     /// The newest packet that left, of each flow and of those offered under the same parameters: a

@@ -172,7 +172,7 @@ proptest! {
     ) {
         let mut wire = wire(&flat(&rates), port(GIGABIT, 1500));
         for &(flow, length, idle) in &events {
-            // Flow 3, and what has no class of so few, is unclassified.
+            // Flow 3, and any flow without a class, is unclassified.
             wire.offer(flow % (rates.len() as u32 + 1), length);
             let until = wire.position() + idle;
             while wire.position() < until {
@@ -386,7 +386,7 @@ fn a_burst_after_silence_is_paced_from_its_first_packet() {
     assert_eq!(starts(&wire, 0)[5], 5 * 3036);
 }
 
-/// A wire that is stopped while packets wait (a pause from the switch) earns them no credit either.
+/// A link that is stopped while packets wait (a pause from the switch) earns them no credit either.
 #[test]
 fn a_paused_wire_is_not_caught_up() {
     let mut wire = wire(&flat(&[GIGABIT / 2]), port(GIGABIT, 1500));

@@ -36,7 +36,7 @@ const TRIM_TURNS: u64 = 8;
 /// Longer waits, of 19 minutes, count as this, so that numbers fit.
 const WAIT_MAX: u64 = 1 << 50;
 
-/// Tags count bytes by weight, in units of 2^-4 bytes; beyond this they start anew.
+/// Tags count bytes by weight, in units of 2^-4 bytes; beyond this they start again.
 const TAG_MAX: u64 = 1 << 62;
 
 /// The state of the sharing: the tag of the class that sent last.
