@@ -572,7 +572,7 @@ impl Connection {
         &self.peer_limited
     }
 
-    /// The least round trip time seen; zero before the first sample.
+    /// The minimum round trip time seen; zero before the first sample.
     pub const fn min_rtt(&self) -> Duration {
         self.sender.min_rtt()
     }

@@ -63,7 +63,7 @@ pub struct Info {
     pub srtt: Duration,
     /// Its variance term, as it enters the timeout.
     pub rttvar: Duration,
-    /// Least round trip time seen; zero before the first sample.
+    /// Minimum round trip time seen; zero before the first sample.
     pub min_rtt: Duration,
     /// Latest round trip time.
     pub latest_rtt: Duration,
@@ -91,7 +91,7 @@ pub struct Info {
     pub data_segments_sent: u64,
     /// Segments with payload or FIN received.
     pub data_segments_received: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

@@ -320,7 +320,8 @@ impl Receiver {
                 self.duplicate(from, to);
             }
             if self.sack {
-                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with a changed window is no duplicate.
+                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with a changed window does not count
+                // as a duplicate.
                 self.open(tcp.payload);
             }
             self.acknowledge_disorder(now);

@@ -5,7 +5,7 @@ use traffic::{Duration, Instant};
 
 use crate::config::RtoConfig;
 
-/// Slots of a level that lie ahead: a timer that is set for longer belongs to the next one.
+/// Slots of a level that are ahead: a timer that is set for longer belongs to the next one.
 const AHEAD: u64 = 63;
 /// Each level is coarser than the one below by a factor of eight, as a shift.
 const COARSER: u32 = 3;

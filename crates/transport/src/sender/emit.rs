@@ -167,7 +167,7 @@ impl Sender {
         if in_flight >= cwnd {
             self.burst_ended();
             self.note_repair_limit(now);
-            // A retransmission is no use of the window: `tcp_write_xmit` checks that for new data only.
+            // A retransmission does not count as use of the window: `tcp_write_xmit` checks that for new data only.
             if self.has_new_data() {
                 self.note_usage(true, in_flight, now);
             }

@@ -105,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// As [`Self::rearm`], in untroubled times, after a round trip was sampled.
+    /// Does what [`Self::rearm`] does, in untroubled times, after a round trip was sampled.
     #[inline]
     pub(super) fn rearm_untroubled(&mut self, now: Instant) {
         if !self.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
@@ -140,7 +140,7 @@ impl Sender {
         self.board.segment(self.board.head()).sent + self.rtt.rto_of_timer()
     }
 
-    /// As [`Self::head_timeout`] if that is in the future, else never: a probe does not wait for it.
+    /// Returns [`Self::head_timeout`] if that is in the future, else never: a probe does not wait for it.
     #[inline]
     fn head_timeout_ahead(&self, now: Instant) -> Instant {
         let timeout = self.head_timeout();

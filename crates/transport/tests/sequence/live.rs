@@ -170,7 +170,7 @@ impl Live<'_> {
         Instant::from_ps((monotonic_ns() - self.record.origin_ns) * 1_000)
     }
 
-    /// Until everything written was acknowledged.
+    /// Runs the connection until everything written is acknowledged.
     fn drive(&mut self) {
         let end = self.now() + PATIENCE;
         let total: u64 = self.trial.writes.iter().map(|write| write.bytes).sum();

@@ -196,7 +196,7 @@ fn probes_and_timeouts_go_off_with_the_ticks_of_the_wheel() {
             times.push(now);
         }
     }
-    // A probe after 51 ticks, which starts the timeout of 300 ms anew: 75 ticks, then doubled, with a slot of 8 ticks
+    // A probe after 51 ticks, which restarts the timeout of 300 ms: 75 ticks, then doubled, with a slot of 8 ticks
     // and from 504 ticks on of 64.
     assert_eq!(times, [at(308), at(612), at(1_220), at(2_436), at(5_092)]);
 }
