@@ -27,7 +27,7 @@ mod command;
 mod terminal;
 
 /// The interval of checks for the start, in the guest's time.
-const GLANCE: time::Duration = time::Duration::from_millis(1);
+const POLL_INTERVAL: time::Duration = time::Duration::from_millis(1);
 /// The interval of checks of the programs.
 const TURN: traffic::Duration = traffic::Duration::from_ms(1);
 
@@ -100,7 +100,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         thread::sleep(AGE);
     }
     let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
-    programs.wait_until_ready(readiness::VIRTUAL_PATIENCE, || false)?;
+    programs.wait_until_ready(readiness::VIRTUAL_READY_TIMEOUT, || false)?;
     send(messages, &Message::Ready, true);
     let clock = start(folder)?;
     if let Some(command) = &assignment.command {
@@ -195,7 +195,7 @@ fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {
 fn start(folder: &Path) -> Result<Clock, Error> {
     let path = folder.join(START);
     loop {
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let at: Option<u64> = text.trim().parse().ok();
         let clock = at.and_then(|at| Clock::starting_when(time::Duration::from_nanos(at)));

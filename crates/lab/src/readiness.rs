@@ -9,13 +9,13 @@ use crate::error::Error;
 use crate::program::Program;
 
 /// The poll interval.
-const GLANCE: time::Duration = time::Duration::from_millis(20);
+const POLL_INTERVAL: time::Duration = time::Duration::from_millis(20);
 /// The time without activity after which a program's start counts as complete: it waits for something else.
 const IDLE: traffic::Duration = traffic::Duration::from_ms(300);
 /// The timeout for a busy program on this machine, which may first have to be read from disk.
-pub(crate) const PATIENCE: traffic::Duration = traffic::Duration::from_ms(10_000);
+pub(crate) const READY_TIMEOUT: traffic::Duration = traffic::Duration::from_ms(10_000);
 /// The timeout where computing takes no time: a program that is still active by then already does its regular work.
-pub(crate) const VIRTUAL_PATIENCE: traffic::Duration = traffic::Duration::from_ms(1_000);
+pub(crate) const VIRTUAL_READY_TIMEOUT: traffic::Duration = traffic::Duration::from_ms(1_000);
 
 /// The state of a started program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) fn wait(
         if late || found.iter().all(Option::is_some) {
             return Ok(found.into_iter().map(|it| it.unwrap_or(Readiness::Busy)).collect());
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -62,12 +62,12 @@ pub struct Outcome {
 }
 
 /// The time from the start of the threads to the run's time zero.
-const AHEAD: time::Duration = time::Duration::from_millis(50);
+const START_DELAY: time::Duration = time::Duration::from_millis(50);
 /// The inverse of the tolerated share: the machine did not keep up if hosts were stalled, or their programs waited for
 /// a CPU, for more than 1/`STARVED` of the run.
 const STARVED: u64 = 20;
 /// The interval between checks for the end of a run.
-const GLANCE: time::Duration = time::Duration::from_millis(5);
+const POLL_INTERVAL: time::Duration = time::Duration::from_millis(5);
 
 /// Runs `plan` on this machine.
 ///
@@ -214,8 +214,8 @@ impl Lab {
         let restored = layout.leave_fabric_alone();
         let mut programs = Programs::start(plan, &hosts, options.folder, options.folder)?;
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
-        programs.wait_until_ready(readiness::PATIENCE, cancelled)?;
-        let clock = Clock::starting_in(AHEAD);
+        programs.wait_until_ready(readiness::READY_TIMEOUT, cancelled)?;
+        let clock = Clock::starting_in(START_DELAY);
         let mut fabric = Fabric::new(
             &host_queues::widened(plan),
             clock,
@@ -251,7 +251,7 @@ impl Lab {
                 fabric.run(plan, [&stop, &done], &reached, ended)
             });
             while !moving.is_finished() {
-                listener.listen(observer, GLANCE);
+                listener.listen(observer, POLL_INTERVAL);
                 let reached = Instant::from_ps(reached.load(Ordering::Relaxed));
                 if broken.is_some() {
                     continue;

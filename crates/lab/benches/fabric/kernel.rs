@@ -16,8 +16,8 @@ pub(crate) const ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 9];
 /// What the kernel does on the forwarder's core beside that thread.
 const SOFT: &str = "ksoftirqd/0";
 
-/// Looks at whether a burst is through.
-const PATIENCE: u32 = 200;
+/// The maximum number of polls until a burst is through.
+const POLLS_MAX: u32 = 200;
 
 /// The threads that forward.
 pub(crate) struct Kernel {
@@ -68,7 +68,7 @@ impl Kernel {
         for _ in 0..bursts {
             generator.send(frames)?;
             let mut has = had;
-            for _ in 0..PATIENCE {
+            for _ in 0..POLLS_MAX {
                 // Longer than the kernel takes for them, and then until its threads sleep.
                 sleep(Duration::from_micros(500));
                 let before = has;
