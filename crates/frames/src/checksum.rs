@@ -241,8 +241,8 @@ mod tests {
                 let all: Vec<u8> = words.chain((length as u64).to_be_bytes()).collect();
                 !checksum(&[&all])
             };
-            let told = of_other_length(pseudo(before), before, now);
-            prop_assert_eq!(told % 0xffff, pseudo(now) % 0xffff);
+            let sum = of_other_length(pseudo(before), before, now);
+            prop_assert_eq!(sum % 0xffff, pseudo(now) % 0xffff);
         }
     }
 }

@@ -144,8 +144,8 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
 fn give_memory_to_tcp() -> Result<(), Error> {
     const FILE: &str = "/proc/sys/net/ipv4/tcp_mem";
     let set = || {
-        let told = fs::read_to_string("/proc/meminfo")?;
-        let total = told.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+        let meminfo = fs::read_to_string("/proc/meminfo")?;
+        let total = meminfo.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
         let pages = total.ok_or(io::ErrorKind::InvalidData)? / 4 / 2;
         fs::write(FILE, format!("{pages} {pages} {pages}"))
     };
@@ -154,8 +154,8 @@ fn give_memory_to_tcp() -> Result<(), Error> {
 
 /// A note that the guest ran out of memory and its kernel killed processes, if any (`oom_kill` of /proc/vmstat).
 fn out_of_memory() -> Vec<String> {
-    let told = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let killed = told.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok());
+    let vmstat = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let killed = vmstat.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok());
     match killed.unwrap_or(0_u64) {
         0 => Vec::new(),
         killed => {

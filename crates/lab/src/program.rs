@@ -170,9 +170,9 @@ impl Program {
 
     /// Waits until the program runs, or returns why it does not.
     fn check(&mut self, mut failure: File) -> Result<(), Error> {
-        let mut told = Vec::new();
-        failure.read_to_end(&mut told).map_err(self.refused("start"))?;
-        let Some(&[step, a, b, c, d]) = told.first_chunk() else { return Ok(()) };
+        let mut report = Vec::new();
+        failure.read_to_end(&mut report).map_err(self.refused("start"))?;
+        let Some(&[step, a, b, c, d]) = report.first_chunk() else { return Ok(()) };
         let errno = Errno::from_raw(i32::from_ne_bytes([a, b, c, d]));
         self.end()?;
         let what = |doing: &str| format!("{doing} for `{}`", self.name);

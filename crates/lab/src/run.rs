@@ -84,12 +84,12 @@ pub fn run(
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());
     let mut sender = lab.listener.sender();
-    let told = move |Sample { now, flow, ends }: Sample| {
+    let on_sample = move |Sample { now, flow, ends }: Sample| {
         sender.send(Message::Flow { flow, now, ends: Box::new(ends) });
         sender.flush();
     };
     let mut programs = lab.programs.take();
-    let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
+    let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, on_sample)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
     let only_programs = has_only_programs(plan);
     let clock = lab.clock;
@@ -109,7 +109,7 @@ pub fn run(
     let Outcome { totals, looks, report, absent, .. } = &mut outcome;
     let stalls = detector.stop();
     let run = totals.ending.at.since(Instant::ZERO);
-    report.host_stalls = Some(stalls.told());
+    report.host_stalls = Some(stalls.to_summary());
     report.spoiled =
         spoiled::judge(plan, &totals.ports, &Evidence { stalls: [&stalls, absent], run });
     if stalls.sum.times(STARVED) > run || !report.spoiled.is_empty() {
@@ -360,7 +360,7 @@ fn report(
     let port = |interface| LabPort { port: name(interface), kind: kind.name().into() };
     LabReport {
         kept_up: moved.kept_up(),
-        lateness: moved.lateness.told(),
+        lateness: moved.lateness.to_summary(),
         host_stalls: None,
         spoiled: Vec::new(),
         missed_frames: moved.missed,

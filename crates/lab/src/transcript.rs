@@ -52,7 +52,7 @@ impl Transcript {
         let pipes =
             || -> io::Result<_> { Ok([pipe2(OFlag::O_CLOEXEC)?, pipe2(OFlag::O_CLOEXEC)?]) };
         let pipes = pipes().map_err(Error::system("make a pipe for a program's output"))?;
-        let [(output, told), (errors, told_errors)] = pipes;
+        let [(output, write_output), (errors, write_errors)] = pipes;
         let said = Arc::new(Mutex::new(Said::default()));
         let shared = Arc::clone(&said);
         let pipes = [output, errors].map(|pipe| Some(File::from(pipe)));
@@ -60,7 +60,7 @@ impl Transcript {
             .stack_size(STACK)
             .spawn(move || read(pipes, file, &shared))
             .map_err(Error::system("start a thread for a program's output"))?;
-        Ok((Self { said, reader: Some(reader) }, Output::Pipes(told, told_errors)))
+        Ok((Self { said, reader: Some(reader) }, Output::Pipes(write_output, write_errors)))
     }
 
     /// The last lines on standard error; empty if there are none.

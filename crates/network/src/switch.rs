@@ -334,10 +334,10 @@ impl Switch {
         }
         let of_port = |(egress, port): (u16, &Port)| {
             let held = packets.held_by(port.holder());
-            let told = move |(_, packet): (_, &traffic::Packet)| {
+            let account = move |(_, packet): (_, &traffic::Packet)| {
                 ([packet.ingress, egress], packet.priority, packet.length)
             };
-            held.map(told).collect::<Vec<_>>()
+            held.map(account).collect::<Vec<_>>()
         };
         self.buffer.assert_accounts((0..).zip(&self.ports).flat_map(of_port));
     }

@@ -264,6 +264,6 @@ fn options_length(t: &Tcp) -> usize {
 fn options_on_wire(packet: &Packet, ip_header: usize) -> usize {
     let others = ETHERNET_HEADER_AND_FCS + (ip_header + TCP_HEADER) as u32 + packet.tcp.payload;
     let room = packet.length.saturating_sub(others) as usize;
-    let told = packet.length > FRAME_MIN && room.is_multiple_of(4);
-    if told && room <= TCP_HEADER_MAX - TCP_HEADER { room } else { 0 }
+    let is_known = packet.length > FRAME_MIN && room.is_multiple_of(4);
+    if is_known && room <= TCP_HEADER_MAX - TCP_HEADER { room } else { 0 }
 }

@@ -121,9 +121,9 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     } else {
         setup == flags::ECE && asks_for_ecn(config)
     };
-    let told = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
+    let peer_mss = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
     let taken = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-    let mss = u32::from(told).min(config.mss_option()).saturating_sub(taken).max(1);
+    let mss = u32::from(peer_mss).min(config.mss_option()).saturating_sub(taken).max(1);
     let window_shift = if scales { peer.window_scale.min(14) } else { 0 };
     let agreed = Agreed { mss, sack, timestamps, ecn, window_shift };
     let window_shift = if scales { scale } else { 0 };

@@ -270,10 +270,11 @@ impl Socket {
 
     pub(super) fn counts(&self) -> Counts {
         // SAFETY: one of the kernel's structs of integers.
-        let told = unsafe {
+        let statistics = unsafe {
             option::get::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS)
         };
-        let missed = told.map_or(0, |told| told.rx_dropped + told.rx_ring_full);
+        let missed =
+            statistics.map_or(0, |statistics| statistics.rx_dropped + statistics.rx_ring_full);
         Counts { missed, ..self.counts }
     }
 

@@ -207,7 +207,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let asks = t.exchanges.is_some() || t.events.is_some();
     let ends = if asks { &[t.sender, t.receiver][..] } else { &[t.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
-    let told = |count| t.sender.tells_decisions.then(|| both(count));
+    let known = |count| t.sender.tells_decisions.then(|| both(count));
     FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
         goodput_last_half: t.received_by_half.map(late),
@@ -220,11 +220,11 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         retransmissions: both(|end| end.retransmissions),
         retransmitted_bytes: both(|end| end.bytes_retransmitted),
         timeouts: both(|end| end.timeouts),
-        spurious_timeouts: told(|end| end.spurious_timeouts),
-        fast_recoveries: told(|end| end.fast_recoveries),
-        undos: told(|end| end.undos),
-        tail_loss_probes: told(|end| end.tlp_probes),
-        local_drops: told(|end| end.local_drops),
+        spurious_timeouts: known(|end| end.spurious_timeouts),
+        fast_recoveries: known(|end| end.fast_recoveries),
+        undos: known(|end| end.undos),
+        tail_loss_probes: known(|end| end.tlp_probes),
+        local_drops: known(|end| end.local_drops),
         congestion_echoes: both(|end| end.ecn_echoes),
         srtt_seconds: t.sender.srtt.as_secs_f64(),
         min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
