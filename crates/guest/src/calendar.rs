@@ -276,7 +276,7 @@ impl Calendar {
                         let served = self.guests[number].serve(own);
                         served.map_err(|error| broken(number, &error))
                     }
-                    None => self.hear(number).map(|ended| waits = ended),
+                    None => self.handle_message(number).map(|ended| waits = ended),
                 }?;
             }
             self.heard = heard;
@@ -335,7 +335,7 @@ impl Calendar {
     }
 
     /// Handles a message of a guest. Returns true if the guest waits now, or has ended.
-    fn hear(&mut self, number: usize) -> Result<bool, Error> {
+    fn handle_message(&mut self, number: usize) -> Result<bool, Error> {
         let now = self.now.max(self.page.now());
         let guest = &mut self.guests[number];
         let Some(time) = &guest.time else { return Ok(true) };
@@ -482,7 +482,7 @@ impl Guest {
                 });
             }
         }
-        let (time, _) = listener.accept().map_err(Error::system("hear a guest"))?;
+        let (time, _) = listener.accept().map_err(Error::system("receive from a guest"))?;
         self.watch.add(&time, 0).map_err(system())?;
         let first = time_travel::receive(&time).map_err(|error| broken(number, &error))?;
         match first {

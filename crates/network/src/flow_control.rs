@@ -33,7 +33,7 @@ pub(crate) struct FlowControl {
     patience: Duration,
     stops: [Stop; PRIORITIES],
     /// The stopped priorities as last passed to the discipline.
-    told: Priorities,
+    passed: Priorities,
     /// A dequeued packet that may not be sent yet.
     held: Option<PacketId>,
     held_bytes: u64,
@@ -87,14 +87,14 @@ impl FlowControl {
     /// The priorities that are stopped at `now`, if they differ from those last passed to the discipline.
     pub(crate) fn news(&mut self, now: Instant) -> Option<Priorities> {
         let stopped = self.stopped(now);
-        let changed = stopped != self.told;
-        self.told = stopped;
+        let changed = stopped != self.passed;
+        self.passed = stopped;
         changed.then_some(stopped)
     }
 
     /// Resets what was passed to the discipline, after a change of discipline.
-    pub(crate) fn forget_told(&mut self) {
-        self.told = Priorities::NONE;
+    pub(crate) fn forget_passed(&mut self) {
+        self.passed = Priorities::NONE;
     }
 
     /// The priorities that are stopped at `now`.

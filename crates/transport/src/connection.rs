@@ -179,14 +179,14 @@ impl Connection {
         let walked = self.sender.on_ack(tcp, now);
         let codepoint = packet.tos & ecn::MASK;
         let marked = codepoint == ecn::CE;
-        let told = self.sender.tells_marks();
+        let reported = self.sender.reports_marks();
         let waited = self.receiver.ack_waits();
         self.note_path();
-        let taken = self.receiver.on_segment(tcp, marked && !told, self.sender.fin_sent, now);
-        if told && taken && tcp.payload != 0 && codepoint != 0 {
+        let taken = self.receiver.on_segment(tcp, marked && !reported, self.sender.fin_sent, now);
+        if reported && taken && tcp.payload != 0 && codepoint != 0 {
             let (next, echoing) = self.receiver.expected();
             let echo = self.sender.on_capable_data(marked, next, echoing, now);
-            self.receiver.on_told_mark(marked, echo, waited);
+            self.receiver.on_reported_mark(marked, echo, waited);
         }
         self.event |= self.sender.is_finished() || self.receiver.is_finished();
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;

@@ -97,7 +97,7 @@ pub struct Info {
     pub timeouts: u64,
     /// Whether these counters are known: fast recoveries, reductions taken back, spurious timeouts, tail loss probes
     /// and refusals by the interface. A kernel does not report them for a connection.
-    pub tells_decisions: bool,
+    pub reports_decisions: bool,
     /// Times fast recovery was entered.
     pub fast_recoveries: u64,
     /// Reductions taken back.

@@ -400,7 +400,7 @@ impl Receiver {
 
     /// Applies how the algorithm wants a segment's mark to be echoed. `waited` is whether an ACK was due or delayed
     /// before the segment.
-    pub(crate) fn on_told_mark(&mut self, marked: bool, echo: Echo, waited: bool) {
+    pub(crate) fn on_reported_mark(&mut self, marked: bool, echo: Echo, waited: bool) {
         self.echoing = echo.ce;
         self.news = AckContent::Any;
         if let Some(prior) = echo.prior {

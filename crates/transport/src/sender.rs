@@ -123,7 +123,7 @@ pub(crate) struct Sender {
     queues: bool,
     paces: bool,
     growth: idle::Growth,
-    tells_unused: bool,
+    calls_unused: bool,
     refreshes: bool,
     packets_out_max: u32,
     /// The most packets out since the window last limited sending, or came down because it was not used.
@@ -292,7 +292,7 @@ impl Sender {
             waits: true,
             paces: config.emission.pacing,
             growth: idle::Growth::new(&config.window),
-            tells_unused: idle::tells_unused(config),
+            calls_unused: idle::calls_unused(config),
             refreshes: !config.congestion.algorithm().reads_window_only(),
             resting: false,
             stopping: false,
@@ -419,7 +419,7 @@ impl Sender {
     }
 
     /// Returns whether the algorithm is notified of marks on data that comes in.
-    pub(crate) fn tells_marks(&self) -> bool {
+    pub(crate) fn reports_marks(&self) -> bool {
         self.agreed.ecn && self.needs_ecn()
     }
 
@@ -476,7 +476,7 @@ impl Sender {
             && !self.fin_sent
             // Each segment and each ACK is sampled, or each mark is reported.
             && !self.controls()
-            && !self.tells_marks()
+            && !self.reports_marks()
     }
 
     #[cfg(test)]
@@ -540,7 +540,7 @@ impl Sender {
     /// Window, buffer and estimates for a snapshot.
     pub(crate) fn fill(&self, info: &mut crate::Info) {
         let stats = &self.stats;
-        info.tells_decisions = true;
+        info.reports_decisions = true;
         info.ca_state = self.state;
         (info.cwnd, info.ssthresh) = (self.sock.cwnd, self.sock.ssthresh.min(INFINITE_SSTHRESH));
         info.mss = self.agreed.mss;

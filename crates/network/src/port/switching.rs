@@ -127,7 +127,7 @@ impl Port {
         self.report_discarded(owner, cx);
         let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
         if let Some(control) = &mut self.flow_control {
-            control.forget_told();
+            control.forget_passed();
         }
         let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
         self.divert(cx.now);

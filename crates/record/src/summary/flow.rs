@@ -207,7 +207,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let asks = t.exchanges.is_some() || t.events.is_some();
     let ends = if asks { &[t.sender, t.receiver][..] } else { &[t.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
-    let known = |count| t.sender.tells_decisions.then(|| both(count));
+    let known = |count| t.sender.reports_decisions.then(|| both(count));
     FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
         goodput_last_half: t.received_by_half.map(late),

@@ -81,19 +81,19 @@ impl Stream {
                 Message::Finish => self.reply(&Message::Finished)?,
                 Message::Commit if is_first => {
                     let files = store.commit(&mut || self.reply(&Message::Busy))?;
-                    self.tell_refusals(store)?;
+                    self.send_refusals(store)?;
                     self.reply(&Message::Committed { files })?;
                     return Ok(Some(store.received(shared.choice.outcome())));
                 }
                 Message::Failed { why } => return Err(Error::Peer(why)),
                 _ => return Err(Error::Protocol("a message out of turn")),
             }
-            self.tell_refusals(store)?;
+            self.send_refusals(store)?;
         }
     }
 
     /// Notifies the sender of the files that cannot be received.
-    fn tell_refusals(&mut self, store: &Store) -> Result<(), Error> {
+    fn send_refusals(&mut self, store: &Store) -> Result<(), Error> {
         let mut refusals = store.refusals().into_iter();
         refusals.try_for_each(|(entry, why)| self.reply(&Message::Refused { entry, why }))
     }

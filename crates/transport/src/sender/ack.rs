@@ -185,7 +185,7 @@ impl Sender {
             rtt_ns = self.on_delivery(&progress, top, &mut event, now);
         } else if !event.nothing_out {
             rtt_ns = self.sample_echo(&event, now);
-            self.tell_acked(&progress, rtt_ns, now);
+            self.call_pkts_acked(&progress, rtt_ns, now);
         }
         self.sample_rate(&progress, &event, rtt_ns, now);
         self.finish_ack(&event, now, walked)
@@ -247,12 +247,12 @@ impl Sender {
                 self.note_reordering(distance as u32);
             }
         }
-        self.tell_acked(progress, rtt_ns, now);
+        self.call_pkts_acked(progress, rtt_ns, now);
         rtt_ns
     }
 
     /// The algorithm's hook, for every ACK while data is out.
-    fn tell_acked(&mut self, progress: &Progress, rtt_ns: i64, now: Instant) {
+    fn call_pkts_acked(&mut self, progress: &Progress, rtt_ns: i64, now: Instant) {
         self.refresh(now);
         if self.algorithm().observes_acks(self.sock.paced) {
             let in_flight = self.delivered.wrapping_sub(progress.newest.delivered);
@@ -333,7 +333,7 @@ impl Sender {
         if limited || self.growth == Growth::LimitedLastRound {
             self.window_stamp = now;
         }
-        if limited || self.tells_unused {
+        if limited || self.calls_unused {
             self.grow(delivered, limited, now);
         }
     }

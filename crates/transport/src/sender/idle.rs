@@ -50,9 +50,9 @@ impl Growth {
 
 /// Returns whether the algorithm is called though the window may not grow. Since Linux 2.6.13 the algorithm checks
 /// that itself; older stacks do not call it.
-pub(super) fn tells_unused(config: &Config) -> bool {
+pub(super) fn calls_unused(config: &Config) -> bool {
     Growth::new(&config.window) == Growth::LimitedLastRound
-        && config.congestion.algorithm().is_told_unused()
+        && config.congestion.algorithm().is_called_unused()
 }
 
 impl Sender {
