@@ -271,7 +271,7 @@ impl Engine {
             debug_assert!(now >= cx.now, "time runs forward");
             cx.now = now;
             self.events += 1;
-            act(source, nodes, &mut cx);
+            handle_source(source, nodes, &mut cx);
             #[cfg(debug_assertions)]
             if self.events.is_multiple_of(1 + cx.egress.channels.len() as u64 / 4) {
                 assert_conserved(nodes, &cx, self.lent);
@@ -405,7 +405,11 @@ fn notifications(node: &Node, number: usize) -> Option<Notifications> {
 
 /// Runs the source that is due, and sets its next time.
 #[inline]
-fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventSink<'_>, O>) {
+fn handle_source<O: Observer>(
+    source: u32,
+    nodes: &mut [Node],
+    cx: &mut Context<'_, EventSink<'_>, O>,
+) {
     let channels = cx.egress.channels.len() as u32;
     if source < channels {
         // The first packet on a link reaches the node at its far end.

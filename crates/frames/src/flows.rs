@@ -123,14 +123,14 @@ impl Flows {
         }
         let known = match self.known.get(&key) {
             Some(&known) => known,
-            None => self.meet(header, packets, ends()?),
+            None => self.insert(header, packets, ends()?),
         };
         self.last = Some((key, known));
         Some(known)
     }
 
     #[cold]
-    fn meet(
+    fn insert(
         &mut self,
         header: &Header,
         packets: &mut Packets,

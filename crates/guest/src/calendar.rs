@@ -26,7 +26,7 @@ pub trait Outside {
     fn next(&self) -> u64;
 
     /// Handles the events that are due, and delivers arriving frames to their cards.
-    fn act(&mut self, now: u64, cards: &mut Cards<'_>);
+    fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>);
 }
 
 /// The guests' cards, to deliver frames to and to report sent frames to.
@@ -42,24 +42,24 @@ pub struct Cards<'a> {
 impl Cards<'_> {
     /// Delivers a frame to card `card`. Returns false if the guest has no room for it, or is gone.
     pub fn deliver(&mut self, card: usize, frame: &[u8]) -> bool {
-        self.tell(card, RECEIVE, |card| card.deliver(frame))
+        self.update(card, RECEIVE, |card| card.deliver(frame))
     }
 
     /// Reports that the frame in slot `slot` has left the card.
     pub fn left(&mut self, card: usize, slot: u16) {
-        self.tell(card, SEND, |card| card.left(slot).map(|()| true));
+        self.update(card, SEND, |card| card.left(slot).map(|()| true));
     }
 
-    /// Runs `act` on a card. If it succeeds, the guest is notified of a change of `ring` later.
-    fn tell(
+    /// Runs `change` on a card. If it succeeds, the guest is notified of a change of `ring` later.
+    fn update(
         &mut self,
         card: usize,
         ring: usize,
-        act: impl FnOnce(&mut Card) -> io::Result<bool>,
+        change: impl FnOnce(&mut Card) -> io::Result<bool>,
     ) -> bool {
         let Some(&(guest, own)) = self.places.get(card) else { return false };
         let card = &mut self.guests[guest].cards[own];
-        match act(card) {
+        match change(card) {
             Ok(done) => {
                 if done && card.news == 0 {
                     self.news.push((guest, own));
@@ -233,7 +233,7 @@ impl Calendar {
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
         let Self { guests, places, news, .. } = self;
         let mut cards = Cards { guests, places, news, failed: None };
-        outside.act(self.now, &mut cards);
+        outside.handle_due(self.now, &mut cards);
         if let Some(error) = cards.failed {
             return Err(error);
         }

@@ -242,7 +242,7 @@ impl<O: Observer> Outside for Network<O> {
         }
     }
 
-    fn act(&mut self, now: u64, cards: &mut Cards<'_>) {
+    fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>) {
         for (card, answer) in self.answers.drain(..) {
             cards.deliver(card, &answer);
         }

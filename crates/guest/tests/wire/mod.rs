@@ -50,7 +50,7 @@ impl Outside for Wire {
         self.flight.iter().map(first).min().unwrap_or(NEVER)
     }
 
-    fn act(&mut self, now: u64, cards: &mut Cards<'_>) {
+    fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>) {
         for (card, flight) in self.flight.iter_mut().enumerate() {
             while let Some((_, frame)) = flight.pop_front_if(|(at, _)| *at <= now) {
                 cards.deliver(card, &frame);
