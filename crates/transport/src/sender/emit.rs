@@ -55,10 +55,10 @@ impl Sender {
     /// Returns the next segment to send now, a full one or none, if the fast path can decide that.
     #[inline]
     pub(crate) fn next_plain(&mut self, now: Instant) -> Next {
-        if !self.untroubled {
+        if !self.fast_path {
             return Next::Unclear;
         }
-        debug_assert!(self.is_untroubled());
+        debug_assert!(self.is_fast_path());
         self.take_written(false);
         let (out, cwnd) = (self.board.out(), self.sock.cwnd);
         let mss = self.agreed.mss;
@@ -116,7 +116,7 @@ impl Sender {
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
         let outgoing = self.choose(now);
         self.resting = outgoing.is_none();
-        self.settle();
+        self.refresh_fast_path();
         outgoing
     }
 
@@ -368,7 +368,7 @@ impl Sender {
         if end >= written {
             fin = self.closing && !self.fin_sent && end == self.supplied;
             if fin {
-                (self.fin_sent, self.untroubled) = (true, false);
+                (self.fin_sent, self.fast_path) = (true, false);
                 (flags, fate) = (flags | flags::FIN, fate | FIN);
             }
         }
@@ -452,14 +452,14 @@ impl Sender {
             self.timer = super::Timer::default();
             self.arm_window_probe(now);
         }
-        self.settle();
+        self.refresh_fast_path();
     }
 
     /// The interface's queue dropped an earlier segment for the last that was sent.
     pub(crate) fn displaced(&mut self, now: Instant) {
         if self.config.window.local_congestion == LocalCongestion::Reduce {
             self.enter_cwr(now);
-            self.settle();
+            self.refresh_fast_path();
         }
     }
 

@@ -42,8 +42,8 @@ impl Sender {
 
     /// Lets segments go out that may no longer be held back.
     pub(super) fn go_on(&mut self) {
+        self.allow_sending();
         self.refresh_fast_path();
-        self.settle();
     }
 
     /// Switches to another algorithm at the current window.
