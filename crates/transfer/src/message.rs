@@ -148,7 +148,7 @@ pub enum Message {
         buffer: u64,
     },
     /// A chunk came with a wrong hash: send it again.
-    Again {
+    Resend {
         /// Which file.
         entry: u32,
         /// Which chunk.
@@ -213,7 +213,7 @@ mod kind {
     pub(super) const HAVE: u8 = 16;
     pub(super) const COMPLETE: u8 = 17;
     pub(super) const HAVE_END: u8 = 18;
-    pub(super) const AGAIN: u8 = 19;
+    pub(super) const RESEND: u8 = 19;
     pub(super) const REFUSED: u8 = 20;
     pub(super) const FINISHED: u8 = 21;
     pub(super) const COMMITTED: u8 = 22;
@@ -282,10 +282,10 @@ impl Message {
                 out.extend(buffer.to_be_bytes());
                 kind::HAVE_END
             }
-            Self::Again { entry, chunk } => {
+            Self::Resend { entry, chunk } => {
                 out.extend(entry.to_be_bytes());
                 out.extend(chunk.to_be_bytes());
-                kind::AGAIN
+                kind::RESEND
             }
             Self::Refused { entry, why } => {
                 out.extend(entry.to_be_bytes());
@@ -364,7 +364,7 @@ impl Message {
             kind::HAVE => Self::Have { entry: body.u32()?, range: body.range()? },
             kind::COMPLETE => Self::Complete { entry: body.u32()? },
             kind::HAVE_END => Self::HaveEnd { buffer: body.u64()? },
-            kind::AGAIN => Self::Again { entry: body.u32()?, chunk: body.u64()? },
+            kind::RESEND => Self::Resend { entry: body.u32()?, chunk: body.u64()? },
             kind::REFUSED => Self::Refused { entry: body.u32()?, why: body.text()? },
             kind::FINISHED => Self::Finished,
             kind::COMMITTED => Self::Committed { files: body.u64()? },

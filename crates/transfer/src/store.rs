@@ -489,11 +489,11 @@ impl Store {
         &self,
         tick: &mut impl FnMut() -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        patiently(|| self.settle(), tick)??;
+        patiently(|| self.finish_commit(), tick)??;
         Ok(self.finisher.files())
     }
 
-    fn settle(&self) -> Result<(), Error> {
+    fn finish_commit(&self) -> Result<(), Error> {
         let finishing = lock(&self.finishing).take();
         finishing.map_or(Ok(()), |mut finishing| finishing.end())?;
         self.finisher.go_on()?;

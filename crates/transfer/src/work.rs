@@ -30,7 +30,7 @@ pub(crate) enum Job {
         index: u64,
     },
     /// A chunk that arrived wrong is to be retransmitted. The end of its file is sent independently of it.
-    Again {
+    Resend {
         /// Which file.
         entry: u32,
         /// Which chunk.
@@ -97,7 +97,7 @@ impl<'a> Work<'a> {
     pub(crate) fn take(&self) -> Option<Job> {
         let mut queue = lock(&self.queue);
         if let Some((entry, index)) = queue.again.pop_front() {
-            return Some(Job::Again { entry, index });
+            return Some(Job::Resend { entry, index });
         }
         let count = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         while queue.next < count {
@@ -241,7 +241,7 @@ mod tests {
                         closed.push(entry);
                     }
                     Job::Close(entry) => closed.push(entry),
-                    Job::Again { .. } => prop_assert!(false, "none came wrong"),
+                    Job::Resend { .. } => prop_assert!(false, "none came wrong"),
                 }
             }
             prop_assert!(expected.is_empty(), "{:?}", expected);

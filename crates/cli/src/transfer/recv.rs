@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         if arguments.quiet {
             return;
         }
-        let is_stranger = matches!(event, Event::TurnedAway(..));
+        let is_stranger = matches!(event, Event::Rejected(..));
         if let Some(others) = strangers.admit(is_stranger, Instant::now()) {
             if others > 0 {
                 output::note(&format!("turned away {} more", count(others, "peer")));
@@ -159,8 +159,10 @@ impl Strangers {
 fn said(event: &Event) -> String {
     match event {
         Event::Began(address) => format!("a transfer from {address}"),
-        Event::TurnedAway(address, why) => format!("turned away {address}: {why}"),
-        Event::Broke(why) => format!("broken off: {why}; waiting for the sender to come again"),
+        Event::Rejected(address, why) => format!("turned away {address}: {why}"),
+        Event::Disconnected(why) => {
+            format!("broken off: {why}; waiting for the sender to come again")
+        }
     }
 }
 

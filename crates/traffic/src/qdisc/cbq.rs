@@ -29,7 +29,7 @@ use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireCl
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::class_queue::{self, Change};
-use crate::reservation::{Former, Refusal, Request, Reservations};
+use crate::reservation::{PastPromise, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;
@@ -130,7 +130,7 @@ pub struct Cbq {
     /// The parameters without the reservations' classes.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<Former<Rival>>,
+    past_promises: Vec<PastPromise<Rival>>,
 }
 
 impl Cbq {
@@ -320,7 +320,7 @@ impl Discipline for Cbq {
             drained: Vec::new(),
             base: parameters.clone(),
             reservations: Reservations::default(),
-            formers: Vec::new(),
+            past_promises: Vec::new(),
         };
         cbq.adopt(parameters);
         Ok(cbq)

@@ -28,7 +28,7 @@ use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
-use crate::reservation::{Former, Refusal, Request, Reservations};
+use crate::reservation::{PastPromise, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant};
 
 mod admission;
@@ -145,7 +145,7 @@ pub struct Hfsc {
     /// The parameters without them.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<Former<Guarantee>>,
+    past_promises: Vec<PastPromise<Guarantee>>,
 }
 
 fn ps(instant: Instant) -> u128 {
@@ -423,7 +423,7 @@ impl Hfsc {
             parameters,
             base,
             reservations: Reservations::default(),
-            formers: Vec::new(),
+            past_promises: Vec::new(),
         }
     }
 }

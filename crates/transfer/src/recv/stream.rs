@@ -73,7 +73,7 @@ impl Stream {
                     if self.take_chunk(store, shared, (entry, chunk, length), &hash, &mut last)? {
                         shared.meter.add(length.into());
                     } else {
-                        self.reply(&Message::Again { entry, chunk })?;
+                        self.reply(&Message::Resend { entry, chunk })?;
                     }
                 }
                 Message::Hole { entry, range } => store.take_hole(entry, range, &mut last)?,

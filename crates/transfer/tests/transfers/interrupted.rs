@@ -62,7 +62,10 @@ fn a_sender_that_comes_again_takes_the_place_of_its_silent_connection() {
 
 /// Checks that one transfer broke off and that the next one began after it.
 fn assert_broke(events: &[Event]) {
-    assert!(matches!(events, [Event::Began(_), Event::Broke(_), Event::Began(_)]), "{events:?}");
+    assert!(
+        matches!(events, [Event::Began(_), Event::Disconnected(_), Event::Began(_)]),
+        "{events:?}"
+    );
 }
 
 #[test]
