@@ -127,7 +127,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         }
         thread::sleep(clock.until(if works { end.min(now + TURN) } else { end }));
     }
-    let agents::Ended { mut flows, looks, changes, .. } = agents.finish()?;
+    let agents::Ended { mut flows, snapshots, changes, .. } = agents.finish()?;
     let found = programs.finish(end, &mut flows)?;
     if works {
         // The files are in memory, so the memory size limits them.
@@ -136,7 +136,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
             .map_err(Error::system("keep what programs wrote"))?;
     }
     let notes = [congestion.notes(), found.notes, out_of_memory()].concat();
-    Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures })
+    Ok(Ended { flows, snapshots, changes, notes, failed_programs: found.failures })
 }
 
 /// Sets TCP's memory limit to half of the memory (tcp(7), `tcp_mem`), so that sockets get as much as on a large

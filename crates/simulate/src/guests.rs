@@ -276,7 +276,7 @@ impl<O: Observer> Guests<O> {
         driven: Finished<Error>,
         interrupted: &AtomicBool,
     ) -> Outcome {
-        let Finished { mut totals, mut looks, mut failure } = driven;
+        let Finished { mut totals, mut snapshots, mut failure } = driven;
         self.network.close();
         if totals.ending.complete {
             let ended = self.wait_until_ended(interrupted);
@@ -291,9 +291,9 @@ impl<O: Observer> Guests<O> {
         let mut findings = Findings::default();
         for (guest, ended) in results.into_iter().flatten().enumerate() {
             self.samples.complete(plan, guest, &mut totals.flows, &ended.flows);
-            looks.truncate(ended.looks.len());
-            for (look, flows) in looks.iter_mut().zip(&ended.looks) {
-                self.samples.complete(plan, guest, &mut look.flows, flows);
+            snapshots.truncate(ended.snapshots.len());
+            for (snapshot, flows) in snapshots.iter_mut().zip(&ended.snapshots) {
+                self.samples.complete(plan, guest, &mut snapshot.flows, flows);
             }
             for (number, refused) in ended.changes {
                 if let Some(made) = totals.changes.get_mut(number) {
@@ -322,7 +322,7 @@ impl<O: Observer> Guests<O> {
             }
             _ => {}
         }
-        Outcome { totals: totals.measured(plan, looks), findings, failure }
+        Outcome { totals: totals.measured(plan, snapshots), findings, failure }
     }
 }
 

@@ -98,12 +98,12 @@ pub struct Group {
 }
 
 /// A flow with its totals.
-type Known<'a> = (&'a Flow, &'a FlowTotals);
+type FlowWithTotals<'a> = (&'a Flow, &'a FlowTotals);
 
 pub(super) fn sum_run(
     plan: &Plan,
     totals: &Totals,
-    known: &[Known<'_>],
+    known: &[FlowWithTotals<'_>],
     flows: &[(String, FlowSummary)],
 ) -> Run {
     let mut drops = Drops::default();
@@ -151,7 +151,7 @@ pub fn group_of(name: &str) -> Option<&str> {
 pub(super) fn sum_groups(
     plan: &Plan,
     numbers: &[usize],
-    known: &[Known<'_>],
+    known: &[FlowWithTotals<'_>],
     flows: &[(String, FlowSummary)],
 ) -> Vec<(String, Group)> {
     let known = known.iter().zip(numbers);
