@@ -27,7 +27,7 @@
  * B is best given (`base`): a sender that comes late to a standing queue takes it for the path's, and more than its share.
  * The rate of a sender whose application has no more to send does not rise, and does not fall below 17/16 of what it sends
  * on average: sources of events meet at each trigger, whatever their rates. It does not change during silence. Where
- * a loss shows all the same, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
+ * a loss shows anyway, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
  * it as DCTCP's do: by half their share, averaged over rounds.
  *
  * Logarithms are in units of 2^-32; e^x is 2^(x / ln 2) by a polynomial of degree 4, right to 4 in 10^5 (tested); no
@@ -66,7 +66,7 @@ CC_PARAMETERS(PARAMETERS);
 #define CWND_MORE 2U               /* than the path holds */
 #define USED_SHIFT 16              /* us: 66 ms, of many events */
 #define USED_MARGIN 16             /* a sixteenth more than is used */
-#define HEARD 16                   /* segments: a receiver that joins them hears of a burst at once */
+#define HEARD 16                   /* segments: a receiver that joins them gets a burst at once */
 #define MARK_SHIFT 4               /* DCTCP's g */
 
 struct sluice {
@@ -102,7 +102,8 @@ static CC_INLINE u64 times_exp(u64 unit, s64 log)
 	s64 power = ((log >> 8) * 24204406LL) >> 24;
 	s64 whole = power >> 24;
 	u64 f = (u64)(power - whole * (1LL << 24)); /* 0 to 1 in 2^-24 */
-	/* 2^f = 1 + f (0.69314718 + f (0.2402265 + f (0.0555041 + f 0.0111))) in 2^-24; Taylor's but for the last, which is for all after it */
+	/* 2^f = 1 + f (0.69314718 + f (0.2402265 + f (0.0555041 + f 0.0111))) in 2^-24; Taylor's except for the last, which
+	 * is for all after it */
 	u64 sum = 186227;
 
 	sum = 931204 + (sum * f >> 24);
@@ -179,7 +180,7 @@ static CC_INLINE s64 minus_log(u32 n)
 	return -log;
 }
 
-/* In what time a sender hears of the path that does not fall silent, ns. */
+/* The time within which a sender that does not fall silent gets an ACK, ns. */
 static CC_INLINE u64 heard_within(const struct sluice *s, const struct cc *c)
 {
 	u64 sent = (c->mss + WIRE_OVERHEAD) * 1000000000ULL * HEARD / rate_now(s);

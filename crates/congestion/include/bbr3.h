@@ -69,7 +69,7 @@ struct bbr3 {
 	u32 round_end;      /* packets delivered when the round trip ends */
 	u32 loss_round_end; /* another one, which a first loss restarts */
 	u32 loss_round;     /* packets delivered when the round trip before it began */
-	u32 lost[2];        /* packets lost by loss_round, and by loss_round_end but for first_lost */
+	u32 lost[2];        /* packets lost by loss_round, and by loss_round_end except for first_lost */
 	u32 epoch_us;       /* when ACKs last came no faster than the bandwidth */
 	u32 epoch_acked;
 	u32 extra_acked[2];   /* most that came beyond it, in this slot and the one before */

@@ -26,7 +26,7 @@
  *   is larger, for the five minutes that RFC 7661 (section 4.4.3) keeps a window that is not used. It is read at
  *   CWND_RESTART, before Linux lowers it.
  * - 2: The round trip is the minimum RTT, where that is below SRTT, which includes the queue that the last burst met.
- *   The window bounds what is in flight all the same.
+ *   The window bounds what is in flight anyway.
  * - 3: After a timeout slow start is what makes a short timeout cost more than it saves (section 5 of the paper). The
  *   timer sends one segment; from its ACK on what is left goes out in a round trip, and the threshold is halved as
  *   ever. No rate can be written then: it is the stack's, 1.2 * cwnd * MSS / SRTT.

@@ -122,7 +122,7 @@ impl Egress for EventSink<'_> {
         if !gap_frames {
             return;
         }
-        // Without a free packet the wire is occupied all the same, as an emulated one is.
+        // Without a free packet the wire is occupied anyway, as an emulated one is.
         let Some(frame) = packets.try_alloc() else { return };
         packets[frame] = Packet {
             length: u32::try_from(length.0).unwrap_or(u32::MAX),

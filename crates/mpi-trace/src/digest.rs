@@ -9,7 +9,7 @@ pub(crate) const MARK_BYTES: [u8; 8] = *b"suimon\0\x01";
 /// The bytes of the digest, little-endian.
 pub(crate) const DIGEST: Range<usize> = 12..20;
 
-/// FNV-1a of 64 bits (Fowler, Noll, Vo) over a file but for its digest.
+/// FNV-1a of 64 bits (Fowler, Noll, Vo) over a file except for its digest.
 ///
 /// Each step is a bijection of the state, so that a change of one byte always changes the result.
 pub(crate) fn of(file: &[u8]) -> u64 {

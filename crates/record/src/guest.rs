@@ -94,7 +94,7 @@ pub enum Message {
     Ready,
     /// Both ends of a flow at some time.
     Sample {
-        /// When.
+        /// The time.
         now: Instant,
         /// The flow, by its number in the plan.
         flow: u32,

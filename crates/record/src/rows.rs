@@ -208,7 +208,7 @@ row! {
     FlowRow in "flows.parquet" {
         /// The flow.
         flow: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Linux's number of the congestion state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
         ca_state: u64,
@@ -258,7 +258,7 @@ row! {
     QueueRow in "queues.parquet" {
         /// The port, as `NODE:LINK`.
         port: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Queued now.
         backlog_packets: u64,
@@ -290,7 +290,7 @@ row! {
         port: Name,
         /// The class.
         class: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Queued now.
         backlog_packets: u64,
@@ -316,7 +316,7 @@ row! {
     NotificationRow in "notifications.parquet" {
         /// The port, as `NODE:LINK`.
         port: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Those that its switch sent of its queues.
         sent_frames: u64,
@@ -331,7 +331,7 @@ row! {
     PauseRow in "pauses.parquet" {
         /// The port, as `NODE:LINK`.
         port: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Pause frames sent, to stop what comes in there or let it go on.
         sent_frames: u64,

@@ -43,9 +43,9 @@ pub enum Kind {
 /// A file or a folder of the transfer. Its number is its place among all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where, below the receiver's directory.
+    /// The path below the receiver's directory.
     pub name: Name,
-    /// What.
+    /// Its kind.
     pub kind: Kind,
     /// Permissions: the nine bits of `rwxrwxrwx`.
     pub mode: u16,

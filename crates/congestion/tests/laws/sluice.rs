@@ -241,7 +241,7 @@ fn of_a_burst_the_first_ack_alone_counts() {
             sock = later;
         }
     }
-    // But for what varies at random, a tenth, the rate is what the first one made it.
+    // Except for what varies at random, a tenth, the rate is what the first one made it.
     let ratio = Link::rate(&later) / Link::rate(&sock);
     assert!((0.81..1.23).contains(&ratio), "{ratio}");
     assert_eq!(later.cwnd, sock.cwnd);

@@ -78,7 +78,7 @@ fn check(host: &Namespace, algorithm: &str) -> io::Result<()> {
             let found = getsockopt(end, sockopt::TcpCongestion)?;
             if found != algorithm {
                 let found = found.display();
-                return Err(io::Error::other(format!("a connection has `{found}` all the same")));
+                return Err(io::Error::other(format!("a connection still has `{found}`")));
             }
         }
         Ok(())

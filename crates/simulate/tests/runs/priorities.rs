@@ -1,4 +1,4 @@
-//! Priorities by code point: what a switch stops, hosts stop, and what it marks hosts hear of.
+//! Priorities by code point: hosts stop what a switch stops, and receive the marks that it sets.
 
 use scenario::Plan;
 

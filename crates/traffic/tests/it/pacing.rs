@@ -113,9 +113,8 @@ proptest! {
         prop_assert_eq!(gaps + real, wire.position(), "gap bytes are what is left of the wire");
     }
 
-    /// Several backlogged classes: each one keeps to its own rate as if it were alone, but for the
-    /// frames of the others that are just then on the wire; and none of the gaps is put there while
-    /// a packet is due.
+    /// Several backlogged classes: each one keeps to its own rate as if it were alone, except for the frames of the
+    /// others that are just then on the wire; and none of the gaps is put there while a packet is due.
     #[test]
     fn every_class_is_exact_beside_others(
         weights in proptest::collection::vec(1_u64..100, 2..7),
@@ -163,8 +162,8 @@ proptest! {
         }
     }
 
-    /// Traffic that comes and goes: no class is above its rate over any window, but for what
-    /// others' frames delayed; alone, but for what no gap frame could fill.
+    /// Traffic that comes and goes: no class is above its rate over any window, except for what others' frames
+    /// delayed; alone, except for what no gap frame could fill.
     #[test]
     fn an_idle_class_earns_no_credit(
         events in proptest::collection::vec((0_u32..4, 64_u32..=1518, 0_u64..5000), 1..200),

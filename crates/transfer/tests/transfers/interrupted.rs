@@ -122,7 +122,7 @@ fn a_bit_that_flips_on_the_way_is_sent_again() {
     let listening = world.listen(ReceiverTrust::Anybody);
     let flips = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&flips);
-    // In the middle of what is read at once, which is in the middle of a chunk but for a few bytes of messages.
+    // In the middle of what is read at once, which is in the middle of a chunk except for a few bytes of messages.
     let flipping = relay(listening.address, move |before, bytes| {
         if before > 200_000 && counted.load(Ordering::Relaxed) < 3 && bytes.len() == 32 << 10 {
             counted.fetch_add(1, Ordering::Relaxed);

@@ -51,7 +51,7 @@ fn a_slow_reader_sets_the_pace_and_its_window_never_shrinks() {
         let waiting = pipe.ends[RECEIVER].readable();
         assert!(waiting <= BUFFER, "{waiting} bytes wait in a buffer of {BUFFER}");
     }
-    // 200 reads of 10 000 bytes, but for those of the first round trips.
+    // 200 reads of 10 000 bytes, except for those of the first round trips.
     assert!((1_900_000..=2_000_000).contains(&read), "{read}");
     let info = pipe.ends[SENDER].info();
     assert_eq!((info.retransmissions, info.timeouts), (0, 0), "{info:?}");

@@ -94,7 +94,7 @@ fn new_data_after_a_tail_probe_does_not_put_off_the_heads_timeout() {
     script.numbers();
     assert_eq!(script.wait(), at(302));
     assert_eq!(script.numbers(), [1]);
-    // The timeout would be at 602 ms, but for new data.
+    // The timeout would be at 602 ms without new data.
     script.now = at(310);
     script.supply(1);
     assert_eq!(script.numbers(), [2]);
