@@ -330,7 +330,7 @@ fn output(
                 None => port,
             };
             let port = match link.ends.iter().any(|end| pauses(plan, end)) {
-                true => port.with_flow_control(Pause::response(rate), patience(plan, end)),
+                true => port.with_flow_control(Pause::response(rate), watchdog(plan, end)),
                 false => port,
             };
             (reacting(port, plan, end, config.overhead, seed), config.delay)
@@ -370,7 +370,7 @@ fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
 }
 
 /// The time for which a port there may be paused.
-fn patience(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
+fn watchdog(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
     match &plan.nodes[end.node].kind {
         Kind::Switch(switch) => switch.watchdog.unwrap_or(traffic::Duration::MAX),
         _ => traffic::Duration::MAX,

@@ -12,7 +12,7 @@ use traffic::{FlowId, HostId, Packets};
 const FLOWS_MAX: usize = 1 << 20;
 /// The maximum number of flows between real networks. When it is reached, all are forgotten and numbered from the
 /// start.
-const STRANGERS_MAX: usize = 1 << 17;
+const FOREIGN_FLOWS_MAX: usize = 1 << 17;
 
 /// The fields that identify a flow, as they appear in packets of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub struct Flows {
     last: Option<(Key, FlowEntry)>,
     count: usize,
     /// The first number of a flow that may be forgotten, if flows are forgotten.
-    strangers: Option<usize>,
+    first_foreign: Option<usize>,
 }
 
 impl Flows {
@@ -87,12 +87,12 @@ impl Flows {
 
     fn none(plan: &Plan) -> Self {
         let count = plan.flows.len();
-        Self { known: HashMap::default(), last: None, count, strangers: None }
+        Self { known: HashMap::default(), last: None, count, first_foreign: None }
     }
 
     /// Flows between real networks: the plan knows none of them, and their number is unlimited.
     pub fn between_networks(plan: &Plan) -> Self {
-        Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
+        Self { first_foreign: Some(plan.flows.len()), ..Self::none(plan) }
     }
 
     /// Reserves the first `count` flow numbers: flows outside the plan get higher ones.
@@ -136,8 +136,8 @@ impl Flows {
         packets: &mut Packets,
         (source, destination): (HostId, HostId),
     ) -> FlowEntry {
-        if let Some(first) = self.strangers
-            && self.count - first >= STRANGERS_MAX
+        if let Some(first) = self.first_foreign
+            && self.count - first >= FOREIGN_FLOWS_MAX
         {
             self.known.clear();
             self.count = first;

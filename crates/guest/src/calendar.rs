@@ -35,7 +35,7 @@ pub struct Cards<'a> {
     guests: &'a mut [Guest],
     places: &'a [(usize, usize)],
     /// The cards with changes that their guests do not know yet, by guest and place there.
-    news: &'a mut Vec<(usize, usize)>,
+    changed: &'a mut Vec<(usize, usize)>,
     failed: Option<Error>,
 }
 
@@ -61,10 +61,10 @@ impl Cards<'_> {
         let card = &mut self.guests[guest].cards[own];
         match change(card) {
             Ok(done) => {
-                if done && card.news == 0 {
-                    self.news.push((guest, own));
+                if done && card.changed_rings == 0 {
+                    self.changed.push((guest, own));
                 }
-                card.news |= u8::from(done) << ring;
+                card.changed_rings |= u8::from(done) << ring;
                 done
             }
             Err(error) => {
@@ -115,12 +115,12 @@ pub struct Calendar {
     /// The guest and the place there, by card number.
     places: Vec<(usize, usize)>,
     /// Cards with changes in their rings that their guests do not know yet.
-    news: Vec<(usize, usize)>,
+    changed: Vec<(usize, usize)>,
     /// The sockets of the running guest that have data to read.
     heard: Vec<usize>,
     page: Page,
     now: u64,
-    patience: Duration,
+    timeout: Duration,
     sequence: u32,
     _pinned: Pinned,
 }
@@ -134,7 +134,7 @@ const CONSOLE_BYTES: u64 = 16 << 20;
 
 impl Calendar {
     /// Starts a guest for each list of cards, each in its own folder within `folder`. A card has an address and an MTU.
-    /// While a guest runs, its clock must advance at least once per `patience` of wall time.
+    /// While a guest runs, its clock must advance at least once per `timeout` of wall time.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Calendar {
         settings: &Settings,
         guests: &[Vec<(Address, u16)>],
         folder: &Path,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, Error> {
         if let Some(cards) = guests.iter().map(Vec::len).find(|&cards| cards > CARDS_MAX) {
             let why = format!("a guest with {cards} cards: {CARDS_MAX} at most");
@@ -155,17 +155,17 @@ impl Calendar {
         let mut calendar = Self {
             guests: Vec::new(),
             places: Vec::new(),
-            news: Vec::new(),
+            changed: Vec::new(),
             heard: Vec::new(),
             page,
             now: 0,
-            patience,
+            timeout,
             sequence: 0,
             _pinned: Pinned::here(),
         };
         for (number, cards) in guests.iter().enumerate() {
             let folder = folder.join(format!("guest{number}"));
-            let mut guest = Guest::start(kernel, settings, number, cards, folder, patience)?;
+            let mut guest = Guest::start(kernel, settings, number, cards, folder, timeout)?;
             guest.first_card = calendar.places.len();
             calendar.places.extend((0..cards.len()).map(|own| (number, own)));
             calendar.guests.push(guest);
@@ -231,16 +231,16 @@ impl Calendar {
 
     /// Runs the outside's due events, and interrupts guests for frames that arrived or left.
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
-        let Self { guests, places, news, .. } = self;
-        let mut cards = Cards { guests, places, news, failed: None };
+        let Self { guests, places, changed, .. } = self;
+        let mut cards = Cards { guests, places, changed, failed: None };
         outside.handle_due(self.now, &mut cards);
         if let Some(error) = cards.failed {
             return Err(error);
         }
-        for (number, own) in self.news.drain(..) {
+        for (number, own) in self.changed.drain(..) {
             let card = &mut self.guests[number].cards[own];
-            let news = std::mem::take(&mut card.news);
-            for ring in (0..RINGS).filter(|ring| news >> ring & 1 == 1) {
+            let changed = std::mem::take(&mut card.changed_rings);
+            for ring in (0..RINGS).filter(|ring| changed >> ring & 1 == 1) {
                 if card.wants_interrupt(ring) {
                     self.page.call(number, own * RINGS + ring, self.now);
                 }
@@ -264,7 +264,7 @@ impl Calendar {
         self.let_go(number)?;
         while self.guests[number].time.is_some() {
             let mut heard = std::mem::take(&mut self.heard);
-            let waited = self.guests[number].watch.wait(self.patience, &mut heard);
+            let waited = self.guests[number].watch.wait(self.timeout, &mut heard);
             waited.map_err(Error::system("wait for a guest"))?;
             if heard.is_empty() {
                 return Err(self.stuck(number));
@@ -390,7 +390,7 @@ impl Calendar {
 
     fn stuck(&self, guest: usize) -> Error {
         let now = self.page.now();
-        self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.patience })
+        self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.timeout })
     }
 
     /// The error for a guest whose console is too long; `None` otherwise.
@@ -411,7 +411,7 @@ impl Guest {
         number: usize,
         cards: &[(Address, u16)],
         folder: PathBuf,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, Error> {
         std::fs::create_dir_all(&folder).map_err(Error::system("make a guest's folder"))?;
         let listen = |name: &str| {
@@ -442,7 +442,7 @@ impl Guest {
             first_card: 0,
             requested: 0,
         };
-        guest.greet(number, listener, patience)?;
+        guest.greet(number, listener, timeout)?;
         Ok(guest)
     }
 
@@ -459,7 +459,7 @@ impl Guest {
         &mut self,
         number: usize,
         listener: UnixListener,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), Error> {
         const STEP: Duration = Duration::from_millis(50);
         let system = || Error::system("wait for a guest");
@@ -472,7 +472,7 @@ impl Guest {
             }
             let ended = self.process.try_wait().map_err(Error::system("wait for a guest"))?;
             waited += STEP;
-            if ended.is_some() || waited >= patience {
+            if ended.is_some() || waited >= timeout {
                 let status =
                     ended.map_or("it said nothing".to_owned(), |status| status.to_string());
                 return Err(Error::NotStarted {

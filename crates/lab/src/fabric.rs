@@ -245,17 +245,17 @@ impl Fabric {
         (self.into_outcome(log), failure, ended)
     }
 
-    /// Moves packets as [`Self::run`] does, then lets queued packets leave for at most `patience`. The rest count as
+    /// Moves packets as [`Self::run`] does, then lets queued packets leave for at most `timeout`. The rest count as
     /// flushed.
     pub(crate) fn run_and_drain(
         mut self,
         plan: &Plan,
         stop: &AtomicBool,
-        patience: Duration,
+        timeout: Duration,
     ) -> (Look, Option<Error>) {
         let never = AtomicBool::new(false);
         let ran = self.go(plan, [stop, &never], &|_| {}, &mut Log::default());
-        let ended = ran.and_then(|()| self.drain(patience));
+        let ended = ran.and_then(|()| self.drain(timeout));
         self.count_left();
         (self.look(), ended.err())
     }

@@ -372,9 +372,9 @@ pub(crate) fn is_gone(process: BorrowedFd<'_>) -> bool {
     is_readable(process, PollTimeout::ZERO)
 }
 
-fn is_readable(descriptor: BorrowedFd<'_>, patience: PollTimeout) -> bool {
+fn is_readable(descriptor: BorrowedFd<'_>, timeout: PollTimeout) -> bool {
     let mut polled = [PollFd::new(descriptor, PollFlags::POLLIN)];
-    poll(&mut polled, patience).is_ok_and(|ready| ready > 0)
+    poll(&mut polled, timeout).is_ok_and(|ready| ready > 0)
 }
 
 /// An environment, each variable as `NAME=VALUE`, with these in the place of others of their names.

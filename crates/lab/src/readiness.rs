@@ -33,14 +33,14 @@ pub(crate) enum Readiness {
 /// A program's processes and their CPU times, which change as long as they work.
 type Work = BTreeMap<u32, u64>;
 
-/// Waits until each of `programs` listens, has ended or is idle, for at most `patience`, or until `cancelled` returns
+/// Waits until each of `programs` listens, has ended or is idle, for at most `timeout`, or until `cancelled` returns
 /// true.
 ///
 /// # Errors
 /// If the system fails.
 pub(crate) fn wait(
     programs: &mut [&mut Program],
-    patience: traffic::Duration,
+    timeout: traffic::Duration,
     cancelled: impl Fn() -> bool,
 ) -> Result<Vec<Readiness>, Error> {
     let clock = Clock::starting_in(time::Duration::ZERO);
@@ -55,7 +55,7 @@ pub(crate) fn wait(
                 found[number] = look(program, mine, &mut known[number], now)?;
             }
         }
-        let late = now >= traffic::Instant::ZERO + patience || cancelled();
+        let late = now >= traffic::Instant::ZERO + timeout || cancelled();
         if late || found.iter().all(Option::is_some) {
             return Ok(found.into_iter().map(|it| it.unwrap_or(Readiness::Busy)).collect());
         }

@@ -115,10 +115,10 @@ impl Port {
 
     /// Returns the port with flow control: it sends control frames, and the far end may stop it by them. A received
     /// pause takes effect after `response` ([`traffic::Pause::response`]), and is no longer obeyed once it has
-    /// lasted for `patience`.
+    /// lasted for `watchdog`.
     #[must_use]
-    pub fn with_flow_control(self, response: Duration, patience: Duration) -> Self {
-        Self { flow_control: Some(Box::new(FlowControl::new(response, patience))), ..self }
+    pub fn with_flow_control(self, response: Duration, watchdog: Duration) -> Self {
+        Self { flow_control: Some(Box::new(FlowControl::new(response, watchdog))), ..self }
     }
 
     /// The counters of its flow control until `now`; `None` if it has none.
@@ -203,7 +203,7 @@ impl Port {
         let mut busy = false;
         if let Some(control) = &mut self.flow_control {
             busy = !control.is_idle(now);
-            if let Some(stopped) = control.news(now) {
+            if let Some(stopped) = control.take_change(now) {
                 self.qdisc.hold(stopped);
             }
         }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::errno::Errno;
 
 use crate::error::Error;
-use crate::finish::{ALREADY_THERE, Finisher, Finishing, Whole, patiently};
+use crate::finish::{ALREADY_THERE, Finisher, Finishing, Whole, run_with_ticks};
 use crate::folders::{self, Folders};
 use crate::kept::Kept;
 use crate::message::{Entry, Hash, Kind, Message, Range, STREAMS_MAX};
@@ -489,7 +489,7 @@ impl Store {
         &self,
         tick: &mut impl FnMut() -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        patiently(|| self.finish_commit(), tick)??;
+        run_with_ticks(|| self.finish_commit(), tick)??;
         Ok(self.finisher.files())
     }
 

@@ -273,7 +273,7 @@ impl Connection {
     /// Writes a pure ACK, mostly one that only advances.
     #[inline(never)]
     fn write_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
-        if self.receiver.news() != AckContent::Progress || !self.sender.clock.holds(now) {
+        if self.receiver.ack_content() != AckContent::Progress || !self.sender.clock.holds(now) {
             return self.write_any_ack(now, packet);
         }
         self.write_pure_ack(now, packet)
@@ -297,7 +297,7 @@ impl Connection {
     fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
         let agreed = &self.sender.agreed;
         let mut blocks = 0;
-        match self.receiver.news() {
+        match self.receiver.ack_content() {
             AckContent::None => *packet = self.template,
             AckContent::Progress => {
                 // Written twice, as a copy of what was just written would wait for that write.

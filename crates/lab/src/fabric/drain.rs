@@ -7,9 +7,9 @@ use super::Fabric;
 use crate::error::Error;
 
 impl Fabric {
-    /// Lets the packets in the fabric leave, for at most `patience`, without receiving more.
-    pub(super) fn drain(&mut self, patience: Duration) -> Result<(), Error> {
-        let until = self.clock.now() + patience;
+    /// Lets the packets in the fabric leave, for at most `timeout`, without receiving more.
+    pub(super) fn drain(&mut self, timeout: Duration) -> Result<(), Error> {
+        let until = self.clock.now() + timeout;
         while self.carries_anything() && self.engine.now() < until {
             let now = self.clock.now().min(until);
             self.advance(now)?;

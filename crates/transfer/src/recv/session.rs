@@ -16,7 +16,7 @@ use super::{Notice, TICK, TICK_MS};
 use crate::channel::{Channel, lost};
 use crate::choice::Choice;
 use crate::error::Error;
-use crate::finish::patiently;
+use crate::finish::run_with_ticks;
 use crate::message::{Message, SessionId};
 use crate::meter::Meter;
 use crate::root::Root;
@@ -167,7 +167,7 @@ impl Session {
             tick()?;
         }
         // One may wait for the disk.
-        patiently(|| drop(self), tick)
+        run_with_ticks(|| drop(self), tick)
     }
 
     /// Ends everything that can be ended at once. A thread that waits for the disk goes on for at most one file.

@@ -148,22 +148,22 @@ impl Sender {
         if self.rtt.min_us() == u32::MAX {
             return;
         }
-        let patience = self.rack.rtt + self.reordering_window();
-        let waits = self.mark_originals(patience, now) | self.mark_retransmissions(patience, now);
+        let timeout = self.rack.rtt + self.reordering_window();
+        let waits = self.mark_originals(timeout, now) | self.mark_retransmissions(timeout, now);
         if waits {
             // By then all that was sent before the segment delivered is overdue.
-            let overdue = self.rack.sent + patience;
+            let overdue = self.rack.sent + timeout;
             self.timer.set_reordering(overdue.max(now), now);
         }
     }
 
-    fn mark_originals(&mut self, patience: Duration, now: Instant) -> bool {
+    fn mark_originals(&mut self, timeout: Duration, now: Instant) -> bool {
         while let Some(index) = self.board.next_unsettled(self.board.tail()) {
             let segment = *self.board.segment(index);
             if !self.rack.sent_before(segment.sent, segment.end) {
                 return false;
             }
-            if segment.sent + patience > now {
+            if segment.sent + timeout > now {
                 return true;
             }
             self.board.mark_lost(index);
@@ -171,12 +171,12 @@ impl Sender {
         false
     }
 
-    fn mark_retransmissions(&mut self, patience: Duration, now: Instant) -> bool {
+    fn mark_retransmissions(&mut self, timeout: Duration, now: Instant) -> bool {
         while let Some((index, segment)) = self.board.oldest_retransmission() {
             if !self.rack.sent_before(segment.sent, segment.end) {
                 return false;
             }
-            if segment.sent + patience > now {
+            if segment.sent + timeout > now {
                 return true;
             }
             self.board.mark_lost(index);
