@@ -21,7 +21,7 @@ use transport::Phase;
 const HICCUP: f64 = 0.15;
 
 #[test]
-fn a_transfer_of_so_many_bytes_completes_and_both_ends_agree() {
+fn a_transfer_of_n_bytes_completes_and_both_ends_agree() {
     if lacks("a transfer") {
         return;
     }

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_contract_is_told() {
+    fn what_breaks_the_contract_is_reported() {
         let past = Instant::from_ps(1_000_000_000);
         let stray = PacketId::default();
         assert_eq!(verdict(2, Some(Dequeued::Empty)), Err(Fault::Stalled(2)));

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_later_is_told_apart() {
+    fn what_came_later_is_distinguished() {
         let mut histogram = Histogram::default();
         let note = |histogram: &mut Histogram, list: &[u64]| {
             list.iter().for_each(|&us| histogram.note(Duration::from_us(us)));

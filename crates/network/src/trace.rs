@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         assert_eq!(Trace::new([]), Err(Invalid::Empty));
         assert_eq!(Trace::new([0, 0]), Err(Invalid::NoTime));
         assert_eq!(Trace::new([3, 2]), Err(Invalid::Falling(2)));

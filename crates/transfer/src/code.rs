@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_digit_tells_most_typing_errors() {
+    fn the_check_digit_detects_most_typing_errors() {
         let text = Code::generate().expect("random numbers").to_string();
         let mut detected = 0;
         let mut tried = 0;

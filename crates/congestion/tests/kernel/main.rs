@@ -89,7 +89,7 @@ fn every_hook_call_replays_to_the_same_bits() {
 /// For algorithms that need ECN, on a path that marks packets: both ends see the marks, and their ACKs echo
 /// them.
 #[test]
-fn marks_are_told_echoed_and_replayed() {
+fn marks_are_reported_echoed_and_replayed() {
     if machine::lacks("the replay of marks") {
         return;
     }

@@ -192,7 +192,7 @@ fn what_cannot_be_is_refused_and_what_is_disabled_is_gone() {
 }
 
 #[test]
-fn a_floor_that_the_kernel_does_not_take_is_told_and_nothing_is_left() {
+fn a_floor_that_the_kernel_does_not_take_is_reported_and_nothing_is_left() {
     if lacks("the floor") {
         return;
     }

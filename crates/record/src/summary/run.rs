@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_lies_between_the_slowest_flow_and_the_sum_of_all(
+        fn it_is_between_the_slowest_flow_and_the_sum_of_all(
             flows in prop::collection::vec((0..100_u64, 1..50_u64, 1..1_000_u64), 1..20),
         ) {
             let rates = flows.iter().map(|&(_, _, rate)| rate);

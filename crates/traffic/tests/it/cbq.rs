@@ -351,7 +351,7 @@ fn formal_sharing_protects_what_is_promised() {
 
 /// A group whose classes may not borrow blocks no other class: the link's time goes to classes that may use it.
 #[test]
-fn a_group_that_cannot_lend_bars_nobody() {
+fn a_group_that_cannot_lend_blocks_no_class() {
     for link_sharing in GUIDELINES {
         let line = 10 * MEGABIT;
         let mut parameters = tree(vec![

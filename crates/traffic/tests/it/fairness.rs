@@ -429,7 +429,7 @@ fn fairq_lets_a_thin_flow_pass_the_hogs() {
 
 /// Refused parameters, and the advice in the error.
 #[test]
-fn mistakes_are_told_with_their_remedy() {
+fn mistakes_are_reported_with_their_remedy() {
     let port = port(LINK, 1500);
     let told = |result: Result<(), String>| result.unwrap_err();
     let priq =

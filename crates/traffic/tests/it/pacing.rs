@@ -503,7 +503,7 @@ fn a_refused_change_changes_nothing() {
 /// Without gap frames a driver's timer makes the gaps: 24.288 us from packet to packet. A timer
 /// that is late delays one packet and not those after it.
 #[test]
-fn without_gap_frames_the_driver_is_told_when() {
+fn without_gap_frames_the_driver_gets_the_time() {
     let parameters = Parameters { gaps: false, ..flat(&[GIGABIT / 2]) };
     let mut wire = wire(&parameters, port(GIGABIT, 1500));
     for _ in 0..5 {

@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_hears_each_second_that_its_answer_is_to_come() {
+    fn a_sender_gets_a_sign_of_life_each_second() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let mut channel = Channel::plain(TcpStream::connect(address).expect("a connection"));

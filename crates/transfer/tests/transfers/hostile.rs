@@ -193,7 +193,7 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
 
 /// Permissions of a folder come with its last file; until then it is its owner's.
 #[test]
-fn a_folder_is_nobody_elses_before_it_is_whole() {
+fn a_folder_is_private_before_it_is_whole() {
     let world = World::new();
     let listening = world.listen(ReceiverTrust::Anybody);
     let mut socket = TcpStream::connect(listening.address).expect("a connection");

@@ -160,7 +160,7 @@ fn a_flipped_bit_of_an_encrypted_stream_ends_it_and_nothing_wrong_is_kept() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_sent_is_told_and_not_kept() {
+fn a_file_that_changes_while_it_is_sent_is_reported_and_not_kept() {
     let world = World::new();
     let paths = [world.file("changing", 200 * CHUNK as usize), world.file("steady", 1000)];
     let listening = world.listen(ReceiverTrust::Anybody);

@@ -157,7 +157,7 @@ fn around_holes(holes: &'static [u64], send: Buffer, receive: Buffer) -> Vec<tra
 }
 
 #[test]
-fn what_lies_beyond_a_hole_takes_room_in_the_buffer() {
+fn what_is_beyond_a_hole_takes_room_in_the_buffer() {
     const BUFFER: u64 = 2_000 * 1_448;
     let seen = around_holes(&[700, 704], linux6().buffers.send, Buffer::Fixed(BUFFER));
     // The first hole is filled: the right edge stays, because data beyond the second one takes more room than

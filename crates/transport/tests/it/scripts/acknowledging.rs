@@ -105,7 +105,7 @@ fn a_response_has_all_of_its_quick_acks() {
 }
 
 #[test]
-fn a_window_that_opens_is_told_at_once_and_a_segment_opens_it_by_two() {
+fn a_window_that_opens_is_announced_at_once_and_a_segment_opens_it_by_two() {
     let mut config = linux6();
     config.ack.tick = Duration::ZERO;
     config.buffers.receive = Buffer::Fixed(2 * 245 * MSS);

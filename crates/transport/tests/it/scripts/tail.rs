@@ -107,7 +107,7 @@ fn new_data_after_a_tail_probe_does_not_put_off_the_heads_timeout() {
 }
 
 #[test]
-fn the_heads_retransmission_starts_the_timeout_anew() {
+fn the_heads_retransmission_restarts_the_timeout() {
     let mut script = Script::new(&linux6(), 100, 60_000);
     script.supply(10);
     script.numbers();
