@@ -65,7 +65,7 @@ impl EventSink<'_> {
         let Channel { wire, far, far_port, .. } = &mut self.channels[channel as usize];
         let packet = wire.deliver();
         match wire.next_arrival() {
-            Some(next) => self.schedule.put_off_first(next),
+            Some(next) => self.schedule.postpone_first(next),
             None => self.schedule.take_first(),
         }
         Some((packet?, *far, *far_port))

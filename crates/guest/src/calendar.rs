@@ -442,7 +442,7 @@ impl Guest {
             first_card: 0,
             requested: 0,
         };
-        guest.greet(number, listener, timeout)?;
+        guest.wait_for_start(number, listener, timeout)?;
         Ok(guest)
     }
 
@@ -455,7 +455,7 @@ impl Guest {
     }
 
     /// Waits for the guest's first message.
-    fn greet(
+    fn wait_for_start(
         &mut self,
         number: usize,
         listener: UnixListener,

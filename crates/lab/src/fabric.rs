@@ -81,11 +81,11 @@ const LATE: Duration = Duration::from_ms(1);
 impl FabricOutcome {
     /// Whether the machine kept up with the packets.
     pub(crate) fn kept_up(&self) -> bool {
-        kept_up(self.missed, &self.lateness) && !self.was_away()
+        kept_up(self.missed, &self.lateness) && !self.was_preempted()
     }
 
     /// Whether the fabric's thread was paused for more than 1 % of the run.
-    pub(crate) fn was_away(&self) -> bool {
+    pub(crate) fn was_preempted(&self) -> bool {
         self.absent.sum.as_ps() > self.counted.end.as_ps() / 100
     }
 }
@@ -240,7 +240,7 @@ impl Fabric {
         ended: impl FnOnce() -> T,
     ) -> (FabricOutcome, Option<Error>, T) {
         let mut log = Log::default();
-        let failure = self.go(plan, [stop, done], reached, &mut log).err();
+        let failure = self.run_loop(plan, [stop, done], reached, &mut log).err();
         let ended = ended();
         (self.into_outcome(log), failure, ended)
     }
@@ -254,13 +254,13 @@ impl Fabric {
         timeout: Duration,
     ) -> (Look, Option<Error>) {
         let never = AtomicBool::new(false);
-        let ran = self.go(plan, [stop, &never], &|_| {}, &mut Log::default());
+        let ran = self.run_loop(plan, [stop, &never], &|_| {}, &mut Log::default());
         let ended = ran.and_then(|()| self.drain(timeout));
         self.count_left();
         (self.look(), ended.err())
     }
 
-    fn go(
+    fn run_loop(
         &mut self,
         plan: &Plan,
         [stop, done]: [&AtomicBool; 2],

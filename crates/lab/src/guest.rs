@@ -57,7 +57,7 @@ pub fn run(folder: &Path) -> Result<(), Error> {
     let path = folder.join(MESSAGES);
     let file = File::create(&path).map_err(Error::system(format!("write {}", path.display())))?;
     let messages = Arc::new(Mutex::new(BufWriter::new(file)));
-    let ended = match take_part(folder, &messages) {
+    let ended = match run_agents(folder, &messages) {
         Ok(ended) => Message::Ended(Box::new(ended)),
         Err(error) => Message::Failed(error.to_string()),
     };
@@ -82,7 +82,7 @@ fn send(messages: &Messages, message: &Message, flush: bool) {
     }
 }
 
-fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
+fn run_agents(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     for (kind, place) in MOUNTS {
         // A folder of the machine may be missing; a program that needs it reports that.
         let _ = fs::create_dir(place);

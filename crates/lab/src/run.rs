@@ -353,7 +353,7 @@ fn report(
     kind: Kind,
     mut notes: Vec<String>,
 ) -> LabReport {
-    if outcome.was_away() {
+    if outcome.was_preempted() {
         let share = 100.0 * outcome.absent.sum.as_secs_f64() / outcome.counted.end.as_secs_f64();
         notes.push(format!("the forwarding thread was preempted for {share:.0} % of the run"));
     }

@@ -273,7 +273,7 @@ impl Receiver {
                 // The sender may reconnect before the loss of its connection was noticed. The old session ends first,
                 // as two sessions would write the same files, and what it has received need not be retransmitted.
                 let again = session.as_ref().is_some_and(|before| !before.is_broken());
-                let before = session.take().and_then(Session::give_way);
+                let before = session.take().and_then(Session::supersede);
                 let is_bare = channel.bare_socket().is_some();
                 let choice = match self.settings.into {
                     Some(Sink::Direct) => Choice::among(Sink::Direct, &[]),

@@ -146,7 +146,7 @@ impl Connection {
 
     fn receive_data(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
-        self.peer_limited.take_note(packet.limited);
+        self.peer_limited.read_note(packet.limited);
         if self.is_plain(packet) && self.sender.on_predicted_data(tcp) {
             self.note_path();
             if self.receiver.on_predicted_data(tcp, now) {

@@ -354,7 +354,7 @@ impl Discipline for Cbq {
     fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let at = self.wire.start(now);
         self.wake(at);
-        if let Some(leaf) = self.foremost(at)
+        if let Some(leaf) = self.usual_choice(at)
             && let Some(id) = self.send(Pick::own(leaf), packets, now, at)
         {
             return Dequeued::Send(id);

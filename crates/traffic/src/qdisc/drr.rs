@@ -130,7 +130,7 @@ impl Scheduler for DeficitRoundRobin {
     }
 
     /// The round restarts.
-    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
+    fn take_over(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
         self.0.extend(&old.0, leaving);
         leaves.backlogged().for_each(|class| self.0.wake(class));
     }

@@ -161,7 +161,7 @@ impl Scheduler for TransmissionSelection {
     }
 
     /// The round restarts.
-    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
+    fn take_over(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
         let mut percents = core::mem::take(&mut self.percents);
         percents.extend(leaving.iter().map(|&was| old.percents[was]));
         *self = Self::of(percents, leaves.port());

@@ -116,7 +116,7 @@ impl Session {
 
     /// Returns the session that a new one continues: this one, or the one before it if this one has only received the
     /// announcement. A sender that reconnects again and again thus has one session at work and one that begins.
-    pub(super) fn give_way(self) -> Option<Self> {
+    pub(super) fn supersede(self) -> Option<Self> {
         let mut stage = lock(&self.shared.stage);
         match &mut *stage {
             Stage::Announcing(before) => {

@@ -293,7 +293,7 @@ impl Sender {
             || event.dsack
             || event.echo_ce;
         if dubious {
-            self.alert(&mut event, now);
+            self.handle_unusual_ack(&mut event, now);
         }
         if event.advanced {
             self.rearm(now);

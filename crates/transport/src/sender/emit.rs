@@ -442,7 +442,7 @@ impl Sender {
             self.stopping = false;
             return self.set_cwnd(1, now);
         }
-        self.unsend(self.space, seq, payload, retransmission);
+        self.take_back(self.space, seq, payload, retransmission);
         (self.resting, self.stopping) = (true, false);
         self.burst_ended();
         if policy == LocalCongestion::Reduce {
@@ -464,7 +464,7 @@ impl Sender {
     }
 
     /// Takes back a segment: it counts as not sent.
-    fn unsend(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
+    fn take_back(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
         let at = space.unwrap(seq, self.nxt);
         self.stats.data_segments -= 1;
         self.stats.bytes_sent -= u64::from(payload);

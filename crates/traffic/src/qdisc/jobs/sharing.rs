@@ -91,7 +91,7 @@ impl Sharing {
 
 /// Moves the weights of the classes with relative delays by the errors of their delays. A class without
 /// packets counts as one with too short a wait: its packets were sent at once.
-pub(super) fn steer(nodes: &mut [Node]) {
+pub(super) fn adjust_weights(nodes: &mut [Node]) {
     let (mut count, mut sum) = (0, 0_u64);
     for backlog in nodes.iter().filter_map(backlog_by_number) {
         (count, sum) = (count + u64::from(backlog > 0), sum.saturating_add(backlog));
