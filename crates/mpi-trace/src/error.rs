@@ -29,7 +29,7 @@ pub enum Error {
     /// A value that means nothing.
     #[error("the trace's column `{column}`: {value} is out of range (call {row})")]
     Value {
-        /// Which column.
+        /// The column.
         column: &'static str,
         /// The value.
         value: i64,

@@ -81,7 +81,7 @@ pub enum Message {
     Hello {
         /// [`VERSION`].
         version: u16,
-        /// Which transfer.
+        /// The transfer.
         session: SessionId,
         /// How many streams it has.
         streams: u16,
@@ -94,7 +94,7 @@ pub enum Message {
     },
     /// Another stream's first message.
     Join {
-        /// Which transfer.
+        /// The transfer.
         session: SessionId,
     },
     /// Files and folders. The entries of all these messages are in order.
@@ -103,9 +103,9 @@ pub enum Message {
     EntriesEnd,
     /// A chunk of a file follows, in `length` bytes.
     Data {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         chunk: u64,
         /// Its bytes.
         length: u32,
@@ -114,14 +114,14 @@ pub enum Message {
     },
     /// These chunks of a file are holes.
     Hole {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunks.
+        /// The chunks.
         range: Range,
     },
     /// All of a file was sent.
     Close {
-        /// Which file.
+        /// The file.
         entry: u32,
         /// Whether the file was unchanged to the end; otherwise nothing of it is kept.
         unchanged: bool,
@@ -132,14 +132,14 @@ pub enum Message {
     Commit,
     /// Chunks of a file that the receiver has already.
     Have {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunks.
+        /// The chunks.
         range: Range,
     },
     /// A file that the receiver has whole, with this size and time.
     Complete {
-        /// Which file.
+        /// The file.
         entry: u32,
     },
     /// The end of what the receiver has.
@@ -149,14 +149,14 @@ pub enum Message {
     },
     /// A chunk came with a wrong hash: send it again.
     Resend {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         chunk: u64,
     },
     /// The receiver refuses a file.
     Refused {
-        /// Which file.
+        /// The file.
         entry: u32,
         /// Why, for a person.
         why: String,

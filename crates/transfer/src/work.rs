@@ -24,16 +24,16 @@ pub(crate) enum Job {
     Whole(u32),
     /// A chunk of a file.
     Chunk {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         index: u64,
     },
     /// A chunk that arrived wrong is to be retransmitted. The end of its file is sent independently of it.
     Resend {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         index: u64,
     },
     /// A file is to be closed: the receiver has all of its chunks.
