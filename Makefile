@@ -4,7 +4,7 @@
 #   make install the command suimon, optimised, in Cargo's folder of programs
 #   make linux  the guest kernel, Linux on the simulator's clock, into the user's cache: ten minutes of a processor, once
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
-#                because root or a program is missing
+#                for want of root or of a program
 #   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections;
 #                200 paths between guest kernels, each twice, where one is built; 1000 transfers that are killed; and a sweep
 #                of 10 000 points on Dask while workers die

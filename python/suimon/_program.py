@@ -58,7 +58,7 @@ def run(
         out = scenario.experiment(seed=seed).run_folder(on)
     if scenario.file.is_file() and scenario.file.read_text(encoding="utf-8") == scenario.text:
         return _run_file(scenario.file, scenario.changes, seed, on, out, progress)
-    # One that is not a file becomes one for as long as it runs, with the files that it names.
+    # One that is no file becomes one for as long as it runs, with the files that it names.
     *_, files = scenario.experiment().__reduce__()[1]
     with tempfile.TemporaryDirectory(prefix="suimon-") as folder:
         file = Path(folder, scenario.file.name)

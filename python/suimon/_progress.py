@@ -15,7 +15,7 @@ None for a bar where tqdm is installed and somebody looks on."""
 
 @contextmanager
 def shown(progress: Progress, what: str) -> Iterator[Callable[[float], object] | None]:
-    """The callable that takes the share done, if any."""
+    """The callable to tell the share done, if any."""
     if callable(progress):
         yield progress
         return

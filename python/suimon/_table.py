@@ -46,7 +46,7 @@ def _mapping(mapping: Mapping[Any, object], path: str) -> dict[str, Any]:
 
 
 def plain(value: object, path: str = "") -> Any:
-    """A value as TOML has it, which is at ``path``. None is left out of tables.
+    """A value as TOML has it, which stands at ``path``. None is left out of tables.
 
     Raises:
         TypeError: It is, or has within it, a value that is none of TOML's. The message has its path.

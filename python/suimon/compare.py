@@ -17,7 +17,7 @@ __all__ = ["Comparison", "compare"]
 
 
 class Comparison:
-    """How much runs differ. ``print(comparison)`` shows it as a table, a notebook as a page."""
+    """How far runs lie apart. ``print(comparison)`` shows it as a table, a notebook as a page."""
 
     def __init__(self, comparison: _suimon.Comparison) -> None:
         self._of = comparison

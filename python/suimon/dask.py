@@ -38,7 +38,7 @@ BATCH_BYTES = 64 << 20
 BATCHES_PER_THREAD = 8
 # How often a batch is tried again that raises.
 RETRIES = 2
-# The number of points that cannot be run after which the others are not tried.
+# After so many points that cannot be run, the others are not tried.
 FAILURES_MAX = 20
 # Under the sweep's folder: runs whose files are not all there yet.
 PARTIAL = "sweep.partial"
@@ -127,7 +127,7 @@ def run_points(
             points.run(sweep.missing, report)
     finally:
         points.cancel()
-        # What no client waits for any more, or a killed client left.
+        # What nobody waits for any more, or a client left that was killed.
         shutil.rmtree(Path(sweep.folder, PARTIAL), ignore_errors=True)
         ended = sweep.finish()
     for name, error in points.failures:
@@ -154,7 +154,7 @@ class Points:
         self.attempts = 0
         self.scenario = self._send_scenario()
         self.pending: deque[int] = deque()
-        # Points of batches that failed: submitted one at a time, which shows which of them failed.
+        # Points of batches that failed: submitted one at a time, which tells which of them it was.
         self.suspects: deque[int] = deque()
         self.batches: dict[Any, list[int]] = {}
         # Workers with another build get no batch.
@@ -230,7 +230,7 @@ class Points:
     def _submit(self, indices: list[int]) -> Any:
         self.attempts += 1
         names = [self.names[index] for index in indices]
-        # Dask's dashboard shows what precedes the first number as one kind of task.
+        # Dask's dashboard shows what stands before the first number as one kind of task.
         return self.client.submit(
             _run_batch,
             self.scenario,
@@ -316,7 +316,7 @@ def _file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
 
 @lru_cache(maxsize=4)
 def digest(experiment: _suimon.Experiment) -> str:
-    """A digest of a scenario, with its changes and the files that it names."""
+    """Tells scenarios apart, with their changes and the files that they name."""
     file, text, changes, vary, seed, seeds, files = experiment.__reduce__()[1]
     digest = hashlib.sha256()
     for part in (str(file), text, *changes, "vary", *vary, str(seed), str(seeds)):
@@ -333,7 +333,7 @@ def _itself(experiment: _suimon.Experiment) -> _suimon.Experiment:
 
 
 def _build() -> str:
-    """The build of the worker that runs this."""
+    """The build of whoever is asked."""
     return _suimon.BUILD
 
 
@@ -388,7 +388,7 @@ def _run_batch(
 
 
 def _raise_if_cancelled(worker: Any) -> Callable[[float], object]:
-    """What ends a batch early that no client waits for any more: it is called while points are run."""
+    """What ends a batch early that nobody waits for any more: it is called while points are run."""
     key = worker.get_current_task()
 
     def check(share: float) -> None:

@@ -330,13 +330,14 @@ class Change(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Coalescing(Table):
-    """How an interface notifies its host of frames (`ethtool -C`). Without the table it does so for each frame at once.
+    """How an interface tells its host of frames (`ethtool -C`). Where the table is not given the host hears of each at
+    once.
 
     Attributes:
-        delay: The minimum time from one interrupt to the next: ethtool's rx-usecs, as Intel's interfaces have it. A
-            frame that comes after a longer silence causes one at once. Range: at most 100 ms.
-        frames: The number of waiting frames at which the interrupt comes at once: ethtool's rx-frames. However many
-            wait unless given. Range: at least 1.
+        delay: From one interrupt to the next at least: ethtool's rx-usecs, as Intel's interfaces have it. A frame that
+            comes after a longer silence is told of at once. Range: at most 100 ms.
+        frames: So many frames that wait make the interrupt come at once: ethtool's rx-frames. However many wait unless
+            given. Range: at least 1.
         gro: Whether segments of one connection that come with one interrupt and follow one another are one to the
             stack, up to 64 KiB, and acknowledged once (generic receive offload, GRO); yes unless given.
     """
@@ -1099,11 +1100,11 @@ class Events(Table):
 
     Attributes:
         fragment: A fragment's size; one that is drawn is drawn for each source and event. Range: at least 1 B.
-        count: The number of events after which the connections are closed; without end unless given. Range: at least 1.
+        count: After so many events the connections are closed; without end unless given. Range: at least 1.
         credits: With pull, the most events that are asked for and not complete; 1 unless given. Range: at least 1.
         deadline: A fragment that is read longer than this after its trigger is late; none is counted unless given.
-        every: The time from one trigger to the next, with the same triggers for all sources: a time makes them
-            periodic, "exponential 1 ms" a Poisson process; by the flow's `load` unless given. Range: at least 100 ns.
+        every: From one trigger to the next, the same triggers for all sources: a time makes them periodic, "exponential
+            1 ms" a Poisson process; by the flow's `load` unless given. Range: at least 100 ns.
         mode: "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for
             it; push unless given.
         request: With pull, the size of a request for a fragment; 64 B unless given. Range: at least 1 B.
@@ -1131,11 +1132,10 @@ class Exchange(Table):
     Attributes:
         request: A request's size; one that is drawn is drawn for each. Range: at least 1 B.
         response: A response's size; one that is drawn is drawn for each. Range: at least 1 B.
-        count: The number of responses after which the connection is closed; without end unless given. Range: at least
-            1.
-        every: The time from one request to the next, which waits for the response in any case; at once unless given.
-            Range: at least 100 ns.
-        think: The time from a response to the next request, in place of `every`: the time that a user thinks.
+        count: After so many responses the connection is closed; without end unless given. Range: at least 1.
+        every: From one request to the next, which waits for the response in any case; at once unless given. Range: at
+            least 100 ns.
+        think: From a response to the next request, in place of `every`: the time that a user thinks.
     """
 
     request: RandomSize
@@ -1601,16 +1601,16 @@ class Host(Table):
         dscp: Which priority its packets have, by their DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table, { ef
             = 5, "24-31" = 3 }; the class selector where none is given for a code point. That of the switch that it
             hangs on unless given.
-        kernel: The TCP/IP stack that it has in the simulator: "linux-6.12", a real kernel on the simulator's clock,
-            built once by `suimon linux build`; modelled unless given. In the lab every host has this machine's.
+        kernel: Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built
+            once by `suimon linux build`; modelled unless given. In the lab every host has this machine's.
         memory: What its programs may take of the memory of a guest kernel, where it has one, all together; 128 MiB for
             each unless given. What they do not use is not taken of this machine. Range: at most 1024 GiB.
         processor: What a segment costs its processor; nothing unless given.
         profile: The TCP stack of its connections; "linux-6" unless given.
         program: What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m
             http.server 80", or several in an array. `{address}` is the host's own.
-        qcn: How its interfaces slow flows down where switches send congestion notifications (`qcn`); as IEEE 802.1Qau
-            has it unless given.
+        qcn: How its interfaces slow flows down where switches tell of congestion (`qcn`); as IEEE 802.1Qau has it
+            unless given.
         timer: How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
     """
 
@@ -1711,7 +1711,7 @@ class LinkDown(Table):
     Attributes:
         at: When the link goes down, by the run's time.
         lasts: For how long. Range: more than 0 s.
-        every: The time from one outage's start to the next one's; there is one only unless given.
+        every: From one outage's start to the next one's; there is one only unless given.
     """
 
     at: Time
@@ -1803,7 +1803,7 @@ class LinkEndDown(Table):
     Attributes:
         at: When the link goes down, by the run's time.
         lasts: For how long. Range: more than 0 s.
-        every: The time from one outage's start to the next one's; there is one only unless given.
+        every: From one outage's start to the next one's; there is one only unless given.
     """
 
     at: Time
@@ -1966,10 +1966,9 @@ class Ping(Table):
     algorithm.
 
     Attributes:
-        count: The number of responses after which the connection is closed; without end unless given. Range: at least
-            1.
-        every: The time from one request to the next, whether or not its response came; 100 ms unless given. Range: at
-            least 100 ns.
+        count: After so many responses the connection is closed; without end unless given. Range: at least 1.
+        every: From one request to the next, whether or not its response came; 100 ms unless given. Range: at least 100
+            ns.
         size: The size of a request, and of its response; 64 B unless given. Range: at least 1 B.
     """
 
@@ -2017,9 +2016,9 @@ class Processor(Table):
         instructions_per_second: Instructions a second; those of TCP and IP are free unless given. Range: at least 1.
         interrupt: For each interrupt. One comes with each frame that finds the processor idle, or, with
             `interrupt_interval`, so often.
-        interrupt_interval: The minimum time from one interrupt to the next, as an interface that moderates them has it.
-        ip_input: Instructions for IP to take a packet (Clark et al. 1989).
-        ip_output: Instructions for IP to make a packet (Clark et al. 1989).
+        interrupt_interval: From one interrupt to the next at least, as an interface that moderates them has it.
+        ip_input: Instructions by which IP takes a packet (Clark et al. 1989).
+        ip_output: Instructions by which IP makes a packet (Clark et al. 1989).
         machine: A machine whose costs are known, "ideal" unless given: "pentium-4-linux-2.4", "pentium-4-e1000",
             "pentium-ii-266", "pentium-iii-xeon-550"; or "file:NAME", as `suimon cost host` writes one.
         memory_copy: Bytes a second that are copied from memory to memory (lmbench's bcopy); copies are free unless
@@ -2032,9 +2031,9 @@ class Processor(Table):
         program_rate: What programs themselves do with data, such as hashes and encryption, in bytes a second; nothing
             unless given.
         system_call: For each system call, what it copies aside.
-        tcp_input_ack: Instructions for TCP to take a segment without data, 191 to 213 (Clark et al. 1989).
-        tcp_input_data: Instructions for TCP to take a segment with data (Clark et al. 1989).
-        tcp_output: Instructions for TCP to make a segment (Clark et al. 1989).
+        tcp_input_ack: Instructions by which TCP takes a segment without data, 191 to 213 (Clark et al. 1989).
+        tcp_input_data: Instructions by which TCP takes a segment with data (Clark et al. 1989).
+        tcp_output: Instructions by which TCP makes a segment (Clark et al. 1989).
         throttle: Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4 (`netif_rx`).
         wakeup: For each time that a program which waits for data or room is woken.
     """
@@ -2763,15 +2762,14 @@ class ReactionPoint(Table):
     defaults are IEEE8021-CN-MIB's.
 
     Attributes:
-        ai_rate: The growth of the target rate in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given. Range:
-            at most 1125899906842624 bit/s.
+        ai_rate: By how much the target rate grows in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
+            Range: at most 1125899906842624 bit/s.
         byte_reset: A cycle of recovery by bytes sent, half as much beyond fast recovery (rpgByteReset); 150 kB unless
             given. Range: at least 1 B.
         enable: Whether they slow them down (rpgEnable); yes unless given.
-        gain: The part of itself that the rate falls by for each unit of the quantised feedback (rpgGd); 1/128 unless
-            given.
-        hai_rate: The additional growth with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given.
-            Range: at most 1125899906842624 bit/s.
+        gain: By what part of itself the rate falls for each unit of the quantised feedback (rpgGd); 1/128 unless given.
+        hai_rate: By how much more with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given. Range:
+            at most 1125899906842624 bit/s.
         min_decrease: What part of itself the rate falls to at least by one notification (rpgMinDecFac); 1/2 unless
             given.
         min_rate: Below which rate it never falls (rpgMinRate); 5 Mbit/s unless given. Range: at most 1125899906842624
@@ -2882,7 +2880,7 @@ class Switch(Table):
     """A switch whose ports share a packet memory, and which loses nothing of its lossless priorities.
 
     Attributes:
-        alpha: How many times what is left of the shared part it may use before it is stopped; 1/8 unless given.
+        alpha: Of how many times what is left of the shared part it is stopped; 1/8 unless given.
         buffer: The packet memory, in bytes of frames; 12 MB unless given. Range: at least 1 B.
         count: How many; without it, one that bears the bare name.
         dscp: Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a
@@ -2893,7 +2891,7 @@ class Switch(Table):
             threshold, "100 kB", or two between which the probability rises, { min = "100 kB", max = "400 kB",
             probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
         headroom: The room beyond that of each lossless priority of an ingress port; what the link needs unless given.
-        lossless: The priorities that lose nothing: the far end is stopped before. None unless given.
+        lossless: The priorities of which nothing is lost: the far end is stopped before. None unless given.
         lossy_alpha: How many times what is left of the shared part an egress queue of any other priority may have; 1/1
             unless given.
         pause: What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
@@ -2903,8 +2901,8 @@ class Switch(Table):
             priority that it had where none is given. It is queued, stopped and sent on with that. Where there is a
             `dscp`, packets have their priority by that, and only congestion notifications, which have no DSCP, by this.
             Each priority stays what it is unless given.
-        qcn: The priorities whose queues send congestion notifications (congestion points of IEEE 802.1Qau, QCN). The
-            senders' interfaces then slow down the flows that these name. None unless given.
+        qcn: The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose
+            hosts' interfaces then slow down what they were told of. None unless given.
         qcn_priority: The priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
             Range: 0 to 7.
         qcn_sample_base: Bytes from one sample to the next in a queue that is not congested (cpSampleBase); 150 kB
@@ -2914,9 +2912,9 @@ class Switch(Table):
         reserved: The minimum that each priority of an ingress port has to itself; 3 kB unless given.
         timer: How often the timer ticks that its ports' disciplines wait by; as often as is needed unless given.
         watchdog: How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long
-            again and ignores pauses (a pause storm), at the risk of a loss; without end unless given. Range: at least 1
-            us.
-        xoff: The bytes of the shared part at which an ingress port's lossless priority is stopped (XOFF); by `alpha`
+            again, whatever it is told (a pause storm), at the risk of a loss; without end unless given. Range: at least
+            1 us.
+        xoff: Of how many bytes of the shared part an ingress port's lossless priority is stopped (XOFF); by `alpha`
             unless given.
         xon_offset: How far below that it goes on (XON); 3 kB unless given.
     """
@@ -3231,7 +3229,7 @@ class TopologySwitch(Table):
     """A switch whose ports share a packet memory, and which loses nothing of its lossless priorities.
 
     Attributes:
-        alpha: How many times what is left of the shared part it may use before it is stopped; 1/8 unless given.
+        alpha: Of how many times what is left of the shared part it is stopped; 1/8 unless given.
         buffer: The packet memory, in bytes of frames; 12 MB unless given. Range: at least 1 B.
         dscp: Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a
             table, { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. Hosts that hang on
@@ -3241,7 +3239,7 @@ class TopologySwitch(Table):
             threshold, "100 kB", or two between which the probability rises, { min = "100 kB", max = "400 kB",
             probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
         headroom: The room beyond that of each lossless priority of an ingress port; what the link needs unless given.
-        lossless: The priorities that lose nothing: the far end is stopped before. None unless given.
+        lossless: The priorities of which nothing is lost: the far end is stopped before. None unless given.
         lossy_alpha: How many times what is left of the shared part an egress queue of any other priority may have; 1/1
             unless given.
         pause: What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
@@ -3251,8 +3249,8 @@ class TopologySwitch(Table):
             priority that it had where none is given. It is queued, stopped and sent on with that. Where there is a
             `dscp`, packets have their priority by that, and only congestion notifications, which have no DSCP, by this.
             Each priority stays what it is unless given.
-        qcn: The priorities whose queues send congestion notifications (congestion points of IEEE 802.1Qau, QCN). The
-            senders' interfaces then slow down the flows that these name. None unless given.
+        qcn: The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose
+            hosts' interfaces then slow down what they were told of. None unless given.
         qcn_priority: The priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
             Range: 0 to 7.
         qcn_sample_base: Bytes from one sample to the next in a queue that is not congested (cpSampleBase); 150 kB
@@ -3262,9 +3260,9 @@ class TopologySwitch(Table):
         reserved: The minimum that each priority of an ingress port has to itself; 3 kB unless given.
         timer: How often the timer ticks that its ports' disciplines wait by; as often as is needed unless given.
         watchdog: How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long
-            again and ignores pauses (a pause storm), at the risk of a loss; without end unless given. Range: at least 1
-            us.
-        xoff: The bytes of the shared part at which an ingress port's lossless priority is stopped (XOFF); by `alpha`
+            again, whatever it is told (a pause storm), at the risk of a loss; without end unless given. Range: at least
+            1 us.
+        xoff: Of how many bytes of the shared part an ingress port's lossless priority is stopped (XOFF); by `alpha`
             unless given.
         xon_offset: How far below that it goes on (XON); 3 kB unless given.
     """
@@ -3295,7 +3293,7 @@ class Train(Table):
     """A message every so often, as an MPI program that computes and communicates in turn.
 
     Attributes:
-        every: The time from the start of one message to the start of the next. Range: at least 100 ns.
+        every: From the start of one message to the start of the next. Range: at least 100 ns.
         message: A message's size. Range: at least 1 B.
     """
 

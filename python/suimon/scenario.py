@@ -43,7 +43,7 @@ class Scenario:
 
         Raises:
             suimon.UsageError: A file that cannot be read.
-            suimon.ScenarioError: One that is not a scenario.
+            suimon.ScenarioError: One that is no scenario.
         """
         return cls(_suimon.Experiment(os.fspath(path)).text(), file=path)
 

@@ -204,7 +204,7 @@ def sweep(
         out: The folder; ``runs/NAME-sweep`` unless given.
         measures: What the report shows, by its path in ``summary.json``.
         workers: Runs at a time; all processors unless given. Results do not depend on it.
-        fresh: Whether everything is run again.
+        fresh: Whether everything is run anew.
         progress: See ``suimon.Progress``.
         client: A Dask client: its workers run the points, see ``suimon.dask``.
         store: With a client, where workers put results: None to return them as Arrow; ``"shared"`` to write them where

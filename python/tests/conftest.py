@@ -128,7 +128,7 @@ Block = tuple[int, str, str | None]
 @pytest.fixture(scope="session")
 def blocks() -> Callable[[Path], list[Block]]:
     """The Python blocks of a page that are run: the line that each begins at, its code, and what it prints, if a block
-    ``text`` behind it says so. A block is not run if ``<!-- not run: reason -->`` precedes it.
+    ``text`` behind it says so. A block is not run if ``<!-- not run: reason -->`` stands before it.
     """
     fenced = re.compile(r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<kind>\w*).*\n(?P<body>(?:.*\n)*?)^```$", re.M)
 

@@ -54,7 +54,7 @@ class Cluster:
             return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
 
     def add(self, preload: str = "") -> subprocess.Popen[bytes]:
-        """A worker of one thread, which is not restarted; ``preload`` is Python that it runs first."""
+        """A worker of one thread, which nobody starts again; ``preload`` is Python that it runs first."""
         words = ["worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard"]
         if preload:
             file = self.folder / f"preload_{len(self.workers)}.py"
@@ -101,7 +101,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def differing(one: str, other: str) -> list[str]:
-    """Files that are not equal byte for byte in both folders; manifests contain times, and may differ."""
+    """Files that are not equal byte for byte in both folders; manifests tell times, and may differ."""
     files = sorted({path.relative_to(folder) for folder in (one, other) for path in Path(folder).rglob("*")})
     assert files
 

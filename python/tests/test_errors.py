@@ -207,7 +207,7 @@ def test_arguments_that_do_not_fit_are_named(folder: Path, pair: Pair) -> None:
         suimon.sweep(pair(), seeds=[1, 2], measures=["foo"])
 
 
-# Whatever is passed, the answer is one of these; AttributeError is Python's own for what is not a mapping.
+# Whatever is passed, the answer is one of these; AttributeError is Python's own of what is no mapping.
 REFUSED = (suimon.SuimonError, TypeError, ValueError, OverflowError, RecursionError, AttributeError)
 
 ODD: list[Any] = [

@@ -177,7 +177,7 @@ def test_a_notebook_shows_the_report(run: suimon.Run, folder: Path) -> None:
 
 
 def long(pair: Pair) -> suimon.Scenario:
-    """Some seconds of a processor; each test that starts it ends it."""
+    """Some seconds of a processor; whoever starts it ends it."""
     return pair(duration="100 s", link={"wire": m.Link(between=["a", "b"], rate=units.gbit(1), delay=units.ms(1))})
 
 

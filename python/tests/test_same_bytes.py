@@ -22,7 +22,7 @@ CONGESTION = [
     *("newreno", "cubic", "cubic-rfc9438", "bic", "dctcp", "highspeed", "illinois"),
     *("scalable", "scalable50", "sluice", "vegas", "bbr", "bbr3"),
 ]
-# The parts of a manifest that differ between processes or moments.
+# What of a manifest tells one process or one moment from another.
 OF_ONE_PROCESS = {"arguments", "engine", "environment"}
 
 

@@ -5,12 +5,12 @@
  * constants.
  *
  * The path is modelled by two numbers: the most that it delivered in a round trip, of the last ten, and
- * the minimum RTT of the last ten seconds. Segments leave at that bandwidth, and no more than
+ * the least round trip of the last ten seconds. Segments leave at that bandwidth, and no more than
  * twice the product of the two is in flight. Startup doubles the rate each round trip until three of
  * them brought less than a quarter more; Drain lets the queue that made go; then the rate is 5/4 of
- * the bandwidth for a round trip, 3/4 for the next, and the bandwidth for six. Where the minimum RTT was not seen for
- * ten seconds, four packets are in flight for 200 ms. A loss is not a signal: a recovery sends for a round trip what
- * is delivered, and then goes back to the window before it.
+ * the bandwidth for a round trip, 3/4 for the next, and the bandwidth for six. Where the least round
+ * trip was not seen for ten seconds, four packets are in flight for 200 ms. A loss is no signal: a
+ * recovery sends for a round trip what is delivered, and then goes back to the window before it.
  *
  * The window has room for what ACKs that come in bunches deliver beyond the bandwidth (Linux 5.1).
  *

@@ -2,7 +2,7 @@
 /*
  * BBR, version 3 (Cardwell, Swett, Beshay, "BBR Congestion Control", draft-ietf-ccwg-bbr-06, July 2026).
  *
- * As version 1 (bbr) it models the path by the bandwidth that it delivers and the minimum RTT. Version 3 also
+ * As version 1 (bbr) it models the path by the bandwidth that it delivers and the least round trip. Version 3 also
  * learns how much may be in flight before more than 2 % of it is lost, and backs off where packets are lost.
  *
  *     state            pacing  window    window and rate are bounded by
@@ -14,7 +14,7 @@
  *     ProbeBW_UP        1.25    2.25     inflight_long, which grows by 1, 2, 4, ... packets a round trip
  *     ProbeRTT          1       0.5      0.85 inflight_long, short-term model
  *
- * of the bandwidth and of the product of bandwidth and minimum RTT. Startup ends where three round trips brought
+ * of the bandwidth and of the product of bandwidth and least round trip. Startup ends where three round trips brought
  * less than a quarter more, or where one of a recovery lost more than 2 % in six ACKs or more. Drain lets the queue
  * go. Then DOWN and CRUISE last 2 to 3 s, or as many round trips as packets are in flight, at most 63, so that Reno
  * and CUBIC, which need that long from one loss to the next, get their share. REFILL fills the path for a round trip,
@@ -27,7 +27,7 @@
  *
  * Departures: Linux does not keep of each packet what was in flight, and lost, when it was sent. What was in flight is
  * taken to be what was delivered since, and what was lost since: a first-in, first-out path has dealt with all of it by
- * then. The number lost before it was sent is interpolated between the beginnings of the last two round trips; before
+ * then. What had been lost when it was sent is interpolated between the beginnings of the last two round trips; before
  * the first loss of a probe it is exact. Of 377 losses of probes in simulations with 1 and 8 flows, buffers of 0.1 and
  * 1 of the product, and 0 and 1 % of random loss, 96 % get the verdict that the true numbers give; with these one flow
  * with 1 % of random loss has 76.6 Mbit/s of 100 in place of 74.6. A loss is judged by the packet that the ACK
@@ -35,9 +35,9 @@
  * was in flight before the ACK: after it, it never does. For the undo of a spurious loss the model is saved once a
  * recovery, as in Linux, not at each round trip's first loss, which would overwrite it; a short-term model of an
  * earlier loss is not restored. After a timeout the short-term model begins with the window before it, not with one
- * packet. A restart from idle is one with nothing in flight, whatever limited the sender. The random waits are drawn
- * from the time and the sequence number; bursts and send buffer are the transport's. As the draft gives no answer to
- * congestion marks, there is none: leave ECN off.
+ * packet. A restart from idle is one with nothing in flight, whoever limited. The random waits are drawn from the time
+ * and the sequence number; bursts and send buffer are the transport's. As the draft gives no answer to congestion
+ * marks, there is none: leave ECN off.
  */
 #include "cc.h"
 #include "bbr3.h"

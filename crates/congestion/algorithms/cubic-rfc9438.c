@@ -248,7 +248,7 @@ CC_SET_STATE(cubic9438, struct cc *c, u32 state)
 	s->epoch = NO_EPOCH;
 }
 
-/* Section 4.9: the reduction was spurious; the curve continues as if there were none. */
+/* Section 4.9: the reduction was spurious; the curve goes on as if it had not been. */
 CC_UNDO_CWND(cubic9438, struct cc *c)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);

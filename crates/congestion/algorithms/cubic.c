@@ -13,11 +13,11 @@
  *
  * - What is kept is `per`, the number of packets acknowledged that open the window by one. It is
  *   worked out at most once a jiffy, and once in HZ/32 jiffies while the window stays the same.
- * - The target is W(t + minimum RTT), not W(t + smoothed RTT); growth is bounded to a packet for every
+ * - The target is W(t + least RTT), not W(t + smoothed RTT); growth is bounded to a packet for every
  *   two. At or above the target the window still gains one in 100 windows.
  * - While no loss is known (also after a timeout) it gains a packet for every 20 at least.
  * - The estimate of standard TCP gains a packet for every 15/8 windows (alpha = 8/15) for good.
- * - A timeout forgets everything: W_max, the epoch, the minimum RTT; HyStart starts again.
+ * - A timeout forgets everything: W_max, the epoch, the least RTT; HyStart starts anew.
  * - An undone reduction gives back the window and not the curve.
  * - Sending that resumes with nothing in flight moves the epoch by the time since the last packet.
  *
@@ -99,7 +99,7 @@ static CC_INLINE void start_epoch(struct cubic *s, const struct cc *c, u32 acked
 	s->origin = cc_max(c->cwnd, s->w_max);
 }
 
-/* Ticks into the epoch that the target is for: a minimum RTT from now, in whole jiffies. */
+/* Ticks into the epoch that the target is for: a least RTT from now, in whole jiffies. */
 static CC_INLINE u64 target_time(const struct cubic *s, const struct cc *c)
 {
 	s32 elapsed = (s32)(c->jiffies - s->epoch);
@@ -150,7 +150,7 @@ static CC_INLINE void follow_reno(struct cubic *s, const struct cc *c)
 		s->per = cc_min(s->per, c->cwnd / (s->est - c->cwnd));
 }
 
-/* An ACK in congestion avoidance: recalculates `per`, unless it can hardly have changed. */
+/* An ACK in congestion avoidance: works `per` out anew, unless nothing much can have changed. */
 static CC_INLINE void update(struct cubic *s, const struct cc *c, u32 acked)
 {
 	s->est_acked += acked;

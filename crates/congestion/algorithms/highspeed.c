@@ -32,7 +32,7 @@ struct highspeed_row {
 
 /*
  * The row of a window, by bisection: the table is padded to a power of two with rows that start at
- * the largest window. The mask shows the kernel's verifier what the padding already ensures.
+ * the largest window. The mask tells the kernel's verifier what the padding already ensures.
  */
 static CC_INLINE const struct highspeed_row *row_of(u32 window)
 {

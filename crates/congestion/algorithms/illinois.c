@@ -6,7 +6,7 @@
  *
  * Loss decides when the window falls, delay decides by how much it moves: it gains alpha packets a round trip
  * and loses the share beta of itself at a loss. Once a round trip both are set by the average queueing delay
- * of that round trip, da = average RTT - min RTT, and the largest seen, dm = max RTT - min RTT
+ * of that round trip, da = average RTT - least RTT, beside the largest seen, dm = largest RTT - least RTT
  * (section 3.2):
  *
  *     alpha = 10                                       up to da = d1 = dm / 100
@@ -21,7 +21,7 @@
  * window from a retransmission timeout until the next round trip has been measured.
  *
  * No delay lowers the window. On a path that never drops, such as Ethernet with priority flow control,
- * it therefore grows up to what the sockets' buffers allow. Max and min RTT are never forgotten.
+ * it therefore grows up to what the sockets' buffers allow. Largest and least RTT are never forgotten.
  *
  * Linux's rules where they differ from the paper: alpha counts in 1/128 packet and beta in 1/64, so the least
  * alpha is 38/128 = 0.297; the credit of an increase is in packets, and what remains of it is dropped

@@ -21,13 +21,13 @@
  * standing queue so comes near the others' rate at once.
  *
  * The pacing rate varies by 10 % at random, so that senders do not fall into step. The window is a bound only, and keeps
- * bursts short: Linux sends at most half a window at once. The first ACK of a burst gives the delay, less what the
- * burst's segments wait for one another.
+ * bursts short: Linux sends at most half a window at once. Of a burst the first ACK tells the delay, less what
+ * its segments wait for one another.
  *
  * B is best given (`base`): a sender that comes late to a standing queue takes it for the path's, and more than its share.
  * The rate of a sender whose application has no more to send does not rise, and does not fall below 17/16 of what it sends
- * on average: sources of events meet at each trigger, whatever their rates. It does not change during silence. Where
- * a loss shows anyway, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
+ * on average: sources of events meet at each trigger, whatever their rates. Silence is no time in which it changes. Where
+ * a loss shows all the same, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
  * it as DCTCP's do: by half their share, averaged over rounds.
  *
  * Logarithms are in units of 2^-32; e^x is 2^(x / ln 2) by a polynomial of degree 4, right to 4 in 10^5 (tested); no
@@ -66,7 +66,7 @@ CC_PARAMETERS(PARAMETERS);
 #define CWND_MORE 2U               /* than the path holds */
 #define USED_SHIFT 16              /* us: 66 ms, of many events */
 #define USED_MARGIN 16             /* a sixteenth more than is used */
-#define HEARD 16                   /* segments: a receiver that joins them gets a burst at once */
+#define HEARD 16                   /* segments: a receiver that joins them hears of a burst at once */
 #define MARK_SHIFT 4               /* DCTCP's g */
 
 struct sluice {
@@ -81,7 +81,7 @@ struct sluice {
 	u32 marked;    /* delivered_ce when it began */
 	u32 alpha;     /* share of marks, 2^-16 */
 	u32 used;      /* bytes a second that are delivered, silence included, averaged over 66 ms */
-	u32 burst;     /* packets delivered when the last sampled burst was sent */
+	u32 burst;     /* packets delivered when the burst was sent of which a sample was last taken */
 	u8 starting;
 	u8 known;      /* an RTT was seen */
 };
@@ -102,8 +102,7 @@ static CC_INLINE u64 times_exp(u64 unit, s64 log)
 	s64 power = ((log >> 8) * 24204406LL) >> 24;
 	s64 whole = power >> 24;
 	u64 f = (u64)(power - whole * (1LL << 24)); /* 0 to 1 in 2^-24 */
-	/* 2^f = 1 + f (0.69314718 + f (0.2402265 + f (0.0555041 + f 0.0111))) in 2^-24; Taylor's except for the last, which
-	 * is for all after it */
+	/* 2^f = 1 + f (0.69314718 + f (0.2402265 + f (0.0555041 + f 0.0111))) in 2^-24; Taylor's but for the last, which is for all after it */
 	u64 sum = 186227;
 
 	sum = 931204 + (sum * f >> 24);
@@ -180,7 +179,7 @@ static CC_INLINE s64 minus_log(u32 n)
 	return -log;
 }
 
-/* The time within which a sender that does not fall silent gets an ACK, ns. */
+/* In what time a sender hears of the path that does not fall silent, ns. */
 static CC_INLINE u64 heard_within(const struct sluice *s, const struct cc *c)
 {
 	u64 sent = (c->mss + WIRE_OVERHEAD) * 1000000000ULL * HEARD / rate_now(s);
@@ -298,7 +297,7 @@ CC_STAGE(sluice, update)
 	}
 	if (!s->known || rtt < s->least_ns)
 		s->least_ns = (u32)rtt;
-	/* Only the first segments of a burst give a sample: later ones wait for those before them. */
+	/* Of a burst only the first segments tell: those after them wait for their own. */
 	if (s->known && rate->prior_delivered == s->burst)
 		return;
 	s->burst = rate->prior_delivered;

@@ -4,7 +4,7 @@
  * Internet", IEEE JSAC 13(8), 1995, with the hooks, rules and parameters of Linux
  * (net/ipv4/tcp_vegas.c).
  *
- * Once a round trip the window is compared with what the minimum RTT ever seen would need. The
+ * Once a round trip the window is compared with what the least RTT ever seen would need. The
  * difference
  *
  *     diff = cwnd * (RTT - BaseRTT) / BaseRTT
@@ -41,7 +41,7 @@ struct vegas {
 	CC_FIELDS(PARAMETERS)
 	u32 round_end;    /* the round is over beyond this sequence number */
 	u32 samples;      /* RTT samples of this round */
-	u32 round_min_us; /* minimum RTT of this round; CC_U32_MAX before the first sample */
+	u32 round_min_us; /* least RTT of this round; CC_U32_MAX before the first sample */
 	u32 base_us;      /* BaseRTT; CC_U32_MAX before the first sample */
 	u32 enabled;      /* whether delay decides: in Open only */
 };

@@ -43,7 +43,7 @@ enum mode {
 	PROBE_RTT,
 };
 
-/* The state that incoming ACKs report on (section 2.14). */
+/* What the ACKs that come in tell of (section 2.14). */
 enum ack_phase { ACKS_INIT, ACKS_REFILLING, ACKS_STARTING, ACKS_FEEDBACK, ACKS_STOPPING };
 
 enum undo { UNDO_NONE, UNDO_STARTUP, UNDO_UP };
@@ -67,9 +67,9 @@ struct bbr3 {
 	u32 undo_inflight_long;
 	u32 prior_cwnd;
 	u32 round_end;      /* packets delivered when the round trip ends */
-	u32 loss_round_end; /* another one, which a first loss restarts */
+	u32 loss_round_end; /* another one, which a first loss begins anew */
 	u32 loss_round;     /* packets delivered when the round trip before it began */
-	u32 lost[2];        /* packets lost by loss_round, and by loss_round_end except for first_lost */
+	u32 lost[2];        /* packets lost by loss_round, and by loss_round_end but for first_lost */
 	u32 epoch_us;       /* when ACKs last came no faster than the bandwidth */
 	u32 epoch_acked;
 	u32 extra_acked[2];   /* most that came beyond it, in this slot and the one before */
@@ -83,7 +83,7 @@ struct bbr3 {
 	u32 loss_round_start : 1;
 	u32 rtt_expired : 1;  /* not as low for 5 s */
 	u32 loss_in_round : 1;
-	u32 first_lost : 5;   /* packets in the loss that began the round trip, at most 31 */
+	u32 first_lost : 5;   /* packets that the loss was of which began the round trip, at most 31 */
 	u32 loss_events : 3;  /* ACKs of this round trip that showed losses, at most 7 */
 	u32 full_rounds : 2;
 	u32 full_now : 1;     /* the path was found full, in this probe */
@@ -246,7 +246,7 @@ static CC_INLINE void reset_full(struct bbr3 *s, u32 bw)
 	s->full_now = 0;
 }
 
-/* Restarts the round trips of losses. */
+/* Round trips of losses begin anew. */
 static CC_INLINE void reset_losses(struct bbr3 *s, const struct cc *c)
 {
 	s->loss_in_round = 0;
@@ -306,8 +306,8 @@ static CC_INLINE void start_drain(struct bbr3 *s, struct cc *c)
 }
 
 /*
- * RS.lost: what was taken for lost since the sampled packet was sent. The number lost until then lies between those
- * at the beginnings of the round trips.
+ * RS.lost: what was taken for lost since the sampled packet was sent. The number that had been lost then lies between
+ * those of the round trips' beginnings.
  */
 static CC_INLINE u32 lost_since(const struct bbr3 *s, const struct cc *c, const struct cc_rate *rate)
 {

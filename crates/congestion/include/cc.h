@@ -10,7 +10,7 @@
  * functions of that kernel, which do the same.
  *
  * Windows count packets and times are microseconds or jiffies, as in Linux; an ACK's round trip is in
- * nanoseconds, which only the bindings to Linux round to the kernel's unit. There is no floating
+ * nanoseconds, which only the bindings to Linux round to what it tells. There is no floating
  * point, no clock (now_us and jiffies are fields), no libc, and no loop without a bound.
  */
 #ifndef SUIMON_CC_H
@@ -37,12 +37,12 @@ typedef long long s64;
 /* Growth stops here (2^26 packets, 97 GB of 1448 bytes), so that products fit in 64 bits. */
 #define CC_CWND_MAX (1U << 26)
 
-/* The state of a connection, numbered as Linux's enum tcp_ca_state. */
+/* Where a connection stands, numbered as Linux's enum tcp_ca_state. */
 enum cc_state { CC_OPEN, CC_DISORDER, CC_CWR, CC_RECOVERY, CC_LOSS };
 
 /*
- * What may concern the window, numbered as Linux's enum tcp_ca_event. The two of ECN are passed for each segment of
- * data that comes in, and only to an algorithm that cannot do without ECN (CC_NEEDS_ECN).
+ * What may concern the window, numbered as Linux's enum tcp_ca_event. The two of ECN are told of each segment
+ * of data that comes in, and only to an algorithm that cannot do without ECN (CC_NEEDS_ECN).
  */
 enum cc_event {
 	CC_TX_START,
@@ -75,7 +75,7 @@ enum cc_flag {
  *     CC_PARAMETERS(PARAMETERS);
  *
  * with name, default, least and greatest value, and a sentence for the user. Its private state begins
- * with them, `struct vegas { CC_FIELDS(PARAMETERS) ... }`; they are set before init, in the
+ * with them, `struct vegas { CC_FIELDS(PARAMETERS) ... }`; they stand there before init, in the
  * simulator per connection, in the kernel as the loader of the object wrote them or its command line has them.
  */
 #define CC_PARAMETERS_MAX 8
@@ -93,7 +93,7 @@ struct cc {
 	u32 in_flight;    /* packets */
 	u32 cwnd_limited; /* 1 if the window, not the application, limits sending */
 	u32 srtt_us8;     /* smoothed RTT, eighths of a microsecond */
-	u32 min_rtt_us;   /* minimum RTT, CC_U32_MAX before the first sample */
+	u32 min_rtt_us;   /* least RTT, CC_U32_MAX before the first sample */
 	u32 snd_una;      /* first unacknowledged sequence number */
 	u32 snd_nxt;      /* next sequence number to send */
 	u32 state;        /* enum cc_state */
@@ -130,9 +130,9 @@ struct cc {
 
 /*
  * A window that a program saves is cwnd and ssthresh, and nothing of priv: that is of its time, such as
- * epochs, rounds, sequence numbers, and the minimum RTT of a path that may be another by then. Where a window is
- * restored the algorithm starts from it, by init with priv zero, as where it is chosen for a connection that is
- * established (TCP_CONGESTION). So save and restore take no hook, in any build.
+ * epochs, rounds, sequence numbers, and the least RTT of a path that may be another by then. Where a window is
+ * restored the algorithm begins anew at it, by init with priv zero, as where it is chosen for a connection
+ * that is established (TCP_CONGESTION). So save and restore take no hook, in any build.
  */
 
 /*
@@ -161,7 +161,7 @@ struct cc_rate {
 	u32 lost;            /* packets that this ACK shows to be lost */
 	u32 in_flight;       /* packets in flight before this ACK */
 	u32 app_limited;     /* 1 if the sampled one was sent when the application had no more to send */
-	u32 retransmitted;   /* 1 if the sampled one was retransmitted */
+	u32 retransmitted;   /* 1 if the sampled one had been retransmitted */
 };
 
 _Static_assert(__builtin_offsetof(struct cc_ack, acked) == 8, "packs as AckSample");
@@ -219,8 +219,8 @@ static CC_INLINE int cc_before(u32 a, u32 b)
 }
 
 /*
- * Whether a round trip starts with this ACK: the sampled packet was sent after the last one started, with `round_end`
- * packets delivered.
+ * Whether a round trip starts with this ACK: the sampled packet was sent after the last one started, at
+ * which `round_end` packets had been delivered.
  */
 static CC_INLINE int cc_round_start(const struct cc *c, const struct cc_rate *rate, u32 *round_end)
 {

@@ -4,7 +4,7 @@
  * a function that loads the view from `struct tcp_sock`, calls the algorithm's function and stores what a
  * congestion control may write. The kernel registers it as it starts.
  *
- * The name is that of the BPF object, and what may be set is on the kernel's command line: `sui_vegas.alpha=3`.
+ * The name is that of the BPF object, and what may be set stands on the kernel's command line: `sui_vegas.alpha=3`.
  * Every call is logged while a program has /proc/sui_vegas_log open; see cc_log_proc.h.
  */
 #ifndef SUIMON_CC_BUILTIN_H

@@ -15,7 +15,7 @@
 #define SEC(name) __attribute__((section(name), used))
 #define CC_CORE __attribute__((preserve_access_index))
 
-/* The licence that the kernel checks; the repository's licence is MIT or Apache-2.0. */
+/* What the kernel is told; the repository's licence is MIT or Apache-2.0. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct sock {
@@ -122,7 +122,7 @@ static void *(*const cc_sk_storage_get)(void *map, void *sk, void *value, u64 fl
 static u64 (*const cc_jiffies64)(void) = (void *)118;
 static long (*const cc_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 
-/* A bit field's value: CO-RE says which byte it is in and how far to shift (kinds 0, 4 and 5). */
+/* A bit field's value: CO-RE says which byte it lies in and how far to shift (kinds 0, 4 and 5). */
 #define CC_BITS(base, field)                                                                       \
 	({                                                                                         \
 		u64 byte = *((u8 *)(base) + __builtin_preserve_field_info((base)->field, 0));      \
@@ -199,7 +199,7 @@ static CC_INLINE int cc_returns(struct tcp_sock *tp)
 
 /*
  * A window or threshold beyond this is none: the kernel's hook call came back without the program having
- * run, and what was on the stack was taken for its answer. Linux 6.18 does so now and then under load (a
+ * run, and what lay on the stack was taken for its answer. Linux 6.18 does so now and then under load (a
  * threshold of 0x81102d10 in 1 to 3 of 25 connections); PRR then opens the window without bound.
  */
 #define CC_SANE_MAX (1u << 30)

@@ -100,7 +100,7 @@ static void cc_no_cong_avoid(struct cc *c, u32 ack, u32 acked)
 /* What the algorithm asks of its caller: enum cc_flag. */
 #define CC_FLAGS(alg, asked) .flags = asked
 
-/* An algorithm with a set_state hook. */
+/* One that is told of states. */
 #define CC_ALGORITHM_OF_STATES(alg, ...) CC_ALGORITHM(alg, CC_HAS(alg, set_state), __VA_ARGS__)
 
 #endif

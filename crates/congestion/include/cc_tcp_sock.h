@@ -121,7 +121,7 @@ static CC_INLINE void cc_load_rate(struct cc_rate *rate, const struct rate_sampl
 	rate->retransmitted = sample->is_retrans != 0;
 }
 
-/* Linux counts the packets in flight in bytes: their number times mss_cache (tcp_clean_rtx_queue). */
+/* Linux tells the packets in flight as bytes: their number times mss_cache (tcp_clean_rtx_queue). */
 static CC_INLINE void cc_load_ack(struct cc_ack *ack, const struct tcp_sock *tp,
 				  const struct ack_sample *sample)
 {

@@ -5,12 +5,12 @@
  *
  * A round is a window of data. Two signs end slow start at the window that was reached:
  *
- * - ACK train: a window's ACKs arrive back to back for longer than half the minimum RTT. Then about a
+ * - ACK train: a window's ACKs arrive back to back for longer than half the least RTT. Then about a
  *   one-way delay's worth of packets is under way, which is what the path holds without a queue.
- * - Delay: the minimum RTT of the round's first samples exceeds the overall minimum by an eighth (4 to 16 ms).
+ * - Delay: the least RTT of the round's first samples exceeds the least RTT by an eighth (4 to 16 ms).
  *
  * Where packets are paced they are spread over up to half a round trip in slow start, so a train has
- * to last a whole minimum RTT. A train is allowed the time that four of the largest segments that the
+ * to last a whole least RTT. A train is allowed the time that four of the largest segments that the
  * stack hands to its device take at the pacing rate, 1 ms at most: merging (TSO, GRO) delays ACKs.
  *
  * The algorithm calls hystart_reset from init and after a timeout, and hystart_acked with each RTT
@@ -33,8 +33,8 @@ struct hystart {
 	u32 round_start_us; /* low half of the time, as the next */
 	u32 train_us;       /* the last ACK of the train */
 	u32 round_end;      /* the round is over beyond this sequence number */
-	u32 round_min_us;   /* minimum RTT of the round's samples */
-	u32 delay_min_us;   /* minimum RTT since the last reset; 0 before the first */
+	u32 round_min_us;   /* least RTT of the round's samples */
+	u32 delay_min_us;   /* least RTT since the last reset; 0 before the first */
 	u16 samples;        /* of this round, up to HYSTART_SAMPLES */
 	u8 found;           /* slow start was ended; stays until the next reset */
 	u8 spread;          /* what was sent was paced over the round trip (restart.h): its ACKs are a train on any path */

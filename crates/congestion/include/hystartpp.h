@@ -2,7 +2,7 @@
 /*
  * HyStart++: RFC 9406. Leaves the first slow start before it overruns the path.
  *
- * A round whose minimum RTT rose by an eighth (bounded to 4..16 ms) over the last round's means that
+ * A round whose least RTT rose by an eighth (bounded to 4..16 ms) over the last round's means that
  * a queue is building. Then Conservative Slow Start (CSS) grows at a quarter of the pace for five
  * rounds; if the RTT falls back meanwhile the rise was jitter and slow start resumes, otherwise
  * congestion avoidance begins at the window that was reached.
@@ -69,7 +69,7 @@ static CC_INLINE u32 hystart_rise(const struct hystart *h)
 	return cc_max(HYSTART_MIN_RISE_US, cc_min(rise, HYSTART_MAX_RISE_US));
 }
 
-/* Section 4.2, in standard slow start: a rise of the round's minimum RTT begins CSS. */
+/* Section 4.2, in standard slow start: a rise of the round's least RTT begins CSS. */
 static CC_INLINE void hystart_watch(struct hystart *h)
 {
 	if (h->last_us == CC_U32_MAX || h->current_us < h->last_us)

@@ -3,11 +3,11 @@
  * Phases of a program, each with a slow start threshold of its own: M. Matsuda et al., "TCP Layer Adapted to MPI
  * Library", section 3.1, for any number of them in turn and not only for two.
  *
- * The threshold after an all-to-all says nothing about messages between two ranks, and vice versa. So the current
- * threshold is saved for the phase that ends, and the one saved when the new phase last ended is restored, if it is
- * not too old. For a phase not seen before the threshold stays. Where nothing is in flight the window falls to a new
- * connection's, so that sending begins by the threshold (restart.h paces it, slow start takes its time); what is in
- * flight keeps its window.
+ * What an all-to-all leaves of the threshold tells nothing of messages between two ranks, and the other way round. So the
+ * threshold that there is is kept for the phase that ends, and the one which the phase that begins ended with is
+ * taken up, if it is not too old. Of a phase that was not there yet nothing is known: the threshold stays. Where
+ * nothing is in flight the window falls to a new connection's, so that sending begins by the threshold (restart.h paces
+ * it, slow start takes its time); what is in flight keeps its window.
  *
  * The rest of the algorithm's state stays, too. The calls are a program's own and few: nothing here is done per packet.
  */
@@ -23,7 +23,7 @@
 struct phase_ended {
 	u32 phase; /* 0: none */
 	u32 ssthresh;
-	u32 since; /* jiffies; ages are correct as long as these do not wrap */
+	u32 since; /* jiffies; ages are told apart as long as these do not wrap */
 };
 
 struct phases {

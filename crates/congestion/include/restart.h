@@ -12,27 +12,27 @@
  * have. TX_START is where that begins: the event comes after Linux lowered cwnd for the idle time (CWND_RESTART comes
  * before it, so a window written there is lost), and each packet after the first is held against the new window.
  *
- * What differs between stacks: a pacing rate that is written lasts until the next ACK, for the stack then
- * recalculates it (Linux' tcp_update_pacing_rate, and modelled TCP's). Pacing itself is the algorithm's to end,
- * unless a program asked for it (SO_MAX_PACING_RATE) or sch_fq paces: these go on. Neither paces the first ten
- * segments of a connection. With segmentation offload what leaves together is about a millisecond at the rate, as
- * ever. tcp_slow_start_after_idle = 0 keeps the window across idle time: then there is nothing to restart.
+ * What differs between stacks: a pacing rate that is written lasts until the next ACK, for the stack works it out
+ * anew then (Linux' tcp_update_pacing_rate, and modelled TCP's). Pacing itself is the algorithm's to end, unless a
+ * program asked for it (SO_MAX_PACING_RATE) or sch_fq paces: these go on. Neither paces the first ten segments
+ * of a connection. With segmentation offload what leaves together is about a millisecond at the rate, as ever.
+ * tcp_slow_start_after_idle = 0 keeps the window across idle time: then there is nothing to restart.
  *
  * A loss before the first ACK reduces from the window that was aimed at: the target was too high.
  *
  * `restart = 2` and 3 go beyond the paper, and 4 is RFC 7661 in its place.
  *
  * - 2: A path that has borne more than the threshold bears it still: the window before the silence is the target where it
- *   is larger, for the five minutes that RFC 7661 (section 4.4.3) keeps a window that is not used. It is read at
- *   CWND_RESTART, before Linux lowers it.
- * - 2: The round trip is the minimum RTT, where that is below SRTT, which includes the queue that the last burst met.
- *   The window bounds what is in flight anyway.
+ *   is larger, for the five minutes that RFC 7661 (section 4.4.3) keeps a window that is not used. It is told at
+ *   CWND_RESTART, where it still stands.
+ * - 2: The round trip is the least one seen, where that is below SRTT, which tells of the queue that the last burst met.
+ *   The window bounds what is in flight all the same.
  * - 3: After a timeout slow start is what makes a short timeout cost more than it saves (section 5 of the paper). The
  *   timer sends one segment; from its ACK on what is left goes out in a round trip, and the threshold is halved as
  *   ever. No rate can be written then: it is the stack's, 1.2 * cwnd * MSS / SRTT.
  * - 4: RFC 7661: the window before the silence is kept, and halved for each five minutes of it. Nothing is paced. Until
  *   half of it was in flight it is not validated (section 4.3), and a loss leaves half of what was (section 4.4.1). Where the
- *   threshold is above the window slow start goes on from there, as if there were no silence. What section 4.4.2 asks
+ *   threshold is above the window slow start goes on from there, as if there had been no silence. What section 4.4.2 asks
  *   for, that bursts be kept short, is for sch_fq.
  */
 #ifndef SUIMON_RESTART_H
@@ -213,7 +213,7 @@ static CC_INLINE u32 restart_reduced(struct restart *r, const struct cc *c, u32 
 	return cc_max(cc_min(threshold, flight / 2), CC_MIN_SSTHRESH);
 }
 
-/* restart_event() on an algorithm's state `s`. */
+/* The same, of an algorithm's state `s`. */
 #define RESTART_EVENT(s, c, event)                                                                 \
 	restart_event(&(s)->resumed, c, event, (s)->restart, (s)->restart_rate)
 #define RESTART_ACKED(s, c, ack) restart_acked(&(s)->resumed, c, ack)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * phases.h for Linux, and what else an MPI library sets on its sockets: two socket options of level SOL_TCP that the
- * kernel does not have, answered by a BPF program of a cgroup. Any program may set them on its own sockets, whichever
- * user loaded this.
+ * kernel does not have, answered by a BPF program of a cgroup. Any program may set them on its own sockets, whoever
+ * loaded this.
  *
  * - TCP_SUIMON_PHASE: { u32 phase, u32 age_max_ms } enters a phase.
  * - TCP_SUIMON_ADOPT: u32, the sum of what is taken as it was loaded: 1 the congestion control, 2 the least RTO.
  *
  * Only the congestion control of a connection may write its window and its threshold. So the program makes `sui_phase`
  * the connection's for a moment: its init does it, at once. Then the one that it had goes on, ours with the
- * state that it had (cc_returns in cc_kernel.h); one of the kernel's own starts from the current window.
+ * state that it had (cc_returns in cc_kernel.h); one of the kernel's own begins anew at the window that there is.
  */
 #include "phases.h"
 

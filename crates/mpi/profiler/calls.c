@@ -87,7 +87,7 @@ SEND_INIT(Ssend_init, issend)
 SEND_INIT(Bsend_init, ibsend)
 SEND_INIT(Rsend_init, irsend)
 
-/* A receive that is complete: its status describes the message. */
+/* A receive that is complete: what came stands in its status. */
 static void write_received(const struct call *call, int operation, MPI_Comm comm, MPI_Status *status)
 {
 	struct communicator *of = communicator_of(comm);

@@ -109,7 +109,7 @@ void release_communicator(struct communicator *comm)
 		free(comm);
 }
 
-/* -1 for MPI_PROC_NULL and anything else that is not a rank of the communicator. */
+/* -1 for MPI_PROC_NULL and what else is no rank of the communicator. */
 int32_t world_rank(const struct communicator *comm, int rank)
 {
 	if (comm->id < 0 || rank < 0 || rank >= comm->size)

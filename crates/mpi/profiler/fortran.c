@@ -58,7 +58,7 @@ static void status_out(const MPI_Status *own, F *status)
 		PMPI_Status_c2f(own, status);
 }
 
-/* Statuses follow the handles in one piece of memory. */
+/* Statuses lie behind the handles in one piece of memory. */
 struct arrays {
 	MPI_Request *requests;
 	MPI_Status *statuses;

@@ -2,8 +2,8 @@
 /*
  * What the parts of the profiling library share. It is one of PMPI (MPI 3.1, chapter
  * 14) that is preloaded: each MPI function that it defines calls the one of the same name with a P
- * in front. `suimon mpi record` has it note what was called and when (trace.c), `suimon mpi run` has it announce
- * phases to the kernel (sockets.c).
+ * in front. `suimon mpi record` has it note what was called and when (trace.c), `suimon mpi run` has it tell the
+ * kernel of phases (sockets.c).
  *
  * It is compiled against the header of the MPI library that the program loads, but not linked with
  * it: launchers and shells, which load no MPI library, inherit the preloading. Functions are bound

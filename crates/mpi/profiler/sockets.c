@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The TCP sockets of a rank: which there are, what they adopt, which phase their program is in, and what is reported
- * about them in the end. The MPI library opens them through the functions of libc that are defined here.
+ * The TCP sockets of a rank: which there are, what they adopt, which phase their program is in, and what is told of them
+ * in the end. The MPI library opens them through the functions of libc that are defined here.
  *
  * `suimon mpi enable` has the kernel know two socket options (phases/kernel.c of the crate `congestion`). Without them a
  * rank does as if this were not there, and says what the kernel said.
@@ -34,7 +34,7 @@
 
 enum phases { PHASES_OFF, PHASES_COLLECTIVE, PHASES_EACH };
 
-/* What a rank does, from its environment; all of it is 0 in a process that is not a rank, such as a launcher. */
+/* What a rank does, from its environment; all of it is 0 in what is no rank, such as a launcher. */
 static struct {
 	const char *folder;
 	int adopt;
@@ -53,7 +53,7 @@ static int room;
 
 static int in_collective;
 
-/* What is reported in the end. */
+/* What is told in the end. */
 static struct {
 	int connections;
 	int adopted;
@@ -138,7 +138,7 @@ static void add(int socket)
 	}
 }
 
-/* A socket begins to connect or to listen, or is accepted, unless this rank's report is already written. */
+/* A socket begins to connect or to listen, or is accepted, unless it is told already what this rank did. */
 static void begin(int socket, int is_connection)
 {
 	if (!run.folder || !is_tcp(socket))
@@ -253,7 +253,7 @@ int connect(int socket, __CONST_SOCKADDR_ARG address, socklen_t length)
 	return next(socket, address, length);
 }
 
-/* Connections inherit from the socket that accepts them. */
+/* Connections have what the socket has by which they come in. */
 int listen(int socket, int backlog)
 {
 	NEXT(listen);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * One file for each rank, in the folder that SUIMON_MPI_RECORD names: a header, then records of
- * calls in their order, as they are in memory. A record waits in a buffer until that is full.
+ * calls in their order, as they stand in memory. A record waits in a buffer until that is full.
  *
  * Between two calls a program computes. That is measured as the thread's CPU time, because ranks
- * may be more than processors; what the library itself takes is outside of both clocks' intervals.
+ * may be more than processors; what the library itself takes lies outside of both clocks' spans.
  *
  * The clock of CPU time is a system call, ten times as long as the monotonic one. So it is read only
  * where the program computes for long: a gap that ends after GAP_SHORT has hardly lost the processor

@@ -17,7 +17,7 @@ static void ring(void)
 	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Rank 0 receives from any rank, each with a tag of its own. */
+/* Rank 0 receives from whoever comes, each with a tag of its own. */
 static void any_source(void)
 {
 	int number = rank;

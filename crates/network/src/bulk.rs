@@ -13,7 +13,7 @@ settings! {
         /// A message's size.
         #[range(Bytes(1)..)]
         pub message: Bytes,
-        /// The time from the start of one message to the start of the next.
+        /// From the start of one message to the start of the next.
         #[range(INTERVAL_MIN..)]
         pub every: Duration,
     }

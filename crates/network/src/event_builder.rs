@@ -23,8 +23,8 @@ settings! {
         /// A fragment's size; one that is drawn is drawn for each source and event.
         #[range(Bytes(1)..)]
         pub fragment: Distribution<Bytes>,
-        /// The time from one trigger to the next, with the same triggers for all sources: a time makes them periodic,
-        /// "exponential 1 ms" a Poisson process; by the flow's `load` unless given.
+        /// From one trigger to the next, the same triggers for all sources: a time makes them periodic, "exponential 1 ms" a
+        /// Poisson process; by the flow's `load` unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Distribution<Duration>>,
         /// "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for it; push
@@ -44,7 +44,7 @@ settings! {
         pub request: Option<Bytes>,
         /// A fragment that is read longer than this after its trigger is late; none is counted unless given.
         pub deadline: Option<Duration>,
-        /// The number of events after which the connections are closed; without end unless given.
+        /// After so many events the connections are closed; without end unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }

@@ -20,12 +20,12 @@ settings! {
         /// A response's size; one that is drawn is drawn for each.
         #[range(Bytes(1)..)]
         pub response: Distribution<Bytes>,
-        /// The time from one request to the next, which waits for the response in any case; at once unless given.
+        /// From one request to the next, which waits for the response in any case; at once unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Duration>,
-        /// The time from a response to the next request, in place of `every`: the time that a user thinks.
+        /// From a response to the next request, in place of `every`: the time that a user thinks.
         pub think: Option<Distribution<Duration>>,
-        /// The number of responses after which the connection is closed; without end unless given.
+        /// After so many responses the connection is closed; without end unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }
@@ -59,13 +59,13 @@ settings! {
     /// Nagle's algorithm.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Ping {
-        /// The time from one request to the next, whether or not its response came; 100 ms unless given.
+        /// From one request to the next, whether or not its response came; 100 ms unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Duration,
         /// The size of a request, and of its response; 64 B unless given.
         #[range(Bytes(1)..)]
         pub size: Bytes,
-        /// The number of responses after which the connection is closed; without end unless given.
+        /// After so many responses the connection is closed; without end unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }

@@ -44,14 +44,13 @@ settings! {
         /// The cycles of fast recovery (rpgThreshold); 5 unless given.
         #[range(1..)]
         pub threshold: u32,
-        /// The growth of the target rate in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
+        /// By how much the target rate grows in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
         #[range(..=RATE_MAX)]
         pub ai_rate: Rate,
-        /// The additional growth with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given.
+        /// By how much more with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given.
         #[range(..=RATE_MAX)]
         pub hai_rate: Rate,
-        /// The part of itself that the rate falls by for each unit of the quantised feedback (rpgGd); 1/128 unless
-        /// given.
+        /// By what part of itself the rate falls for each unit of the quantised feedback (rpgGd); 1/128 unless given.
         pub gain: (u32, u32),
         /// What part of itself the rate falls to at least by one notification (rpgMinDecFac); 1/2 unless given.
         pub min_decrease: (u32, u32),

@@ -55,7 +55,7 @@ settings! {
         /// The packet memory, in bytes of frames; 12 MB unless given.
         #[range(Bytes(1)..)]
         pub buffer: Bytes,
-        /// The priorities that lose nothing: the far end is stopped before. None unless given.
+        /// The priorities of which nothing is lost: the far end is stopped before. None unless given.
         pub lossless: Priorities,
         /// Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table,
         /// { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. Hosts that hang on the switch go
@@ -71,10 +71,10 @@ settings! {
         /// What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
         /// priorities lossless; "priority" unless given.
         pub pause: PauseBy,
-        /// The bytes of the shared part at which an ingress port's lossless priority is stopped (XOFF); by `alpha`
-        /// unless given.
+        /// Of how many bytes of the shared part an ingress port's lossless priority is stopped (XOFF); by `alpha` unless
+        /// given.
         pub xoff: Option<Bytes>,
-        /// How many times what is left of the shared part it may use before it is stopped; 1/8 unless given.
+        /// Of how many times what is left of the shared part it is stopped; 1/8 unless given.
         pub alpha: (u32, u32),
         /// How far below that it goes on (XON); 3 kB unless given.
         pub xon_offset: Bytes,
@@ -82,8 +82,8 @@ settings! {
         pub headroom: Option<Bytes>,
         /// The minimum that each priority of an ingress port has to itself; 3 kB unless given.
         pub reserved: Bytes,
-        /// How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long again
-        /// and ignores pauses (a pause storm), at the risk of a loss; without end unless given.
+        /// How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long again,
+        /// whatever it is told (a pause storm), at the risk of a loss; without end unless given.
         #[range(Duration::from_us(1)..)]
         pub watchdog: Option<Duration>,
         /// How many times what is left of the shared part an egress queue of any other priority may have; 1/1 unless
@@ -93,8 +93,8 @@ settings! {
         /// one threshold, "100 kB", or two between which the probability rises,
         /// { min = "100 kB", max = "400 kB", probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
         pub ecn: Option<Thresholds>,
-        /// The priorities whose queues send congestion notifications (congestion points of IEEE 802.1Qau, QCN). The
-        /// senders' interfaces then slow down the flows that these name. None unless given.
+        /// The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose hosts'
+        /// interfaces then slow down what they were told of. None unless given.
         pub qcn: Priorities,
         /// The length that these queues are held to (cpQSp, Qeq); 26 kB unless given.
         #[range(Bytes(1)..)]

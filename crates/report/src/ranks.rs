@@ -58,7 +58,7 @@ const ACTIVITIES: [Activity; 11] = [
     },
     Activity {
         name: "latency",
-        about: "half the minimum RTT",
+        about: "half the least round trip",
         colour: ("w2", "#9ccbe9"),
         time: |row| row.latency_ns,
     },
@@ -201,13 +201,13 @@ impl Timeline {
         let sum = self.sum();
         let done =
             ACTIVITIES.iter().zip(&sum).filter(|(what, time)| **time > 0 && !what.about.is_empty());
-        let causes: Vec<String> =
+        let told: Vec<String> =
             done.map(|(what, _)| format!("{}: {}", what.name, what.about)).collect();
         format!(
             "A row for each rank, in columns of {column}; shares are of all ranks' time. What a rank waited for: {}. The causes \
-             of one wait are in a fixed order, not as they came. \
+             of one wait stand in one order, not as they came. \
              Point at a row for its rank's times; {} has every interval.",
-            causes.join("; "),
+            told.join("; "),
             RankRow::FILE
         )
     }

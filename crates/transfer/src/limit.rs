@@ -41,7 +41,7 @@ impl Limit {
     /// Returns what limited the transfer, and what to change.
     pub const fn advice(self) -> &'static str {
         match self {
-            Self::Unknown => "it was too short to determine what limited it",
+            Self::Unknown => "it was over too soon to tell what limited it",
             Self::Rate => "the rate that `--rate` asked for",
             Self::Path => {
                 "the path: its rate, its losses or congestion control; more streams (`-P`), another `--congestion`, or a `--rate` just below the path's"

@@ -17,16 +17,14 @@ const JOINED_MAX: Bytes = Bytes(65_536);
 
 settings! {
     required: delay;
-    /// How an interface notifies its host of frames (`ethtool -C`). Without the table it does so for each frame at
-    /// once.
+    /// How an interface tells its host of frames (`ethtool -C`). Where the table is not given the host hears of each at once.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Coalescing {
-        /// The minimum time from one interrupt to the next: ethtool's rx-usecs, as Intel's interfaces have it. A
-        /// frame that comes after a longer silence causes one at once.
+        /// From one interrupt to the next at least: ethtool's rx-usecs, as Intel's interfaces have it. A frame that comes
+        /// after a longer silence is told of at once.
         #[range(..=DELAY_MAX)]
         pub delay: Duration,
-        /// The number of waiting frames at which the interrupt comes at once: ethtool's rx-frames. However many wait
-        /// unless given.
+        /// So many frames that wait make the interrupt come at once: ethtool's rx-frames. However many wait unless given.
         #[range(1..)]
         pub frames: Option<u32>,
         /// Whether segments of one connection that come with one interrupt and follow one another are one to the stack, up

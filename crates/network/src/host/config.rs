@@ -17,8 +17,8 @@ settings! {
         /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
         #[like(Frequency)]
         pub timer: Duration,
-        /// The TCP/IP stack that it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built
-        /// once by `suimon linux build`; modelled unless given. In the lab every host has this machine's.
+        /// Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built once by
+        /// `suimon linux build`; modelled unless given. In the lab every host has this machine's.
         pub kernel: Option<Kernel>,
         /// What its programs may take of the memory of a guest kernel, where it has one, all together; 128 MiB for each unless
         /// given. What they do not use is not taken of this machine.
@@ -30,10 +30,9 @@ settings! {
         pub dscp: Option<DscpMap>,
         /// The processor model; `None` takes no time.
         pub processor: Option<Processor>,
-        /// How its interfaces notify it of frames; `None`: of each at once.
+        /// How its interfaces tell it of frames; `None` of each at once.
         pub coalesce: Option<Coalescing>,
-        /// How its interfaces slow flows down where switches send congestion notifications; by the standard's
-        /// defaults unless given.
+        /// How its interfaces slow flows down where switches tell of congestion; by the standard's defaults unless given.
         pub qcn: Option<reaction_point::Config>,
     }
 }

@@ -47,15 +47,15 @@ settings! {
         /// Instructions a second; those of TCP and IP are free unless given.
         #[range(1..)]
         pub instructions_per_second: Option<u64>,
-        /// Instructions for TCP to make a segment (Clark et al. 1989).
+        /// Instructions by which TCP makes a segment (Clark et al. 1989).
         pub tcp_output: u32,
-        /// Instructions for TCP to take a segment with data (Clark et al. 1989).
+        /// Instructions by which TCP takes a segment with data (Clark et al. 1989).
         pub tcp_input_data: u32,
-        /// Instructions for TCP to take a segment without data, 191 to 213 (Clark et al. 1989).
+        /// Instructions by which TCP takes a segment without data, 191 to 213 (Clark et al. 1989).
         pub tcp_input_ack: u32,
-        /// Instructions for IP to make a packet (Clark et al. 1989).
+        /// Instructions by which IP makes a packet (Clark et al. 1989).
         pub ip_output: u32,
-        /// Instructions for IP to take a packet (Clark et al. 1989).
+        /// Instructions by which IP takes a packet (Clark et al. 1989).
         pub ip_input: u32,
         /// For each system call, what it copies aside.
         pub system_call: Duration,
@@ -66,7 +66,7 @@ settings! {
         pub wakeup: Duration,
         /// For each interrupt. One comes with each frame that finds the processor idle, or, with `interrupt_interval`, so often.
         pub interrupt: Duration,
-        /// The minimum time from one interrupt to the next, as an interface that moderates them has it.
+        /// From one interrupt to the next at least, as an interface that moderates them has it.
         pub interrupt_interval: Duration,
         /// The rate at which an interface takes frames out of memory, for which the processor waits; it does not unless given.
         pub dma_read: Option<Rate>,

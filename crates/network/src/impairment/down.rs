@@ -16,7 +16,7 @@ settings! {
         /// For how long.
         #[range(Duration::from_ps(1)..)]
         pub lasts: Duration,
-        /// The time from one outage's start to the next one's; there is one only unless given.
+        /// From one outage's start to the next one's; there is one only unless given.
         pub every: Duration,
     }
 }

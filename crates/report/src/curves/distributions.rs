@@ -148,7 +148,7 @@ impl What {
             marks: Vec::new(),
         };
         let caption = format!(
-            "The share of packets that had at most that. {} Values below {} are drawn at the left edge. {}",
+            "The share of packets that had at most that. {} What is below {} stands there. {}",
             self.caption,
             units.time.text(least),
             some_of(drawn.len(), ports.len(), "delays.parquet").replace("sample", "range")

@@ -216,7 +216,7 @@ fn delays(runs: &[Overlaid<'_>], units: Units, port: &str) -> Result<Option<Figu
     });
     let axes = [Axis::new(unit.label("wait")).log(), Axis::new("packets (%)").range(0.0, 100.0)];
     let caption = format!(
-        "The share of packets that waited at most that (CDF). Values below {} are drawn at the left edge.",
+        "The share of packets that waited at most that (CDF). What is below {} stands there.",
         units.time.text(least)
     );
     let title = format!("Queueing delay at {port}");

@@ -92,7 +92,7 @@ pub(super) fn losses(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figur
         marks: Vec::new(),
     };
     let caption = format!(
-        "Packets that the queue refused, discarded or marked between one sample and the next; what a link \
+        "Packets that the queue refused, discarded or marked between one sample and the next; what a wire \
          lost is not among them. {}",
         some_of(wanted.len(), all, "queues.parquet")
     );

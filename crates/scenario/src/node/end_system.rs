@@ -33,8 +33,7 @@ pub(crate) struct HostKeys {
     pub(crate) processor: Option<Declared<Processor>>,
     /// How its interfaces tell it of frames; of each at once unless given.
     pub(crate) coalesce: Option<Declared<Coalescing>>,
-    /// How its interfaces slow flows down where switches send congestion notifications (`qcn`); as IEEE 802.1Qau has it
-    /// unless given.
+    /// How its interfaces slow flows down where switches tell of congestion (`qcn`); as IEEE 802.1Qau has it unless given.
     pub(crate) qcn: Option<Declared<reaction_point::Config>>,
     /// What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.

@@ -92,7 +92,7 @@ fn absurd_rates_and_intervals_are_refused() {
     assert_eq!(
         added("train = { message = \"1 kB\", every = \"0.0000001 ms\" }\n"),
         "x.toml:14:37: `every` cannot be 0.0000001 ms\n  \
-         help: give at least 100 ns: The time from the start of one message to the start of the next."
+         help: give at least 100 ns: From the start of one message to the start of the next."
     );
     assert_eq!(said("\"1 Gbit/s\"", "\"100 Tbit/s\"", ""), "nothing");
     assert_eq!(added("train = { message = \"1 kB\", every = \"100 ns\" }\n"), "nothing");

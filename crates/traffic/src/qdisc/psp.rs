@@ -41,11 +41,11 @@ pub(super) const PAGE: Page = Page {
          just the length that brings the rate to what is set. The wire is the clock, so packets \
          are spaced to the byte. Each class has its own rate, and so has a class that holds \
          others; another class's packet goes into a gap before a gap frame does. A rate that is \
-         \"measured\" is what the class's packets find: the ACKs of trains of its packets, which come \
-         back through the port, show how fast they left the bottleneck, and now and then 16 packets \
+         \"measured\" is what the class's packets find: of trains of its packets the ACKs that come \
+         back through the port tell how fast they left the bottleneck, and now and then 16 packets \
          in a row whether it passes more. TCP only, whatever stack it is.",
     when: "At a sender in front of a long fat pipe whose buffer its bursts would overflow, with \
-         the bottleneck's rate known, or measured where it is unknown. Not on a link that others \
+         the bottleneck's rate known, or measured where nobody knows it. Not on a link that others \
          share, which gap frames would fill, unless `gaps` is false.",
     sources: &[
         "Dovrolis, Ramanathan, Moore, \"What Do Packet Dispersion Techniques Measure?\", INFOCOM 2001: \

@@ -26,7 +26,7 @@ pub(super) const PAGE: Page = Page {
          packets of its own and of better ones only. What is out of profile is dropped first, \
          and the order of packets is kept.",
     when: "In a differentiated-services network behind an edge that meters and marks \
-         (`conditioner`). Not where no host or router marks: then it is plain RED.",
+         (`conditioner`). Not where nobody marks: then it is plain RED.",
     sources: &[
         "Clark and Fang, \"Explicit Allocation of Best-Effort Packet Delivery Service\", \
          IEEE/ACM Transactions on Networking 6(4), 1998",

@@ -32,7 +32,7 @@ pub(super) const PAGE: Page = Page {
     what: "Flows share the link by their weights, without a class for each. In stochastic mode \
          flows are hashed to a fixed number of queues that take turns, as in ALTQ; in exact \
          mode each flow has its queue, and its service is within a packet of the fluid ideal.",
-    when: "To keep flows that cannot be listed from harming each other. Exact where a bound on \
+    when: "To keep flows that nobody can list from harming each other. Exact where a bound on \
          delay is needed; stochastic where flows are very many. Not against standing queues of \
          each flow's own making: for these there is `fq_codel`.",
     sources: &[
