@@ -160,7 +160,7 @@ pub trait Config: Settings + Default {
     /// # Errors
     ///
     /// Conflicting settings.
-    fn settle(&mut self) -> Result<(), Invalid> {
+    fn fill_defaults(&mut self) -> Result<(), Invalid> {
         Ok(())
     }
 

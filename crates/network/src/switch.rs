@@ -139,7 +139,7 @@ impl Default for Config {
 }
 
 impl node::Config for Config {
-    fn settle(&mut self) -> Result<(), Invalid> {
+    fn fill_defaults(&mut self) -> Result<(), Invalid> {
         if self.pause == PauseBy::Port {
             if !matches!(self.lossless, Priorities::NONE | Priorities::ALL) {
                 let message = "PAUSE frames stop all priorities, not some";
