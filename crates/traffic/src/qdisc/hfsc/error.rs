@@ -225,7 +225,7 @@ pub enum Error {
         error: Box<qdisc::Error>,
     },
     /// More classes than the numbering allows.
-    #[error("{0} classes: at most 2^24 can be numbered")]
+    #[error("{0} classes: at most 2^24 can be told apart")]
     TooMany(usize),
     /// A packet that is being sent is not interrupted.
     #[error(
