@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::error::exception;
 use crate::experiment::text;
 
-/// What is compared, and how far apart it lies.
+/// What is compared, and how much it differs.
 #[pyclass(frozen, get_all, module = "suimon._suimon")]
 pub(crate) struct Comparison {
     /// Whether all that is judged lies within tolerance.

@@ -74,7 +74,7 @@ impl Experiment {
         Ok(scenario::lock(&plan))
     }
 
-    /// Of each run of its grid the name of its folder in that of the sweep, and its parameters.
+    /// The name of the folder in that of the sweep, and the parameters, of each run of its grid.
     fn points(&self, py: Python<'_>) -> PyResult<Vec<(String, Parameters)>> {
         let runs = self.runs(py)?;
         let point = |(index, run): (usize, &Run)| {
@@ -145,7 +145,7 @@ impl Experiment {
         opened.map_err(|error| exception(py, &error))
     }
 
-    /// Where a run goes unless told, by a driver: `simulator`, `lab`, or a kernel's name.
+    /// Where a run goes by default, by a driver: `simulator`, `lab`, or a kernel's name.
     fn run_folder(&self, py: Python<'_>, on: &str) -> PyResult<PathBuf> {
         let driver = match on {
             "simulator" => Driver::Simulator,
@@ -202,9 +202,9 @@ pub(crate) struct Ended {
     driver: &'static str,
     /// The summary as JSON.
     summary: String,
-    /// As those of a run that is read back.
+    /// The expectations, like those of a run that is read back.
     expectations: Vec<Expectation>,
-    /// Why it ended before its time, if that was no interruption.
+    /// Why it ended before its time, if it was not interrupted.
     failure: Option<String>,
 }
 

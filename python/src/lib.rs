@@ -20,7 +20,7 @@ mod _suimon {
     use pyo3::prelude::*;
 
     /// Makes now what is made once: a process that is forked while another thread makes it would hang on that
-    /// thread, which it does not have. A decoder's panic is its file's error, and is told as that alone.
+    /// thread, which it does not have. A decoder's panic is its file's error, and is reported as that alone.
     #[pymodule_init]
     fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         scenario::schema();

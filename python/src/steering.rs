@@ -1,5 +1,5 @@
 //! Long work without the interpreter's lock: other threads of Python go on meanwhile, Ctrl-C ends it early, and a
-//! callable is told how far it has come.
+//! callable receives the progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 use crate::error::panicked;
 
-/// How often Python's signals are looked for and progress is told.
+/// How often Python's signals are looked for and progress is reported.
 const TICK: Duration = Duration::from_millis(50);
-/// As much as a main thread has.
+/// The stack size: as much as a main thread has.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Steps of all runs together.

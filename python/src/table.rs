@@ -1,8 +1,8 @@
 //! A table as a stream of Arrow's record batches, through Arrow's PyCapsule interface.
 //!
-//! The file is read batch by batch as whoever takes the stream asks, and what is read is handed over: the taker's table
-//! is the only one in memory. Parquet's decoder panics on some damaged files: that is an error of the file, also where Arrow's
-//! stream calls it, which no panic may leave.
+//! The file is read batch by batch as the stream's consumer asks, and what is read is handed over: the consumer's
+//! table is the only one in memory. Parquet's decoder panics on some damaged files: that is an error of the file,
+//! also where Arrow's stream calls it, which no panic may leave.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString};
 use toml::{Table, Value};
 
-/// A scenario as TOML's text: of a mapping a document, of anything else a value as it stands behind `=`. None is left
-/// out of mappings.
+/// A scenario as TOML's text: of a mapping a document, of anything else a value as it is written behind `=`. None is
+/// left out of mappings.
 #[pyfunction]
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match convert(value, "the scenario", 0)? {
@@ -17,7 +17,7 @@ pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Tables in tables: more are no scenario.
+/// The maximum nesting of tables in a scenario.
 const DEPTH_MAX: usize = 100;
 
 fn convert(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Value> {

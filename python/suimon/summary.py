@@ -68,7 +68,7 @@ class ClassSummary:
         marks: Packets marked.
         packets: Packets sent.
         rate: Bytes sent per second of the run.
-        measured_after_seconds: From the start of the run to when it first had one.
+        measured_after_seconds: The time from the start of the run to when it first had one.
         measured_rate: The rate that it measured and sent by in the end, as frame bytes per second; none where it
             measured none.
         relaxed: Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
@@ -111,8 +111,8 @@ class ClassSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completion:
-    """Completion times of flows of a set size, from connecting to the last byte read. A percentile is the least value
-    that so many of those that completed do not exceed (nearest rank); 0 if none completed.
+    """Completion times of flows of a set size, from connecting to the last byte read. A percentile is the minimum value
+    that this share of the completed flows does not exceed (nearest rank); 0 if none completed.
 
     Attributes:
         completed: Flows that completed.
@@ -332,7 +332,7 @@ class EngineSummary:
 
     Attributes:
         events: Events handled.
-        packet_hops: Packets transmitted on a wire.
+        packet_hops: Packets transmitted on a link.
     """
 
     events: int
@@ -352,15 +352,15 @@ class EventSummary:
     """What became of the events of a builder, and of the fragments of one source or of several.
 
     Attributes:
-        completed: Events of which the builder read the fragments of all sources.
+        completed: Events with the fragments of all sources read by the builder.
         completion_max_seconds: The longest of these, seconds.
         completion_mean_seconds: Mean time from the trigger to reading the last byte of the last fragment, seconds.
         completion_p50_seconds: p50 of these, to 0.8 %, seconds.
         completion_p999_seconds: p99.9 of these, to 0.8 %, seconds.
         completion_p99_seconds: p99 of these, to 0.8 %, seconds.
         fragments: Fragments that the builder read.
-        rate: Of these, how many a second.
-        fragments_late: Of these, read after the deadline; none where there is no deadline.
+        rate: How many of these per second.
+        fragments_late: Those read after the deadline; none where there is no deadline.
     """
 
     completed: int
@@ -434,18 +434,18 @@ class FlowSummary:
         drops: Packets dropped anywhere on the way, of either direction.
         goodput: Bytes a second that the receiver's program read, from the flow's start to its end; of a program the
             payload that the network carried, both ways.
-        min_rtt_seconds: Least round trip time, seconds.
-        retransmissions: Segments sent again.
-        retransmitted_bytes: Payload bytes sent again.
-        seconds: From its start to its end.
+        min_rtt_seconds: Minimum round trip time, seconds.
+        retransmissions: Retransmissions.
+        retransmitted_bytes: Payload bytes retransmitted.
+        seconds: The time from its start to its end.
         segments: Segments or datagrams sent, pure ACKs and retransmissions included.
         srtt_seconds: Smoothed round trip time at the end, seconds.
         timeouts: Retransmission timeouts.
         datagrams: What became of its datagrams, if it sends such.
-        events: What became of the events of the builder that it sends fragments to, and of its own fragments. What was
-            sent again is of both ends.
-        exchanges: What became of its requests, if it asks. The bytes above are then those of responses, and what was
-            sent again is of both ends.
+        events: What became of the events of the builder that it sends fragments to, and of its own fragments.
+            Retransmissions are of both ends.
+        exchanges: What became of its requests, if it asks. The bytes above are then those of responses, and
+            retransmissions are of both ends.
         fast_recoveries: Times fast recovery was entered.
         goodput_last_half: Goodput over the second half of the flow's time, when the start is past; `null` if not
             measured.
@@ -453,8 +453,8 @@ class FlowSummary:
         marks: Packets that arrived with a congestion mark (CE), of either direction.
         program: What the network carried of a program's packets. The bytes above are then payload of both directions,
             and what TCP counts is not known.
-        spurious_timeouts: Of these, found spurious. This, fast recoveries, undos, probes and local drops are unknown
-            where TCP is a kernel's.
+        spurious_timeouts: Those found spurious. This, fast recoveries, undos, probes and local drops are unknown where
+            TCP is a kernel's.
         stall: Which end cannot go on although it has something to send, and what it waits for; none where both can.
         tail_loss_probes: Tail loss probes.
         undos: Reductions taken back.
@@ -530,7 +530,7 @@ class Group:
         goodput: Bytes that their receivers read, per second of the time in which any of them ran.
         goodput_max: The greatest of their own goodputs, bytes per second.
         goodput_min: The least of their own goodputs, bytes per second.
-        retransmissions: Segments sent again.
+        retransmissions: Retransmissions.
         timeouts: Retransmission timeouts.
         completion: Completion times, if they are of a set size.
         datagrams: What became of their datagrams, if they send such: the mean delay of all, the longest, and the
@@ -594,7 +594,7 @@ class ImpairmentSummary:
         passed: Packets that passed, copies included.
         reordered: Packets held back while later ones passed them.
         added_delay_mean_seconds: The mean of what packets took beyond the propagation delay; none where none passed.
-        corrupted_undetected: Packets whose payload was changed without a checksum telling.
+        corrupted_undetected: Packets whose payload was changed in a way that no checksum detects.
     """
 
     added_delay_max_seconds: float
@@ -626,9 +626,9 @@ class InputSummary:
     """The mean of a distribution or a trace that the scenario has point by point, out of a file or not: one of these.
 
     Attributes:
-        mean_bytes: Of sizes.
-        mean_rate: Of a trace of a link's rate, over its time: bytes per second of IP packets of 1500 bytes.
-        mean_seconds: Of times.
+        mean_bytes: The mean of sizes.
+        mean_rate: The mean over the time of a trace of a link's rate: bytes per second of IP packets of 1500 bytes.
+        mean_seconds: The mean of times.
     """
 
     mean_bytes: int | None = None
@@ -651,8 +651,8 @@ class LinkSummary:
 
     Attributes:
         drops: Packets dropped in front of it or on it.
-        forward: From the first end to the second.
-        reverse: From the second end to the first.
+        forward: The direction from the first end to the second.
+        reverse: The direction from the second end to the first.
         utilisation: The busier direction's.
     """
 
@@ -706,11 +706,11 @@ class MpiSummary:
         finished: Ranks that finished.
         messages: Messages between ranks.
         rank: The ranks, in their order.
-        waiting: That in which they waited in calls.
-        waiting_for_sender: Of all their time, that in which what they waited for had not been sent.
-        time_seconds: From when the first rank had all connections to when the last one returned from its last call,
-            seconds; none unless all ranks finished.
-        waiting_for: Of all their time, what else they waited for.
+        waiting: The share in which they waited in calls.
+        waiting_for_sender: The share in which they waited for data that was not sent yet.
+        time_seconds: The time from when the first rank had all connections to when the last one returned from its last
+            call, seconds; none unless all ranks finished.
+        waiting_for: The shares in which they waited for something else.
     """
 
     bytes: int
@@ -746,7 +746,7 @@ class NetworkWaits:
     Attributes:
         bandwidth: Serialisation and queues, and whatever nothing else accounts for.
         buffer: The peer's receive window, or the own send buffer.
-        latency: Half the least round trip.
+        latency: Half the minimum RTT.
         nagle: Nagle's rule.
         pacing: The pacing rate.
         recovery: Loss recovery without a timeout.
@@ -866,11 +866,11 @@ class PauseSummary:
     Attributes:
         received: PAUSE frames that it received.
         sent: PAUSE frames that it sent, to stop what comes in there or let it go on.
-        stopped_seconds: For how long it was told to stop: of its priorities, the one that was for longest.
-        stopped_seconds_by_priority: By priority, for how long each was that ever was.
+        stopped_seconds: How long it was stopped: the maximum over its priorities.
+        stopped_seconds_by_priority: How long each priority was stopped that ever was.
         storms: Times that a priority was stopped for longer than the switch's watchdog lets it, and went on.
         headroom_bytes: The room for them, of each lossless priority.
-        headroom_max_bytes: The most bytes that came in there after it had said "stop"; none where it is no switch's.
+        headroom_max_bytes: The most bytes that came in there after it sent "stop"; none where it is not a switch's.
     """
 
     received: int
@@ -924,8 +924,8 @@ class ProgramSummary:
     """What the network carried of a program's packets, by its host and the one that the flow names.
 
     Attributes:
-        forward: From the program's host to the other.
-        reverse: From the other host to the program's.
+        forward: The direction from the program's host to the other.
+        reverse: The direction from the other host to the program's.
     """
 
     forward: CarriedSummary
@@ -946,10 +946,10 @@ class RankSummary:
 
     Attributes:
         computing_seconds: How long it computed, seconds.
-        waiting_for_sender_seconds: Of that, until what it waited for had been sent, seconds.
+        waiting_for_sender_seconds: How long it waited for data that was not sent yet, seconds.
         waiting_seconds: How long it waited in calls, seconds.
-        time_seconds: From when it had all connections to when it returned from its last call, seconds; none unless it
-            finished.
+        time_seconds: The time from when it had all connections to when it returned from its last call, seconds; none
+            unless it finished.
         waiting_for_seconds: What it waited for during the others, seconds.
     """
 
@@ -987,13 +987,13 @@ class Run:
             programs of their own it is the payload that the network carried, both ways; one that sent none does not
             count.
         loss: Drops as a share of all packets that both ends of all flows sent; 0 when none were.
-        retransmissions: Segments sent again.
+        retransmissions: Retransmissions.
         seconds: Simulated seconds.
         seed: The seed.
         timeouts: Retransmission timeouts.
         title: What the scenario calls itself.
-        measured_from_seconds: From when on everything is counted, where only a part of the run is measured.
-        measured_until_seconds: Until when everything is counted, where only a part of the run is measured.
+        measured_from_seconds: The time from which everything is counted, where only a part of the run is measured.
+        measured_until_seconds: The time until which everything is counted, where only a part of the run is measured.
     """
 
     bytes: int

@@ -23,7 +23,8 @@ const LOG_BITS: u32 = 48;
 const FRACTION_BITS: u32 = 32;
 const ONE: i128 = 1 << FRACTION_BITS;
 
-/// From `window` packets on, the window gains `increase` a round trip and loses `decrease` / 2^16.
+/// A row of the table: from `window` packets on, the window gains `increase` a round trip and loses `decrease` /
+/// 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Least window of the row, packets.

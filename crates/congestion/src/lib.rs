@@ -354,7 +354,7 @@ impl Algorithm {
     /// Whether [`Self::cong_avoid`] has an effect even if `cwnd_limited` is 0; if not, a transport need not call it
     /// then.
     #[inline]
-    pub const fn is_told_unused(&self) -> bool {
+    pub const fn is_called_unused(&self) -> bool {
         self.ops.flags & TOLD_UNUSED != 0
     }
 

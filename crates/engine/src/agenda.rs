@@ -13,7 +13,7 @@ pub enum Task {
     /// All queues are sampled: [`crate::Engine::sample_queues`].
     SampleQueues,
     /// Everything counted so far is recorded: [`Plan::looks`].
-    Look,
+    Snapshot,
     /// The change of that number in the plan is applied: [`crate::Engine::change`], [`crate::Engine::set_option`].
     Change(usize),
 }
@@ -23,8 +23,8 @@ pub enum Task {
 pub struct Agenda {
     /// The changes, by their numbers in the plan; the latest first.
     changes: Vec<(Instant, usize)>,
-    /// The times of the looks, the latest first.
-    looks: Vec<Instant>,
+    /// The times of the snapshots, the latest first.
+    snapshots: Vec<Instant>,
     /// The goodput marks with their flows, the latest first.
     marks: Vec<(Instant, u32)>,
     flows: Sampling,
@@ -73,7 +73,7 @@ impl Agenda {
         let changes = plan.changes.iter().enumerate().rev();
         Self {
             changes: changes.map(|(number, change)| (change.when, number)).collect(),
-            looks: plan.looks().rev().collect(),
+            snapshots: plan.looks().rev().collect(),
             marks: Vec::new(),
             flows: Sampling::OFF,
             queues: Sampling::every(plan.probes.queues),
@@ -109,8 +109,8 @@ impl Agenda {
             Task::Mark(flow as usize)
         } else if self.queues.take(at) {
             Task::SampleQueues
-        } else if self.looks.pop_if(|look| *look == at).is_some() {
-            Task::Look
+        } else if self.snapshots.pop_if(|snapshot| *snapshot == at).is_some() {
+            Task::Snapshot
         } else {
             Task::Change(self.changes.pop()?.1)
         };
@@ -118,7 +118,7 @@ impl Agenda {
     }
 
     fn look_at(&self) -> Instant {
-        self.looks.last().copied().unwrap_or(Instant::NEVER)
+        self.snapshots.last().copied().unwrap_or(Instant::NEVER)
     }
 
     fn mark_at(&self) -> Instant {
@@ -177,7 +177,7 @@ enabled = false
                     Task::Mark(0) => "mark 0",
                     Task::Mark(_) => "mark 1",
                     Task::SampleQueues => "queues",
-                    Task::Look => "look",
+                    Task::Snapshot => "snapshot",
                     Task::Change(change) => &plan.changes[change].name,
                 };
                 done.push((at.as_us(), name));
@@ -188,10 +188,10 @@ enabled = false
             (0, "queues"),
             (1_000, "early"),
             (3_000, "queues"),
-            (3_999, "look"),
+            (3_999, "snapshot"),
             (5_000, "mark 0"),
             (5_000, "mark 1"),
-            (5_999, "look"),
+            (5_999, "snapshot"),
             (6_000, "flows"),
             (6_000, "mark 0"),
             (6_000, "mark 1"),

@@ -43,14 +43,14 @@ pub struct Engine {
     lent: usize,
 }
 
-/// The sink of the nodes' packets: it puts them onto the wires. The first arrival on a wire is an event.
+/// The sink of the nodes' packets: it puts them onto the links. The first arrival on each link direction is an event.
 ///
-/// Sources of events are numbered: the wires first, then the ports, then the nodes.
+/// Sources of events are numbered: the link directions first, then the ports, then the nodes.
 struct EventSink<'a> {
     channels: &'a mut [Channel],
     schedule: &'a mut Wheel,
     delivered: &'a mut Vec<Delivery>,
-    /// The wire that delivers a packet now.
+    /// The link direction that delivers a packet now.
     arriving: u32,
 }
 
@@ -65,13 +65,13 @@ impl EventSink<'_> {
         let Channel { wire, far, far_port, .. } = &mut self.channels[channel as usize];
         let packet = wire.deliver();
         match wire.next_arrival() {
-            Some(next) => self.schedule.put_off_first(next),
+            Some(next) => self.schedule.postpone_first(next),
             None => self.schedule.take_first(),
         }
         Some((packet?, *far, *far_port))
     }
 
-    /// Like [`Egress::launch`], onto a wire that may change which packet arrives first.
+    /// Like [`Egress::launch`], onto a link that may change which packet arrives first.
     #[inline(never)]
     fn launch_impaired(
         &mut self,
@@ -122,7 +122,7 @@ impl Egress for EventSink<'_> {
         if !gap_frames {
             return;
         }
-        // Without a free packet the wire is occupied all the same, as an emulated one is.
+        // Without a free packet the wire is occupied anyway, as an emulated one is.
         let Some(frame) = packets.try_alloc() else { return };
         packets[frame] = Packet {
             length: u32::try_from(length.0).unwrap_or(u32::MAX),
@@ -175,7 +175,7 @@ impl Engine {
         ports.map(|p| p.statistics().enqueued_packets).sum()
     }
 
-    /// The nodes and wires.
+    /// The nodes and links.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -271,7 +271,7 @@ impl Engine {
             debug_assert!(now >= cx.now, "time runs forward");
             cx.now = now;
             self.events += 1;
-            act(source, nodes, &mut cx);
+            handle_source(source, nodes, &mut cx);
             #[cfg(debug_assertions)]
             if self.events.is_multiple_of(1 + cx.egress.channels.len() as u64 / 4) {
                 assert_conserved(nodes, &cx, self.lent);
@@ -296,7 +296,7 @@ impl Engine {
         }
     }
 
-    /// Takes a packet that arrives now, as if through the wire that `by` feeds: for a driver with real wires.
+    /// Takes a packet that arrives now, as if over the link that `by` feeds: for a driver with real links.
     pub fn arrive(&mut self, by: PortId, packet: PacketId, observer: &mut impl Observer) {
         let World { nodes, channels, packets, .. } = &mut self.world;
         let Some(&Channel { far, far_port, .. }) = channels.get(by.0 as usize) else {
@@ -405,10 +405,14 @@ fn notifications(node: &Node, number: usize) -> Option<Notifications> {
 
 /// Runs the source that is due, and sets its next time.
 #[inline]
-fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventSink<'_>, O>) {
+fn handle_source<O: Observer>(
+    source: u32,
+    nodes: &mut [Node],
+    cx: &mut Context<'_, EventSink<'_>, O>,
+) {
     let channels = cx.egress.channels.len() as u32;
     if source < channels {
-        // The packet at the head of a wire reaches the node at its far end.
+        // The first packet on a link reaches the node at its far end.
         let Some((packet, far, far_port)) = cx.egress.arrival(source) else { return };
         return reach(&mut nodes[far as usize], far_port, PortId(source), packet, cx);
     }
@@ -440,7 +444,7 @@ fn reach<O: Observer>(
     node.receive(ingress, packet, cx);
 }
 
-/// Asserts that every packet alive is on a wire, in a discipline or in a node: none is lost unnoticed, none
+/// Asserts that every packet alive is on a link, in a discipline or in a node: none is lost unnoticed, none
 /// duplicated. The check runs rarely enough that it costs four ports per event: a lost packet stays lost.
 #[cfg(debug_assertions)]
 fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>, lent: usize) {

@@ -1,4 +1,4 @@
-//! The engine: the event loop over a plan's nodes and wires. The driver supplies the clock.
+//! The engine: the event loop over a plan's nodes and links. The driver supplies the clock.
 //!
 //! The simulator runs it from sample to sample in virtual time. The lab runs it up to the present time, passes it
 //! the frames that machines send, and sends them the frames that reach them.

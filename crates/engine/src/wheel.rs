@@ -149,7 +149,7 @@ impl Wheel {
 
     /// Sets the source that is [`first`](Self::first) to act again at `at`.
     #[inline]
-    pub(crate) fn put_off_first(&mut self, at: Instant) {
+    pub(crate) fn postpone_first(&mut self, at: Instant) {
         let Some(&first) = self.front.last() else { return };
         let (source, ps) = (first as u32, at.as_ps());
         if ps < self.end {
@@ -456,7 +456,7 @@ mod tests {
                         if wheel.first(end) == Some((at, s)) {
                             now = now.max(at.as_ps());
                             list[s as usize] = Instant::from_ps(now + t);
-                            wheel.put_off_first(Instant::from_ps(now + t));
+                            wheel.postpone_first(Instant::from_ps(now + t));
                         }
                     }
                     // As [`Wheel::judge_width`] does it.
@@ -501,7 +501,7 @@ mod tests {
         for event in 0..200_000 {
             let (at, _) = wheel.first(Instant::NEVER).expect("all are armed");
             longest = if event < 100_000 { 0 } else { longest.max(wheel.front.len()) };
-            wheel.put_off_first(Instant::from_ps(at.as_ps() + period));
+            wheel.postpone_first(Instant::from_ps(at.as_ps() + period));
         }
         longest
     }

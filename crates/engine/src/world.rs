@@ -1,4 +1,4 @@
-//! The world: a plan's nodes and wires, connected.
+//! The world: a plan's nodes and links, connected.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{Bytes, DscpMap, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
-/// One direction of a link: a wire, the port that feeds it, and the node at its far end.
+/// One direction of a link, with the port that feeds it and the node at its far end.
 #[derive(Debug)]
 pub struct Channel {
     /// The packets on it.
@@ -53,7 +53,7 @@ pub struct World {
     pub channels: Vec<Channel>,
     /// The packets in it, and the known parts of their headers.
     pub packets: Packets,
-    /// By node: the priority of each code point, where it is not the class selector.
+    /// The priority of each code point, by node, where it is not the class selector.
     pub priorities: Vec<Option<DscpMap>>,
 }
 
@@ -301,7 +301,7 @@ fn impairments(
     each.collect()
 }
 
-/// The output port of one end of a link, and its wire's delay.
+/// The output port of one end of a link, and the link's delay.
 fn output(
     plan: &Plan,
     end: &scenario::plan::End,
@@ -330,7 +330,7 @@ fn output(
                 None => port,
             };
             let port = match link.ends.iter().any(|end| pauses(plan, end)) {
-                true => port.with_flow_control(Pause::response(rate), patience(plan, end)),
+                true => port.with_flow_control(Pause::response(rate), watchdog(plan, end)),
                 false => port,
             };
             (reacting(port, plan, end, config.overhead, seed), config.delay)
@@ -370,7 +370,7 @@ fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
 }
 
 /// The time for which a port there may be paused.
-fn patience(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
+fn watchdog(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
     match &plan.nodes[end.node].kind {
         Kind::Switch(switch) => switch.watchdog.unwrap_or(traffic::Duration::MAX),
         _ => traffic::Duration::MAX,

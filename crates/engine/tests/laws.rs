@@ -1,4 +1,4 @@
-//! Laws of the engine, for drawn paths: time runs forward, a wire keeps order, delay and rate, and nothing
+//! Laws of the engine, for drawn paths: time runs forward, a link keeps order, delay and rate, and nothing
 //! depends on how a run is cut into pieces.
 
 use std::collections::VecDeque;
@@ -13,11 +13,11 @@ use traffic::{DropReason, Duration, Instant};
 /// A host, a router and a host, and flows both ways.
 #[derive(Clone, Debug)]
 struct Path {
-    /// Of each link, in Mbit/s.
+    /// The rate of each link, in Mbit/s.
     rates: [u32; 2],
-    /// Of each link, in microseconds.
+    /// The delay of each link, in microseconds.
     delays: [u32; 2],
-    /// Of 1000 packets of the second link.
+    /// The packets lost per 1000 on the second link.
     lost: u32,
     /// In front of the second link, in packets.
     queue: u32,
@@ -91,7 +91,7 @@ struct Wire {
     flight: VecDeque<(Instant, Identity)>,
 }
 
-/// Everything that happened, and the wires, which are checked meanwhile.
+/// Everything that happened, and the links, which are checked meanwhile.
 #[derive(Debug)]
 struct Record {
     wires: Vec<Wire>,

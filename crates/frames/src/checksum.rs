@@ -15,7 +15,7 @@ const IN_TCP: usize = 16;
 const IN_UDP: usize = 6;
 
 /// Finishes the checksum of the transport header that begins at `start` and reaches to the frame's end, its
-/// field `offset` bytes behind `start`. `None`, and nothing changed, if they lie beyond the frame.
+/// field `offset` bytes behind `start`. `None`, and nothing changed, if they are beyond the frame.
 ///
 /// Zero is written as 0xffff, which is the same sum; in UDP zero means no checksum (RFC 768).
 pub fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
@@ -241,8 +241,8 @@ mod tests {
                 let all: Vec<u8> = words.chain((length as u64).to_be_bytes()).collect();
                 !checksum(&[&all])
             };
-            let told = of_other_length(pseudo(before), before, now);
-            prop_assert_eq!(told % 0xffff, pseudo(now) % 0xffff);
+            let sum = of_other_length(pseudo(before), before, now);
+            prop_assert_eq!(sum % 0xffff, pseudo(now) % 0xffff);
         }
     }
 }

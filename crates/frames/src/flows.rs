@@ -10,8 +10,9 @@ use traffic::{FlowId, HostId, Packets};
 
 /// The maximum number of flows, those of the plan included. It bounds what a port scan adds.
 const FLOWS_MAX: usize = 1 << 20;
-/// The maximum number of flows between real networks. When it is reached, all are forgotten and numbered anew.
-const STRANGERS_MAX: usize = 1 << 17;
+/// The maximum number of flows between real networks. When it is reached, all are forgotten and numbered from the
+/// start.
+const FOREIGN_FLOWS_MAX: usize = 1 << 17;
 
 /// The fields that identify a flow, as they appear in packets of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub struct Flows {
     last: Option<(Key, FlowEntry)>,
     count: usize,
     /// The first number of a flow that may be forgotten, if flows are forgotten.
-    strangers: Option<usize>,
+    first_foreign: Option<usize>,
 }
 
 impl Flows {
@@ -86,12 +87,12 @@ impl Flows {
 
     fn none(plan: &Plan) -> Self {
         let count = plan.flows.len();
-        Self { known: HashMap::default(), last: None, count, strangers: None }
+        Self { known: HashMap::default(), last: None, count, first_foreign: None }
     }
 
     /// Flows between real networks: the plan knows none of them, and their number is unlimited.
     pub fn between_networks(plan: &Plan) -> Self {
-        Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
+        Self { first_foreign: Some(plan.flows.len()), ..Self::none(plan) }
     }
 
     /// Reserves the first `count` flow numbers: flows outside the plan get higher ones.
@@ -122,21 +123,21 @@ impl Flows {
         }
         let known = match self.known.get(&key) {
             Some(&known) => known,
-            None => self.meet(header, packets, ends()?),
+            None => self.insert(header, packets, ends()?),
         };
         self.last = Some((key, known));
         Some(known)
     }
 
     #[cold]
-    fn meet(
+    fn insert(
         &mut self,
         header: &Header,
         packets: &mut Packets,
         (source, destination): (HostId, HostId),
     ) -> FlowEntry {
-        if let Some(first) = self.strangers
-            && self.count - first >= STRANGERS_MAX
+        if let Some(first) = self.first_foreign
+            && self.count - first >= FOREIGN_FLOWS_MAX
         {
             self.known.clear();
             self.count = first;

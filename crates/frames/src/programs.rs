@@ -32,7 +32,7 @@ struct Program {
     to: HostId,
     port: u16,
     start: Instant,
-    /// From `from` to `to`, and back.
+    /// The traffic from `from` to `to`, and back.
     carried: [Carried; 2],
     drops: u64,
     /// Packets that reached a host with a congestion mark.

@@ -26,7 +26,7 @@ pub trait Outside {
     fn next(&self) -> u64;
 
     /// Handles the events that are due, and delivers arriving frames to their cards.
-    fn act(&mut self, now: u64, cards: &mut Cards<'_>);
+    fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>);
 }
 
 /// The guests' cards, to deliver frames to and to report sent frames to.
@@ -35,36 +35,36 @@ pub struct Cards<'a> {
     guests: &'a mut [Guest],
     places: &'a [(usize, usize)],
     /// The cards with changes that their guests do not know yet, by guest and place there.
-    news: &'a mut Vec<(usize, usize)>,
+    changed: &'a mut Vec<(usize, usize)>,
     failed: Option<Error>,
 }
 
 impl Cards<'_> {
     /// Delivers a frame to card `card`. Returns false if the guest has no room for it, or is gone.
     pub fn deliver(&mut self, card: usize, frame: &[u8]) -> bool {
-        self.tell(card, RECEIVE, |card| card.deliver(frame))
+        self.update(card, RECEIVE, |card| card.deliver(frame))
     }
 
     /// Reports that the frame in slot `slot` has left the card.
     pub fn left(&mut self, card: usize, slot: u16) {
-        self.tell(card, SEND, |card| card.left(slot).map(|()| true));
+        self.update(card, SEND, |card| card.left(slot).map(|()| true));
     }
 
-    /// Runs `act` on a card. If it succeeds, the guest is notified of a change of `ring` later.
-    fn tell(
+    /// Runs `change` on a card. If it succeeds, the guest is notified of a change of `ring` later.
+    fn update(
         &mut self,
         card: usize,
         ring: usize,
-        act: impl FnOnce(&mut Card) -> io::Result<bool>,
+        change: impl FnOnce(&mut Card) -> io::Result<bool>,
     ) -> bool {
         let Some(&(guest, own)) = self.places.get(card) else { return false };
         let card = &mut self.guests[guest].cards[own];
-        match act(card) {
+        match change(card) {
             Ok(done) => {
-                if done && card.news == 0 {
-                    self.news.push((guest, own));
+                if done && card.changed_rings == 0 {
+                    self.changed.push((guest, own));
                 }
-                card.news |= u8::from(done) << ring;
+                card.changed_rings |= u8::from(done) << ring;
                 done
             }
             Err(error) => {
@@ -115,12 +115,12 @@ pub struct Calendar {
     /// The guest and the place there, by card number.
     places: Vec<(usize, usize)>,
     /// Cards with changes in their rings that their guests do not know yet.
-    news: Vec<(usize, usize)>,
+    changed: Vec<(usize, usize)>,
     /// The sockets of the running guest that have data to read.
     heard: Vec<usize>,
     page: Page,
     now: u64,
-    patience: Duration,
+    timeout: Duration,
     sequence: u32,
     _pinned: Pinned,
 }
@@ -134,7 +134,7 @@ const CONSOLE_BYTES: u64 = 16 << 20;
 
 impl Calendar {
     /// Starts a guest for each list of cards, each in its own folder within `folder`. A card has an address and an MTU.
-    /// While a guest runs, its clock must advance at least once per `patience` of wall time.
+    /// While a guest runs, its clock must advance at least once per `timeout` of wall time.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Calendar {
         settings: &Settings,
         guests: &[Vec<(Address, u16)>],
         folder: &Path,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, Error> {
         if let Some(cards) = guests.iter().map(Vec::len).find(|&cards| cards > CARDS_MAX) {
             let why = format!("a guest with {cards} cards: at most {CARDS_MAX} are supported");
@@ -155,17 +155,17 @@ impl Calendar {
         let mut calendar = Self {
             guests: Vec::new(),
             places: Vec::new(),
-            news: Vec::new(),
+            changed: Vec::new(),
             heard: Vec::new(),
             page,
             now: 0,
-            patience,
+            timeout,
             sequence: 0,
             _pinned: Pinned::here(),
         };
         for (number, cards) in guests.iter().enumerate() {
             let folder = folder.join(format!("guest{number}"));
-            let mut guest = Guest::start(kernel, settings, number, cards, folder, patience)?;
+            let mut guest = Guest::start(kernel, settings, number, cards, folder, timeout)?;
             guest.first_card = calendar.places.len();
             calendar.places.extend((0..cards.len()).map(|own| (number, own)));
             calendar.guests.push(guest);
@@ -231,16 +231,16 @@ impl Calendar {
 
     /// Runs the outside's due events, and interrupts guests for frames that arrived or left.
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
-        let Self { guests, places, news, .. } = self;
-        let mut cards = Cards { guests, places, news, failed: None };
-        outside.act(self.now, &mut cards);
+        let Self { guests, places, changed, .. } = self;
+        let mut cards = Cards { guests, places, changed, failed: None };
+        outside.handle_due(self.now, &mut cards);
         if let Some(error) = cards.failed {
             return Err(error);
         }
-        for (number, own) in self.news.drain(..) {
+        for (number, own) in self.changed.drain(..) {
             let card = &mut self.guests[number].cards[own];
-            let news = std::mem::take(&mut card.news);
-            for ring in (0..RINGS).filter(|ring| news >> ring & 1 == 1) {
+            let changed = std::mem::take(&mut card.changed_rings);
+            for ring in (0..RINGS).filter(|ring| changed >> ring & 1 == 1) {
                 if card.wants_interrupt(ring) {
                     self.page.call(number, own * RINGS + ring, self.now);
                 }
@@ -264,7 +264,7 @@ impl Calendar {
         self.let_go(number)?;
         while self.guests[number].time.is_some() {
             let mut heard = std::mem::take(&mut self.heard);
-            let waited = self.guests[number].watch.wait(self.patience, &mut heard);
+            let waited = self.guests[number].watch.wait(self.timeout, &mut heard);
             waited.map_err(Error::system("wait for a guest"))?;
             if heard.is_empty() {
                 return Err(self.stuck(number));
@@ -276,7 +276,7 @@ impl Calendar {
                         let served = self.guests[number].serve(own);
                         served.map_err(|error| broken(number, &error))
                     }
-                    None => self.hear(number).map(|ended| waits = ended),
+                    None => self.handle_message(number).map(|ended| waits = ended),
                 }?;
             }
             self.heard = heard;
@@ -335,7 +335,7 @@ impl Calendar {
     }
 
     /// Handles a message of a guest. Returns true if the guest waits now, or has ended.
-    fn hear(&mut self, number: usize) -> Result<bool, Error> {
+    fn handle_message(&mut self, number: usize) -> Result<bool, Error> {
         let now = self.now.max(self.page.now());
         let guest = &mut self.guests[number];
         let Some(time) = &guest.time else { return Ok(true) };
@@ -390,7 +390,7 @@ impl Calendar {
 
     fn stuck(&self, guest: usize) -> Error {
         let now = self.page.now();
-        self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.patience })
+        self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.timeout })
     }
 
     /// The error for a guest whose console is too long; `None` otherwise.
@@ -411,7 +411,7 @@ impl Guest {
         number: usize,
         cards: &[(Address, u16)],
         folder: PathBuf,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, Error> {
         std::fs::create_dir_all(&folder).map_err(Error::system("create a guest's folder"))?;
         let listen = |name: &str| {
@@ -442,7 +442,7 @@ impl Guest {
             first_card: 0,
             requested: 0,
         };
-        guest.greet(number, listener, patience)?;
+        guest.wait_for_start(number, listener, timeout)?;
         Ok(guest)
     }
 
@@ -455,11 +455,11 @@ impl Guest {
     }
 
     /// Waits for the guest's first message.
-    fn greet(
+    fn wait_for_start(
         &mut self,
         number: usize,
         listener: UnixListener,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), Error> {
         const STEP: Duration = Duration::from_millis(50);
         let system = || Error::system("wait for a guest");
@@ -472,7 +472,7 @@ impl Guest {
             }
             let ended = self.process.try_wait().map_err(Error::system("wait for a guest"))?;
             waited += STEP;
-            if ended.is_some() || waited >= patience {
+            if ended.is_some() || waited >= timeout {
                 let status =
                     ended.map_or("no message received".to_owned(), |status| status.to_string());
                 return Err(Error::NotStarted {

@@ -41,7 +41,7 @@ pub(crate) struct Card {
     rings: [Queue; RINGS],
     frame: Vec<u8>,
     /// The rings with changes that the guest does not know yet, one bit per ring.
-    pub(crate) news: u8,
+    pub(crate) changed_rings: u8,
     /// Frames for which the guest had no buffer.
     pub(crate) missed: u64,
 }
@@ -57,7 +57,7 @@ impl Card {
             memory: GuestMemoryMmap::new(),
             rings: [ring(), ring()],
             frame: Vec::with_capacity(FRAME_MAX),
-            news: 0,
+            changed_rings: 0,
             missed: 0,
         }
     }

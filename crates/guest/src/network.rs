@@ -1,4 +1,4 @@
-//! A plan's network between the guests' cards: the engine's nodes and wires on the calendar's clock.
+//! A plan's network between the guests' cards: the engine's nodes and links on the calendar's clock.
 
 use std::collections::VecDeque;
 
@@ -242,7 +242,7 @@ impl<O: Observer> Outside for Network<O> {
         }
     }
 
-    fn act(&mut self, now: u64, cards: &mut Cards<'_>) {
+    fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>) {
         for (card, answer) in self.answers.drain(..) {
             cards.deliver(card, &answer);
         }

@@ -1,5 +1,5 @@
 //! The memory page in which guests and calendar share the time without messages (`um_timetravel.h`, struct
-//! `um_timetravel_schedshm`, version 2), and by which they kick and call their cards' rings (our patch). A message per
+//! `um_timetravel_schedshm`, version 2), and kick and call their cards' rings (our patch). A message per
 //! frame would cost more than the frame.
 
 use std::fs::File;

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_tells_texts_and_their_borders_apart() {
+    fn the_hash_distinguishes_texts_and_their_borders() {
         let of = |texts: &[&'static str]| fnv(texts.iter().copied());
         // FNV-1a of the single byte 0xff.
         assert_eq!(of(&[""]), (0xcbf2_9ce4_8422_2325_u64 ^ 0xff).wrapping_mul(0x0100_0000_01b3));

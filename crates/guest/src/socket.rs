@@ -68,18 +68,18 @@ impl Watch {
         Ok(epoll::add(&self.0, socket, data, epoll::EventFlags::IN)?)
     }
 
-    /// Writes the numbers of the readable sockets into `heard`, the highest first; none after the timeout.
-    pub(crate) fn wait(&self, patience: Duration, heard: &mut Vec<usize>) -> io::Result<()> {
+    /// Writes the numbers of the readable sockets into `readable`, the highest first; none after the timeout.
+    pub(crate) fn wait(&self, timeout: Duration, readable: &mut Vec<usize>) -> io::Result<()> {
         /// The maximum number of sockets per call; further ones are reported by the next call.
         const EVENTS: usize = 8;
-        let limit = Timespec::try_from(patience).map_err(io::Error::other)?;
+        let limit = Timespec::try_from(timeout).map_err(io::Error::other)?;
         let mut events = [MaybeUninit::uninit(); EVENTS];
-        heard.clear();
+        readable.clear();
         loop {
             match epoll::wait(&self.0, &mut events, Some(&limit)) {
                 Ok((events, _)) => {
-                    heard.extend(events.iter().map(|event| event.data.u64() as usize));
-                    heard.sort_unstable_by(|a, b| b.cmp(a));
+                    readable.extend(events.iter().map(|event| event.data.u64() as usize));
+                    readable.sort_unstable_by(|a, b| b.cmp(a));
                     return Ok(());
                 }
                 Err(rustix::io::Errno::INTR) => {}

@@ -1,5 +1,5 @@
-//! Two hosts in a real kernel, and a wire of ours between them: TCP takes the wire's rate, and two runs send the same
-//! frames at the same nanoseconds.
+//! Two hosts in a real kernel, and a link of ours between them: TCP reaches the link's rate, and two runs send the
+//! same frames at the same nanoseconds.
 
 mod built;
 mod wire;

@@ -46,16 +46,16 @@ impl Module {
         libbpf_rs::set_print(None);
         let algorithm = config.algorithm();
         let mut open =
-            ObjectBuilder::default().open_memory(algorithm.bpf_object()).map_err(told)?;
+            ObjectBuilder::default().open_memory(algorithm.bpf_object()).map_err(io_error)?;
         rename(&mut open, algorithm.kernel_name(), &name)?;
         if !algorithm.parameters().is_empty() {
             set(&mut open, config)?;
         }
         if let Some(shared) = shared {
             let map = open.maps_mut().find(|map| map.name() == OsStr::new(SHARED));
-            map.ok_or_else(unnamed)?.reuse_fd(shared).map_err(told)?;
+            map.ok_or_else(unnamed)?.reuse_fd(shared).map_err(io_error)?;
         }
-        let mut object = open.load().map_err(told)?;
+        let mut object = open.load().map_err(io_error)?;
         let link = register(&mut object, algorithm.kernel_name())?;
         Ok(Self { name, link, _object: object })
     }
@@ -67,14 +67,14 @@ impl Module {
 
     /// Pins it as a file of a BPF file system, so that it stays registered after this process.
     pub(crate) fn pin(&mut self, path: &Path) -> io::Result<()> {
-        self.link.pin(path).map_err(told)
+        self.link.pin(path).map_err(io_error)
     }
 }
 
 /// Registers the algorithm described by the struct_ops map `name` of a loaded object.
 pub(crate) fn register(object: &mut Object, name: &str) -> io::Result<Link> {
     let map = object.maps_mut().find(|map| map.name() == OsStr::new(name));
-    map.ok_or_else(unnamed)?.attach_struct_ops().map_err(told)
+    map.ok_or_else(unnamed)?.attach_struct_ops().map_err(io_error)
 }
 
 /// A name that no other run uses, of at most 15 characters, the kernel's limit. `cubic.2x9k01` encodes this process
@@ -122,7 +122,7 @@ fn set(object: &mut OpenObject, config: &Config) -> io::Result<()> {
 }
 
 /// Converts an error of libbpf, with its causes.
-pub(crate) fn told(error: libbpf_rs::Error) -> io::Error {
+pub(crate) fn io_error(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
 }
 

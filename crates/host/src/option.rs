@@ -30,8 +30,8 @@ impl Adopt {
 
 /// Whether the kernel has phases, built in (guest) or enabled. If so, an unconnected socket is refused with `ENOTCONN`.
 pub fn has_phases(unconnected: BorrowedFd<'_>) -> bool {
-    let told = enter_phase(unconnected, NonZeroU32::MIN, 0);
-    told.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
+    let entered = enter_phase(unconnected, NonZeroU32::MIN, 0);
+    entered.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
 }
 
 /// Enters a phase on a connection. The phase's threshold is valid for `age_max_ms`.

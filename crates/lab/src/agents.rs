@@ -47,7 +47,7 @@ pub struct Ended {
     /// The totals of each flow, in the order of the plan.
     pub flows: Vec<FlowTotals>,
     /// The totals at the start and the end of the measured period, if the run reached them.
-    pub looks: Vec<Vec<FlowTotals>>,
+    pub snapshots: Vec<Vec<FlowTotals>>,
     /// The changes of connections that were due: number in the plan, and the refused part, if any.
     pub changes: Vec<(usize, Option<String>)>,
     /// The time for which the agents' thread waited for a CPU; `None` if this kernel does not report it. The

@@ -12,9 +12,9 @@ use crate::error::Error;
 pub(crate) enum Entry {
     /// The node whose machine sent them.
     Machine(u32),
-    /// A wire, in a router between real networks.
+    /// A link, in a router between real networks.
     Wire {
-        /// The port that would feed the wire.
+        /// The port that would feed the link.
         by: PortId,
         /// The node that represents the network of the sender.
         source: HostId,
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     /// The interface's index, in the namespace where attachments are opened.
     pub(crate) interface: u32,
     pub(crate) entry: Entry,
-    /// The port that feeds the wire towards it.
+    /// The port that feeds the link towards it.
     pub(crate) fed_by: PortId,
     /// The Ethernet address from which gap frames come.
     pub(crate) gaps_from: [u8; 6],

@@ -12,7 +12,7 @@ use transport::Config;
 
 use crate::Error;
 
-/// The algorithms of which the kernel has its own implementation: our name and the kernel's.
+/// The algorithms that the kernel implements itself: our name and the kernel's.
 const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")];
 
 /// The plan's algorithms. Loaded algorithms are removed when this value is dropped or the process ends.

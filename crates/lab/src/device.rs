@@ -38,7 +38,8 @@ pub enum Kind {
     /// AF_PACKET: works in a user namespace, and with frames of any length.
     Packet {
         /// Whether frames pass with pending segmentation and checksums, each after its offload header (see
-        /// `buffers::OFFLOAD`). Otherwise frames are cut and their checksums completed on reception, as on a wire.
+        /// `buffers::OFFLOAD`). Otherwise frames are cut and their checksums completed on reception, as on a physical
+        /// link.
         vnet: bool,
     },
 }

@@ -88,9 +88,9 @@ impl Listener {
         EventSender { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
     }
 
-    /// Passes one batch of events to `observer`; waits for it for at most `patience`.
-    pub(crate) fn listen(&mut self, observer: &mut impl Observer, patience: time::Duration) {
-        let Ok(mut batch) = self.full.recv_timeout(patience) else { return };
+    /// Passes one batch of events to `observer`; waits for it for at most `timeout`.
+    pub(crate) fn listen(&mut self, observer: &mut impl Observer, timeout: time::Duration) {
+        let Ok(mut batch) = self.full.recv_timeout(timeout) else { return };
         batch.drain(..).for_each(|message| replay(message, observer));
         // The fabric sends the most events and has the first sender.
         if let Some(back) = self.spares.first() {

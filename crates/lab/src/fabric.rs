@@ -1,4 +1,4 @@
-//! The fabric: the engine's nodes and wires between real interfaces, on one thread, driven by the real clock.
+//! The fabric: the engine's nodes and links between real interfaces, on one thread, driven by the real clock.
 //!
 //! Inside, times are exact: once the clock has passed the due time of an event, the event is handled as if at
 //! its due time. Only frames that leave to a machine are late, by the delay of the thread. [`Lateness`] records it.
@@ -53,10 +53,10 @@ pub(crate) struct Counted {
 
 /// The results of a fabric's run.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct FabricOutcome {
     pub(crate) counted: Counted,
     /// The counters at the start and the end of the measured period, if the run reached them.
-    pub(crate) looks: Vec<Counted>,
+    pub(crate) snapshots: Vec<Counted>,
     /// The reason for refusal, if any, of each change whose time was reached.
     pub(crate) changes: Vec<Option<String>>,
     pub(crate) lateness: Lateness,
@@ -68,24 +68,24 @@ pub(crate) struct Moved {
 
 /// Records made while packets move.
 #[derive(Debug, Default)]
-struct Noted {
+struct Log {
     /// The reason for refusal, if any, of each change whose time was reached.
     changes: Vec<Option<String>>,
-    looks: Vec<Counted>,
+    snapshots: Vec<Counted>,
 }
 
 /// The lateness limit. The machine did not keep up if over 1 % of packets left later than this, or if pauses of the
 /// fabric's thread longer than this add up to over 1 % of the run: frames came in late during the pauses.
 const LATE: Duration = Duration::from_ms(1);
 
-impl Moved {
+impl FabricOutcome {
     /// Whether the machine kept up with the packets.
     pub(crate) fn kept_up(&self) -> bool {
-        kept_up(self.missed, &self.lateness) && !self.was_away()
+        kept_up(self.missed, &self.lateness) && !self.was_preempted()
     }
 
     /// Whether the fabric's thread was paused for more than 1 % of the run.
-    pub(crate) fn was_away(&self) -> bool {
+    pub(crate) fn was_preempted(&self) -> bool {
         self.absent.sum.as_ps() > self.counted.end.as_ps() / 100
     }
 }
@@ -137,7 +137,7 @@ fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
     }
 }
 
-/// The nodes and wires, the interfaces at their ends, and the monitor.
+/// The nodes and links, the interfaces at their ends, and the monitor.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     engine: Engine,
@@ -238,34 +238,34 @@ impl Fabric {
         [stop, done]: [&AtomicBool; 2],
         reached: &impl Fn(Instant),
         ended: impl FnOnce() -> T,
-    ) -> (Moved, Option<Error>, T) {
-        let mut noted = Noted::default();
-        let failure = self.go(plan, [stop, done], reached, &mut noted).err();
+    ) -> (FabricOutcome, Option<Error>, T) {
+        let mut log = Log::default();
+        let failure = self.run_loop(plan, [stop, done], reached, &mut log).err();
         let ended = ended();
-        (self.moved(noted), failure, ended)
+        (self.into_outcome(log), failure, ended)
     }
 
-    /// Moves packets as [`Self::run`] does, then lets queued packets leave for at most `patience`. The rest count as
+    /// Moves packets as [`Self::run`] does, then lets queued packets leave for at most `timeout`. The rest count as
     /// flushed.
     pub(crate) fn run_and_drain(
         mut self,
         plan: &Plan,
         stop: &AtomicBool,
-        patience: Duration,
+        timeout: Duration,
     ) -> (Look, Option<Error>) {
         let never = AtomicBool::new(false);
-        let ran = self.go(plan, [stop, &never], &|_| {}, &mut Noted::default());
-        let ended = ran.and_then(|()| self.drain(patience));
+        let ran = self.run_loop(plan, [stop, &never], &|_| {}, &mut Log::default());
+        let ended = ran.and_then(|()| self.drain(timeout));
         self.count_left();
         (self.look(), ended.err())
     }
 
-    fn go(
+    fn run_loop(
         &mut self,
         plan: &Plan,
         [stop, done]: [&AtomicBool; 2],
         reached: &impl Fn(Instant),
-        noted: &mut Noted,
+        log: &mut Log,
     ) -> Result<(), Error> {
         if self.idle.is_some() {
             Idle::prepare_thread();
@@ -286,12 +286,12 @@ impl Fabric {
                     Task::SampleFlows => self.monitor.sample_programs(at),
                     Task::SampleQueues => self.engine.sample_queues(at, &mut self.monitor),
                     Task::Mark(_) => {}
-                    Task::Look => noted.looks.push(self.counted()),
+                    Task::Snapshot => log.snapshots.push(self.counted()),
                     Task::Change(change) => {
                         // The agents change connections: see `agents::Ended`.
                         let port = plan.changes[change].of_port();
                         let made = port.and_then(|(port, action)| self.change(port, action));
-                        noted.changes.push(made);
+                        log.changes.push(made);
                     }
                 }
                 now = self.clock.now().min(end);
@@ -299,7 +299,7 @@ impl Fabric {
             self.advance(now)?;
             let busy = self.take_in(end)?;
             if now >= report_at {
-                self.glance()?;
+                self.check_interfaces()?;
                 reached(now);
                 if done.load(Ordering::Relaxed) && !self.carries_anything() {
                     break;
@@ -330,7 +330,7 @@ impl Fabric {
     }
 
     /// Does the periodic work: flushes events, checks interfaces, handles orders.
-    fn glance(&mut self) -> Result<(), Error> {
+    fn check_interfaces(&mut self) -> Result<(), Error> {
         self.monitor.sender.flush();
         for _ in 0..self.attachments.len().min(CHECKED) {
             self.checked = (self.checked + 1) % self.attachments.len();
@@ -510,7 +510,7 @@ impl Fabric {
                 device.flush(&mut self.buffers, self.engine.packets())?;
             }
             None => {
-                // At a wire, only MAC control frames are kept out.
+                // On a link between real networks, only MAC control frames are kept out.
                 self.attachments[attachment].mac_control_frames += u64::from(!asks);
                 self.engine.packets().release(packet);
             }
@@ -539,10 +539,10 @@ impl Fabric {
         }
     }
 
-    fn moved(self, Noted { changes, looks }: Noted) -> Moved {
+    fn into_outcome(self, Log { changes, snapshots }: Log) -> FabricOutcome {
         let (counted, missed) = (self.counted(), self.missed());
         let Self { lateness, absent, .. } = self;
-        Moved { counted, looks, changes, lateness, missed, absent }
+        FabricOutcome { counted, snapshots, changes, lateness, missed, absent }
     }
 
     /// Frames that the machine dropped on their way in or out.

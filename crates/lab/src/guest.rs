@@ -27,7 +27,7 @@ mod command;
 mod terminal;
 
 /// The interval of checks for the start, in the guest's time.
-const GLANCE: time::Duration = time::Duration::from_millis(1);
+const POLL_INTERVAL: time::Duration = time::Duration::from_millis(1);
 /// The interval of checks of the programs.
 const TURN: traffic::Duration = traffic::Duration::from_ms(1);
 
@@ -57,7 +57,7 @@ pub fn run(folder: &Path) -> Result<(), Error> {
     let path = folder.join(MESSAGES);
     let file = File::create(&path).map_err(Error::system(format!("write {}", path.display())))?;
     let messages = Arc::new(Mutex::new(BufWriter::new(file)));
-    let ended = match take_part(folder, &messages) {
+    let ended = match run_agents(folder, &messages) {
         Ok(ended) => Message::Ended(Box::new(ended)),
         Err(error) => Message::Failed(error.to_string()),
     };
@@ -82,7 +82,7 @@ fn send(messages: &Messages, message: &Message, flush: bool) {
     }
 }
 
-fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
+fn run_agents(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     for (kind, place) in MOUNTS {
         // A folder of the machine may be missing; a program that needs it reports that.
         let _ = fs::create_dir(place);
@@ -100,7 +100,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         thread::sleep(AGE);
     }
     let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
-    programs.wait_until_ready(readiness::VIRTUAL_PATIENCE, || false)?;
+    programs.wait_until_ready(readiness::VIRTUAL_READY_TIMEOUT, || false)?;
     send(messages, &Message::Ready, true);
     let clock = start(folder)?;
     if let Some(command) = &assignment.command {
@@ -127,7 +127,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         }
         thread::sleep(clock.until(if works { end.min(now + TURN) } else { end }));
     }
-    let agents::Ended { mut flows, looks, changes, .. } = agents.finish()?;
+    let agents::Ended { mut flows, snapshots, changes, .. } = agents.finish()?;
     let found = programs.finish(end, &mut flows)?;
     if works {
         // The files are in memory, so the memory size limits them.
@@ -136,7 +136,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
             .map_err(Error::system("store the programs' output"))?;
     }
     let notes = [congestion.notes(), found.notes, out_of_memory()].concat();
-    Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures })
+    Ok(Ended { flows, snapshots, changes, notes, failed_programs: found.failures })
 }
 
 /// Sets TCP's memory limit to half of the memory (tcp(7), `tcp_mem`), so that sockets get as much as on a large
@@ -144,8 +144,8 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
 fn give_memory_to_tcp() -> Result<(), Error> {
     const FILE: &str = "/proc/sys/net/ipv4/tcp_mem";
     let set = || {
-        let told = fs::read_to_string("/proc/meminfo")?;
-        let total = told.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+        let meminfo = fs::read_to_string("/proc/meminfo")?;
+        let total = meminfo.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
         let pages = total.ok_or(io::ErrorKind::InvalidData)? / 4 / 2;
         fs::write(FILE, format!("{pages} {pages} {pages}"))
     };
@@ -154,8 +154,8 @@ fn give_memory_to_tcp() -> Result<(), Error> {
 
 /// A note that the guest ran out of memory and its kernel killed processes, if any (`oom_kill` of /proc/vmstat).
 fn out_of_memory() -> Vec<String> {
-    let told = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let killed = told.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok());
+    let vmstat = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let killed = vmstat.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok());
     match killed.unwrap_or(0_u64) {
         0 => Vec::new(),
         killed => {
@@ -195,7 +195,7 @@ fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {
 fn start(folder: &Path) -> Result<Clock, Error> {
     let path = folder.join(START);
     loop {
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let at: Option<u64> = text.trim().parse().ok();
         let clock = at.and_then(|at| Clock::starting_when(time::Duration::from_nanos(at)));

@@ -33,7 +33,7 @@ pub struct Held<'a> {
 }
 
 /// The timeout for the fabric's answer.
-const PATIENCE: time::Duration = time::Duration::from_secs(1);
+const REPLY_TIMEOUT: time::Duration = time::Duration::from_secs(1);
 
 /// A program of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Held<'_> {
     pub fn look(&self) -> Option<Look> {
         let (answer, answered) = channel();
         self.orders.send(Order::Look(answer)).ok()?;
-        answered.recv_timeout(PATIENCE).ok()
+        answered.recv_timeout(REPLY_TIMEOUT).ok()
     }
 
     /// The drops in `look`: the place as `NODE:LINK` or a node's name, the reason, and the number of packets.

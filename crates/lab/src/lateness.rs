@@ -30,7 +30,7 @@ impl Lateness {
     }
 
     /// Returns the lateness in the format of the results.
-    pub fn told(&self) -> record::Lateness {
+    pub fn to_summary(&self) -> record::Lateness {
         record::Lateness {
             p50_ns: self.quantile(0.5).as_ns(),
             p99_ns: self.quantile(0.99).as_ns(),

@@ -14,7 +14,7 @@ use nix::unistd::{Gid, Uid, write};
 
 use crate::Error;
 
-/// The right by which a lab is built.
+/// The privilege that a lab is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// The process may administer networks in its user namespace.
@@ -93,11 +93,11 @@ fn try_as_user() -> io::Result<()> {
 
 /// The commands for an administrator to let users create namespaces here; empty if no setting forbids it.
 pub fn commands() -> Vec<&'static str> {
-    barring(|path| fs::read_to_string(path).ok())
+    commands_for(|path| fs::read_to_string(path).ok())
 }
 
 /// The commands for those settings that forbid namespaces to users, as read by `read`.
-fn barring(read: impl Fn(&str) -> Option<String>) -> Vec<&'static str> {
+fn commands_for(read: impl Fn(&str) -> Option<String>) -> Vec<&'static str> {
     let bars = |path, value| read(path).is_some_and(|found| found.trim() == value);
     let lines = BARS.iter().filter(|(path, value, _)| bars(path, *value));
     lines.map(|&(_, _, line)| line).collect()
@@ -139,7 +139,7 @@ fn forbidden(source: io::Error) -> Error {
 
 /// The help text for the settings of this machine, as read by `read`.
 fn help(read: impl Fn(&str) -> Option<String>) -> String {
-    let lines: Vec<_> = barring(read).iter().map(|line| format!("`{line}`")).collect();
+    let lines: Vec<_> = commands_for(read).iter().map(|line| format!("`{line}`")).collect();
     match lines.as_slice() {
         [] => "run it as root".into(),
         lines => format!("run it as root, or let users create namespaces: {}", lines.join(" and ")),

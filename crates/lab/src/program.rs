@@ -170,9 +170,9 @@ impl Program {
 
     /// Waits until the program runs, or returns why it does not.
     fn check(&mut self, mut failure: File) -> Result<(), Error> {
-        let mut told = Vec::new();
-        failure.read_to_end(&mut told).map_err(self.refused("start"))?;
-        let Some(&[step, a, b, c, d]) = told.first_chunk() else { return Ok(()) };
+        let mut report = Vec::new();
+        failure.read_to_end(&mut report).map_err(self.refused("start"))?;
+        let Some(&[step, a, b, c, d]) = report.first_chunk() else { return Ok(()) };
         let errno = Errno::from_raw(i32::from_ne_bytes([a, b, c, d]));
         self.end()?;
         let what = |doing: &str| format!("{doing} for `{}`", self.name);
@@ -372,9 +372,9 @@ pub(crate) fn is_gone(process: BorrowedFd<'_>) -> bool {
     is_readable(process, PollTimeout::ZERO)
 }
 
-fn is_readable(descriptor: BorrowedFd<'_>, patience: PollTimeout) -> bool {
+fn is_readable(descriptor: BorrowedFd<'_>, timeout: PollTimeout) -> bool {
     let mut polled = [PollFd::new(descriptor, PollFlags::POLLIN)];
-    poll(&mut polled, patience).is_ok_and(|ready| ready > 0)
+    poll(&mut polled, timeout).is_ok_and(|ready| ready > 0)
 }
 
 /// An environment, each variable as `NAME=VALUE`, with these in the place of others of their names.
@@ -390,7 +390,7 @@ fn with(mut environment: Vec<OsString>, variables: &[(String, String)]) -> Vec<O
 /// Strings as C takes them.
 struct Strings {
     _owned: Vec<CString>,
-    /// To each, and a null.
+    /// A pointer to each, and a null.
     pointers: Vec<*const c_char>,
 }
 

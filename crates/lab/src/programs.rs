@@ -179,17 +179,17 @@ impl Programs {
         })
     }
 
-    /// Waits until the servers listen, have ended or are idle, for at most `patience`.
+    /// Waits until the servers listen, have ended or are idle, for at most `timeout`.
     pub(crate) fn wait_until_ready(
         &mut self,
-        patience: Duration,
+        timeout: Duration,
         cancelled: impl Fn() -> bool,
     ) -> Result<(), Error> {
         if self.servers.is_empty() {
             return Ok(());
         }
         let mut programs: Vec<_> = self.servers.iter_mut().map(|it| &mut it.program).collect();
-        let found = readiness::wait(&mut programs, patience, cancelled)?;
+        let found = readiness::wait(&mut programs, timeout, cancelled)?;
         for (server, found) in self.servers.iter_mut().zip(found) {
             server.readiness = Some(found);
             server.look()?;

@@ -9,13 +9,13 @@ use crate::error::Error;
 use crate::program::Program;
 
 /// The poll interval.
-const GLANCE: time::Duration = time::Duration::from_millis(20);
+const POLL_INTERVAL: time::Duration = time::Duration::from_millis(20);
 /// The time without activity after which a program's start counts as complete: it waits for something else.
 const IDLE: traffic::Duration = traffic::Duration::from_ms(300);
 /// The timeout for a busy program on this machine, which may first have to be read from disk.
-pub(crate) const PATIENCE: traffic::Duration = traffic::Duration::from_ms(10_000);
+pub(crate) const READY_TIMEOUT: traffic::Duration = traffic::Duration::from_ms(10_000);
 /// The timeout where computing takes no time: a program that is still active by then already does its regular work.
-pub(crate) const VIRTUAL_PATIENCE: traffic::Duration = traffic::Duration::from_ms(1_000);
+pub(crate) const VIRTUAL_READY_TIMEOUT: traffic::Duration = traffic::Duration::from_ms(1_000);
 
 /// The state of a started program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub(crate) enum Readiness {
 /// A program's processes and their CPU times, which change as long as they work.
 type Work = BTreeMap<u32, u64>;
 
-/// Waits until each of `programs` listens, has ended or is idle, for at most `patience`, or until `cancelled` returns
+/// Waits until each of `programs` listens, has ended or is idle, for at most `timeout`, or until `cancelled` returns
 /// true.
 ///
 /// # Errors
 /// If the system fails.
 pub(crate) fn wait(
     programs: &mut [&mut Program],
-    patience: traffic::Duration,
+    timeout: traffic::Duration,
     cancelled: impl Fn() -> bool,
 ) -> Result<Vec<Readiness>, Error> {
     let clock = Clock::starting_in(time::Duration::ZERO);
@@ -55,11 +55,11 @@ pub(crate) fn wait(
                 found[number] = look(program, mine, &mut known[number], now)?;
             }
         }
-        let late = now >= traffic::Instant::ZERO + patience || cancelled();
+        let late = now >= traffic::Instant::ZERO + timeout || cancelled();
         if late || found.iter().all(Option::is_some) {
             return Ok(found.into_iter().map(|it| it.unwrap_or(Readiness::Busy)).collect());
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -93,14 +93,14 @@ pub struct Handle {
 }
 
 /// The timeout for an answer, longer than a running router takes.
-const PATIENCE: time::Duration = time::Duration::from_secs(2);
+const REPLY_TIMEOUT: time::Duration = time::Duration::from_secs(2);
 
 impl Handle {
     /// The counters so far; `None` if the router has ended.
     pub fn look(&self) -> Option<Look> {
         let (answer, answered) = channel();
         self.orders.send(Order::Look(answer)).ok()?;
-        answered.recv_timeout(PATIENCE).ok()
+        answered.recv_timeout(REPLY_TIMEOUT).ok()
     }
 
     /// Applies `action` to a port's queue. No queued packet is lost.
@@ -110,7 +110,7 @@ impl Handle {
     pub fn change(&self, port: PortId, action: Action) -> Result<(), String> {
         let (answer, answered) = channel();
         let asked = self.orders.send(Order::Change(port, Box::new(action), answer));
-        match asked.ok().and_then(|()| answered.recv_timeout(PATIENCE).ok()) {
+        match asked.ok().and_then(|()| answered.recv_timeout(REPLY_TIMEOUT).ok()) {
             Some(None) => Ok(()),
             Some(Some(refusal)) => Err(refusal),
             None => Err("the router has stopped".into()),

@@ -25,7 +25,7 @@ use crate::congestion::Congestion;
 use crate::device::{Device, Kind};
 use crate::error::Error;
 use crate::event_channel::{Listener, Message};
-use crate::fabric::{Counted, Fabric, Moved};
+use crate::fabric::{Counted, Fabric, FabricOutcome};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::spoiled::{self, Evidence};
@@ -52,7 +52,7 @@ pub struct Outcome {
     /// The totals of the run, or of its measured period.
     pub totals: Totals,
     /// The totals at the start and the end of the measured period.
-    looks: Vec<Totals>,
+    snapshots: Vec<Totals>,
     /// Whether the machine kept up, and notes for the reader.
     pub report: LabReport,
     /// The error that ended the run early, if any.
@@ -62,12 +62,12 @@ pub struct Outcome {
 }
 
 /// The time from the start of the threads to the run's time zero.
-const AHEAD: time::Duration = time::Duration::from_millis(50);
+const START_DELAY: time::Duration = time::Duration::from_millis(50);
 /// The inverse of the tolerated share: the machine did not keep up if hosts were stalled, or their programs waited for
 /// a CPU, for more than 1/`STARVED` of the run.
 const STARVED: u64 = 20;
 /// The interval between checks for the end of a run.
-const GLANCE: time::Duration = time::Duration::from_millis(5);
+const POLL_INTERVAL: time::Duration = time::Duration::from_millis(5);
 
 /// Runs `plan` on this machine.
 ///
@@ -84,12 +84,12 @@ pub fn run(
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());
     let mut sender = lab.listener.sender();
-    let told = move |Sample { now, flow, ends }: Sample| {
+    let on_sample = move |Sample { now, flow, ends }: Sample| {
         sender.send(Message::Flow { flow, now, ends: Box::new(ends) });
         sender.flush();
     };
     let mut programs = lab.programs.take();
-    let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
+    let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, on_sample)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
     let only_programs = has_only_programs(plan);
     let clock = lab.clock;
@@ -106,16 +106,16 @@ pub fn run(
         })
     };
     let (mut outcome, ended) = lab.serve(plan, observer, over, || agents.finish())?;
-    let Outcome { totals, looks, report, absent, .. } = &mut outcome;
+    let Outcome { totals, snapshots, report, absent, .. } = &mut outcome;
     let stalls = detector.stop();
     let run = totals.ending.at.since(Instant::ZERO);
-    report.host_stalls = Some(stalls.told());
+    report.host_stalls = Some(stalls.to_summary());
     report.spoiled =
         spoiled::judge(plan, &totals.ports, &Evidence { stalls: [&stalls, absent], run });
     if stalls.sum.times(STARVED) > run || !report.spoiled.is_empty() {
         report.kept_up = false;
     }
-    let Ended { flows, looks: seen, changes, waited } = ended?;
+    let Ended { flows, snapshots: seen, changes, waited } = ended?;
     for (number, refused) in changes {
         if let Some(made) = totals.changes.get_mut(number) {
             *made = refused;
@@ -127,8 +127,11 @@ pub fn run(
         }
     }
     complete(&mut totals.flows, flows);
-    looks.truncate(seen.len());
-    looks.iter_mut().zip(seen).for_each(|(look, flows)| complete(&mut look.flows, flows));
+    snapshots.truncate(seen.len());
+    snapshots
+        .iter_mut()
+        .zip(seen)
+        .for_each(|(snapshot, flows)| complete(&mut snapshot.flows, flows));
     if let Some(waited) = waited.filter(|&waited| waited.times(STARVED) > run) {
         report.kept_up = false;
         let (waited, all) = (waited.as_secs_f64(), run.as_secs_f64());
@@ -141,8 +144,8 @@ pub fn run(
         report.notes.extend(found.notes);
         report.failed_programs = found.failures;
     }
-    let looks = std::mem::take(looks);
-    *totals = std::mem::take(totals).measured(plan, looks);
+    let snapshots = std::mem::take(snapshots);
+    *totals = std::mem::take(totals).measured(plan, snapshots);
     report.kernel_congestion = congestion.of_the_kernel(plan);
     if plan.commands().next().is_none() {
         // Without programs, the default is unused: the agents set the congestion control of their sockets.
@@ -214,8 +217,8 @@ impl Lab {
         let restored = layout.leave_fabric_alone();
         let mut programs = Programs::start(plan, &hosts, options.folder, options.folder)?;
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
-        programs.wait_until_ready(readiness::PATIENCE, cancelled)?;
-        let clock = Clock::starting_in(AHEAD);
+        programs.wait_until_ready(readiness::READY_TIMEOUT, cancelled)?;
+        let clock = Clock::starting_in(START_DELAY);
         let mut fabric = Fabric::new(
             &host_queues::widened(plan),
             clock,
@@ -244,14 +247,14 @@ impl Lab {
         let [stop, done] = [const { AtomicBool::new(false) }; 2];
         let reached = AtomicU64::new(0);
         let mut broken = None;
-        let (moved, failure, ended) = thread::scope(|scope| {
+        let (outcome, failure, ended) = thread::scope(|scope| {
             let moving = scope.spawn(|| {
                 layout.become_fabric();
                 let reached = |now: Instant| reached.store(now.as_ps(), Ordering::Relaxed);
                 fabric.run(plan, [&stop, &done], &reached, ended)
             });
             while !moving.is_finished() {
-                listener.listen(observer, GLANCE);
+                listener.listen(observer, POLL_INTERVAL);
                 let reached = Instant::from_ps(reached.load(Ordering::Relaxed));
                 if broken.is_some() {
                     continue;
@@ -270,18 +273,19 @@ impl Lab {
         });
         listener.drain(observer);
         let drained = done.into_inner() && !stop.into_inner() && failure.is_none();
-        let complete = drained || moved.counted.end >= Instant::ZERO + plan.duration;
-        let report = report(plan, &hosts, &moved, kind, notes);
+        let complete = drained || outcome.counted.end >= Instant::ZERO + plan.duration;
+        let report = report(plan, &hosts, &outcome, kind, notes);
         drop((hosts, restored));
-        let absent = moved.absent.clone();
+        let absent = outcome.absent.clone();
         let failure = broken.or(failure);
-        let looks = moved.looks.into_iter().map(|look| totals(look, false)).collect();
-        let totals = Totals { changes: moved.changes, ..totals(moved.counted, complete) };
-        Ok((Outcome { totals, looks, report, failure, absent }, ended))
+        let snapshots =
+            outcome.snapshots.into_iter().map(|snapshot| totals(snapshot, false)).collect();
+        let totals = Totals { changes: outcome.changes, ..totals(outcome.counted, complete) };
+        Ok((Outcome { totals, snapshots, report, failure, absent }, ended))
     }
 }
 
-/// Allocates the packets' buffers: for the packets on wires and in queues, and for each cable's interface.
+/// Allocates the packets' buffers: for the packets on links and in queues, and for each cable's interface.
 pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const FRAME_MEAN: u64 = 700;
     const LEAST: u64 = 1 << 15;
@@ -345,12 +349,12 @@ fn attachments(
 fn report(
     plan: &Plan,
     hosts: &Hosts,
-    moved: &Moved,
+    outcome: &FabricOutcome,
     kind: Kind,
     mut notes: Vec<String>,
 ) -> LabReport {
-    if moved.was_away() {
-        let share = 100.0 * moved.absent.sum.as_secs_f64() / moved.counted.end.as_secs_f64();
+    if outcome.was_preempted() {
+        let share = 100.0 * outcome.absent.sum.as_secs_f64() / outcome.counted.end.as_secs_f64();
         notes.push(format!("the forwarding thread was preempted for {share:.0} % of the run"));
     }
     let name = |interface: &Interface| {
@@ -359,11 +363,11 @@ fn report(
     };
     let port = |interface| LabPort { port: name(interface), kind: kind.name().into() };
     LabReport {
-        kept_up: moved.kept_up(),
-        lateness: moved.lateness.told(),
+        kept_up: outcome.kept_up(),
+        lateness: outcome.lateness.to_summary(),
         host_stalls: None,
         spoiled: Vec::new(),
-        missed_frames: moved.missed,
+        missed_frames: outcome.missed,
         ports: hosts.interfaces.iter().map(port).collect(),
         kernel_congestion: Vec::new(),
         substitutions: hosts.congestion.warning().into_iter().collect(),

@@ -39,7 +39,7 @@ impl Stalls {
     }
 
     /// Returns the stalls in the format of the results.
-    pub(crate) fn told(&self) -> record::HostStalls {
+    pub(crate) fn to_summary(&self) -> record::HostStalls {
         record::HostStalls { longest_ns: self.longest().as_ns(), sum_ns: self.sum.as_ns() }
     }
 

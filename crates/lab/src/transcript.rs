@@ -32,7 +32,7 @@ const STACK: usize = 128 << 10;
 
 /// The output so far.
 #[derive(Debug, Default)]
-struct Said {
+struct Received {
     bytes: u64,
     last: VecDeque<u8>,
     /// The error that stopped writing to the file.
@@ -42,7 +42,7 @@ struct Said {
 /// A program's output, read by a separate thread.
 #[derive(Debug)]
 pub(crate) struct Transcript {
-    said: Arc<Mutex<Said>>,
+    received: Arc<Mutex<Received>>,
     reader: Option<JoinHandle<()>>,
 }
 
@@ -52,20 +52,20 @@ impl Transcript {
         let pipes =
             || -> io::Result<_> { Ok([pipe2(OFlag::O_CLOEXEC)?, pipe2(OFlag::O_CLOEXEC)?]) };
         let pipes = pipes().map_err(Error::system("make a pipe for a program's output"))?;
-        let [(output, told), (errors, told_errors)] = pipes;
-        let said = Arc::new(Mutex::new(Said::default()));
-        let shared = Arc::clone(&said);
+        let [(output, write_output), (errors, write_errors)] = pipes;
+        let received = Arc::new(Mutex::new(Received::default()));
+        let shared = Arc::clone(&received);
         let pipes = [output, errors].map(|pipe| Some(File::from(pipe)));
         let reader = thread::Builder::new()
             .stack_size(STACK)
             .spawn(move || read(pipes, file, &shared))
             .map_err(Error::system("start a thread for a program's output"))?;
-        Ok((Self { said, reader: Some(reader) }, Output::Pipes(told, told_errors)))
+        Ok((Self { received, reader: Some(reader) }, Output::Pipes(write_output, write_errors)))
     }
 
     /// The last lines on standard error; empty if there are none.
     pub(crate) fn last_lines(&self) -> Vec<String> {
-        let last: Vec<u8> = lock(&self.said).last.iter().copied().collect();
+        let last: Vec<u8> = lock(&self.received).last.iter().copied().collect();
         let text = String::from_utf8_lossy(&last).into_owned();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines.iter().skip(lines.len().saturating_sub(LINES)).map(|&line| line.to_owned()).collect()
@@ -76,9 +76,9 @@ impl Transcript {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
-        let said = lock(&self.said);
-        let (limit, bytes) = (LIMIT >> 20, said.bytes);
-        match &said.broken {
+        let received = lock(&self.received);
+        let (limit, bytes) = (LIMIT >> 20, received.bytes);
+        match &received.broken {
             Some(error) => Some(format!("its output could not be kept: {error}")),
             None if bytes > LIMIT => {
                 Some(format!("its output was cut after {limit} MiB; it was {bytes} bytes"))
@@ -88,15 +88,15 @@ impl Transcript {
     }
 }
 
-fn lock(said: &Mutex<Said>) -> MutexGuard<'_, Said> {
-    said.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(received: &Mutex<Received>) -> MutexGuard<'_, Received> {
+    received.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads until all write ends of the pipes are closed. The second pipe is standard error.
-fn read(mut pipes: [Option<File>; 2], mut file: Option<File>, said: &Mutex<Said>) {
+fn read(mut pipes: [Option<File>; 2], mut file: Option<File>, received: &Mutex<Received>) {
     let mut bytes = vec![0; READ];
     while pipes.iter().any(Option::is_some) {
-        if lock(said).bytes > LIMIT {
+        if lock(received).bytes > LIMIT {
             thread::sleep(PAUSE);
         }
         let ready = wait(&pipes);
@@ -105,7 +105,7 @@ fn read(mut pipes: [Option<File>; 2], mut file: Option<File>, said: &Mutex<Said>
             match open.read(&mut bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => *pipe = None,
-                Ok(count) => keep(&bytes[..count], number == 1, &mut file, said),
+                Ok(count) => keep(&bytes[..count], number == 1, &mut file, received),
             }
         }
     }
@@ -121,25 +121,25 @@ fn wait(pipes: &[Option<File>; 2]) -> [bool; 2] {
     pipes.each_ref().map(|pipe| pipe.is_some() && ready.next() == Some(true))
 }
 
-fn keep(bytes: &[u8], is_error: bool, file: &mut Option<File>, said: &Mutex<Said>) {
-    let mut said = lock(said);
-    let room = LIMIT.saturating_sub(said.bytes);
+fn keep(bytes: &[u8], is_error: bool, file: &mut Option<File>, received: &Mutex<Received>) {
+    let mut received = lock(received);
+    let room = LIMIT.saturating_sub(received.bytes);
     let taken = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-    let is_cut = taken < bytes.len() && said.bytes <= LIMIT;
-    said.bytes += bytes.len() as u64;
+    let is_cut = taken < bytes.len() && received.bytes <= LIMIT;
+    received.bytes += bytes.len() as u64;
     if let Some(open) = file {
         let mut written = open.write_all(&bytes[..taken]);
         if is_cut {
             written = written.and_then(|()| open.write_all(b"\n[cut by suimon]\n"));
         }
         if let Err(error) = written {
-            said.broken = Some(error);
+            received.broken = Some(error);
             *file = None;
         }
     }
     if is_error {
-        said.last.extend(bytes);
-        let beyond = said.last.len().saturating_sub(LAST);
-        said.last.drain(..beyond);
+        received.last.extend(bytes);
+        let beyond = received.last.len().saturating_sub(LAST);
+        received.last.drain(..beyond);
     }
 }

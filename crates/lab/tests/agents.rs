@@ -21,7 +21,7 @@ use transport::Phase;
 const HICCUP: f64 = 0.15;
 
 #[test]
-fn a_transfer_of_so_many_bytes_completes_and_both_ends_agree() {
+fn a_transfer_of_n_bytes_completes_and_both_ends_agree() {
     if lacks("a transfer") {
         return;
     }
@@ -217,7 +217,7 @@ fn requests_are_answered_in_turn() {
     assert_eq!([sender.bytes_written, receiver.bytes_read], [asked; 2]);
     assert_eq!([receiver.bytes_written, sender.bytes_read], [answered; 2]);
     let mean = exchanges.sum as f64 / exchanges.completed as f64 / 1e12;
-    // 52 KB at 200 Mbit/s, but for the bucket's 20 KB and what comes in while the last turn reads: its
+    // 52 KB at 200 Mbit/s, except for the bucket's 20 KB and what comes in while the last turn reads: its
     // stamp is the turn's.
     const TURN: f64 = 0.000_2;
     assert!(mean > 32_000.0 * 8.0 / 200e6 - TURN && mean < 0.01 + HICCUP, "{mean} s");

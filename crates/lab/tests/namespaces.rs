@@ -37,7 +37,7 @@ const TRIALS: &[Trial] = &[
     ("the_kernel_holds_a_host_to_its_line", the_kernel_holds_a_host_to_its_line),
     ("hosts_exchange_bytes_over_the_fabric", hosts_exchange_bytes_over_the_fabric),
     ("receive_processing_is_steered", receive_processing_is_steered),
-    ("what_is_unfit_is_told", what_is_unfit_is_told),
+    ("what_is_unfit_is_reported", what_is_unfit_is_reported),
     ("nothing_stays_when_namespaces_are_dropped", nothing_stays_when_namespaces_are_dropped),
     ("nothing_stays_of_a_killed_process", nothing_stays_of_a_killed_process),
 ];
@@ -341,7 +341,7 @@ fn receive_processing_is_steered() {
     assert_eq!((mask("eth0"), mask("eth1")), (1, 0));
 }
 
-fn what_is_unfit_is_told() {
+fn what_is_unfit_is_reported() {
     let (host, fabric) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     let lay = |settings: Settings| veth::lay(&host, &fabric, &settings).unwrap_err();
     let six = "fd00::1".parse().unwrap();

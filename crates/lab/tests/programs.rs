@@ -71,7 +71,7 @@ fn output(host: &Namespace, name: &str, words: &[String]) -> (Option<i32>, Strin
 }
 
 #[test]
-fn a_program_sees_its_host_and_tells_its_status() {
+fn a_program_sees_its_host_and_returns_its_status() {
     if lacks("a program's view") {
         return;
     }

@@ -36,9 +36,9 @@ pub enum Inconsistency {
     },
     /// A wait completes a request that nothing started, or that was completed before.
     Request {
-        /// Whose.
+        /// The rank.
         rank: u32,
-        /// Which.
+        /// The request.
         request: u32,
     },
 }

@@ -1,15 +1,15 @@
-//! The digest that a trace carries, by which damage is found before anything is decoded.
+//! The digest of a trace. It reveals damage before anything is decoded.
 
 use std::ops::Range;
 
-/// Where the mark stands: behind Parquet's own, `PAR1`.
+/// The bytes of the mark: behind Parquet's own, `PAR1`.
 pub(crate) const MARK: Range<usize> = 4..12;
 /// Marks a trace; the last byte is the version of the digest.
 pub(crate) const MARK_BYTES: [u8; 8] = *b"suimon\0\x01";
-/// Where the digest stands, little-endian.
+/// The bytes of the digest, little-endian.
 pub(crate) const DIGEST: Range<usize> = 12..20;
 
-/// FNV-1a of 64 bits (Fowler, Noll, Vo) over a file but for its digest.
+/// FNV-1a of 64 bits (Fowler, Noll, Vo) over a file except for its digest.
 ///
 /// Each step is a bijection of the state, so that a change of one byte always changes the result.
 pub(crate) fn of(file: &[u8]) -> u64 {

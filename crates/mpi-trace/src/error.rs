@@ -8,7 +8,7 @@ pub enum Error {
     /// The bytes are not those that were written.
     #[error("the trace is damaged: its digest does not match its content")]
     Damaged,
-    /// The file is no trace that `suimon mpi record` wrote.
+    /// The file is not a trace that `suimon mpi record` wrote.
     #[error("not a trace of `suimon mpi record`: {0}")]
     Foreign(&'static str),
     /// A newer version wrote it.
@@ -29,7 +29,7 @@ pub enum Error {
     /// A value that means nothing.
     #[error("the trace's column `{column}`: {value} is out of range (call {row})")]
     Value {
-        /// Which column.
+        /// The column.
         column: &'static str,
         /// The value.
         value: i64,

@@ -18,8 +18,8 @@
 //! The file's key-value metadata has `suimon.mpi`, a JSON document: `version`, `program`, `library`,
 //! `library_version`, `ranks`, and the members of each communicator in `communicators`.
 //!
-//! Behind Parquet's first four bytes, where its readers never look, stand eight bytes that mark a trace
-//! and a digest of the whole file: a trace whose bytes changed is refused before anything is decoded.
+//! Parquet's first four bytes are followed, where its readers never look, by eight bytes that mark a trace and a
+//! digest of the whole file: a trace whose bytes changed is refused before anything is decoded.
 
 mod consistency;
 mod digest;
@@ -46,7 +46,7 @@ pub struct Call {
     pub peer: Option<u32>,
     /// Payload, bytes: see [`Operation`].
     pub bytes: u64,
-    /// Of the message; 0 for collectives.
+    /// The tag of the message; 0 for collectives.
     pub tag: i32,
     /// Index of [`Trace::communicators`].
     pub communicator: u32,

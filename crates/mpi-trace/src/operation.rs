@@ -75,7 +75,7 @@ operations! {
     Irsend, "irsend", SendStart;
     /// `peer`, `bytes` and `tag` are those of the message that came.
     Recv, "recv", Receive;
-    /// As `recv`, completed by a wait.
+    /// Like `recv`, completed by a wait.
     Irecv, "irecv", ReceiveStart;
     /// Waits until a message can be received, and leaves it there.
     Probe, "probe", Local;

@@ -170,9 +170,9 @@ fn below(value: i64, end: usize, column: &'static str, row: usize) -> Result<u32
 /// What a column chunk holds: values, and the levels that say which rows they belong to.
 struct Chunk<T> {
     values: Vec<T>,
-    /// Of lists: whether there is a value.
+    /// For lists: whether there is a value.
     definitions: Vec<i16>,
-    /// Of lists: whether it belongs to the row of the one before.
+    /// For lists: whether it belongs to the row of the one before.
     repetitions: Vec<i16>,
 }
 

@@ -85,8 +85,8 @@ fn properties(trace: &Trace) -> ParquetResult<WriterProperties> {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?));
-    // Hardly any of these is like another. Those that rise have small differences, and of times of
-    // computing the high bytes are alike, which the compressor finds when they stand together.
+    // Hardly any of these equals another. Rising columns have small differences. Times of computing have similar high
+    // bytes, which compress well when they are adjacent.
     let encodings = [
         (&["start"][..], Encoding::DELTA_BINARY_PACKED),
         (&["end"], Encoding::DELTA_BINARY_PACKED),

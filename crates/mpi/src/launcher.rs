@@ -50,7 +50,7 @@ impl Launcher {
     }
 
     /// Sets the environment variables of a launcher command. Variables that are set already stay.
-    pub fn tell(&self, command: &mut Command) {
+    pub fn set_environment(&self, command: &mut Command) {
         let (hosts, agent) = (self.hosts(), self.agent());
         let (hosts, agent) = (&*hosts.to_string_lossy(), &*agent.to_string_lossy());
         let variables: &[(&str, &str)] = match self.library {

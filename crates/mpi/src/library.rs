@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_told() {
+    fn what_is_not_a_program_is_reported() {
         let words = ["no-such-launcher".to_owned()];
         assert!(matches!(Library::of_command(&words), Err(Error::NoProgram(_))));
         let words = ["sh".to_owned(), "-c".to_owned(), "true".to_owned()];

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn communicators_of_the_same_members_are_told_apart_by_their_order() {
+    fn communicators_of_the_same_members_are_distinguished_by_their_order() {
         let (mut known, mut all) = (HashMap::new(), Vec::new());
         let world = vec![0, 1, 2];
         let first = numbers(&[world.clone(), vec![0], world.clone()], &mut known, &mut all);

@@ -170,11 +170,11 @@ fn answer(connection: &TcpStream, own: &str) -> io::Result<()> {
     let status = child.wait()?;
     *running.lock().unwrap_or_else(PoisonError::into_inner) = false;
     copies.into_iter().flatten().for_each(|copy| drop(copy.join()));
-    let told = answer.write(Part::Status, &[code(status)]);
+    let answered = answer.write(Part::Status, &[code(status)]);
     // This ends the `watch` thread.
     let _ = connection.shutdown(Shutdown::Both);
     drop(watch.join());
-    told
+    answered
 }
 
 fn copies(child: &mut Child, answer: &Answer) -> [Option<thread::JoinHandle<()>>; 2] {

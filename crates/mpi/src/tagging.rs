@@ -162,8 +162,8 @@ impl Tagging {
         let paths: Vec<PathBuf> = files
             .map(|file| Ok(file.map_err(Error::io(folder))?.path()))
             .collect::<Result<_, Error>>()?;
-        let told = |path: &PathBuf| path.file_stem().is_some_and(|name| name == "sockets");
-        let ranks = paths.into_iter().filter(told).map(|path| {
+        let is_report = |path: &PathBuf| path.file_stem().is_some_and(|name| name == "sockets");
+        let ranks = paths.into_iter().filter(is_report).map(|path| {
             let line = fs::read_to_string(&path).map_err(Error::io(&path))?;
             parse(&line).ok_or_else(|| Error::io(&path)(io::ErrorKind::InvalidData.into()))
         });

@@ -21,7 +21,7 @@ pub struct ActivePeriod {
 }
 
 impl ActivePeriod {
-    /// From the beginning of the run to its end.
+    /// The whole run.
     pub const ALWAYS: Self = Self { start: Instant::ZERO, stop: Instant::NEVER, bytes: None };
 }
 
@@ -106,7 +106,7 @@ pub trait Sockets {
     /// Whether there may be something to read.
     fn is_readable(&self, socket: SocketId) -> bool;
 
-    /// From now on reads all data as it arrives. [`SocketEvent::Readable`], [`SocketEvent::Writable`] and
+    /// Reads all data as it arrives, from now on. [`SocketEvent::Readable`], [`SocketEvent::Writable`] and
     /// [`SocketEvent::Datagram`] are no longer delivered.
     fn read_always(&mut self, socket: SocketId);
 

@@ -49,7 +49,7 @@ settings! {
 const GAP: Duration = Duration::from_us(500);
 
 impl node::Config for Config {
-    fn settle(&mut self) -> Result<(), Invalid> {
+    fn fill_defaults(&mut self) -> Result<(), Invalid> {
         match (self.by, self.gap) {
             (Unit::Flowlet, gap) => self.gap = gap.or(Some(GAP)),
             (Unit::Flow | Unit::Packet, None) => {}

@@ -51,7 +51,7 @@ settings! {
 }
 
 choice! {
-    /// Who decides when a fragment is sent.
+    /// The side that decides when a fragment is sent.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Mode {
         /// The source, when the trigger comes.
@@ -341,7 +341,7 @@ impl Application for EventSource {
 pub struct Events {
     /// Events with the fragments of all sources read.
     pub completed: u64,
-    /// From the trigger to reading the last byte of the last fragment: picoseconds, summed over all events.
+    /// The time from the trigger to reading the last byte of the last fragment: picoseconds, summed over all events.
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,
@@ -349,7 +349,7 @@ pub struct Events {
     pub times: Histogram,
     /// Fragments that were read, of one source or of several.
     pub fragments: u64,
-    /// Of these, read after the deadline; `None` if there is none.
+    /// Those read after the deadline; `None` if there is none.
     pub late: Option<u64>,
 }
 

@@ -148,7 +148,7 @@ impl Sizes {
 pub struct Exchanges {
     /// Requests with the whole response read.
     pub completed: u64,
-    /// From writing a request to reading the last of its response: picoseconds, summed over all.
+    /// The time from writing a request to reading the last of its response: picoseconds, summed over all.
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,

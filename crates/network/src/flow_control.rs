@@ -18,9 +18,9 @@ struct Stop {
 }
 
 impl Stop {
-    /// Whether it is in force at `now`, for at most `patience`.
-    fn holds(&self, patience: Duration, now: Instant) -> bool {
-        self.from <= now && now < self.until.min(self.from + patience)
+    /// Whether it is in force at `now`, for at most `watchdog`.
+    fn holds(&self, watchdog: Duration, now: Instant) -> bool {
+        self.from <= now && now < self.until.min(self.from + watchdog)
     }
 }
 
@@ -30,10 +30,10 @@ pub(crate) struct FlowControl {
     /// The delay until a received pause takes effect (802.3, 31B.3.7).
     response: Duration,
     /// The time for which it obeys a stop; it then ignores it for the same time.
-    patience: Duration,
+    watchdog: Duration,
     stops: [Stop; PRIORITIES],
     /// The stopped priorities as last passed to the discipline.
-    told: Priorities,
+    passed: Priorities,
     /// A dequeued packet that may not be sent yet.
     held: Option<PacketId>,
     held_bytes: u64,
@@ -74,9 +74,9 @@ impl Counters {
 }
 
 impl FlowControl {
-    /// The flow control of a port that obeys a pause after `response`, for at most `patience` at a time.
-    pub(crate) fn new(response: Duration, patience: Duration) -> Self {
-        Self { response, patience, ..Self::default() }
+    /// The flow control of a port that obeys a pause after `response`, for at most `watchdog` at a time.
+    pub(crate) fn new(response: Duration, watchdog: Duration) -> Self {
+        Self { response, watchdog, ..Self::default() }
     }
 
     /// Whether neither packets nor frames wait here, and no priority is or will be stopped from `now` on.
@@ -85,21 +85,21 @@ impl FlowControl {
     }
 
     /// The priorities that are stopped at `now`, if they differ from those last passed to the discipline.
-    pub(crate) fn news(&mut self, now: Instant) -> Option<Priorities> {
+    pub(crate) fn take_change(&mut self, now: Instant) -> Option<Priorities> {
         let stopped = self.stopped(now);
-        let changed = stopped != self.told;
-        self.told = stopped;
+        let changed = stopped != self.passed;
+        self.passed = stopped;
         changed.then_some(stopped)
     }
 
     /// Resets what was passed to the discipline, after a change of discipline.
-    pub(crate) fn forget_told(&mut self) {
-        self.told = Priorities::NONE;
+    pub(crate) fn forget_passed(&mut self) {
+        self.passed = Priorities::NONE;
     }
 
     /// The priorities that are stopped at `now`.
     fn stopped(&self, now: Instant) -> Priorities {
-        let holds = |stop: &Stop| u8::from(stop.holds(self.patience, now));
+        let holds = |stop: &Stop| u8::from(stop.holds(self.watchdog, now));
         let bit = |(n, stop): (usize, &Stop)| holds(stop) << n;
         Priorities::of(self.stops.iter().enumerate().map(bit).sum())
     }
@@ -121,8 +121,8 @@ impl FlowControl {
         let effect = now + self.response;
         for (priority, stop) in self.stops.iter_mut().enumerate() {
             let Some(time) = pause.time(priority as u8, rate) else { continue };
-            let over = stop.from + self.patience;
-            if stop.until <= now || over + self.patience <= now {
+            let over = stop.from + self.watchdog;
+            if stop.until <= now || over + self.watchdog <= now {
                 (stop.from, stop.storm) = (effect, false);
             } else if over <= now && !stop.storm {
                 stop.storm = true;
@@ -147,14 +147,14 @@ impl FlowControl {
         frame
     }
 
-    /// The time at which anything may be sent again, if nothing may at `now`.
+    /// The time from which anything may be sent, if nothing may at `now`.
     pub(crate) fn all_stopped(&self, now: Instant) -> Option<Instant> {
         (self.stopped(now) == Priorities::ALL).then(|| self.next_change(now))
     }
 
     /// The next time after `now` at which a priority stops or goes on; `NEVER` if none does.
     pub(crate) fn next_change(&self, now: Instant) -> Instant {
-        let times = self.stops.iter().flat_map(|s| [s.from, s.from + self.patience, s.until]);
+        let times = self.stops.iter().flat_map(|s| [s.from, s.from + self.watchdog, s.until]);
         times.filter(|&at| at > now).min().unwrap_or(Instant::NEVER)
     }
 

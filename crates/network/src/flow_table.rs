@@ -1,8 +1,8 @@
 //! The endpoint of each flow that ends at a host.
 //!
-//! The size of the table follows the host's own flows, not those of the run, so many hosts with a few flows each
-//! cost no more than one host with many. Open addressing with multiplicative hashing (Knuth, The Art of Computer
-//! Programming 3, section 6.4), at most half full.
+//! The size of the table follows the host's own flows, not those of the run, so a large number of hosts with a few
+//! flows each costs no more than one host with all these flows. Open addressing with multiplicative hashing (Knuth,
+//! The Art of Computer Programming 3, section 6.4), at most half full.
 
 use traffic::FlowId;
 

@@ -16,7 +16,7 @@ use crate::balancer::Balancer;
 pub struct Destination {
     /// The node at the other end of a host's only link, or of the interface's; [`NO_ROUTE`] for anything else.
     pub gateway: u16,
-    /// That node's port there.
+    /// The port of that node.
     pub port: u16,
     /// The prefix that covers it; [`NO_ROUTE`] if none does.
     pub prefix: u16,
@@ -35,7 +35,7 @@ pub struct ForwardingTable {
     number: u16,
     /// Whether the node is the machine's own interfaces: packets for `number` are delivered locally.
     local: bool,
-    /// By prefix a port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`].
+    /// A port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`], by prefix.
     by_prefix: Vec<u16>,
     destinations: Arc<[Destination]>,
     /// The ports of each next-hop set.

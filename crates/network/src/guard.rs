@@ -189,7 +189,7 @@ mod tests {
     }
 
     /// The guard's verdict on an answer of the discipline while it holds `held` packets.
-    fn told(held: usize, next: Option<Dequeued>) -> Result<Dequeued, Fault> {
+    fn verdict(held: usize, next: Option<Dequeued>) -> Result<Dequeued, Fault> {
         let mut packets = Packets::new();
         let port = crate::port::tests::gigabit();
         let mut guard = Guard::new(Faulty::attach(&(), port).unwrap());
@@ -202,22 +202,22 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_contract_is_told() {
+    fn what_breaks_the_contract_is_reported() {
         let past = Instant::from_ps(1_000_000_000);
         let stray = PacketId::default();
-        assert_eq!(told(2, Some(Dequeued::Empty)), Err(Fault::Stalled(2)));
-        assert_eq!(told(0, Some(Dequeued::Send(stray))), Err(Fault::Invented));
-        assert_eq!(told(1, Some(Dequeued::NotBefore(past))), Err(Fault::NoWait));
-        assert_eq!(told(1, Some(Dequeued::Gap(Bytes(0)))), Err(Fault::EmptyGap));
+        assert_eq!(verdict(2, Some(Dequeued::Empty)), Err(Fault::Stalled(2)));
+        assert_eq!(verdict(0, Some(Dequeued::Send(stray))), Err(Fault::Invented));
+        assert_eq!(verdict(1, Some(Dequeued::NotBefore(past))), Err(Fault::NoWait));
+        assert_eq!(verdict(1, Some(Dequeued::Gap(Bytes(0)))), Err(Fault::EmptyGap));
     }
 
     #[test]
     fn what_keeps_the_contract_passes() {
         let later = Instant::from_ps(1_000_000_001);
-        assert_eq!(told(0, None), Ok(Dequeued::Empty));
-        assert!(matches!(told(1, None), Ok(Dequeued::Send(_))));
-        assert_eq!(told(1, Some(Dequeued::NotBefore(later))), Ok(Dequeued::NotBefore(later)));
-        assert_eq!(told(0, Some(Dequeued::Gap(Bytes(64)))), Ok(Dequeued::Gap(Bytes(64))));
+        assert_eq!(verdict(0, None), Ok(Dequeued::Empty));
+        assert!(matches!(verdict(1, None), Ok(Dequeued::Send(_))));
+        assert_eq!(verdict(1, Some(Dequeued::NotBefore(later))), Ok(Dequeued::NotBefore(later)));
+        assert_eq!(verdict(0, Some(Dequeued::Gap(Bytes(64)))), Ok(Dequeued::Gap(Bytes(64))));
     }
 
     /// A release build aborts on a panic: a test that catches one would show behaviour that does not hold there.

@@ -17,9 +17,9 @@ pub fn headroom(incoming: &Direction, outgoing: &Direction, link: &link::Config)
     let frame = link.mtu.0 + u64::from(ETHERNET_HEADER_AND_FCS);
     let pause = u64::from(FRAME_MIN) + overhead;
     let before = frame + overhead + outgoing.device_buffer.0;
-    let told = outgoing.rate.time_for(Bytes(before + pause)) + outgoing.delay;
+    let pause_arrival = outgoing.rate.time_for(Bytes(before + pause)) + outgoing.delay;
     let last = incoming.rate.time_for(Bytes(frame + overhead + incoming.device_buffer.0));
-    let until = told + Pause::response(incoming.rate) + last + incoming.delay;
+    let until = pause_arrival + Pause::response(incoming.rate) + last + incoming.delay;
     Bytes(frame + frame_bytes(incoming.rate, until, frame, overhead))
 }
 

@@ -6,7 +6,7 @@ use traffic::Duration;
 const FINE: u32 = 7;
 /// The sub-buckets of a power of two. Memory is allocated in units of this size.
 const ROW: usize = 1 << FINE;
-/// From 1 ns to 2^40 ns, 18 minutes.
+/// The number of buckets, for 1 ns to 2^40 ns, 18 minutes.
 const BUCKETS: usize = (41 - FINE as usize) * ROW;
 
 /// Counts of durations, each with a resolution of 0.8 %. Memory covers the powers of two from the shortest to the
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_later_is_told_apart() {
+    fn what_came_later_is_distinguished() {
         let mut histogram = Histogram::default();
         let note = |histogram: &mut Histogram, list: &[u64]| {
             list.iter().for_each(|&us| histogram.note(Duration::from_us(us)));

@@ -22,7 +22,7 @@ pub use self::config::{Config, Kernel};
 use self::paths::Paths;
 pub use self::processor::{DataPath, Operation, Processor, Times};
 use self::processor::{Pending, Processing};
-use self::sockets::{Applications, Open, Told};
+use self::sockets::{Applications, Notified, Open};
 pub use self::sockets::{SocketConfig, SocketKind};
 use crate::application::{Application, SocketId};
 use crate::credits::Credits;
@@ -43,7 +43,7 @@ pub(crate) struct Endpoint {
     /// Whether it has more to send, but enough in the interface's queue (TCP small queues).
     pub(crate) throttled: bool,
     /// The events that its application has received.
-    told: Told,
+    notified: Notified,
     /// Its socket, numbered within the host.
     socket: u32,
     /// The latest time at which it is woken, as in the schedule.
@@ -172,10 +172,10 @@ impl Host {
             return None;
         }
         let number = index - SOCKETS;
-        if let Some(tells) = self.applications.receive(number, &cx.packets[packet], cx.now) {
+        if let Some(notifies) = self.applications.receive(number, &cx.packets[packet], cx.now) {
             let bytes = cx.packets[packet].tcp.payload;
             cx.packets.release(packet);
-            if tells {
+            if notifies {
                 self.deliver_datagram(number, bytes, cx);
             }
             return None;
@@ -199,9 +199,9 @@ impl Host {
     /// Handles an event that a segment caused for the program.
     #[inline(never)]
     fn on_segment_event<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
-        let Endpoint { told, connection, .. } = &mut self.endpoints[index as usize];
-        if !told.began && connection.is_established() {
-            told.began = true;
+        let Endpoint { notified, connection, .. } = &mut self.endpoints[index as usize];
+        if !notified.began && connection.is_established() {
+            notified.began = true;
             self.paths.begin(connection, cx.now);
         }
         // The stack answers before the program runs, as a kernel does.
@@ -368,7 +368,7 @@ impl Host {
         }
         let endpoint = &self.endpoints[index as usize];
         let at = endpoint.connection.next_wakeup();
-        // Mostly the timer was set before an ACK that has arrived since, and starts anew when it fires.
+        // Mostly the timer was set before an ACK that has arrived since, and restarts when it fires.
         if at < endpoint.wakeup {
             self.arm(index, at, cx);
         }
@@ -419,7 +419,7 @@ impl Host {
                 self.send_pending(index, cx);
             }
             for &index in &touched {
-                if self.endpoints[index as usize].is_to_tell_writable() {
+                if self.endpoints[index as usize].is_writable_due() {
                     let (applications, open) = self.sockets();
                     applications.deliver_events(index, false, open, cx.now);
                 }

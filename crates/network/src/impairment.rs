@@ -15,7 +15,7 @@ use traffic::{DropReason, Duration, Instant, Random};
 
 use crate::invalid::Invalid;
 
-/// A frame on a wire, as changed by the impairments that it has passed.
+/// A frame on a link, as changed by the impairments that it has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
     /// The time at which its last bit leaves the port.

@@ -67,16 +67,16 @@ pub struct Wire {
     flight: Ring<(Instant, PacketId)>,
 }
 
-/// The result of putting a packet onto a wire.
+/// The result of putting a packet onto a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
-    /// Why the wire loses it, if it does; the packet then still belongs to the caller.
+    /// Why the link loses it, if it does; the packet then still belongs to the caller.
     pub lost: Option<DropReason>,
-    /// The copy that the wire made of it, which is in flight.
+    /// The copy that the link made of it, which is in flight.
     pub copy: Option<PacketId>,
 }
 
-/// The state of a wire with impairments.
+/// The state of a link direction with impairments.
 #[derive(Debug)]
 struct Impaired {
     /// The impairments, in the order in which a packet passes them.
@@ -127,7 +127,7 @@ impl Counters {
 }
 
 impl Wire {
-    /// A wire with the given delay and these impairments, which a packet passes in order.
+    /// Creates a link direction with the given delay and these impairments, which a packet passes in order.
     pub fn new(delay: Duration, impairments: Vec<Impairment>) -> Self {
         let impaired = (!impairments.is_empty()).then(|| {
             let (latest, counters) = (Instant::ZERO, Counters::default());

@@ -19,7 +19,7 @@ use crate::port::Port;
 use crate::router::{self, Router};
 use crate::switch::{self, Switch};
 
-/// The far side of the output ports, which takes a node's packets: a wire and the event queue in the simulator, an
+/// The far side of the output ports, which takes a node's packets: a link and the event queue in the simulator, an
 /// interface and a timer on a machine.
 pub trait Egress {
     /// Puts a packet onto the wire of `port`; its last bit leaves at `leaves`.
@@ -160,7 +160,7 @@ pub trait Config: Settings + Default {
     /// # Errors
     ///
     /// Conflicting settings.
-    fn settle(&mut self) -> Result<(), Invalid> {
+    fn fill_defaults(&mut self) -> Result<(), Invalid> {
         Ok(())
     }
 
@@ -305,7 +305,7 @@ registry! {
 }
 
 impl Node {
-    /// From now on passes the packets that arrive at the port (numbered within the node) to its discipline, if it
+    /// Passes the packets that arrive at the port (numbered within the node) from now on to its discipline, if it
     /// listens.
     pub fn listen(&mut self, port: usize) {
         let ports = self.ports();

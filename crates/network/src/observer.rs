@@ -58,7 +58,7 @@ pub enum Event<'a> {
         /// The end.
         end: Instant,
     },
-    /// A wire made a copy of a packet. An observer that keeps data by packet handle copies it, too.
+    /// A link made a copy of a packet. An observer that keeps data by packet handle copies it, too.
     Copied {
         /// The packet's handle.
         id: PacketId,
@@ -67,15 +67,15 @@ pub enum Event<'a> {
     },
     /// A packet was dropped.
     Dropped {
-        /// Where.
+        /// The place.
         place: Place,
         /// The packet's handle; `None` if the observer is on another thread.
         id: Option<PacketId>,
         /// The packet.
         packet: &'a Packet,
-        /// Why.
+        /// The reason.
         reason: DropReason,
-        /// When.
+        /// The time.
         now: Instant,
     },
     /// A port's discipline broke its contract, and a plain FIFO took its place.
@@ -88,7 +88,7 @@ pub enum Event<'a> {
         fault: &'a Fault,
         /// Packets that it did not return.
         lost: u64,
-        /// When.
+        /// The time.
         now: Instant,
     },
     /// Classes of a port's discipline are about to change: earlier packets with this number belong to the class of
@@ -107,14 +107,14 @@ pub enum Event<'a> {
         port: PortId,
         /// The packet.
         packet: &'a Packet,
-        /// When.
+        /// The time.
         now: Instant,
     },
     /// A sample of a flow's sender and receiver.
     FlowSample {
         /// The flow.
         flow: FlowId,
-        /// When.
+        /// The time.
         now: Instant,
         /// The sender, then the receiver.
         ends: [&'a Info; 2],
@@ -123,7 +123,7 @@ pub enum Event<'a> {
     QueueSample {
         /// The port.
         port: PortId,
-        /// When.
+        /// The time.
         now: Instant,
         /// The counters of its discipline.
         statistics: &'a Statistics,
@@ -134,7 +134,7 @@ pub enum Event<'a> {
         port: PortId,
         /// The class.
         class: &'a str,
-        /// When.
+        /// The time.
         now: Instant,
         /// Its counters.
         statistics: &'a Statistics,
@@ -143,7 +143,7 @@ pub enum Event<'a> {
     PauseSample {
         /// The port.
         port: PortId,
-        /// When.
+        /// The time.
         now: Instant,
         /// Its counters.
         counted: &'a Counters,
@@ -152,7 +152,7 @@ pub enum Event<'a> {
     NotificationSample {
         /// The port.
         port: PortId,
-        /// When.
+        /// The time.
         now: Instant,
         /// The notifications sent for its queues.
         sent: u64,

@@ -25,7 +25,7 @@ use crate::trace::Trace;
 pub enum Offered {
     /// It has left.
     Sent,
-    /// It is in the discipline, and the port continues when its wire is free.
+    /// It is in the discipline, and the port continues when its link is free.
     Queued,
     /// It is in the discipline, and the wire is idle: [`Port::transmit`] may have something to send.
     Ready,
@@ -102,7 +102,7 @@ impl Port {
         Self { device: self.device.with_buffer(buffer), ..self }
     }
 
-    /// Returns the port on a wire with a rate that follows `trace`. The discipline uses the mean rate.
+    /// Returns the port on a link with a rate that follows `trace`. The discipline uses the mean rate.
     #[must_use]
     pub fn with_trace(self, trace: Trace) -> Self {
         Self { device: self.device.with_trace(trace), ..self }
@@ -115,10 +115,10 @@ impl Port {
 
     /// Returns the port with flow control: it sends control frames, and the far end may stop it by them. A received
     /// pause takes effect after `response` ([`traffic::Pause::response`]), and is no longer obeyed once it has
-    /// lasted for `patience`.
+    /// lasted for `watchdog`.
     #[must_use]
-    pub fn with_flow_control(self, response: Duration, patience: Duration) -> Self {
-        Self { flow_control: Some(Box::new(FlowControl::new(response, patience))), ..self }
+    pub fn with_flow_control(self, response: Duration, watchdog: Duration) -> Self {
+        Self { flow_control: Some(Box::new(FlowControl::new(response, watchdog))), ..self }
     }
 
     /// The counters of its flow control until `now`; `None` if it has none.
@@ -136,7 +136,7 @@ impl Port {
         self.id
     }
 
-    /// Sets the rate of its wire from the next frame on, in place of any trace. The present discipline does not see
+    /// Sets the rate of its link from the next frame on, in place of any trace. The present discipline does not see
     /// the change; one that replaces it does.
     pub fn set_rate(&mut self, rate: Rate) {
         self.device.set_rate(rate);
@@ -203,7 +203,7 @@ impl Port {
         let mut busy = false;
         if let Some(control) = &mut self.flow_control {
             busy = !control.is_idle(now);
-            if let Some(stopped) = control.news(now) {
+            if let Some(stopped) = control.take_change(now) {
                 self.qdisc.hold(stopped);
             }
         }
@@ -211,7 +211,7 @@ impl Port {
         self.diverted = busy || limits || !self.left.is_empty();
     }
 
-    /// Handles a control frame from the port at the other end of its wire, or from a switch to the sender behind
+    /// Handles a control frame from the port at the other end of its link, or from a switch to the sender behind
     /// it.
     pub(crate) fn take_control<E: Egress, O: Observer>(
         &mut self,
@@ -238,7 +238,7 @@ impl Port {
         self.qdisc.get_mut().acknowledged(packet, now);
     }
 
-    /// Sends a control frame to the port at the other end of its wire, ahead of all queued packets but behind the
+    /// Sends a control frame to the port at the other end of its link, ahead of all queued packets but behind the
     /// frame on the wire. A port without flow control sends nothing.
     pub fn send_control<E: Egress, O: Observer>(
         &mut self,

@@ -139,7 +139,7 @@ impl Default for Config {
 }
 
 impl node::Config for Config {
-    fn settle(&mut self) -> Result<(), Invalid> {
+    fn fill_defaults(&mut self) -> Result<(), Invalid> {
         if self.pause == PauseBy::Port {
             if !matches!(self.lossless, Priorities::NONE | Priorities::ALL) {
                 let message = "PAUSE frames stop all priorities, not some";
@@ -334,10 +334,10 @@ impl Switch {
         }
         let of_port = |(egress, port): (u16, &Port)| {
             let held = packets.held_by(port.holder());
-            let told = move |(_, packet): (_, &traffic::Packet)| {
+            let account = move |(_, packet): (_, &traffic::Packet)| {
                 ([packet.ingress, egress], packet.priority, packet.length)
             };
-            held.map(told).collect::<Vec<_>>()
+            held.map(account).collect::<Vec<_>>()
         };
         self.buffer.assert_accounts((0..).zip(&self.ports).flat_map(of_port));
     }

@@ -148,7 +148,7 @@ impl Trace {
         })
     }
 
-    /// The mean rate of full packets on a wire with that overhead.
+    /// The mean rate of full packets on a link with that overhead.
     pub fn mean(&self, overhead: Bytes) -> Rate {
         let opportunities = match &self.0 {
             Form::Slots(_, opportunities) => (*opportunities).into(),
@@ -199,7 +199,7 @@ impl Piece {
     }
 }
 
-/// The bytes of a frame around its packet, on a wire with that overhead.
+/// The bytes of a frame around its packet, on a link with that overhead.
 fn around(overhead: Bytes) -> u64 {
     u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS) + overhead.0
 }
@@ -234,7 +234,7 @@ impl Slot {
     }
 }
 
-/// A wire with a rate that follows a trace.
+/// A link with a rate that follows a trace.
 #[derive(Debug)]
 pub(crate) struct Player {
     trace: Trace,
@@ -249,7 +249,7 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Plays `trace` from the run's start on a wire with that overhead.
+    /// Plays `trace` from the run's start on a link with that overhead.
     pub(crate) fn new(trace: Trace, overhead: Bytes) -> Self {
         let slot = trace.first();
         let around = around(overhead);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         assert_eq!(Trace::new([]), Err(Invalid::Empty));
         assert_eq!(Trace::new([0, 0]), Err(Invalid::NoTime));
         assert_eq!(Trace::new([3, 2]), Err(Invalid::Falling(2)));

@@ -187,7 +187,7 @@ mod tests {
             prop_assert_eq!(rows.len() as u64, (now + 1).div_ceil(width), "no bin is left out");
         }
 
-        /// A wire that is never idle: a window holds what its time carries, to a byte an edge.
+        /// A link that is never idle: a window holds what its time carries, to a byte an edge.
         #[test]
         fn a_window_cuts_frames_in_proportion(
             from in 0_u64..500_000,

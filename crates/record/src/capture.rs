@@ -26,7 +26,7 @@ pub(crate) struct Captures {
     /// Each flow's sending host, and the contents of its packets' headers.
     flows: Vec<(HostId, Header)>,
     file: Option<Sink>,
-    /// The last frame seen, kept while its wire may still lose it.
+    /// The last frame seen, kept while its link may still lose it.
     held: Option<Held>,
     /// Its bytes.
     bytes: Vec<u8>,
@@ -114,8 +114,8 @@ impl Captures {
         }
     }
 
-    /// Holds a frame that left `port`, until it is known whether its wire loses it; a dropped frame is written at
-    /// once. A frame that its wire loses is the one that has just left. It is in the file once, or readers would take
+    /// Holds a frame that left `port`, until it is known whether its link loses it; a dropped frame is written at
+    /// once. A frame that its link loses is the one that has just left. It is in the file once, or readers would take
     /// the second for a retransmission.
     fn hold(
         &mut self,

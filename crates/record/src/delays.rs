@@ -10,7 +10,7 @@ use network::histogram::Histogram;
 /// The delays of a port's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// From the time that the port took a packet until its first bit left.
+    /// The time from when the port took a packet until its first bit left.
     pub sojourn: Histogram,
     /// The time from one packet's first bit to the next one's.
     pub spacing: Histogram,
@@ -23,9 +23,9 @@ pub struct Delays {
 /// Sojourns by class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ByClass {
-    /// By the class number that packets carry now.
+    /// The sojourns by the class number that packets carry now.
     numbered: Vec<Histogram>,
-    /// By name, of packets with a class number from before classes changed.
+    /// The sojourns by class name, of packets with a class number from before classes changed.
     named: Vec<(String, Histogram)>,
 }
 

@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_no_damaged_table() {
-        let told = |source| Error::unwritten(Path::new("flows.parquet"))(source).to_string();
+        let message = |source| Error::unwritten(Path::new("flows.parquet"))(source).to_string();
         let full = io::Error::from(io::ErrorKind::StorageFull);
-        assert!(told(full.into()).contains("the disk is full: make room there"));
+        assert!(message(full.into()).contains("the disk is full: make room there"));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert!(told(denied.into()).contains("choose a folder that can be written"));
-        assert!(told(ParquetError::General("a column too few".into())).contains("damaged"));
+        assert!(message(denied.into()).contains("choose a folder that can be written"));
+        assert!(message(ParquetError::General("a column too few".into())).contains("damaged"));
     }
 }

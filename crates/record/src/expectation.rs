@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mean_of_nothing_lies_in_no_range() {
+    fn a_mean_of_nothing_is_in_no_range() {
         let known = [("link.wan.forward.impairments.passed_packets", 0.0)];
         let known = known.map(|(path, value)| (path.to_owned(), value));
         let judged = |path: &str| {

@@ -206,9 +206,9 @@ impl RunFolder {
         for name in stale(to).filter(|name| !lengths.contains_key(name)) {
             publish::remove(&to.join(name))?;
         }
-        publish::bring(from, to, lengths.keys())?;
+        publish::move_files(from, to, lengths.keys())?;
         // Each program's own folder.
-        publish::bring_folders(&from.join(PROGRAMS), &to.join(PROGRAMS))?;
+        publish::move_folders(&from.join(PROGRAMS), &to.join(PROGRAMS))?;
         moved(FINISHED, manifest::FILE)
     }
 }

@@ -94,7 +94,7 @@ pub enum Message {
     Ready,
     /// Both ends of a flow at some time.
     Sample {
-        /// When.
+        /// The time.
         now: Instant,
         /// The flow, by its number in the plan.
         flow: u32,
@@ -120,7 +120,7 @@ pub struct Ended {
     /// The totals of each flow, in the order of the plan; nothing is known of flows at other hosts.
     pub flows: Vec<FlowTotals>,
     /// The totals of each flow at the start of the measured part of the run, and at its end.
-    pub looks: Vec<Vec<FlowTotals>>,
+    pub snapshots: Vec<Vec<FlowTotals>>,
     /// For each change of connections, by its number in the plan: the reason if it was refused.
     pub changes: Vec<(usize, Option<String>)>,
     /// Notes for the reader.

@@ -19,7 +19,7 @@ pub struct LabReport {
     /// The results that stalls spoiled on the paths of this run.
     #[serde(default)]
     pub spoiled: Vec<Spoiled>,
-    /// Frames that were lost for want of buffer space on the way into or out of the fabric. No queue of the scenario
+    /// Frames lost for lack of buffer space on the way into or out of the fabric. No queue of the scenario
     /// dropped them.
     pub missed_frames: u64,
     /// How the fabric is attached to each interface.

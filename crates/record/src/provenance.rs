@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_columns_name_tells_its_unit() {
+    fn a_columns_name_determines_its_unit() {
         assert_eq!(unit_of("time_ns"), Some("ns"));
         assert_eq!(unit_of("delivery_bytes_per_s"), Some("B/s"));
         assert_eq!(unit_of("bytes"), Some("B"));

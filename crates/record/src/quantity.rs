@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_tells_the_unit() {
+    fn a_path_determines_the_unit() {
         let units = Units { rate: Unit::written("1 MB/s").expect("a unit"), ..Units::default() };
         let by_path = |path, value| by_path(units, path, value);
         assert_eq!(by_path("flow.bulk.goodput", 62.5e6), "62.5 MB/s");

@@ -208,7 +208,7 @@ row! {
     FlowRow in "flows.parquet" {
         /// The flow.
         flow: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Linux's number of the congestion state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
         ca_state: u64,
@@ -218,7 +218,7 @@ row! {
         ssthresh_packets: Option<u64>,
         /// Smoothed round trip time; none before the first sample.
         srtt_us: Option<u64>,
-        /// Least round trip time.
+        /// Minimum round trip time.
         min_rtt_us: Option<u64>,
         /// Retransmission timeout.
         rto_us: u64,
@@ -226,15 +226,15 @@ row! {
         in_flight_packets: u64,
         /// Sent and not yet acknowledged cumulatively.
         out_packets: u64,
-        /// Of these, acknowledged selectively.
+        /// Packets of these that are acknowledged selectively.
         sacked_packets: u64,
-        /// Of these, marked lost.
+        /// Packets of these that are marked lost.
         lost_packets: u64,
         /// Payload acknowledged cumulatively so far.
         acked_bytes: u64,
         /// Payload sent so far, retransmissions included.
         sent_bytes: u64,
-        /// Segments sent again so far.
+        /// Retransmissions so far.
         retransmissions: u64,
         /// Retransmission timeouts so far.
         timeouts: u64,
@@ -258,7 +258,7 @@ row! {
     QueueRow in "queues.parquet" {
         /// The port, as `NODE:LINK`.
         port: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Queued now.
         backlog_packets: u64,
@@ -290,7 +290,7 @@ row! {
         port: Name,
         /// The class.
         class: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Queued now.
         backlog_packets: u64,
@@ -316,7 +316,7 @@ row! {
     NotificationRow in "notifications.parquet" {
         /// The port, as `NODE:LINK`.
         port: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Those that its switch sent of its queues.
         sent_frames: u64,
@@ -331,7 +331,7 @@ row! {
     PauseRow in "pauses.parquet" {
         /// The port, as `NODE:LINK`.
         port: Name,
-        /// When.
+        /// The time.
         time_ns: u64,
         /// Pause frames sent, to stop what comes in there or let it go on.
         sent_frames: u64,
@@ -404,7 +404,7 @@ row! {
         pacing_ns: u64,
         /// Serialisation and queues, and whatever nothing else accounts for.
         bandwidth_ns: u64,
-        /// Half the least round trip.
+        /// Half the minimum RTT.
         latency_ns: u64,
     }
 }

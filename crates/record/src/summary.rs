@@ -77,9 +77,9 @@ pub struct LinkSummary {
     pub drops: u64,
     /// The busier direction's.
     pub utilisation: f64,
-    /// From the first end to the second.
+    /// The direction from the first end to the second.
     pub forward: Direction,
-    /// From the second end to the first.
+    /// The direction from the second end to the first.
     pub reverse: Direction,
 }
 
@@ -150,7 +150,7 @@ pub struct ImpairmentSummary {
     pub duplicated: u64,
     /// Packets damaged.
     pub corrupted: u64,
-    /// Packets whose payload was changed without a checksum telling.
+    /// Packets whose payload was changed in a way that no checksum detects.
     #[serde(default)]
     pub corrupted_undetected: u64,
     /// The mean of what packets took beyond the propagation delay; none where none passed.
@@ -163,7 +163,7 @@ pub struct ImpairmentSummary {
 /// A port: one direction of a link, by the names that it goes by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port<'s> {
-    /// As in tables: `NODE:LINK`.
+    /// The name as in tables: `NODE:LINK`.
     pub name: String,
     /// Where the summary has it: `link.NAME.forward`.
     pub path: String,
@@ -200,7 +200,7 @@ pub struct ClassSummary {
     /// The rate that it measured and sent by in the end, as frame bytes per second; none where it measured none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_rate: Option<f64>,
-    /// From the start of the run to when it first had one.
+    /// The time from the start of the run to when it first had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_after_seconds: Option<f64>,
     /// Packets dropped.
@@ -249,11 +249,11 @@ pub struct PauseSummary {
     pub received: u64,
     /// Times that a priority was stopped for longer than the switch's watchdog lets it, and went on.
     pub storms: u64,
-    /// For how long it was told to stop: of its priorities, the one that was for longest.
+    /// How long it was stopped: the maximum over its priorities.
     pub stopped_seconds: f64,
-    /// By priority, for how long each was that ever was.
+    /// How long each priority was stopped that ever was.
     pub stopped_seconds_by_priority: Named<f64>,
-    /// The most bytes that came in there after it had said "stop"; none where it is no switch's.
+    /// The most bytes that came in there after it sent "stop"; none where it is not a switch's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom_max_bytes: Option<u64>,
     /// The room for them, of each lossless priority.
@@ -281,7 +281,7 @@ impl From<Notifications> for NotificationSummary {
 /// What the engine did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineSummary {
-    /// Packets transmitted on a wire.
+    /// Packets transmitted on a link.
     pub packet_hops: u64,
     /// Events handled.
     pub events: u64,
@@ -328,12 +328,12 @@ impl Summary {
         })
     }
 
-    /// As JSON: what `summary.json` holds, without the last newline.
+    /// Returns it as JSON: what `summary.json` holds, without the last newline.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// As a JSON object, for a caller that adds to it (`engine.cpu_seconds` of `--json`).
+    /// Returns it as a JSON object, for a caller that adds to it (`engine.cpu_seconds` of `--json`).
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
     }

@@ -202,7 +202,7 @@ pub struct ProcessorTotals {
 pub struct EngineTotals {
     /// Events taken from the queue.
     pub events: u64,
-    /// Packets transmitted on a wire, gap frames not counted.
+    /// Packets transmitted on a link, gap frames not counted.
     pub packet_hops: u64,
 }
 

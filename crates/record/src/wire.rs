@@ -1,5 +1,5 @@
-//! The bytes on a wire for a packet's metadata: Ethernet, IP, TCP and UDP headers, the 802.3x PAUSE frames that gaps
-//! are, and the pause frames and congestion notifications that switches send.
+//! The bytes on the wire for a packet's metadata: Ethernet, IP, TCP and UDP headers, the 802.3x PAUSE frames that
+//! gaps are, and the pause frames and congestion notifications that switches send.
 //!
 //! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 
@@ -264,6 +264,6 @@ fn options_length(t: &Tcp) -> usize {
 fn options_on_wire(packet: &Packet, ip_header: usize) -> usize {
     let others = ETHERNET_HEADER_AND_FCS + (ip_header + TCP_HEADER) as u32 + packet.tcp.payload;
     let room = packet.length.saturating_sub(others) as usize;
-    let told = packet.length > FRAME_MIN && room.is_multiple_of(4);
-    if told && room <= TCP_HEADER_MAX - TCP_HEADER { room } else { 0 }
+    let is_known = packet.length > FRAME_MIN && room.is_multiple_of(4);
+    if is_known && room <= TCP_HEADER_MAX - TCP_HEADER { room } else { 0 }
 }

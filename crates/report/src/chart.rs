@@ -72,7 +72,7 @@ pub struct Series {
 pub struct Mark {
     /// Its name, written on it.
     pub name: String,
-    /// Where.
+    /// Its value.
     pub y: f64,
 }
 

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_have_colours_and_numbers_and_gaps_are_told() {
+    fn cells_have_colours_and_numbers_and_gaps_are_shown() {
         let heat = Heat {
             title: "goodput".into(),
             x: "delay".into(),

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_lie_on_one_scale() {
+    fn dots_are_on_one_scale() {
         let span = Span::of([0.0, 100.0]);
         assert_eq!(span.place(50.0), WIDTH / 2.0);
         let dot = span.dot(Interval { mean: 50.0, ends: Some((0.0, 100.0)) }, Some(0.0));

@@ -7,7 +7,7 @@ const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("uplot/uPlot.min.css");
 const REPORT: &str = include_str!("report.js");
 
-/// The hashes by which a browser accepts both scripts, and no other (Content Security Policy Level 3, section 2.3.1).
+/// The hashes that let a browser accept both scripts and no other (Content Security Policy Level 3, section 2.3.1).
 pub(super) const HASHES: [&str; 2] = [
     "sha256-GcjUxq2Ikpp59K5J1vcWFWbf0Lo9FcxJXpdPeH63jx8=",
     "sha256-yzl5FG0Ya3CFRt+8TEUfwSlfgaJQjxOPuBjgflpo/Js=",

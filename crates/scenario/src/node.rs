@@ -54,7 +54,7 @@ impl<C: Config + Named + Into<Kind>> Table for Plain<C> {
 /// The settings of a kind of node with what hangs on others filled in.
 fn config<C: Config + Named>(given: &Declared<C>, problems: &mut Problems) -> Option<C> {
     let mut config = given.read(problems)?;
-    let settled = config.settle();
+    let settled = config.fill_defaults();
     given.accept(settled, problems)?;
     Some(config)
 }

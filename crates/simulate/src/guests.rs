@@ -66,12 +66,12 @@ pub struct Findings {
 }
 
 /// The maximum wall-clock time for which the clock of a running guest may stop.
-const PATIENCE: time::Duration = time::Duration::from_secs(60);
+const STALL_TIMEOUT: time::Duration = time::Duration::from_secs(60);
 /// The interval between checks whether guests are ready, and from then to the start; nanoseconds of their clock.
-const GLANCE: u64 = 10_000_000;
+const POLL_INTERVAL: u64 = 10_000_000;
 /// The time after which a guest counts as failed if it is not ready: a minute for its programs to listen;
 /// nanoseconds of its clock.
-const READY: u64 = 60_000_000_000;
+const READY_TIMEOUT: u64 = 60_000_000_000;
 /// The uptime of guests when the run, or a command by hand, starts; nanoseconds. Where they become ready later, it
 /// grows by whole slots of the timer wheel. Modelled hosts have the slots of a kernel that was started `UP` before:
 /// whether two or three ticks pass before a timer expires decides which packets meet in a queue.
@@ -80,7 +80,7 @@ const UP: u64 = 1_020_000_000;
 /// would delay programs that have already started.
 const SLOT: u64 = 32_000_000;
 /// The time that a guest has to send its results and to end.
-const FAREWELL: u64 = 60_000_000_000;
+const SHUTDOWN_TIMEOUT: u64 = 60_000_000_000;
 /// The interval between checks for an interruption.
 const STEP: Duration = Duration::from_ms(20);
 /// A guest's base memory without the buffers of its flows; the extra memory of each program unless its host sets
@@ -185,7 +185,8 @@ impl<O: Observer> Guests<O> {
         let beside = command.map_or(0, |_| MEMORY_OF_COMMAND);
         let memory = memory(plan, cards.len()).saturating_add(beside);
         let settings = Settings { memory, seed: plan.seed, words };
-        let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
+        let calendar =
+            Calendar::start(options.kernel, &settings, &cards, folder.path(), STALL_TIMEOUT)?;
         Ok(Self { calendar, network, inboxes, samples, now: 0, folder })
     }
 
@@ -200,13 +201,13 @@ impl<O: Observer> Guests<O> {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if self.now >= READY {
+            if self.now >= READY_TIMEOUT {
                 let why = "it was not ready within a minute of its own time".into();
                 return Err(Error::Within { guest: late, why });
             }
-            self.run_to(self.now + GLANCE)?;
+            self.run_to(self.now + POLL_INTERVAL)?;
         }
-        let start = start(self.now + GLANCE);
+        let start = start(self.now + POLL_INTERVAL);
         self.network.start(start);
         let start = (guest::EPOCH + start).to_string();
         for guest in 0..self.inboxes.len() {
@@ -251,7 +252,7 @@ impl<O: Observer> Guests<O> {
 
     /// Runs the guests until they have sent their results and ended by themselves; returns whether all have.
     fn wait_until_ended(&mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
-        let until = self.now.saturating_add(FAREWELL);
+        let until = self.now.saturating_add(SHUTDOWN_TIMEOUT);
         while let Some(silent) = self.without(|inbox| inbox.ended.is_some()) {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -259,7 +260,7 @@ impl<O: Observer> Guests<O> {
             if self.now >= until {
                 return Err(Error::Within { guest: silent, why: "still running".into() });
             }
-            match self.run_to(self.now + GLANCE) {
+            match self.run_to(self.now + POLL_INTERVAL) {
                 Err(Error::Ended { guest, .. }) if self.inboxes[guest].ended.is_some() => {}
                 ran => ran?,
             }
@@ -275,7 +276,7 @@ impl<O: Observer> Guests<O> {
         driven: Finished<Error>,
         interrupted: &AtomicBool,
     ) -> Outcome {
-        let Finished { mut totals, mut looks, mut failure } = driven;
+        let Finished { mut totals, mut snapshots, mut failure } = driven;
         self.network.close();
         if totals.ending.complete {
             let ended = self.wait_until_ended(interrupted);
@@ -290,9 +291,9 @@ impl<O: Observer> Guests<O> {
         let mut findings = Findings::default();
         for (guest, ended) in results.into_iter().flatten().enumerate() {
             self.samples.complete(plan, guest, &mut totals.flows, &ended.flows);
-            looks.truncate(ended.looks.len());
-            for (look, flows) in looks.iter_mut().zip(&ended.looks) {
-                self.samples.complete(plan, guest, &mut look.flows, flows);
+            snapshots.truncate(ended.snapshots.len());
+            for (snapshot, flows) in snapshots.iter_mut().zip(&ended.snapshots) {
+                self.samples.complete(plan, guest, &mut snapshot.flows, flows);
             }
             for (number, refused) in ended.changes {
                 if let Some(made) = totals.changes.get_mut(number) {
@@ -321,7 +322,7 @@ impl<O: Observer> Guests<O> {
             }
             _ => {}
         }
-        Outcome { totals: totals.measured(plan, looks), findings, failure }
+        Outcome { totals: totals.measured(plan, snapshots), findings, failure }
     }
 }
 

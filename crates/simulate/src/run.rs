@@ -26,8 +26,8 @@ pub fn run(
     refusal::check(plan)?;
     let engine = Engine::new(World::new(plan)?);
     let mut modelled = Modelled { engine, tally: Tally::new(plan, observer) };
-    let Finished { totals, looks, .. } = drive(plan, &mut modelled, steering);
-    Ok(totals.measured(plan, looks))
+    let Finished { totals, snapshots, .. } = drive(plan, &mut modelled, steering);
+    Ok(totals.measured(plan, snapshots))
 }
 
 /// An engine, and the driver that advances its time.
@@ -77,7 +77,7 @@ pub(crate) struct Finished<F> {
     /// The totals of the whole run.
     pub(crate) totals: Totals,
     /// The totals at the start of the measured part, and at its end.
-    pub(crate) looks: Vec<Totals>,
+    pub(crate) snapshots: Vec<Totals>,
     /// Why it ended early, if not by an interruption.
     pub(crate) failure: Option<F>,
 }
@@ -91,7 +91,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     let (end, stride) = (Instant::ZERO + plan.duration, stride(plan.duration));
     let mut agenda = Agenda::new(plan);
     let mut marks: Vec<_> = plan.flows.iter().map(|flow| GoodputMarks::new(plan, flow)).collect();
-    let (mut changes, mut looks, mut complete) = (Vec::new(), Vec::new(), false);
+    let (mut changes, mut snapshots, mut complete) = (Vec::new(), Vec::new(), false);
     let (mut report_at, mut failure) = (Instant::ZERO, None);
     let goes_on = || !steering.interrupted.load(Ordering::Relaxed);
     'run: while goes_on() {
@@ -112,10 +112,10 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
                 Task::SampleFlows => simulation.sample(plan, now),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
                 Task::SampleQueues => engine.sample_queues(now, &mut tally.inner),
-                Task::Look => {
-                    let mut look = totals(plan, engine, tally, &marks, false);
-                    simulation.add_counts(&mut look.flows);
-                    looks.push(look);
+                Task::Snapshot => {
+                    let mut snapshot = totals(plan, engine, tally, &marks, false);
+                    simulation.add_counts(&mut snapshot.flows);
+                    snapshots.push(snapshot);
                 }
                 Task::Change(change) => {
                     let target = &plan.changes[change].target;
@@ -137,7 +137,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     #[cfg(debug_assertions)]
     assert_no_stall(plan, &totals);
     simulation.add_counts(&mut totals.flows);
-    Finished { totals, looks, failure }
+    Finished { totals, snapshots, failure }
 }
 
 /// Applies a change; returns what was refused of it.

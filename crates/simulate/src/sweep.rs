@@ -25,7 +25,7 @@ pub struct WorkerPool<'a> {
 /// order.
 pub fn sweep<T: Sync, R: Send + Sync>(
     inputs: &[T],
-    crew: WorkerPool<'_>,
+    pool: WorkerPool<'_>,
     weight: impl Fn(&T) -> u128,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<Option<R>> {
@@ -35,14 +35,14 @@ pub fn sweep<T: Sync, R: Send + Sync>(
     let next = AtomicUsize::new(0);
     let take = || loop {
         let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-        if crew.interrupted.load(Ordering::Relaxed) {
+        if pool.interrupted.load(Ordering::Relaxed) {
             return;
         }
         // The counter returns every index once, so the slot is empty.
         let _ = results[index].set(work(&inputs[index]));
     };
     thread::scope(|scope| {
-        for _ in 1..crew.workers.get().min(inputs.len()) {
+        for _ in 1..pool.workers.get().min(inputs.len()) {
             scope.spawn(take);
         }
         take();
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    const fn crew(workers: usize, interrupted: &AtomicBool) -> WorkerPool<'_> {
+    const fn pool(workers: usize, interrupted: &AtomicBool) -> WorkerPool<'_> {
         WorkerPool { workers: NonZeroUsize::new(workers).unwrap(), interrupted }
     }
 
@@ -77,7 +77,7 @@ mod tests {
         let (inputs, quiet) = ((0..100_u64).collect::<Vec<_>>(), AtomicBool::new(false));
         for workers in [1, 2, 7, 200] {
             let squares =
-                sweep(&inputs, crew(workers, &quiet), |&n| u128::from(n % 10), |&n| n * n);
+                sweep(&inputs, pool(workers, &quiet), |&n| u128::from(n % 10), |&n| n * n);
             assert!(squares.iter().zip(&inputs).all(|(square, n)| *square == Some(n * n)));
         }
     }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_heaviest_begin_first() {
         let (began, quiet) = (Mutex::new(Vec::new()), AtomicBool::new(false));
-        sweep(&[1, 3, 2], crew(1, &quiet), |&n: &u128| n, |&n| began.lock().unwrap().push(n));
+        sweep(&[1, 3, 2], pool(1, &quiet), |&n: &u128| n, |&n| began.lock().unwrap().push(n));
         assert_eq!(*began.lock().unwrap(), [3, 2, 1]);
     }
 
@@ -94,7 +94,7 @@ mod tests {
         let interrupted = AtomicBool::new(false);
         let done = sweep(
             &[1, 2, 3],
-            crew(1, &interrupted),
+            pool(1, &interrupted),
             |_| 0,
             |&n| {
                 interrupted.store(n == 2, Ordering::Relaxed);
@@ -107,6 +107,6 @@ mod tests {
     #[test]
     fn no_input_is_no_result() {
         let quiet = AtomicBool::new(false);
-        assert!(sweep(&[], crew(4, &quiet), |(): &()| 0, |()| ()).is_empty());
+        assert!(sweep(&[], pool(4, &quiet), |(): &()| 0, |()| ()).is_empty());
     }
 }

@@ -64,7 +64,7 @@ pub fn disturbed(test: &str, figures: &str) {
     note_skipped(test, &format!("this machine did not keep up: {figures}"));
 }
 
-/// `test` needs what takes longer to build than every test to run, and is not built: told, and never a failure.
+/// `test` needs what takes longer to build than every test to run, and is not built: reported, but never a failure.
 pub fn unbuilt(test: &str, what: &str) {
     note_skipped(test, what);
 }

@@ -131,7 +131,7 @@ pub enum Error {
     Meter {
         /// The element.
         element: String,
-        /// Why.
+        /// The reason.
         error: meter::Error,
     },
     /// A rule is refused.
@@ -141,7 +141,7 @@ pub enum Error {
         index: usize,
         /// The element that it leads to.
         element: String,
-        /// Why.
+        /// The reason.
         error: classify::Error,
     },
 }

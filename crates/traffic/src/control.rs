@@ -1,4 +1,4 @@
-//! Frames without data: from a port to the port at the other end of its wire, or from a switch to a sender.
+//! Frames without data: from a port to the port at the other end of its link, or from a switch to a sender.
 //!
 //! In the arena such a frame is a packet of [`FlowId::CONTROL`]. Its contents are stored separately
 //! ([`Packets::control`]), because there are few such frames. A congestion notification, of

@@ -125,7 +125,7 @@ pub struct WireClock {
 }
 
 impl From<Instant> for WireClock {
-    /// A wire that is free now: for an inner queue, which is called when its turn has come.
+    /// The clock of a link that is free now: for an inner queue, which is called when its turn has come.
     #[inline]
     fn from(now: Instant) -> Self {
         Self { now, free: now }
@@ -241,7 +241,7 @@ impl AddAssign for Statistics {
 pub struct Relaxed {
     /// Packets sent later than the delay bound plus one frame's time.
     pub delay: u64,
-    /// The longest time by which a packet exceeded the delay bound plus one frame's time.
+    /// The maximum time that a packet exceeded the delay bound plus one frame's time by.
     pub delay_longest: Duration,
     /// Packets sent later than at the guaranteed rate, plus one frame's time.
     pub rate: u64,

@@ -164,7 +164,7 @@ pub struct Cdf<T> {
     points: Vec<(T, u32)>,
 }
 
-/// Why points are no cumulative distribution function.
+/// Why points are not a cumulative distribution function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CdfError {
     /// There are no points.
@@ -292,8 +292,11 @@ mod tests {
         for distribution in all {
             let drawn = draws(&distribution);
             let mean = drawn.iter().sum::<f64>() / f64::from(DRAWS);
-            let told = distribution.mean().0 as f64;
-            assert!((mean / told - 1.0).abs() < 0.01, "{mean}, not {told}: {distribution:?}");
+            let expected = distribution.mean().0 as f64;
+            assert!(
+                (mean / expected - 1.0).abs() < 0.01,
+                "{mean}, not {expected}: {distribution:?}"
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! The fields of a real frame for the classifier: Ethernet with VLAN tags, IPv4, IPv6, and the ports.
 //!
-//! A wire may deliver any bytes, so parsing never fails: fields that cannot be read are absent, and rules
+//! A link may deliver any bytes, so parsing never fails: fields that cannot be read are absent, and rules
 //! that look at them do not match.
 
 use core::net::IpAddr;

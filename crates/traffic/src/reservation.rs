@@ -151,13 +151,13 @@ pub(crate) trait Promise: Clone + PartialEq {
 /// A removed or changed promise that still counts until an instant: its class may have sent its burst just
 /// before, and a class in its place would send its own.
 #[derive(Clone, Debug)]
-pub(crate) struct Former<P> {
+pub(crate) struct PastPromise<P> {
     pub(crate) promise: P,
     until: Instant,
 }
 
-impl<P: Promise> Former<P> {
-    /// Returns the former promises that still count in addition to `new`: the `earlier` ones that have not
+impl<P: Promise> PastPromise<P> {
+    /// Returns the past promises that still count in addition to `new`: the `earlier` ones that have not
     /// expired at `now`, and the `old` ones that are not in `new`, for the longest time that all of these can
     /// keep the link busy.
     pub(crate) fn beside(
@@ -167,16 +167,17 @@ impl<P: Promise> Former<P> {
         now: Instant,
         busy: impl FnOnce(&[&P]) -> Duration,
     ) -> Vec<Self> {
-        let counts = |former: &&Self| former.until > now;
-        let mut formers: Vec<_> = earlier.iter().filter(counts).cloned().collect();
-        let all: Vec<_> = old.iter().chain(formers.iter().map(|former| &former.promise)).collect();
+        let counts = |past: &&Self| past.until > now;
+        let mut past_promises: Vec<_> = earlier.iter().filter(counts).cloned().collect();
+        let all: Vec<_> =
+            old.iter().chain(past_promises.iter().map(|past| &past.promise)).collect();
         let until = now + busy(&all);
         let gone = old.into_iter().filter(|promise| !new.contains(promise));
-        formers.extend(gone.map(|mut promise| {
+        past_promises.extend(gone.map(|mut promise| {
             promise.name_mut().push_str(" (before)");
             Self { promise, until }
         }));
-        formers
+        past_promises
     }
 }
 

@@ -1,6 +1,6 @@
 //! A queue in a ring buffer. The number of slots is a power of two, so a mask gives the slot index.
 //!
-//! Every wire and every drop-tail queue is a ring: two of the few operations of each packet.
+//! Every link direction and every drop-tail queue is a ring: two of the few operations of each packet.
 
 use alloc::vec::Vec;
 

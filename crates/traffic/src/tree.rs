@@ -59,7 +59,7 @@ pub enum Error {
     Filter {
         /// The filter's place in the list, from 1.
         index: usize,
-        /// Why.
+        /// The reason.
         error: classify::Error,
     },
     /// A filter leads to a class that holds classes, not packets.

@@ -214,7 +214,7 @@ pub struct Serializer {
 }
 
 impl Serializer {
-    /// A wire of the given rate with nothing carried.
+    /// Creates a serializer of the given rate with nothing carried.
     pub const fn new(rate: Rate) -> Self {
         Self { pace: Pace::new(rate), remainder: 0 }
     }

@@ -59,7 +59,7 @@ impl Channel {
         // It contains no names: the keys are trusted.
         let name = ServerName::try_from("suimon").map_err(|_| Error::Protocol("no name"))?;
         let tls = ClientConnection::new(Arc::clone(config), name).map_err(Error::Tls)?;
-        Self::shake_hands(socket, Connection::Client(tls))
+        Self::handshake(socket, Connection::Client(tls))
     }
 
     /// The accepting side of an encrypted one, after its handshake.
@@ -68,11 +68,11 @@ impl Channel {
     /// If the peer's key is not one that `config` takes, or no TLS comes within ten seconds.
     pub(crate) fn accept(socket: TcpStream, config: &Arc<ServerConfig>) -> Result<Self, Error> {
         let tls = ServerConnection::new(Arc::clone(config)).map_err(Error::Tls)?;
-        Self::shake_hands(socket, Connection::Server(tls))
+        Self::handshake(socket, Connection::Server(tls))
     }
 
     #[expect(clippy::disallowed_methods, reason = "a real connection has real deadlines")]
-    fn shake_hands(mut socket: TcpStream, mut tls: Connection) -> Result<Self, Error> {
+    fn handshake(mut socket: TcpStream, mut tls: Connection) -> Result<Self, Error> {
         let deadline = Instant::now() + HANDSHAKE;
         tls.set_buffer_limit(Some(RECORDS));
         while tls.is_handshaking() || tls.wants_write() {

@@ -113,20 +113,20 @@ mod tests {
     }
 
     #[test]
-    fn the_check_digit_tells_most_typing_errors() {
+    fn the_check_digit_detects_most_typing_errors() {
         let text = Code::generate().expect("random numbers").to_string();
-        let mut told = 0;
+        let mut detected = 0;
         let mut tried = 0;
         for at in (0..text.len()).filter(|at| text.as_bytes()[*at] != b'-') {
             for digit in DIGITS.iter().map(|digit| char::from(*digit)) {
                 let typed = format!("{}{digit}{}", &text[..at], &text[at + 1..]);
                 if typed != text {
                     tried += 1;
-                    told += usize::from(typed.parse::<Code>().is_err());
+                    detected += usize::from(typed.parse::<Code>().is_err());
                 }
             }
         }
-        assert!(told * 100 > tried * 93, "{told} of {tried}");
+        assert!(detected * 100 > tried * 93, "{detected} of {tried}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum Error {
     /// The peer cannot be reached.
     #[error("{address}: {source}")]
     Connect {
-        /// Where.
+        /// The address.
         address: String,
         /// The system's error.
         source: io::Error,
@@ -31,7 +31,7 @@ pub enum Error {
     /// The port is not available.
     #[error("listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
         /// The system's error.
         source: io::Error,
@@ -60,9 +60,9 @@ pub enum Error {
     /// A path cannot be sent under its name.
     #[error("{}: {source}", shown(path))]
     Name {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: NameError,
     },
     /// Two paths have the same name.
@@ -89,7 +89,7 @@ pub enum Error {
     /// A key file that others may read.
     #[error("{}: others may read this key (mode {mode:o})", shown(path))]
     Exposed {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -97,13 +97,13 @@ pub enum Error {
     /// A key file without a key.
     #[error("{}: contains no private key", shown(path))]
     NoKey {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
     /// A text that is not a public key.
     #[error("`{text}` is not a public key")]
     NoPublicKey {
-        /// Which.
+        /// The text.
         text: String,
     },
     /// The system has no memory, or no pipe.
@@ -118,7 +118,7 @@ pub enum Error {
     /// A setting that the system refuses.
     #[error("{what}: {source}")]
     Setting {
-        /// What.
+        /// The setting.
         what: String,
         /// The system's error.
         source: io::Error,

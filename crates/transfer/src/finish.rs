@@ -185,7 +185,7 @@ impl Drop for Finishing {
 }
 
 /// Runs `work`, which may take long, and calls `tick` each second meanwhile.
-pub(crate) fn patiently<T: Send>(
+pub(crate) fn run_with_ticks<T: Send>(
     work: impl FnOnce() -> T + Send,
     tick: &mut impl FnMut() -> Result<(), Error>,
 ) -> Result<T, Error> {

@@ -76,7 +76,7 @@ impl Kept {
         self.verified.len()
     }
 
-    /// Returns the file with its right chunks; the others are sent again.
+    /// Returns the file with its right chunks; the others are retransmitted.
     pub(crate) fn resume(
         self,
         work: impl AsFd,
@@ -143,7 +143,7 @@ mod tests {
         let partial = kept.resume(&work, &entry, false).expect("resumed");
         let right: Vec<_> = (0..10).filter(|index| partial.verified.contains(*index)).collect();
         assert_eq!(right, [0, 2, 5, 9]);
-        // They are sent again, and their zeros are not written.
+        // They are retransmitted, and their zeros are not written.
         for index in [1, 6] {
             write_at(&partial.file(), &bytes, index * u64::from(CHUNK), true).expect("written");
         }

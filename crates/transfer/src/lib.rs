@@ -45,7 +45,7 @@ pub use meter::Meter;
 pub use name::{LENGTH_MAX, Name, NameError, PART_MAX, shown};
 pub use path::Path;
 pub use recv::Settings as ReceiverSettings;
-pub use recv::{Event, Received, Receiver, STRANGERS_MAX};
+pub use recv::{Event, PENDING_PEERS_MAX, Received, Receiver};
 pub use send::Settings as SenderSettings;
 pub use send::{Buffers, Sent, send};
 pub use sink::Sink;

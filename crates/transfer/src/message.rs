@@ -43,9 +43,9 @@ pub enum Kind {
 /// A file or a folder of the transfer. Its number is its place among all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where, below the receiver's directory.
+    /// The path below the receiver's directory.
     pub name: Name,
-    /// What.
+    /// Its kind.
     pub kind: Kind,
     /// Permissions: the nine bits of `rwxrwxrwx`.
     pub mode: u16,
@@ -81,7 +81,7 @@ pub enum Message {
     Hello {
         /// [`VERSION`].
         version: u16,
-        /// Which transfer.
+        /// The transfer.
         session: SessionId,
         /// How many streams it has.
         streams: u16,
@@ -94,7 +94,7 @@ pub enum Message {
     },
     /// Another stream's first message.
     Join {
-        /// Which transfer.
+        /// The transfer.
         session: SessionId,
     },
     /// Files and folders. The entries of all these messages are in order.
@@ -103,9 +103,9 @@ pub enum Message {
     EntriesEnd,
     /// A chunk of a file follows, in `length` bytes.
     Data {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         chunk: u64,
         /// Its bytes.
         length: u32,
@@ -114,14 +114,14 @@ pub enum Message {
     },
     /// These chunks of a file are holes.
     Hole {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunks.
+        /// The chunks.
         range: Range,
     },
     /// All of a file was sent.
     Close {
-        /// Which file.
+        /// The file.
         entry: u32,
         /// Whether the file was unchanged to the end; otherwise nothing of it is kept.
         unchanged: bool,
@@ -132,14 +132,14 @@ pub enum Message {
     Commit,
     /// Chunks of a file that the receiver has already.
     Have {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunks.
+        /// The chunks.
         range: Range,
     },
     /// A file that the receiver has whole, with this size and time.
     Complete {
-        /// Which file.
+        /// The file.
         entry: u32,
     },
     /// The end of what the receiver has.
@@ -148,15 +148,15 @@ pub enum Message {
         buffer: u64,
     },
     /// A chunk came with a wrong hash: send it again.
-    Again {
-        /// Which file.
+    Resend {
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         chunk: u64,
     },
     /// The receiver refuses a file.
     Refused {
-        /// Which file.
+        /// The file.
         entry: u32,
         /// Why, for a person.
         why: String,
@@ -213,7 +213,7 @@ mod kind {
     pub(super) const HAVE: u8 = 16;
     pub(super) const COMPLETE: u8 = 17;
     pub(super) const HAVE_END: u8 = 18;
-    pub(super) const AGAIN: u8 = 19;
+    pub(super) const RESEND: u8 = 19;
     pub(super) const REFUSED: u8 = 20;
     pub(super) const FINISHED: u8 = 21;
     pub(super) const COMMITTED: u8 = 22;
@@ -282,10 +282,10 @@ impl Message {
                 out.extend(buffer.to_be_bytes());
                 kind::HAVE_END
             }
-            Self::Again { entry, chunk } => {
+            Self::Resend { entry, chunk } => {
                 out.extend(entry.to_be_bytes());
                 out.extend(chunk.to_be_bytes());
-                kind::AGAIN
+                kind::RESEND
             }
             Self::Refused { entry, why } => {
                 out.extend(entry.to_be_bytes());
@@ -364,7 +364,7 @@ impl Message {
             kind::HAVE => Self::Have { entry: body.u32()?, range: body.range()? },
             kind::COMPLETE => Self::Complete { entry: body.u32()? },
             kind::HAVE_END => Self::HaveEnd { buffer: body.u64()? },
-            kind::AGAIN => Self::Again { entry: body.u32()?, chunk: body.u64()? },
+            kind::RESEND => Self::Resend { entry: body.u32()?, chunk: body.u64()? },
             kind::REFUSED => Self::Refused { entry: body.u32()?, why: body.text()? },
             kind::FINISHED => Self::Finished,
             kind::COMMITTED => Self::Committed { files: body.u64()? },

@@ -139,7 +139,7 @@ impl Partial {
         let stem = stem(entry);
         let data = create(&work, &data_name(&stem), OFlag::O_RDWR)?;
         if entry.size() > chunk.into() {
-            // Space is not reserved: a sender's announcement is no reason to fill a disk.
+            // Space is not reserved: a sender's announcement must not fill a disk.
             ftruncate(&data, i64::try_from(entry.size()).unwrap_or(i64::MAX))?;
         }
         let direct = open_direct(&work, &stem, is_direct)?;

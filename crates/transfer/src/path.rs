@@ -19,7 +19,7 @@ pub enum Path {
     Splice,
     /// `read` into a buffer, which is sent as it is (`MSG_ZEROCOPY`): one copy, and no second one where it is hashed.
     Zerocopy,
-    /// As `Zerocopy`, by `io_uring` and buffers that are mapped once.
+    /// `Zerocopy` by `io_uring`, with buffers that are mapped once.
     Uring,
 }
 

@@ -1,7 +1,7 @@
 //! The receiver: listens, authenticates its sender, and continues until one transfer is whole.
 //!
 //! One thread accepts connections, one more for each authenticates the peer, and one for each stream receives its
-//! chunks. The resources that an unknown peer can use are bounded: [`STRANGERS_MAX`] connections, ten seconds each,
+//! chunks. The resources that an unknown peer can use are bounded: [`PENDING_PEERS_MAX`] connections, ten seconds each,
 //! and no allocation beyond TLS before the peer is authenticated.
 
 mod session;
@@ -34,7 +34,7 @@ use session::{First, Session};
 
 /// The most peers that may be in the handshake at once, with room for all streams of a transfer beside unknown peers;
 /// more are rejected.
-pub const STRANGERS_MAX: usize = 16 + STREAMS_MAX as usize;
+pub const PENDING_PEERS_MAX: usize = 16 + STREAMS_MAX as usize;
 
 /// The interval of the checks whether it is to end.
 const TICK: Duration = Duration::from_millis(TICK_MS as u64);
@@ -63,9 +63,9 @@ pub enum Event {
     /// A peer is authenticated, and its transfer has begun.
     Began(SocketAddr),
     /// A peer was rejected, and why.
-    TurnedAway(SocketAddr, String),
+    Rejected(SocketAddr, String),
     /// The transfer broke off, and why; the sender may reconnect.
-    Broke(String),
+    Disconnected(String),
 }
 
 /// The result of a transfer.
@@ -78,7 +78,7 @@ pub struct Received {
     pub missing: u64,
     /// Bytes that were verified and written.
     pub bytes: u64,
-    /// Chunks that came wrong and were sent again.
+    /// Chunks that arrived wrong and were retransmitted.
     pub again: u64,
     /// Whether each chunk had its hash.
     pub verified: bool,
@@ -100,9 +100,9 @@ pub struct Receiver {
 /// A notice from one of the threads.
 enum Notice {
     /// A peer is authenticated; its first message.
-    Known(Channel, SocketAddr, Message),
+    Authenticated(Channel, SocketAddr, Message),
     /// A peer is rejected.
-    Unknown(SocketAddr, Error),
+    Rejected(SocketAddr, Error),
     /// A session has ended.
     Ended(SessionId, Result<Received, Error>),
 }
@@ -155,7 +155,7 @@ impl Receiver {
         let ended = AtomicBool::new(false);
         let outcome = thread::scope(|scope| {
             scope.spawn(|| self.accept(&notices, &ended));
-            let outcome = self.attend(&inbox, &notices, meter, stop, &mut event);
+            let outcome = self.run_sessions(&inbox, &notices, meter, stop, &mut event);
             ended.store(true, Ordering::Relaxed);
             outcome
         });
@@ -169,7 +169,7 @@ impl Receiver {
 
     /// Accepts connections until the transfer has ended.
     fn accept(&self, notices: &Sender<Notice>, ended: &AtomicBool) {
-        let strangers = Arc::new(AtomicUsize::new(0));
+        let pending = Arc::new(AtomicUsize::new(0));
         while !ended.load(Ordering::Relaxed) {
             let mut polled = [PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
             if !poll(&mut polled, TICK_MS).is_ok_and(|ready| ready > 0) {
@@ -180,31 +180,31 @@ impl Receiver {
                 thread::sleep(TICK);
                 continue;
             };
-            if strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
-                strangers.fetch_sub(1, Ordering::Relaxed);
+            if pending.fetch_add(1, Ordering::Relaxed) >= PENDING_PEERS_MAX {
+                pending.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let (tls, notices, ended) = (self.tls.clone(), notices.clone(), Arc::clone(&strangers));
+            let (tls, notices, ended) = (self.tls.clone(), notices.clone(), Arc::clone(&pending));
             let timeout = self.settings.timeout;
-            let meeting = thread::Builder::new().spawn(move || {
-                let notice = match meet(socket, tls.as_ref(), timeout) {
-                    Ok((channel, first)) => Notice::Known(channel, address, first),
-                    Err(error) => Notice::Unknown(address, error),
+            let spawned = thread::Builder::new().spawn(move || {
+                let notice = match handshake(socket, tls.as_ref(), timeout) {
+                    Ok((channel, first)) => Notice::Authenticated(channel, address, first),
+                    Err(error) => Notice::Rejected(address, error),
                 };
                 ended.fetch_sub(1, Ordering::Relaxed);
                 // The receiver of the notices is gone once the transfer is over.
                 let _ = notices.send(notice);
             });
-            if meeting.is_err() {
+            if spawned.is_err() {
                 // Out of threads: other connections may end theirs.
-                strangers.fetch_sub(1, Ordering::Relaxed);
+                pending.fetch_sub(1, Ordering::Relaxed);
                 thread::sleep(TICK);
             }
         }
     }
 
     /// Starts sessions and hands streams to them, until one is whole.
-    fn attend(
+    fn run_sessions(
         &self,
         inbox: &mpsc::Receiver<Notice>,
         notices: &Sender<Notice>,
@@ -219,20 +219,20 @@ impl Receiver {
                 return Err(Error::Interrupted);
             }
             match inbox.recv_timeout(TICK) {
-                Ok(Notice::Known(channel, address, first)) => {
+                Ok(Notice::Authenticated(channel, address, first)) => {
                     match self.admit(channel, first, &mut session, notices, meter) {
                         Ok(Admitted::First { again }) => {
                             if again {
-                                event(Event::Broke("its sender has reconnected".into()));
+                                event(Event::Disconnected("its sender has reconnected".into()));
                             }
                             event(Event::Began(address));
                         }
                         Ok(Admitted::Stream) => {}
-                        Err(error) => event(Event::TurnedAway(address, error.to_string())),
+                        Err(error) => event(Event::Rejected(address, error.to_string())),
                     }
                 }
-                Ok(Notice::Unknown(address, error)) => {
-                    event(Event::TurnedAway(address, error.to_string()));
+                Ok(Notice::Rejected(address, error)) => {
+                    event(Event::Rejected(address, error.to_string()));
                 }
                 Ok(Notice::Ended(id, outcome)) => {
                     if session.as_ref().is_none_or(|session| session.id() != id) {
@@ -241,7 +241,7 @@ impl Receiver {
                     match outcome {
                         Ok(received) => return Ok(received),
                         Err(error) if error.is_local() => return Err(error),
-                        Err(error) => event(Event::Broke(error.to_string())),
+                        Err(error) => event(Event::Disconnected(error.to_string())),
                     }
                     // One of its threads may wait for the disk: a sender that reconnects is kept waiting until then.
                     if let Some(broken) = &mut session {
@@ -270,9 +270,9 @@ impl Receiver {
             }
             Message::Hello { session: id, streams, chunk, verified, buffer, .. } => {
                 // The sender may reconnect before the loss of its connection was noticed. The old session ends first,
-                // as two sessions would write the same files, and what it has received need not be sent again.
+                // as two sessions would write the same files, and what it has received need not be retransmitted.
                 let again = session.as_ref().is_some_and(|before| !before.is_broken());
-                let before = session.take().and_then(Session::give_way);
+                let before = session.take().and_then(Session::supersede);
                 let is_bare = channel.bare_socket().is_some();
                 let choice = match self.settings.into {
                     Some(Sink::Direct) => Choice::among(Sink::Direct, &[]),
@@ -301,7 +301,7 @@ impl Receiver {
 }
 
 /// Authenticates a peer and reads its first message.
-fn meet(
+fn handshake(
     socket: TcpStream,
     tls: Option<&Arc<ServerConfig>>,
     timeout: Duration,

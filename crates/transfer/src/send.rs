@@ -74,9 +74,9 @@ pub struct Sent {
     pub files: u64,
     /// Files that were there already.
     pub already: u64,
-    /// Bytes that this run sent, chunks that were sent again included.
+    /// Bytes that this run sent, retransmitted chunks included.
     pub bytes: u64,
-    /// Chunks that were sent again because they arrived wrong.
+    /// Chunks that were retransmitted because they arrived wrong.
     pub again: u64,
     /// Files that the receiver refused, and why.
     pub refused: Vec<(Name, String)>,
@@ -438,7 +438,7 @@ impl<'a> Session<'a> {
                         }
                         self.close(stream, entry)?;
                     }
-                    Job::Again { entry, index } => self.send_chunk(stream, entry, index)?,
+                    Job::Resend { entry, index } => self.send_chunk(stream, entry, index)?,
                     Job::Close(entry) => self.close(stream, entry)?,
                 }
                 while stream.channel.is_readable()? {
@@ -472,7 +472,7 @@ impl<'a> Session<'a> {
     /// Takes one reply; true if the receiver has verified all that was sent.
     fn take_reply(&self, stream: &mut Stream, work: &Work<'_>) -> Result<bool, Error> {
         match wire::read(&mut stream.channel)? {
-            Message::Again { entry, chunk } => {
+            Message::Resend { entry, chunk } => {
                 self.again.fetch_add(1, Ordering::Relaxed);
                 if !work.again(entry, chunk) {
                     return Err(Error::Corrupted(self.entry(entry)?.name.clone(), WRONG_MAX));

@@ -23,7 +23,7 @@ pub enum Sink {
     /// `splice` through a pipe: the only copy is the one into the file's pages. Verified or encrypted data has to be
     /// processed before it is in the file, and is written as `Plain`.
     Splice,
-    /// As `Plain`, but past the page cache (`O_DIRECT`): no cached data is evicted for it, and the transfer takes as
+    /// `Plain`, but past the page cache (`O_DIRECT`): no cached data is evicted for it, and the transfer takes as
     /// long as the disk. A chunk without whole pages, the last one of a file, is written as `Plain`.
     Direct,
 }

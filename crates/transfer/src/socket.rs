@@ -21,7 +21,7 @@ const CONNECT_TICK_MS: u8 = 100;
 pub struct Counts {
     /// Smoothed round-trip time.
     pub rtt: Duration,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Time with data to send, or sent and not acknowledged.
     pub busy: Duration,

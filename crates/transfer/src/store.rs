@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::errno::Errno;
 
 use crate::error::Error;
-use crate::finish::{ALREADY_THERE, Finisher, Finishing, Whole, patiently};
+use crate::finish::{ALREADY_THERE, Finisher, Finishing, Whole, run_with_ticks};
 use crate::folders::{self, Folders};
 use crate::kept::Kept;
 use crate::message::{Entry, Hash, Kind, Message, Range, STREAMS_MAX};
@@ -141,17 +141,18 @@ impl Store {
         entry.ok_or(Error::Protocol("an unknown file index"))
     }
 
-    /// Makes the folders and looks for existing files. Reports them to `tell`, and that it is busy, after each step.
+    /// Makes the folders and looks for existing files. Passes messages about them, and that it is busy, to `report`
+    /// after each step.
     pub(crate) fn look(
         &self,
-        mut tell: impl FnMut(Message) -> Result<(), Error>,
+        mut report: impl FnMut(Message) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut last = LastFolder::default();
         // A folder's files come after it.
         let mut beyond: Option<&Entry> = None;
         let mut ranges_left = KEPT_RANGES_MAX;
         for (number, entry) in (0_u32..).zip(&self.entries) {
-            tell(Message::Busy)?;
+            report(Message::Busy)?;
             let is_beyond = beyond.is_some_and(|folder| entry.name.is_below(&folder.name));
             let why = if is_beyond {
                 Some("its folder cannot be created or opened".to_owned())
@@ -162,7 +163,7 @@ impl Store {
                     Ok(found) if found.is(entry) => {
                         self.finisher.count();
                         self.kept.fetch_add(entry.size(), Ordering::Relaxed);
-                        tell(Message::Complete { entry: number })?;
+                        report(Message::Complete { entry: number })?;
                         continue;
                     }
                     found => self.objection(entry, found, &mut last),
@@ -173,9 +174,9 @@ impl Store {
                     self.folders_refused.fetch_add(1, Ordering::Relaxed);
                     beyond = if is_beyond { beyond } else { Some(entry) };
                 }
-                tell(Message::Refused { entry: number, why })?;
+                report(Message::Refused { entry: number, why })?;
             } else if entry.kind != Kind::Folder {
-                ranges_left -= self.resume(number, entry, ranges_left, &mut tell)?;
+                ranges_left -= self.resume(number, entry, ranges_left, &mut report)?;
             }
         }
         Ok(())
@@ -227,7 +228,7 @@ impl Store {
         number: u32,
         entry: &Entry,
         ranges_left: usize,
-        tell: &mut impl FnMut(Message) -> Result<(), Error>,
+        report: &mut impl FnMut(Message) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         let is_kept = self.rules.verified && self.is_large(entry);
         if !is_kept || lock(&self.open).files.len() >= OPEN_MAX - OPEN_LEFT {
@@ -237,13 +238,13 @@ impl Store {
         let kept = Kept::open(self.root.work(), entry, self.rules.chunk).map_err(failed())?;
         let Some(mut kept) = kept else { return Ok(0) };
         while kept.ranges() < ranges_left && kept.verify_next(entry).map_err(failed())? {
-            tell(Message::Busy)?;
+            report(Message::Busy)?;
         }
         let partial = kept.resume(self.root.work(), entry, self.rules.direct).map_err(failed())?;
         for range in partial.verified.iter() {
             let bytes = range_length(entry.size(), self.rules.chunk, range);
             self.kept.fetch_add(bytes, Ordering::Relaxed);
-            tell(Message::Have { entry: number, range })?;
+            report(Message::Have { entry: number, range })?;
         }
         let ranges = partial.verified.len();
         lock(&self.open).files.insert(number, Arc::new(Mutex::new(partial)));
@@ -314,7 +315,7 @@ impl Store {
         length.ok_or(Error::Protocol("a chunk beyond the end of its file"))
     }
 
-    /// Takes a complete chunk; returns false if it is wrong and must be sent again.
+    /// Takes a complete chunk; returns false if it is wrong and must be retransmitted.
     pub(crate) fn take(
         &self,
         number: u32,
@@ -488,11 +489,11 @@ impl Store {
         &self,
         tick: &mut impl FnMut() -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        patiently(|| self.settle(), tick)??;
+        run_with_ticks(|| self.finish_commit(), tick)??;
         Ok(self.finisher.files())
     }
 
-    fn settle(&self) -> Result<(), Error> {
+    fn finish_commit(&self) -> Result<(), Error> {
         let finishing = lock(&self.finishing).take();
         finishing.map_or(Ok(()), |mut finishing| finishing.end())?;
         self.finisher.go_on()?;

@@ -9,14 +9,14 @@ use crate::message::{HEADER, Message};
 /// Reads the next message.
 ///
 /// # Errors
-/// If the connection is lost, or what comes is no message.
+/// If the connection is lost, or what comes is not a message.
 pub(crate) fn read(from: &mut impl Read) -> Result<Message, Error> {
     let mut header = [0; HEADER];
     from.read_exact(&mut header).map_err(lost)?;
     read_body(from, header)
 }
 
-/// As [`read`]; nothing if the peer has closed the connection between two messages.
+/// Reads the next message; `None` if the peer closed the connection between two messages.
 pub(crate) fn read_or_end(from: &mut impl Read) -> Result<Option<Message>, Error> {
     let mut header = [0; HEADER];
     loop {

@@ -24,16 +24,16 @@ pub(crate) enum Job {
     Whole(u32),
     /// A chunk of a file.
     Chunk {
-        /// Which file.
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         index: u64,
     },
-    /// A chunk that came wrong is to be sent again. The end of its file is sent independently of it.
-    Again {
-        /// Which file.
+    /// A chunk that arrived wrong is to be retransmitted. The end of its file is sent independently of it.
+    Resend {
+        /// The file.
         entry: u32,
-        /// Which chunk.
+        /// The chunk.
         index: u64,
     },
     /// A file is to be closed: the receiver has all of its chunks.
@@ -57,7 +57,7 @@ struct Queue {
     /// The entry to go on with, and its chunk.
     next: u32,
     from: u64,
-    /// Chunks that are to be sent again.
+    /// Chunks to retransmit.
     again: VecDeque<(u32, u64)>,
     /// How many chunks of a file came wrong.
     wrong: HashMap<u32, u32>,
@@ -97,7 +97,7 @@ impl<'a> Work<'a> {
     pub(crate) fn take(&self) -> Option<Job> {
         let mut queue = lock(&self.queue);
         if let Some((entry, index)) = queue.again.pop_front() {
-            return Some(Job::Again { entry, index });
+            return Some(Job::Resend { entry, index });
         }
         let count = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         while queue.next < count {
@@ -241,7 +241,7 @@ mod tests {
                         closed.push(entry);
                     }
                     Job::Close(entry) => closed.push(entry),
-                    Job::Again { .. } => prop_assert!(false, "none came wrong"),
+                    Job::Resend { .. } => prop_assert!(false, "none came wrong"),
                 }
             }
             prop_assert!(expected.is_empty(), "{:?}", expected);

@@ -60,7 +60,7 @@ fn message() -> impl Strategy<Value = Message> {
         (any::<u32>(), range()).prop_map(|(entry, range)| Message::Have { entry, range }),
         any::<u32>().prop_map(|entry| Message::Complete { entry }),
         any::<u64>().prop_map(|buffer| Message::HaveEnd { buffer }),
-        (any::<u32>(), any::<u64>()).prop_map(|(entry, chunk)| Message::Again { entry, chunk }),
+        (any::<u32>(), any::<u64>()).prop_map(|(entry, chunk)| Message::Resend { entry, chunk }),
         (any::<u32>(), text).prop_map(|(entry, why)| Message::Refused { entry, why }),
         Just(Message::Finished),
         any::<u64>().prop_map(|files| Message::Committed { files }),

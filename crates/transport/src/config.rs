@@ -49,7 +49,7 @@ pub enum ConfigError {
         /// The least that works.
         least: u64,
     },
-    /// A share of the buffer advertised as window that is no share.
+    /// An invalid share of the buffer advertised as window.
     #[error("window share {numerator}/{denominator}: choose a fraction above 0 and at most 1")]
     WindowShare {
         /// Over.
@@ -326,7 +326,7 @@ choice! {
         /// In fast recovery only, when data first sent after it was selectively acknowledged (Linux 2.4
         /// to 4.x with FACK).
         NewDataSacked = "new-data-sacked",
-        /// By time (RFC 8985).
+        /// RACK: by send time (RFC 8985).
         Rack = "rack",
     }
 }
@@ -497,7 +497,7 @@ impl Config {
     }
 
     /// Ticks a second of the clock that congestion control sees: jiffies, where the RTO has them,
-    /// or milliseconds. 4.4BSD's slow timer is no clock to time a window's growth by.
+    /// or milliseconds. 4.4BSD's slow timer is too coarse to time a window's growth.
     pub(crate) const fn hz(&self) -> u16 {
         let tick = self.rto.tick.as_us();
         if tick < 100 || tick > 10_000 { 1_000 } else { (1_000_000 / tick) as u16 }

@@ -146,7 +146,7 @@ impl Connection {
 
     fn receive_data(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
-        self.peer_limited.take_note(packet.limited);
+        self.peer_limited.read_note(packet.limited);
         if self.is_plain(packet) && self.sender.on_predicted_data(tcp) {
             self.note_path();
             if self.receiver.on_predicted_data(tcp, now) {
@@ -179,14 +179,14 @@ impl Connection {
         let walked = self.sender.on_ack(tcp, now);
         let codepoint = packet.tos & ecn::MASK;
         let marked = codepoint == ecn::CE;
-        let told = self.sender.tells_marks();
+        let reported = self.sender.reports_marks();
         let waited = self.receiver.ack_waits();
         self.note_path();
-        let taken = self.receiver.on_segment(tcp, marked && !told, self.sender.fin_sent, now);
-        if told && taken && tcp.payload != 0 && codepoint != 0 {
+        let taken = self.receiver.on_segment(tcp, marked && !reported, self.sender.fin_sent, now);
+        if reported && taken && tcp.payload != 0 && codepoint != 0 {
             let (next, echoing) = self.receiver.expected();
             let echo = self.sender.on_capable_data(marked, next, echoing, now);
-            self.receiver.on_told_mark(marked, echo, waited);
+            self.receiver.on_reported_mark(marked, echo, waited);
         }
         self.event |= self.sender.is_finished() || self.receiver.is_finished();
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
@@ -273,7 +273,7 @@ impl Connection {
     /// Writes a pure ACK, mostly one that only advances.
     #[inline(never)]
     fn write_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
-        if self.receiver.news() != AckContent::Progress || !self.sender.clock.holds(now) {
+        if self.receiver.ack_content() != AckContent::Progress || !self.sender.clock.holds(now) {
             return self.write_any_ack(now, packet);
         }
         self.write_pure_ack(now, packet)
@@ -297,7 +297,7 @@ impl Connection {
     fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
         let agreed = &self.sender.agreed;
         let mut blocks = 0;
-        match self.receiver.news() {
+        match self.receiver.ack_content() {
             AckContent::None => *packet = self.template,
             AckContent::Progress => {
                 // Written twice, as a copy of what was just written would wait for that write.
@@ -572,7 +572,7 @@ impl Connection {
         &self.peer_limited
     }
 
-    /// The least round trip time seen; zero before the first sample.
+    /// The minimum round trip time seen; zero before the first sample.
     pub const fn min_rtt(&self) -> Duration {
         self.sender.min_rtt()
     }

@@ -24,13 +24,13 @@ pub(crate) struct Handshake {
     /// When it was last sent, and how often.
     pub(crate) sent: Instant,
     pub(crate) times: u32,
-    /// When it is sent again.
+    /// When it is retransmitted.
     pub(crate) deadline: Option<Instant>,
 }
 
 impl Handshake {
-    /// Notes that it was sent. It is sent again after the initial timeout, doubled each time (RFC 6298, section 5.7).
-    /// A SYN (no `answer`) is first sent `syn_linear` times at equal intervals.
+    /// Notes that it was sent. It is retransmitted after the initial timeout, doubled each time (RFC 6298, section
+    /// 5.7). A SYN (no `answer`) is first sent `syn_linear` times at equal intervals.
     pub(crate) fn sent(&mut self, config: &Config, answer: bool, now: Instant) {
         self.due = false;
         self.sent = now;
@@ -121,9 +121,9 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     } else {
         setup == flags::ECE && asks_for_ecn(config)
     };
-    let told = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
+    let peer_mss = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
     let taken = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-    let mss = u32::from(told).min(config.mss_option()).saturating_sub(taken).max(1);
+    let mss = u32::from(peer_mss).min(config.mss_option()).saturating_sub(taken).max(1);
     let window_shift = if scales { peer.window_scale.min(14) } else { 0 };
     let agreed = Agreed { mss, sack, timestamps, ecn, window_shift };
     let window_shift = if scales { scale } else { 0 };
@@ -131,7 +131,7 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     (agreed, accepted)
 }
 
-/// Returns whether a SYN, or the `answer` to one, is not sent again after `times` transmissions.
+/// Returns whether a SYN, or the `answer` to one, is not retransmitted after `times` transmissions.
 pub(crate) const fn gives_up(config: &Config, answer: bool, times: u32) -> bool {
     times > config.rto.syn_retries_max.saturating_add(linear(config, answer))
 }

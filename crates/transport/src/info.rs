@@ -63,7 +63,7 @@ pub struct Info {
     pub srtt: Duration,
     /// Its variance term, as it enters the timeout.
     pub rttvar: Duration,
-    /// Least round trip time seen; zero before the first sample.
+    /// Minimum round trip time seen; zero before the first sample.
     pub min_rtt: Duration,
     /// Latest round trip time.
     pub latest_rtt: Duration,
@@ -91,13 +91,13 @@ pub struct Info {
     pub data_segments_sent: u64,
     /// Segments with payload or FIN received.
     pub data_segments_received: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Whether these counters are known: fast recoveries, reductions taken back, spurious timeouts, tail loss probes
     /// and refusals by the interface. A kernel does not report them for a connection.
-    pub tells_decisions: bool,
+    pub reports_decisions: bool,
     /// Times fast recovery was entered.
     pub fast_recoveries: u64,
     /// Reductions taken back.

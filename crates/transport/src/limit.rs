@@ -58,7 +58,7 @@ impl LimitedTimes {
 
     /// Takes the [`note`] of one limit from a segment of the peer.
     #[inline]
-    pub(crate) fn take_note(&mut self, note: u64) {
+    pub(crate) fn read_note(&mut self, note: u64) {
         if note == 0 {
             return;
         }
@@ -89,11 +89,11 @@ mod tests {
         let mut times = LimitedTimes::default();
         for limit in Limit::ALL {
             let time = |us| Duration::from_us(us * (1 + limit as u64));
-            [3, 7, 7, 5].into_iter().for_each(|us| times.take_note(note(limit, time(us))));
+            [3, 7, 7, 5].into_iter().for_each(|us| times.read_note(note(limit, time(us))));
             assert_eq!(times[limit], time(7));
         }
         let before = times;
-        times.take_note(0);
+        times.read_note(0);
         assert_eq!(times, before, "a segment that no limit came before");
     }
 }

@@ -88,7 +88,7 @@ impl SocketOption {
     pub fn configure(&self, config: &mut Config) -> Result<(), OptionError> {
         match self {
             Self::RtoMin(min) if *min == Duration::ZERO || *min > config.rto.max => {
-                let bounds = "the timeout's floor lies above zero, and not above its ceiling";
+                let bounds = "the timeout's floor must be above zero, and not above its ceiling";
                 return Err(OptionError::OutOfRange(bounds));
             }
             Self::RtoMin(min) => config.rto.min = *min,

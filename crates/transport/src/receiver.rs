@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
     /// data has the other marking.
     prior: Option<(u64, bool)>,
     /// How the next ACK differs from the last one, timestamps aside.
-    news: AckContent,
+    ack_content: AckContent,
     /// When the application read last.
     read_at: Instant,
     delayed: DelayedAck,
@@ -115,7 +115,7 @@ impl Receiver {
             ts_recent: 0,
             echoing: false,
             prior: None,
-            news: AckContent::Any,
+            ack_content: AckContent::Any,
             delayed: DelayedAck::new(&config.ack),
             tuning,
             stats: ReceiverStatistics::default(),
@@ -195,7 +195,7 @@ impl Receiver {
         closed: bool,
         now: Instant,
     ) -> bool {
-        self.news = AckContent::Any;
+        self.ack_content = AckContent::Any;
         let start = self.space.unwrap(tcp.seq, self.nxt);
         let mut fin = tcp.flags & flags::FIN != 0;
         let mut end = start + u64::from(tcp.payload) + u64::from(fin);
@@ -257,7 +257,7 @@ impl Receiver {
     /// Bytes arrived in order.
     #[inline]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
-        self.news = self.news.max(AckContent::Progress);
+        self.ack_content = self.ack_content.max(AckContent::Progress);
         if self.tuning.is_on(tcp.payload) || !self.delayed.is_off() {
             return self.in_order_any(bytes, tcp, now);
         }
@@ -286,7 +286,7 @@ impl Receiver {
                 && (self.reads_always || self.window_moves());
             self.delayed.on_data(enough, self.round_trip, now);
             if self.delayed.is_quick() {
-                self.news = AckContent::Any;
+                self.ack_content = AckContent::Any;
             }
         }
         if self.reads_always {
@@ -320,7 +320,8 @@ impl Receiver {
                 self.duplicate(from, to);
             }
             if self.sack {
-                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with a changed window is no duplicate.
+                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with a changed window does not count
+                // as a duplicate.
                 self.open(tcp.payload);
             }
             self.acknowledge_disorder(now);
@@ -399,9 +400,9 @@ impl Receiver {
 
     /// Applies how the algorithm wants a segment's mark to be echoed. `waited` is whether an ACK was due or delayed
     /// before the segment.
-    pub(crate) fn on_told_mark(&mut self, marked: bool, echo: Echo, waited: bool) {
+    pub(crate) fn on_reported_mark(&mut self, marked: bool, echo: Echo, waited: bool) {
         self.echoing = echo.ce;
-        self.news = AckContent::Any;
+        self.ack_content = AckContent::Any;
         if let Some(prior) = echo.prior {
             if waited && self.prior.is_none() {
                 let prior = self.space.unwrap(prior, self.nxt).clamp(self.acked, self.nxt);
@@ -422,7 +423,7 @@ impl Receiver {
 
     /// Forces an ACK.
     pub(crate) fn ack_now(&mut self) {
-        self.news = AckContent::Any;
+        self.ack_content = AckContent::Any;
         self.delayed.now();
     }
 
@@ -434,7 +435,7 @@ impl Receiver {
 
     /// Its time may be up.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.news = AckContent::Any;
+        self.ack_content = AckContent::Any;
         self.delayed.wake(now);
     }
 
@@ -446,8 +447,8 @@ impl Receiver {
 
     /// Returns how the next ACK differs from the last one.
     #[inline]
-    pub(crate) const fn news(&self) -> AckContent {
-        self.news
+    pub(crate) const fn ack_content(&self) -> AckContent {
+        self.ack_content
     }
 
     /// Returns the number and window to acknowledge with; the ACK counts as sent.
@@ -456,7 +457,7 @@ impl Receiver {
         self.advance_edge();
         self.acked = self.nxt;
         self.delayed.sent();
-        self.news = AckContent::None;
+        self.ack_content = AckContent::None;
         let window = (self.edge - self.nxt) >> self.window_shift;
         (self.space.wire(self.nxt), window.min(65_535) as u16)
     }
@@ -481,7 +482,7 @@ impl Receiver {
         // here.
         let blocks_change = blocks != 0 || self.dsack.is_some() || !self.reassembly.is_empty();
         if self.echoing || blocks_change || self.delayed.is_quick() {
-            self.news = AckContent::Any;
+            self.ack_content = AckContent::Any;
         }
         blocks
     }
@@ -566,7 +567,7 @@ impl Receiver {
     /// advertised at once (Linux's `tcp_cleanup_rbuf`); a BSD stack advertises one that opens by half the buffer.
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
-        self.news = self.news.max(AckContent::Progress);
+        self.ack_content = self.ack_content.max(AckContent::Progress);
         // Linux measures at the first segment that is copied. After a hole was filled, that is not all of the data.
         let first = self.read + taken.min(u64::from(self.mss));
         if taken > 0 {

@@ -306,7 +306,7 @@ impl Scoreboard {
         (1, segment.sent, segment)
     }
 
-    /// As [`Self::acknowledge_plain`], for any number of segments.
+    /// Does what [`Self::acknowledge_plain`] does, for any number of segments.
     #[inline(never)]
     fn acknowledge_several(&mut self, ack: u64) -> (u32, Instant, Segment) {
         let (before, mut head) = (self.head, self.head);
@@ -384,7 +384,7 @@ impl Scoreboard {
         self.segment(index).end > position && self.start_of(index) <= position
     }
 
-    /// As [`Self::find`], without a guess, in O(log n) steps.
+    /// Does what [`Self::find`] does, without a guess, in O(log n) steps.
     fn bisect(&mut self, position: u64) -> u32 {
         let (mut low, mut high) = (0, self.out());
         while low < high {
@@ -403,7 +403,7 @@ impl Scoreboard {
         index
     }
 
-    /// The places of the segments that lie wholly within `[start, end)`.
+    /// The places of the segments that are wholly within `[start, end)`.
     pub(crate) fn places(&mut self, start: u64, end: u64, mss: u32) -> (u32, u32) {
         let mut from = self.find(start, mss);
         if from != self.tail && self.start_of(from) < start {

@@ -102,8 +102,8 @@ pub(crate) struct Sender {
     resting: bool,
     /// Nothing more goes out, as with `resting`, but the end of sending is still to be handled (`stop_as_foreseen`).
     stopping: bool,
-    /// The value of [`Self::is_untroubled`] at the last event that could change it.
-    untroubled: bool,
+    /// The value of [`Self::is_fast_path`] at the last event that could change it.
+    fast_path: bool,
     /// Tail loss is probed for on this connection.
     probes_tail: bool,
     /// The application will hand over no more.
@@ -123,7 +123,7 @@ pub(crate) struct Sender {
     queues: bool,
     paces: bool,
     growth: idle::Growth,
-    tells_unused: bool,
+    calls_unused: bool,
     refreshes: bool,
     packets_out_max: u32,
     /// The most packets out since the window last limited sending, or came down because it was not used.
@@ -292,11 +292,11 @@ impl Sender {
             waits: true,
             paces: config.emission.pacing,
             growth: idle::Growth::new(&config.window),
-            tells_unused: idle::tells_unused(config),
+            calls_unused: idle::calls_unused(config),
             refreshes: !config.congestion.algorithm().reads_window_only(),
             resting: false,
             stopping: false,
-            untroubled: false,
+            fast_path: false,
             cwr_pending: false,
             window_limited: false,
             packets_out_max: 0,
@@ -325,8 +325,8 @@ impl Sender {
         (self.last_sent, self.window_stamp) = (now, now);
         // The SYN was delivered: Linux counts it.
         self.delivered = 1;
+        self.allow_sending();
         self.refresh_fast_path();
-        self.settle();
         self.begin_congestion(now);
         self.open_buffer();
     }
@@ -336,7 +336,7 @@ impl Sender {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = self.una + window;
         self.window_max = self.window_max.max(window);
-        self.refresh_fast_path();
+        self.allow_sending();
     }
 
     /// The handshake's round trip, and what its retransmissions mean: more than one lost SYN starts
@@ -419,7 +419,7 @@ impl Sender {
     }
 
     /// Returns whether the algorithm is notified of marks on data that comes in.
-    pub(crate) fn tells_marks(&self) -> bool {
+    pub(crate) fn reports_marks(&self) -> bool {
         self.agreed.ecn && self.needs_ecn()
     }
 
@@ -461,7 +461,7 @@ impl Sender {
 
     /// Returns whether nothing is marked, suspected, forced or under examination. Then an ACK can only mean progress,
     /// all packets out are in flight, and only new data is to be sent.
-    fn is_untroubled(&self) -> bool {
+    fn is_fast_path(&self) -> bool {
         #[cfg(test)]
         if self.general {
             return false;
@@ -476,19 +476,19 @@ impl Sender {
             && !self.fin_sent
             // Each segment and each ACK is sampled, or each mark is reported.
             && !self.controls()
-            && !self.tells_marks()
+            && !self.reports_marks()
     }
 
     #[cfg(test)]
     pub(crate) fn predict_nothing(&mut self) {
         self.general = true;
-        self.settle();
+        self.refresh_fast_path();
     }
 
-    /// Updates `untroubled` after an unusual event was handled.
+    /// Updates `fast_path` after an unusual event was handled.
     #[inline]
-    fn settle(&mut self) {
-        self.untroubled = self.is_untroubled();
+    fn refresh_fast_path(&mut self) {
+        self.fast_path = self.is_fast_path();
     }
 
     /// Returns whether a segment may go out before the next ACK, timer or write. Handles the end of sending if the
@@ -501,16 +501,16 @@ impl Sender {
         !self.resting
     }
 
-    /// Something happened that may let segments go out.
+    /// Notes that something happened that may let segments go out.
     #[inline]
-    fn refresh_fast_path(&mut self) {
+    fn allow_sending(&mut self) {
         (self.resting, self.stopping) = (false, false);
     }
 
     /// The application will hand over no more: a FIN follows the data.
     pub(crate) fn close(&mut self) {
         self.closing = true;
-        self.refresh_fast_path();
+        self.allow_sending();
     }
 
     /// Every byte and the FIN were acknowledged.
@@ -540,7 +540,7 @@ impl Sender {
     /// Window, buffer and estimates for a snapshot.
     pub(crate) fn fill(&self, info: &mut crate::Info) {
         let stats = &self.stats;
-        info.tells_decisions = true;
+        info.reports_decisions = true;
         info.ca_state = self.state;
         (info.cwnd, info.ssthresh) = (self.sock.cwnd, self.sock.ssthresh.min(INFINITE_SSTHRESH));
         info.mss = self.agreed.mss;

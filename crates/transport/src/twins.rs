@@ -68,8 +68,8 @@ fn config(random: &mut Random) -> Config {
     config
 }
 
-/// Lets the program at an end act now, or not.
-fn act(end: &mut Connection, random: &mut Random, now: traffic::Instant) {
+/// Lets the program at an end read, write or do nothing.
+fn run_program(end: &mut Connection, random: &mut Random, now: traffic::Instant) {
     match random.below(40) {
         0 => drop(end.write(random.below(200_000), now)),
         1 => end.supply(random.below(3_000), now),
@@ -106,7 +106,7 @@ fn run(seed: u64, path: Path, general: bool) -> (Vec<String>, Vec<[Info; 2]>) {
         if !pipe.step() {
             break;
         }
-        act(&mut pipe.ends[(step % 2) as usize], &mut random, pipe.now);
+        run_program(&mut pipe.ends[(step % 2) as usize], &mut random, pipe.now);
         if step == 2_000 {
             pipe.ends.iter_mut().for_each(|end| end.close(pipe.now));
         }

@@ -5,8 +5,8 @@ use traffic::{Duration, Instant};
 
 use crate::config::RtoConfig;
 
-/// Slots of a level that lie ahead: a timer that is set for longer belongs to the next one.
-const AHEAD: u64 = 63;
+/// Slots of a level that are ahead: a timer that is set for longer belongs to the next one.
+const SLOTS_AHEAD: u64 = 63;
 /// Each level is coarser than the one below by a factor of eight, as a shift.
 const COARSER: u32 = 3;
 /// Levels of the wheel (`LVL_DEPTH`).
@@ -41,7 +41,7 @@ pub(crate) fn expiry(since: Instant, at: Instant, config: &RtoConfig) -> Instant
     let tick = config.tick.as_ps();
     let count = WRAP.saturating_sub(UNTIL_WRAP.as_ps() / tick);
     let wait = at.since(since).as_ps().div_ceil(tick);
-    let level = (0..LEVELS - 1).find(|level| wait < AHEAD << (COARSER * level));
+    let level = (0..LEVELS - 1).find(|level| wait < SLOTS_AHEAD << (COARSER * level));
     let shift = COARSER * level.unwrap_or(LEVELS - 1);
     // A slot begins at or before the time, so the timer waits for the next one (`calc_index`).
     let due = ((count + since.as_ps() / tick + wait) >> shift) + 1;

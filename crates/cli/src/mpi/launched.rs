@@ -70,7 +70,7 @@ impl Launched {
         let launcher = self.hosts.as_deref().map(|list| self.launcher(list)).transpose()?;
         let mut command = command(program, words);
         if let Some(launcher) = &launcher {
-            launcher.tell(&mut command);
+            launcher.set_environment(&mut command);
         }
         if self.json {
             command.stdout(to_stderr()?);

@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         if arguments.quiet {
             return;
         }
-        let is_stranger = matches!(event, Event::TurnedAway(..));
+        let is_stranger = matches!(event, Event::Rejected(..));
         if let Some(others) = strangers.admit(is_stranger, Instant::now()) {
             if others > 0 {
                 output::note(&format!("rejected {} more", count(others, "peer")));
@@ -162,8 +162,10 @@ impl Strangers {
 fn said(event: &Event) -> String {
     match event {
         Event::Began(address) => format!("transfer from {address}"),
-        Event::TurnedAway(address, why) => format!("rejected {address}: {why}"),
-        Event::Broke(why) => format!("interrupted: {why}; waiting for the sender to reconnect"),
+        Event::Rejected(address, why) => format!("rejected {address}: {why}"),
+        Event::Disconnected(why) => {
+            format!("interrupted: {why}; waiting for the sender to reconnect")
+        }
     }
 }
 

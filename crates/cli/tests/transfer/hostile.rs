@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use testbed::{PATIENCE, eventually, lacks};
 use transfer::message::{ENTRIES_MAX, Entry, Kind, Message, NAMES_MAX, VERSION};
-use transfer::{Name, STRANGERS_MAX};
+use transfer::{Name, PENDING_PEERS_MAX};
 
 use crate::typed::SUIMON;
 use crate::typed_at::{CODE, free_port};
@@ -127,7 +127,7 @@ fn strangers_take_little() {
     let mut hello = vec![22, 3, 1, 0x40, 0, 1, 0, 0xff, 0xff];
     hello.resize(5 + 0x4000, 0);
     let mut sockets = Vec::new();
-    for _ in 0..5 * STRANGERS_MAX {
+    for _ in 0..5 * PENDING_PEERS_MAX {
         let mut socket = receiver.connect();
         socket.set_nonblocking(true).expect("a setting");
         for _ in 0..4 {

@@ -14,8 +14,8 @@ use nix::sys::socket::{
 
 use crate::namespace::{Pair, RECEIVER};
 
-/// Long enough for any recovery, short enough to fail a hung test.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The timeout of socket calls: long enough for any recovery, short enough to fail a hung test.
+const IO_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Bytes and their FNV-1a hash over 8-byte words and the tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Transfer {
             .expect("the receiver's address is up");
         let address = listener.local_addr().expect("a bound socket");
         let from = pair
-            .at_sender(|| TcpStream::connect_timeout(&address, PATIENCE))
+            .at_sender(|| TcpStream::connect_timeout(&address, IO_TIMEOUT))
             .expect("the namespaces are joined");
         let (to, _) = listener.accept().expect("the connection is there");
         let name = OsString::from(congestion);
@@ -88,8 +88,8 @@ impl Transfer {
 
     fn of(from: TcpStream, to: TcpStream) -> Self {
         for end in [&from, &to] {
-            end.set_read_timeout(Some(PATIENCE)).expect("a TCP socket");
-            end.set_write_timeout(Some(PATIENCE)).expect("a TCP socket");
+            end.set_read_timeout(Some(IO_TIMEOUT)).expect("a TCP socket");
+            end.set_write_timeout(Some(IO_TIMEOUT)).expect("a TCP socket");
         }
         Self { from, to }
     }

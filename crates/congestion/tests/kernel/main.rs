@@ -89,7 +89,7 @@ fn every_hook_call_replays_to_the_same_bits() {
 /// For algorithms that need ECN, on a path that marks packets: both ends see the marks, and their ACKs echo
 /// them.
 #[test]
-fn marks_are_told_echoed_and_replayed() {
+fn marks_are_reported_echoed_and_replayed() {
     if machine::lacks("the replay of marks") {
         return;
     }
@@ -118,7 +118,7 @@ fn marks_are_told_echoed_and_replayed() {
         // merged in the socket's backlog, 9 at most.
         let told = marked / 9..=marked;
         assert!(told.contains(&(marks as u32)) && at_once > 0, "{}", algorithm.name());
-        // Each mark once, but for the packets that share an ACK with it where the path reorders none.
+        // Each mark once, except for the packets that share an ACK with it where the path reorders none.
         assert!(echoed.abs_diff(marked) < marked / 10, "{}", algorithm.name());
     }
 }

@@ -81,7 +81,7 @@ fn the_time_between_probes_is_two_to_three_seconds_at_most() {
     let list = gains(&mut path, 60.0);
     let ups: Vec<_> = list.iter().filter(|(_, gain)| is(*gain, 1.25)).map(|up| up.0).collect();
     let waits: Vec<_> = ups.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // 1.25 for four round trips with a queue, REFILL for one; ProbeRTT begins the wait anew.
+    // 1.25 for four round trips with a queue, REFILL for one; ProbeRTT restarts the wait.
     assert!(waits.iter().all(|wait| (2.1..6.2).contains(wait)), "{waits:?}");
     let least = waits.iter().copied().fold(f64::MAX, f64::min);
     assert!(least < 3.8, "{waits:?}");

@@ -112,7 +112,7 @@ impl Bottleneck {
         self.sock.state = state as u32;
     }
 
-    /// To the next ACK or departure.
+    /// Advances to the next ACK or departure.
     pub(crate) fn step(&mut self) {
         self.send();
         let acked_at = self.out.iter().find(|packet| !packet.lost).map(|packet| packet.acked_at);

@@ -68,7 +68,7 @@ fn on_short_round_trips_it_follows_standard_tcp_by_eight_fifteenths_for_good() {
 }
 
 #[test]
-fn what_standard_tcp_would_have_counts_only_when_the_window_is_worked_out_anew() {
+fn what_standard_tcp_would_have_counts_only_when_the_window_is_recalculated() {
     // cubic-rto-ss-ca-cwnd-bump.pkt: in congestion avoidance at 7 after a timeout, ACKs 2 ms apart in
     // bursts of seven. From the 14th on standard TCP's window would be 8, but while the window stays the
     // same that is seen once in HZ/32 jiffies: with the first ACK of the next burst.

@@ -124,7 +124,7 @@ fn the_rise_that_counts_is_an_eighth_between_4_and_16_ms() {
 }
 
 #[test]
-fn after_a_timeout_it_watches_slow_start_anew() {
+fn after_a_timeout_it_watches_slow_start_again() {
     let mut path = start(40, 50_000);
     path.sock.snd_nxt = path.sock.snd_una;
     path.time_out();

@@ -15,7 +15,7 @@ fn measured(cwnd: u32, da_us: u32, rounds: u32) -> Path {
     path.sock.cwnd_limited = 0;
     path.ack(1, 1);
     path.rtt_us = BASE_US + DM_US;
-    // The round that shows both is no round of low delay.
+    // The round that shows both does not count as a round of low delay.
     (0..2).for_each(|_| path.round());
     path.rtt_us = BASE_US + da_us;
     (0..rounds).for_each(|_| path.round());

@@ -20,7 +20,7 @@ struct Entry {
     /// The connection's window and threshold in the meantime.
     cwnd: u32,
     ssthresh: u32,
-    /// Since the last entry.
+    /// The time since the last entry.
     jiffies: u32,
     in_flight: u32,
     state: State,

@@ -154,7 +154,8 @@ fn one_at_a_time(sock: &mut Sock, rtt_ns: i64, us: u64) {
     }
 }
 
-/// Nothing in flight between two segments is no silence: of 9000 bytes the first of eight once kept the line.
+/// A gap with nothing in flight between two segments does not count as silence: with segments of 9000 bytes the first
+/// of eight senders once kept the whole link.
 #[test]
 fn a_rate_of_one_segment_at_a_time_rises() {
     let mut sock = sender(&[("base", 30_000)]);
@@ -217,7 +218,7 @@ fn marks_lower_the_rate_by_their_share() {
     assert!(Link::rate(&sock) < LINE / 3_000.0, "{}", Link::rate(&sock));
 }
 
-/// Segments of a burst wait for one another, which is no queue: the ACKs of its later ones change nothing.
+/// Segments of a burst wait for one another, which is not a queue: the ACKs of its later ones change nothing.
 #[test]
 fn of_a_burst_the_first_ack_alone_counts() {
     let mut sock = sender(&[("base", 30_000)]);
@@ -240,7 +241,7 @@ fn of_a_burst_the_first_ack_alone_counts() {
             sock = later;
         }
     }
-    // But for what varies at random, a tenth, the rate is what the first one made it.
+    // Except for what varies at random, a tenth, the rate is what the first one made it.
     let ratio = Link::rate(&later) / Link::rate(&sock);
     assert!((0.81..1.23).contains(&ratio), "{ratio}");
     assert_eq!(later.cwnd, sock.cwnd);

@@ -94,7 +94,7 @@ fn what_has_no_known_port_is_of_the_program_started_last() {
 }
 
 #[test]
-fn flows_of_our_own_and_of_hosts_without_a_program_are_nobodys() {
+fn flows_of_our_own_and_of_hosts_without_a_program_have_no_owner() {
     let (plan, mut flows) = programs();
     pass(&mut flows, 3, [0, 1], [20_000, 9_000], 1);
     pass(&mut flows, plan.flows.len() as u32, [1, 2], [1, 2], 1);

@@ -1,4 +1,4 @@
-//! A wire between two cards, with a rate, a delay and a queue in each direction.
+//! A link between two cards, with a rate, a delay and a queue in each direction.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +18,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Creates a wire; the units are bit/s, nanoseconds, frames.
+    /// Creates a link; the units are bit/s, nanoseconds, frames.
     pub(crate) fn new(rate: u64, delay: u64, queue: usize) -> Self {
         let (flight, busy_until) = (<_>::default(), [0; 2]);
         Self { rate, delay, queue, flight, busy_until, frames: 0, digest: DefaultHasher::new() }
@@ -50,7 +50,7 @@ impl Outside for Wire {
         self.flight.iter().map(first).min().unwrap_or(NEVER)
     }
 
-    fn act(&mut self, now: u64, cards: &mut Cards<'_>) {
+    fn handle_due(&mut self, now: u64, cards: &mut Cards<'_>) {
         for (card, flight) in self.flight.iter_mut().enumerate() {
             while let Some((_, frame)) = flight.pop_front_if(|(at, _)| *at <= now) {
                 cards.deliver(card, &frame);

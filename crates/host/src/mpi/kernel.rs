@@ -12,7 +12,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
 use super::{ALGORITHM, ALGORITHM_PIN, COUNTS, Counts, OPTIONS, PHASE, Settings};
 use crate::error::Error;
-use crate::module::{self, Module, SHARED, told, unnamed};
+use crate::module::{self, Module, SHARED, io_error, unnamed};
 use crate::option::{self, Adopt};
 
 /// The section with the values to adopt, as in `phases/kernel.c`: a name, and microseconds.
@@ -24,14 +24,14 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     let mut phases = open(settings).map_err(refused("the socket options"))?;
     let pin = |name: &str| folder.join(name);
     let mut link = module::register(&mut phases, "sui_phase").map_err(refused("the phases"))?;
-    let pinned = link.pin(pin(PHASE)).map_err(told);
+    let pinned = link.pin(pin(PHASE)).map_err(io_error);
     pinned.map_err(Error::io("write", &pin(PHASE)))?;
     let shared = map(&phases, SHARED).map_err(refused("the algorithm"))?;
     let mut algorithm =
         Module::load_as(&settings.congestion, ALGORITHM.to_owned(), Some(shared.as_fd()))
             .map_err(refused("the algorithm"))?;
     algorithm.pin(&pin(ALGORITHM_PIN)).map_err(Error::io("write", &pin(ALGORITHM_PIN)))?;
-    let pinned = map(&phases, COUNTS).and_then(|mut map| map.pin(pin(COUNTS)).map_err(told));
+    let pinned = map(&phases, COUNTS).and_then(|mut map| map.pin(pin(COUNTS)).map_err(io_error));
     pinned.map_err(Error::io("write", &pin(COUNTS)))?;
     let cgroup = match &settings.cgroup {
         Some(cgroup) => cgroup.clone(),
@@ -40,9 +40,10 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     let program = phases.progs_mut().find(|program| program.name() == OsStr::new("options"));
     let directory = File::open(&cgroup).map_err(Error::io("open", &cgroup))?;
     let link = program.ok_or_else(unnamed);
-    let link = link.and_then(|program| program.attach_cgroup(directory.as_raw_fd()).map_err(told));
+    let link =
+        link.and_then(|program| program.attach_cgroup(directory.as_raw_fd()).map_err(io_error));
     let mut link = link.map_err(refused("programs of a cgroup"))?;
-    link.pin(pin(OPTIONS)).map_err(told).map_err(Error::io("write", &pin(OPTIONS)))?;
+    link.pin(pin(OPTIONS)).map_err(io_error).map_err(Error::io("write", &pin(OPTIONS)))?;
     // Options for a cgroup cannot be tested by this process, which may be in another one.
     if settings.cgroup.is_some() {
         return Ok(());
@@ -51,7 +52,7 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     // Resets the counters, because the test changed them.
     let zero = |map: MapHandle| {
         (0..3_u32).try_for_each(|number| {
-            map.update(&number.to_ne_bytes(), &0_u64.to_ne_bytes(), MapFlags::ANY).map_err(told)
+            map.update(&number.to_ne_bytes(), &0_u64.to_ne_bytes(), MapFlags::ANY).map_err(io_error)
         })
     };
     map(&phases, COUNTS).and_then(zero).map_err(refused("the counts"))
@@ -60,7 +61,7 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
 /// Loads the object of the socket options, with the values to adopt.
 fn open(settings: &Settings) -> io::Result<Object> {
     libbpf_rs::set_print(None);
-    let mut open = ObjectBuilder::default().open_memory(PHASES_BPF_OBJECT).map_err(told)?;
+    let mut open = ObjectBuilder::default().open_memory(PHASES_BPF_OBJECT).map_err(io_error)?;
     let mut maps = open.maps_mut();
     let mut found = maps.find(|map| map.name() == OsStr::new(ADOPTED)).ok_or_else(unnamed)?;
     let value = found.initial_value_mut().ok_or_else(unnamed)?;
@@ -70,12 +71,12 @@ fn open(settings: &Settings) -> io::Result<Object> {
     let us = settings.rto_min.map_or(0, |time| u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
     rto_min.first_chunk_mut().ok_or_else(unnamed).map(|field| *field = us.to_ne_bytes())?;
     drop(maps);
-    open.load().map_err(told)
+    open.load().map_err(io_error)
 }
 
 fn map(object: &Object, name: &str) -> io::Result<MapHandle> {
     let map = object.maps().find(|map| map.name() == OsStr::new(name)).ok_or_else(unnamed)?;
-    MapHandle::try_from(&map).map_err(told)
+    MapHandle::try_from(&map).map_err(io_error)
 }
 
 /// Tests whether a socket can adopt the settings.
@@ -97,11 +98,11 @@ fn check(settings: &Settings) -> Result<(), Error> {
 pub(super) fn counts(folder: &Path) -> Result<Counts, Error> {
     let path = folder.join(COUNTS);
     let read = |map: &MapHandle, number: u32| {
-        let value = map.lookup(&number.to_ne_bytes(), MapFlags::ANY).map_err(told)?;
+        let value = map.lookup(&number.to_ne_bytes(), MapFlags::ANY).map_err(io_error)?;
         let value = value.as_deref().and_then(<[u8]>::first_chunk).ok_or_else(unnamed)?;
         Ok::<_, io::Error>(u64::from_ne_bytes(*value))
     };
-    let counts = MapHandle::from_pinned_path(&path).map_err(told).and_then(|map| {
+    let counts = MapHandle::from_pinned_path(&path).map_err(io_error).and_then(|map| {
         let [phases_entered, sockets, refused] = [0, 1, 2].map(|number| read(&map, number));
         Ok(Counts { phases_entered: phases_entered?, sockets: sockets?, refused: refused? })
     });

@@ -166,7 +166,7 @@ fn what_cannot_be_is_refused_and_what_is_disabled_is_gone() {
     let connection = Connection::new();
     let error = |result: std::io::Result<()>| result.expect_err("refused").raw_os_error();
     assert!(matches!(mpi::enable(&settings), Err(host::Error::Enabled(_))));
-    // A socket that is no connection, and one that is none of TCP, which the kernel answers.
+    // An unconnected socket, and one that is not TCP, which the kernel answers.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback is there");
     assert_eq!(error(enter_phase(listener.as_fd(), phase(1), 1)), Some(libc::ENOTCONN));
     let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
@@ -192,7 +192,7 @@ fn what_cannot_be_is_refused_and_what_is_disabled_is_gone() {
 }
 
 #[test]
-fn a_floor_that_the_kernel_does_not_take_is_told_and_nothing_is_left() {
+fn a_floor_that_the_kernel_does_not_take_is_reported_and_nothing_is_left() {
     if lacks("the floor") {
         return;
     }

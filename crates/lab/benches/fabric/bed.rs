@@ -41,7 +41,8 @@ impl Bed {
     }
 }
 
-/// How many frames a sink's interface has had, most of which its kernel drops as another host's.
+/// Returns the number of frames that a sink's interface has received. Its kernel drops most of them as another
+/// host's.
 pub(crate) fn arrived(sink: &Namespace, interface: &str) -> Result<u64> {
     let table = sink.within(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
     let told = |line: &str| {
@@ -105,7 +106,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// At most so many frames a call of `send`.
+    /// The maximum number of frames per call of `send`.
     const FRAMES: u32 = 2048;
 
     /// One that sends by an interface of `source`, to the Ethernet address `to`.

@@ -16,8 +16,8 @@ pub(crate) const ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 9];
 /// What the kernel does on the forwarder's core beside that thread.
 const SOFT: &str = "ksoftirqd/0";
 
-/// Looks at whether a burst is through.
-const PATIENCE: u32 = 200;
+/// The maximum number of polls until a burst is through.
+const POLLS_MAX: u32 = 200;
 
 /// The threads that forward.
 pub(crate) struct Kernel {
@@ -55,7 +55,7 @@ impl Kernel {
         Ok(Self { threads: vec![*napi, *soft] })
     }
 
-    /// Nanoseconds of CPU that a packet took, for each of so many bursts of `frames`.
+    /// Returns the nanoseconds of CPU per packet, for each of `bursts` bursts of `frames`.
     pub(crate) fn measure(
         &self,
         bed: &Bed,
@@ -68,7 +68,7 @@ impl Kernel {
         for _ in 0..bursts {
             generator.send(frames)?;
             let mut has = had;
-            for _ in 0..PATIENCE {
+            for _ in 0..POLLS_MAX {
                 // Longer than the kernel takes for them, and then until its threads sleep.
                 sleep(Duration::from_micros(500));
                 let before = has;
@@ -78,7 +78,7 @@ impl Kernel {
                 }
             }
             let spent_now = self.spent()?;
-            // A burst of which the interface had to drop some, or that is not through, tells nothing.
+            // A burst that the interface dropped in part, or that is not through, is not counted.
             if has - had == u64::from(frames) && spent_now > spent {
                 costs.push((spent_now - spent) as f64 / f64::from(frames));
             }

@@ -28,9 +28,9 @@ const BURST: u32 = 512;
 const KERNEL_BURST: u32 = 192;
 /// Bursts of a round.
 const BURSTS: u32 = 200;
-/// A forwarder that finds nothing for so many steps has seen the whole burst.
-const PATIENCE: u32 = 20_000;
-/// Nobody's Ethernet address, so that the sink's kernel drops the frame without a further look.
+/// The number of steps without a frame after which a forwarder has seen the whole burst.
+const IDLE_STEPS_MAX: u32 = 20_000;
+/// An Ethernet address of no host, so that the sink's kernel drops the frame at once.
 const NOBODY: [u8; 6] = [2, 0, 0, 0, 0, 0x99];
 
 /// Two hosts and a router between them, on lines that never wait.
@@ -101,7 +101,7 @@ fn forward(step: &mut impl FnMut() -> Result<u32>) -> Result<(f64, u32)> {
     let clock = Clock::starting_in(Duration::ZERO);
     let (mut last, mut count, mut idle) = (clock.now(), 0, 0);
     let start = last;
-    while count < BURST && idle < PATIENCE {
+    while count < BURST && idle < IDLE_STEPS_MAX {
         match step()? {
             0 => idle += 1,
             some => {

@@ -293,7 +293,7 @@ impl Applications {
             return;
         };
         if application.next_wakeup() <= now {
-            self.tell(number, SocketEvent::Timer, now);
+            self.notify(number, SocketEvent::Timer, now);
         }
         for socket in first..end {
             if self.sockets[socket as usize].next_wakeup() <= now {
@@ -307,7 +307,7 @@ impl Applications {
         if let Some(connection) = self.sockets[number as usize].connection_mut() {
             connection.go_on(now);
         }
-        self.tell_all(number, false, now);
+        self.notify_all(number, false, now);
     }
 
     /// Gives socket `number` an accepted connection, and returns the socket. `None` if it is open already or is not a
@@ -328,7 +328,7 @@ impl Applications {
             return Ok(None);
         }
         let (application, event) = (socket.application, SocketEvent::Accepted(socket.number));
-        self.tell(application, event, now);
+        self.notify(application, event, now);
         Ok(self.sockets.get(number as usize))
     }
 
@@ -341,12 +341,12 @@ impl Applications {
                 if connection.has_connected(flags) {
                     let event = SocketEvent::Connected(socket.number);
                     let application = socket.application;
-                    self.tell(application, event, now);
+                    self.notify(application, event, now);
                 }
                 if let Some(connection) = self.sockets[number as usize].connection_mut() {
                     connection.transfer(came, now);
                 }
-                self.tell_all(number, came, now);
+                self.notify_all(number, came, now);
             }
             // Receiving also clears a pending socket error, which epoll would otherwise report forever.
             Kind::Datagrams(_) => self.receive(number, now),
@@ -365,23 +365,23 @@ impl Applications {
             let Some(bytes) = datagrams.receive(*clock, scratch) else { return };
             if !datagrams.reads_always() {
                 let (application, event) = (*application, SocketEvent::Datagram(*id, bytes));
-                self.tell(application, event, now);
+                self.notify(application, event, now);
             }
         }
     }
 
     /// Delivers all new events of a connection to its application.
-    fn tell_all(&mut self, number: u32, mut readable: bool, now: Instant) {
+    fn notify_all(&mut self, number: u32, mut readable: bool, now: Instant) {
         loop {
             let Socket { application, number: id, ref mut kind } = self.sockets[number as usize];
             let Kind::Connection(connection) = kind else { return };
             let Some(event) = connection.next_event(id, &mut readable) else { return };
-            self.tell(application, event, now);
+            self.notify(application, event, now);
         }
     }
 
     /// Delivers an event to an application, then the writable events of data that the kernel took at once.
-    fn tell(&mut self, number: u32, event: SocketEvent, now: Instant) {
+    fn notify(&mut self, number: u32, event: SocketEvent, now: Instant) {
         let mut written = std::mem::take(&mut self.written);
         self.handle(number, event, &mut written, now);
         while let Some(SocketId(socket)) = written.pop() {

@@ -242,8 +242,8 @@ pub(super) fn has_phases() -> nix::Result<bool> {
 
 fn enter_phase(socket: &OwnedFd, phase: &ProgramPhase) -> Result<(), OptionError> {
     let age_max_ms = u32::try_from(phase.age_max.as_us() / 1000).unwrap_or(u32::MAX);
-    let told = host::option::enter_phase(socket.as_fd(), number_of(&phase.name), age_max_ms);
-    told.map_err(|error| match error.raw_os_error() {
+    let entered = host::option::enter_phase(socket.as_fd(), number_of(&phase.name), age_max_ms);
+    entered.map_err(|error| match error.raw_os_error() {
         Some(libc::ENOPROTOOPT) => OptionError::Unsupported(
             "this kernel has no phases: run `suimon mpi enable` as root".into(),
         ),

@@ -62,7 +62,7 @@ impl Listener {
                 None => socket::open(SockType::Stream, route.destination),
             };
             let dressed = opened.and_then(|listener| {
-                dress(&listener, flow, tcp, route, modules).map(|()| listener)
+                set_listener_options(&listener, flow, tcp, route, modules).map(|()| listener)
             });
             let what = format!("listen for flow `{}`", flow.name);
             socket = Some(dressed.map_err(Error::system(what))?);
@@ -98,7 +98,7 @@ fn peer_key(peer: SocketAddr) -> SocketAddr {
 /// Sets the options that connections inherit from the listener. The window scale is negotiated before a connection is
 /// accepted, so the largest buffer counts. So is ECN: the SYN of an algorithm that needs ECN is itself ECN-capable,
 /// and Linux agrees only if the listener's algorithm needs ECN, too (`tcp_ecn_create_request`).
-fn dress(
+fn set_listener_options(
     listener: &OwnedFd,
     flow: &Flow,
     tcp: &Tcp,

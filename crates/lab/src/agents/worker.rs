@@ -67,8 +67,8 @@ pub(super) struct Worker<S> {
     /// The time to which the timer is set.
     armed: Instant,
     agenda: Agenda,
-    /// The flows' totals at each look.
-    looks: Vec<Vec<FlowTotals>>,
+    /// The flows' totals at each snapshot.
+    snapshots: Vec<Vec<FlowTotals>>,
     /// The results of the changes of connections, with their numbers in the plan.
     changes: Vec<(usize, Option<String>)>,
     samples: S,
@@ -116,7 +116,7 @@ impl<S: FnMut(Sample)> Worker<S> {
             timer,
             armed: Instant::NEVER,
             agenda,
-            looks: Vec::new(),
+            snapshots: Vec::new(),
             changes: Vec::new(),
             samples,
             stopped: false,
@@ -149,7 +149,7 @@ impl<S: FnMut(Sample)> Worker<S> {
             }
         }
         let (flows, waited) = (self.totals(), threads::waited());
-        Ok(Ended { flows, looks: self.looks, changes: self.changes, waited })
+        Ok(Ended { flows, snapshots: self.snapshots, changes: self.changes, waited })
     }
 
     /// Wakes the agents and applications that are due, at most as many as there are in total, so that sockets get their
@@ -211,7 +211,7 @@ impl<S: FnMut(Sample)> Worker<S> {
         while let Some((_, task)) = self.agenda.due(now) {
             match task {
                 Task::SampleFlows => samples = true,
-                Task::Look => self.looks.push(self.totals()),
+                Task::Snapshot => self.snapshots.push(self.totals()),
                 Task::Change(number) => self.change(number),
                 Task::Mark(_) | Task::SampleQueues => {}
             }

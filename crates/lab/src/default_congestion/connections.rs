@@ -35,11 +35,11 @@ impl Connections {
     pub(super) fn attach(hosts: &[&Namespace], algorithm: &str) -> io::Result<Self> {
         // The error contains the relevant part of what libbpf would print.
         libbpf_rs::set_print(None);
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(told)?;
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(io_error)?;
         for mut map in open.maps_mut().filter(|map| map.name() == OsStr::new("names")) {
-            map.set_max_entries(hosts.len() as u32).map_err(told)?;
+            map.set_max_entries(hosts.len() as u32).map_err(io_error)?;
         }
-        let object = open.load().map_err(told)?;
+        let object = open.load().map_err(io_error)?;
         let mut name = [0; NAME_BYTES];
         for (place, byte) in name.iter_mut().take(NAME_BYTES - 1).zip(algorithm.bytes()) {
             *place = byte;
@@ -48,11 +48,11 @@ impl Connections {
         let names = names.ok_or(io::ErrorKind::NotFound)?;
         for host in hosts {
             let cookie = cookie(host)?.to_ne_bytes();
-            names.update(&cookie, &name, MapFlags::ANY).map_err(told)?;
+            names.update(&cookie, &name, MapFlags::ANY).map_err(io_error)?;
         }
         let cgroup = File::open(host::root_cgroup()?)?;
         let program = object.progs_mut().next().ok_or(io::ErrorKind::NotFound)?;
-        let link = program.attach_cgroup(cgroup.as_raw_fd()).map_err(told)?;
+        let link = program.attach_cgroup(cgroup.as_raw_fd()).map_err(io_error)?;
         hosts.first().map_or(Ok(()), |host| check(host, algorithm))?;
         Ok(Self { _link: link, _object: object })
     }
@@ -87,6 +87,6 @@ fn check(host: &Namespace, algorithm: &str) -> io::Result<()> {
 }
 
 /// Converts an error of libbpf, with its causes.
-fn told(error: libbpf_rs::Error) -> io::Error {
+fn io_error(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
 }

@@ -181,10 +181,10 @@ impl Socket {
 
     pub(super) fn counts(&self) -> Counts {
         // SAFETY: one of the kernel's structs of integers.
-        let told = unsafe {
+        let statistics = unsafe {
             option::get::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)
         };
-        let more = told.map_or(0, |told| u64::from(told.tp_drops));
+        let more = statistics.map_or(0, |statistics| u64::from(statistics.tp_drops));
         let missed = more + self.missed.fetch_add(more, Ordering::Relaxed);
         Counts { missed, ..self.counts }
     }

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_super_frame_is_so_many_segments() {
+    fn a_super_frame_has_its_number_of_segments() {
         let of = |payload| Segments::of(&offload(1, 1, 1448), &tcp(payload));
         assert_eq!(of(14_480), Some(Segments { count: 10, size: 1448, headers: 66 }));
         assert_eq!(of(14_481), Some(Segments { count: 11, size: 1448, headers: 66 }));

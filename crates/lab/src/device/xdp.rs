@@ -270,10 +270,11 @@ impl Socket {
 
     pub(super) fn counts(&self) -> Counts {
         // SAFETY: one of the kernel's structs of integers.
-        let told = unsafe {
+        let statistics = unsafe {
             option::get::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS)
         };
-        let missed = told.map_or(0, |told| told.rx_dropped + told.rx_ring_full);
+        let missed =
+            statistics.map_or(0, |statistics| statistics.rx_dropped + statistics.rx_ring_full);
         Counts { missed, ..self.counts }
     }
 
@@ -346,7 +347,7 @@ fn bind(fd: BorrowedFd, interface: u32, native: bool, first: Option<BorrowedFd>)
     Err(io::Error::from_raw_os_error(libc::EBUSY))
 }
 
-/// Why a socket was not to be had.
+/// Returns the error for a socket that cannot be opened.
 fn refused(what: String, error: io::Error) -> Error {
     let help = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run it as root, or use AF_PACKET",

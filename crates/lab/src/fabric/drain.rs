@@ -7,9 +7,9 @@ use super::Fabric;
 use crate::error::Error;
 
 impl Fabric {
-    /// Lets the packets in the fabric leave, for at most `patience`, without receiving more.
-    pub(super) fn drain(&mut self, patience: Duration) -> Result<(), Error> {
-        let until = self.clock.now() + patience;
+    /// Lets the packets in the fabric leave, for at most `timeout`, without receiving more.
+    pub(super) fn drain(&mut self, timeout: Duration) -> Result<(), Error> {
+        let until = self.clock.now() + timeout;
         while self.carries_anything() && self.engine.now() < until {
             let now = self.clock.now().min(until);
             self.advance(now)?;
@@ -18,7 +18,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Whether packets are queued, on a wire, or not yet sent to a machine.
+    /// Whether packets are queued, on a link, or not yet sent to a machine.
     pub(super) fn carries_anything(&self) -> bool {
         let unsent = self.attachments.iter().any(|attachment| attachment.device.has_unsent());
         unsent || self.left().any(|(_, packets)| packets > 0)

@@ -38,12 +38,12 @@ impl Idle {
         let _ = set_timerslack(1);
     }
 
-    /// Sleeps for at most `patience`.
-    fn sleep(&self, patience: time::Duration) -> Result<(), Error> {
+    /// Sleeps for at most `timeout`.
+    fn sleep(&self, timeout: time::Duration) -> Result<(), Error> {
         // The epoll descriptor is readable once a device is. ppoll on it has a timeout in nanoseconds, which epoll
         // itself does not have on all kernels.
         let mut all = [PollFd::new(std::os::fd::AsFd::as_fd(&self.0.0), PollFlags::POLLIN)];
-        match ppoll(&mut all, Some(TimeSpec::from_duration(patience)), None) {
+        match ppoll(&mut all, Some(TimeSpec::from_duration(timeout)), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(errno) => Err(Error::system("sleep until a frame comes")(errno)),
         }
@@ -58,9 +58,9 @@ impl Fabric {
         if self.attachments.iter().any(|attachment| attachment.device.has_unsent()) {
             return Ok(());
         }
-        let patience = self.clock.until(until.min(self.engine.quiet_until()));
-        match patience.checked_sub(AWAKE) {
-            Some(patience) => idle.sleep(patience),
+        let timeout = self.clock.until(until.min(self.engine.quiet_until()));
+        match timeout.checked_sub(AWAKE) {
+            Some(timeout) => idle.sleep(timeout),
             None => Ok(()),
         }
     }

@@ -84,7 +84,7 @@ impl Fabric {
             now: self.engine.now(),
             ports: self.engine.port_totals(tally),
             nodes: tally.nodes.clone(),
-            lateness: self.lateness.told(),
+            lateness: self.lateness.to_summary(),
             missed_frames,
             kept_up: kept_up(missed_frames, &self.lateness),
             interfaces: self.attachments.iter().map(Interface::from).collect(),

@@ -85,9 +85,9 @@ fn over_files(
 
 /// Creates a pipe into a new file. With the file itself, a program could truncate it, for example by `> /dev/stderr`.
 fn pipe_to(path: PathBuf) -> Result<(OwnedFd, JoinHandle<io::Result<()>>), Error> {
-    let (end, told) =
+    let (end, write_end) =
         pipe2(OFlag::O_CLOEXEC).map_err(Error::system("make a pipe for a command's output"))?;
-    Ok((told, copy(File::from(end), path, Duration::ZERO)?))
+    Ok((write_end, copy(File::from(end), path, Duration::ZERO)?))
 }
 
 /// Copies data from `from` into a new file as it comes, with a `pause` after each read.

@@ -17,7 +17,7 @@ use crate::Error;
 use crate::program::{Output, Program};
 
 /// The interval of checks for typed input, in the guest's time.
-const GLANCE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The interval between reads of a program's output: about 4 MB/s, so that a flood leaves time for input that ends it.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -51,7 +51,7 @@ pub(super) fn run(
 fn type_in(folder: &Path, keyboard: &mut File, over: &AtomicBool) {
     let mut number = 0;
     while !over.load(Ordering::Relaxed) {
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
         let path = folder.join(Typed::file(number));
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let _ = fs::remove_file(&path);

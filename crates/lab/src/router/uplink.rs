@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn default_routes_are_told_from_others() {
+    fn default_routes_are_distinguished_from_others() {
         let v4 = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
                   ens3\t00000000\t010010AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
                   ens4\t000010AC\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";

@@ -28,7 +28,7 @@ const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const LINKLAYER_ETHERNET: u8 = 1;
 
-/// A line to whose rate the host's kernel is limited.
+/// A line whose rate limits the host's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The rate. The kernel counts bytes per second, rounded down.

@@ -18,8 +18,8 @@ use crate::{VNET, kinds};
 /// The machines' addresses.
 const LEFT: &str = "10.78.0.1";
 const RIGHT: &str = "10.78.0.2";
-/// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The timeout of socket calls, longer than anything here takes.
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A machine, the box, and a machine.
 struct Machines {
@@ -145,15 +145,15 @@ fn transfer(machines: &Machines, count: usize) {
     let arrived = thread::scope(|scope| {
         let receiver = scope.spawn(|| {
             let (mut stream, _) = listener.accept().expect("a connection");
-            stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            stream.set_read_timeout(Some(IO_TIMEOUT)).expect("a timeout");
             let mut arrived = Vec::new();
             stream.read_to_end(&mut arrived).expect("all of it");
             arrived
         });
         let address = format!("{RIGHT}:7000").parse().expect("an address");
-        let stream = within(&machines.left, || TcpStream::connect_timeout(&address, PATIENCE));
+        let stream = within(&machines.left, || TcpStream::connect_timeout(&address, IO_TIMEOUT));
         let mut stream = stream.expect("connect");
-        stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.set_write_timeout(Some(IO_TIMEOUT)).expect("a timeout");
         stream.write_all(&sent).expect("send");
         drop(stream);
         receiver.join().expect("the receiver")
@@ -168,7 +168,7 @@ fn echo(machines: &Machines) {
     let all = bytes(1472);
     let mut buffer = [0; 2048];
     for socket in [&here, &there] {
-        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        socket.set_read_timeout(Some(IO_TIMEOUT)).expect("a timeout");
     }
     for size in (0..=1472).step_by(16) {
         here.send_to(&all[..size], (RIGHT, 7001)).expect("send");

@@ -26,7 +26,7 @@ const TRIALS: &[Trial] = &[
     ("frames_without_room_are_counted", frames_without_room_are_counted),
     ("frames_beyond_the_queue_are_refused", frames_beyond_the_queue_are_refused),
     ("a_device_waits_for_buffers", a_device_waits_for_buffers),
-    ("an_interface_that_goes_is_told_of", an_interface_that_goes_is_told_of),
+    ("an_interface_that_goes_is_reported", an_interface_that_goes_is_reported),
     ("an_interface_that_is_down_is_waited_for", an_interface_that_is_down_is_waited_for),
     ("what_is_sent_without_a_carrier_is_counted", what_is_sent_without_a_carrier_is_counted),
     ("what_is_sent_to_an_interface_just_down", what_is_sent_to_an_interface_just_down),
@@ -197,7 +197,7 @@ fn a_device_waits_for_buffers() {
     }
 }
 
-fn an_interface_that_goes_is_told_of() {
+fn an_interface_that_goes_is_reported() {
     for kind in kinds() {
         let (mut left, mut right, [namespace, _other]) = ends(kind, 1514);
         run(&namespace, "ip link del a0");

@@ -27,7 +27,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Joined by a wire of that rate, as tc writes it, that delays each direction by nothing.
+    /// Joins two hosts by a link of that rate, as tc writes it, without delay.
     pub(crate) fn new(rate: &str) -> Self {
         let hosts = [Namespace::new(), Namespace::new()].map(|made| made.expect("root may"));
         let [a, b] = &hosts;

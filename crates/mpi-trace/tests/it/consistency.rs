@@ -47,7 +47,7 @@ fn a_message_of_another_size_is_found() {
 }
 
 #[test]
-fn a_message_to_nobody_is_found() {
+fn a_message_without_a_receiver_is_found() {
     let mut trace = sound();
     trace.ranks[0].remove(0);
     let found = trace.inconsistencies(9);

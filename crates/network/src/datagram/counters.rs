@@ -99,7 +99,7 @@ impl Counters {
             bytes_read: received.bytes,
             segments_received: received.packets,
             data_segments_received: received.packets,
-            tells_decisions: true,
+            reports_decisions: true,
             local_drops: self.refused + self.overflowed,
             ecn_marks: self.marks,
             ..Info::default()

@@ -170,7 +170,7 @@ impl Open<'_> {
         let endpoint = Endpoint {
             port: config.port,
             throttled: false,
-            told: Told { written: true, ..Told::default() },
+            notified: Notified { written: true, ..Notified::default() },
             socket: number,
             wakeup: Instant::NEVER,
             queued: 0,
@@ -194,7 +194,7 @@ impl Open<'_> {
 
 /// The events of a connection that its application has received; each is delivered once.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Notified {
     /// The connection began with what the host remembers of the path; its application does not see this.
     pub(super) began: bool,
     opened: bool,
@@ -210,9 +210,9 @@ impl Endpoint {
     }
 
     /// Whether the send buffer holds all that the application wrote, and [`SocketEvent::Writable`] is still due.
-    pub(super) fn is_to_tell_writable(&self) -> bool {
-        let Self { connection, told, .. } = self;
-        !told.written && connection.is_watched() && connection.is_written() && self.is_copied()
+    pub(super) fn is_writable_due(&self) -> bool {
+        let Self { connection, notified, .. } = self;
+        !notified.written && connection.is_watched() && connection.is_written() && self.is_copied()
     }
 
     /// The next event of the connection for its application, if any; `came` if a segment has arrived since the last
@@ -224,27 +224,27 @@ impl Endpoint {
         came: &mut bool,
     ) -> Option<SocketEvent> {
         let reads = self.pending.as_ref().is_some_and(|pending| pending.reads());
-        let Self { connection, told, .. } = self;
-        if !told.opened && (!connects || connection.is_established()) {
-            told.opened = true;
+        let Self { connection, notified, .. } = self;
+        if !notified.opened && (!connects || connection.is_established()) {
+            notified.opened = true;
             let event = if connects { SocketEvent::Connected } else { SocketEvent::Accepted };
             return Some(event(socket));
         }
         if core::mem::take(came) && connection.readable() > 0 && !reads {
             return Some(SocketEvent::Readable(socket));
         }
-        if self.is_to_tell_writable() {
-            self.told.written = true;
+        if self.is_writable_due() {
+            self.notified.written = true;
             return Some(SocketEvent::Writable(socket));
         }
-        let Self { connection, told, .. } = self;
+        let Self { connection, notified, .. } = self;
         let peer_closed = connection.is_receive_finished() && connection.readable() == 0;
-        if !told.peer_closed && peer_closed {
-            told.peer_closed = true;
+        if !notified.peer_closed && peer_closed {
+            notified.peer_closed = true;
             return Some(SocketEvent::PeerClosed(socket));
         }
-        if !told.failed && connection.has_failed() {
-            told.failed = true;
+        if !notified.failed && connection.has_failed() {
+            notified.failed = true;
             return Some(SocketEvent::Failed(socket));
         }
         None
@@ -300,7 +300,7 @@ impl Sockets for HostSockets<'_> {
     fn write(&mut self, socket: SocketId, bytes: u64) {
         let now = self.now;
         if let Some(endpoint) = self.endpoint(socket).filter(|_| bytes > 0) {
-            endpoint.told.written = false;
+            endpoint.notified.written = false;
             match &mut endpoint.pending {
                 Some(pending) => pending.to_write = pending.to_write.saturating_add(bytes),
                 None => endpoint.connection.supply(bytes, now),
@@ -440,7 +440,7 @@ impl Applications {
     ) {
         let application = self.sockets[number as usize].application;
         let socket = SocketId(number - self.list[application as usize].first);
-        self.tell(application, SocketEvent::Datagram(socket, bytes), open, now);
+        self.notify(application, SocketEvent::Datagram(socket, bytes), open, now);
     }
 
     /// Writes a datagram of that socket into `packet`; returns the port through which it leaves.
@@ -470,7 +470,7 @@ impl Applications {
 
     /// Delivers the timer event of an application.
     pub(super) fn wake(&mut self, application: u32, open: Open<'_>, now: Instant) {
-        self.tell(application, SocketEvent::Timer, open, now);
+        self.notify(application, SocketEvent::Timer, open, now);
     }
 
     /// Delivers all pending events of an endpoint's connection to its application; `came` if a segment arrived.
@@ -488,11 +488,11 @@ impl Applications {
             let connects = config.connects();
             let socket = SocketId(endpoint.socket - self.list[application as usize].first);
             let Some(event) = endpoint.next_event(socket, connects, &mut came) else { return };
-            self.tell(application, event, open.reborrow(), now);
+            self.notify(application, event, open.reborrow(), now);
         }
     }
 
-    fn tell(&mut self, number: u32, event: SocketEvent, open: Open<'_>, now: Instant) {
+    fn notify(&mut self, number: u32, event: SocketEvent, open: Open<'_>, now: Instant) {
         let Self { list, sockets, timers, touched, outgoing } = self;
         let Running { application, first } = &mut list[number as usize];
         let sockets = &mut HostSockets { now, first: *first, sockets, open, touched, outgoing };

@@ -1,4 +1,4 @@
-//! Jitter: each packet arrives later by a time that is drawn anew (tc-netem(8), `delay TIME JITTER`).
+//! Jitter: each packet arrives later by a random time (tc-netem(8), `delay TIME JITTER`).
 //!
 //! Packets keep their order: a packet with a short random delay waits for those before it, as on a path where
 //! queues cause the jitter. Where packets follow one another faster than the delay varies, this makes delays longer

@@ -20,7 +20,7 @@ pub(super) enum Content {
     RequestToSend(Envelope),
     /// The message of that number may be sent.
     ClearToSend(u64),
-    /// That message follows.
+    /// The message of that number follows.
     Data(u64),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Header {
     pub(super) bytes: u64,
     /// When the sending rank wrote it.
     pub(super) written: Instant,
-    /// How long its connection had been limited at that time, by limit.
+    /// How long its connection was limited until then, by limit.
     pub(super) limited: LimitedTimes,
     /// The transfers before it: a request to send, or the clear-to-send.
     pub(super) transfer: Transfer,

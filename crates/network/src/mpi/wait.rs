@@ -120,8 +120,8 @@ impl Transfer {
         Self { began: now, waits: Waits::default() }
     }
 
-    /// Adds the step from `written` to its arrival at `now`. `before` and `after` are the times for which its
-    /// sender had been limited at these two instants; `latency` is the minimum latency of the path.
+    /// Adds the step from `written` to its arrival at `now`. `before` and `after` are the total times for which its
+    /// sender was limited up to these two instants; `latency` is the minimum latency of the path.
     pub(super) fn carried(
         mut self,
         [written, now]: [Instant; 2],

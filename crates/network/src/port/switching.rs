@@ -127,7 +127,7 @@ impl Port {
         self.report_discarded(owner, cx);
         let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
         if let Some(control) = &mut self.flow_control {
-            control.forget_told();
+            control.forget_passed();
         }
         let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
         self.divert(cx.now);
@@ -157,7 +157,7 @@ impl Port {
     }
 
     /// Replaces a discipline that broke its contract with a plain FIFO, and reports it. What the discipline held
-    /// goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
+    /// goes out first, as far as it gives it back. [`Port::enable`] attaches it again.
     #[cold]
     pub fn fail<E: Egress, O: Observer>(
         &mut self,

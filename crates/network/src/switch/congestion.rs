@@ -76,7 +76,7 @@ pub(super) struct Congestion {
     priorities: Priorities,
     /// The priority of notifications.
     pub(super) priority: u8,
-    /// By egress port and priority.
+    /// The congestion points, by egress port and priority.
     points: Box<[Point]>,
     /// Notifications by egress port.
     sent: Box<[u64]>,

@@ -12,24 +12,24 @@ use crate::port::Port;
 /// The longest pause time in a frame; the switch ends the pause earlier.
 const LONGEST: u16 = u16::MAX;
 
-/// A paused group, and when its pause is sent again.
+/// A paused group, and when its pause is refreshed.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct PausedGroup {
     group: u16,
-    again: Instant,
+    refresh_at: Instant,
 }
 
 /// The pauses in force.
 #[derive(Debug)]
 pub(super) struct Pauses {
     by: PauseBy,
-    told: Vec<Told>,
+    paused: Vec<PausedGroup>,
 }
 
 impl Pauses {
     /// No pauses yet.
     pub(super) const fn new(by: PauseBy) -> Self {
-        Self { by, told: Vec::new() }
+        Self { by, paused: Vec::new() }
     }
 
     /// Pauses a group.
@@ -40,8 +40,8 @@ impl Pauses {
         ports: &mut [Port],
         cx: &mut Context<'_, E, O>,
     ) {
-        if let Some(again) = self.say(group, LONGEST, ports, cx) {
-            self.told.push(Told { group, again });
+        if let Some(refresh_at) = self.send(group, LONGEST, ports, cx) {
+            self.paused.push(PausedGroup { group, refresh_at });
         }
     }
 
@@ -53,33 +53,33 @@ impl Pauses {
         ports: &mut [Port],
         cx: &mut Context<'_, E, O>,
     ) {
-        self.told.retain(|told| told.group != group);
-        self.say(group, 0, ports, cx);
+        self.paused.retain(|paused| paused.group != group);
+        self.send(group, 0, ports, cx);
     }
 
-    /// Sends again the pauses that would expire.
+    /// Refreshes the pauses that would expire.
     pub(super) fn refresh<E: Egress, O: Observer>(
         &mut self,
         ports: &mut [Port],
         cx: &mut Context<'_, E, O>,
     ) {
-        for place in 0..self.told.len() {
-            let Told { group, again } = self.told[place];
-            if again <= cx.now
-                && let Some(later) = self.say(group, LONGEST, ports, cx)
+        for place in 0..self.paused.len() {
+            let PausedGroup { group, refresh_at } = self.paused[place];
+            if refresh_at <= cx.now
+                && let Some(later) = self.send(group, LONGEST, ports, cx)
             {
-                self.told[place].again = later;
+                self.paused[place].refresh_at = later;
             }
         }
     }
 
     /// The next time at which [`Self::refresh`] has something to send.
     pub(super) fn next_refresh(&self) -> Instant {
-        self.told.iter().map(|told| told.again).min().unwrap_or(Instant::NEVER)
+        self.paused.iter().map(|paused| paused.refresh_at).min().unwrap_or(Instant::NEVER)
     }
 
     /// Sends a pause of `quanta` to the far end; returns when half of that time is over.
-    fn say<E: Egress, O: Observer>(
+    fn send<E: Egress, O: Observer>(
         &self,
         group: u16,
         quanta: u16,

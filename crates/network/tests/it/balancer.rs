@@ -24,7 +24,7 @@ fn node(by: Unit, gap: Option<Duration>) -> Node {
     Kind::Balancer(balancer::Config { by, gap, ..balancer::Config::default() }).build(parts)
 }
 
-/// The port by which each packet leaves. `arrivals` has the packets' arrival times at an idle node, and their
+/// The port that each packet leaves through. `arrivals` has the packets' arrival times at an idle node, and their
 /// flows.
 fn ports(node: &mut Node, arrivals: &[(Instant, u32)]) -> Vec<u32> {
     let (mut packets, mut wire) = (Packets::new(), Wire::default());

@@ -70,7 +70,7 @@ fn feedback_of_known_queues() {
     assert_eq!((offset, delta), (-26_000, -13_000));
 }
 
-/// From 1 % of frames of 1500 bytes to about 8 %: each row of the table of intervals.
+/// The share of samples rises from 1 % of frames of 1500 bytes to about 8 %: each row of the table of intervals.
 #[test]
 fn the_more_congested_the_sooner_the_next_sample() {
     let intervals = (0..8).map(|row| rules(26_000, 2).interval(8 * row)).collect::<Vec<_>>();

@@ -52,7 +52,7 @@ impl Owner for Ledger {
         self.returned += u64::from(matches!(fate, Fate::Returned(_)));
     }
 
-    /// Of every other flow.
+    /// Takes back the packets of every other flow.
     fn takes_back(&self, packet: &Packet) -> bool {
         packet.flow.0.is_multiple_of(2)
     }

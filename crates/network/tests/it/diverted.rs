@@ -129,7 +129,7 @@ fn switch(parameters: Parameters) -> Operation {
     Operation::Switch(Box::new(parameters))
 }
 
-/// A wire that idles between two packets has done so also where gap frames fill it from then on.
+/// A link that idles between two packets counts as idle until gap frames fill it.
 #[test]
 fn idling_counts_up_to_a_change() {
     let paced = |gaps| {

@@ -271,7 +271,7 @@ proptest! {
     /// For any sequence of steps: no packet of a stopped priority starts, none is lost or overtaken, the
     /// counters match the queue, and in the end all packets are sent.
     #[test]
-    fn a_port_keeps_to_what_it_is_told(steps in prop::collection::vec(step(), 1..80)) {
+    fn a_port_keeps_to_the_pauses_it_receives(steps in prop::collection::vec(step(), 1..80)) {
         let mut bench = Bench::fifo();
         let mut offered = Vec::new();
         // For each priority the times for which it is stopped.
@@ -318,7 +318,7 @@ proptest! {
 /// The early resume may come from a control frame that has left; a packet may have passed the empty queue since
 /// then.
 #[test]
-fn a_port_that_is_told_to_go_on_too_early_waits() {
+fn a_port_that_is_resumed_too_early_waits() {
     let mut bench = Bench::fifo();
     let [first, second] = [bench.offer(0, 0), bench.offer(0, 0)];
     let next = bench.act(|node, cx| node.transmit(0, cx));

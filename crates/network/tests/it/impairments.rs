@@ -1,4 +1,4 @@
-//! The effects of impairments on the packets on a wire, against the configured shares and times.
+//! The effects of impairments on the packets on a link, against the configured shares and times.
 
 use network::impairment::{Impairment, Parameters, Transit, down, duplicate, jitter, reorder};
 use network::link::Wire;

@@ -172,7 +172,7 @@ fn a_fifo_takes_the_place_of_a_discipline_that_fails() {
     assert!(wire.left[4].1 < Instant::ZERO + Duration::from_us(100), "{:?}", wire.left);
     let counted = port.statistics();
     assert_eq!((counted.sent_packets, counted.dropped_packets), (5, 0));
-    // One queue after another: the greatest backlogs of both are no sum.
+    // One queue after another: their maximum backlogs are not added.
     assert_eq!(counted.backlog_bytes_max, 4 * 1_518);
     // Enabled again, it paces again.
     port.enable(&mut (), &mut wire.context(&mut packets, &mut failures, Instant::ZERO)).unwrap();

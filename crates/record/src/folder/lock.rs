@@ -118,7 +118,7 @@ impl Holder {
 }
 
 /// Returns the wall clock's time. It is only for messages about since when, never for results.
-#[allow(clippy::disallowed_methods, reason = "tells people, decides nothing")]
+#[allow(clippy::disallowed_methods, reason = "is shown to people, decides nothing")]
 fn now() -> SystemTime {
     SystemTime::now()
 }

@@ -40,7 +40,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, Metadata)>, Error> {
 ///
 /// # Errors
 /// If a file cannot be moved.
-pub(super) fn bring<'n>(
+pub(super) fn move_files<'n>(
     from: &Path,
     to: &Path,
     names: impl Iterator<Item = &'n String>,
@@ -62,7 +62,7 @@ pub(super) fn bring<'n>(
 ///
 /// # Errors
 /// If a folder cannot be removed or moved.
-pub(super) fn bring_folders(from: &Path, to: &Path) -> Result<(), Error> {
+pub(super) fn move_folders(from: &Path, to: &Path) -> Result<(), Error> {
     let folders = |path: &Path| -> Result<Vec<String>, Error> {
         if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
             return Ok(Vec::new());

@@ -8,8 +8,8 @@ use traffic::packet::ETHERNET_HEADER_AND_FCS;
 
 use super::{FlowSummary, Named};
 
-/// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the least
-/// value that so many of those that completed do not exceed (nearest rank); 0 if none completed.
+/// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the minimum value
+/// that this share of the completed flows does not exceed (nearest rank); 0 if none completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// Flows that completed.

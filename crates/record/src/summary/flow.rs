@@ -21,7 +21,7 @@ pub struct FlowSummary {
     pub goodput_last_half: Option<f64>,
     /// Bytes that the receiver's program read.
     pub bytes: u64,
-    /// From its start to its end.
+    /// The time from its start to its end.
     pub seconds: f64,
     /// Whether all that was to be sent arrived.
     pub completed: bool,
@@ -32,13 +32,14 @@ pub struct FlowSummary {
     pub marks: u64,
     /// Segments or datagrams sent, pure ACKs and retransmissions included.
     pub segments: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Of these, found spurious. This, fast recoveries, undos, probes and local drops are unknown where TCP is a kernel's.
+    /// Those found spurious. This, fast recoveries, undos, probes and local drops are unknown where TCP is a
+    /// kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious_timeouts: Option<u64>,
     /// Times fast recovery was entered.
@@ -57,19 +58,19 @@ pub struct FlowSummary {
     pub congestion_echoes: u64,
     /// Smoothed round trip time at the end, seconds.
     pub srtt_seconds: f64,
-    /// Least round trip time, seconds.
+    /// Minimum round trip time, seconds.
     pub min_rtt_seconds: f64,
     /// Congestion window at the end, packets.
     pub cwnd_packets: u32,
     /// What became of its datagrams, if it sends such.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSummary>,
-    /// What became of its requests, if it asks. The bytes above are then those of responses, and what was
-    /// sent again is of both ends.
+    /// What became of its requests, if it asks. The bytes above are then those of responses, and retransmissions are
+    /// of both ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
-    /// What became of the events of the builder that it sends fragments to, and of its own fragments. What was sent again is
-    /// of both ends.
+    /// What became of the events of the builder that it sends fragments to, and of its own fragments. Retransmissions
+    /// are of both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSummary>,
     /// What the network carried of a program's packets. The bytes above are then payload of both directions, and
@@ -91,9 +92,9 @@ impl FlowSummary {
 /// What the network carried of a program's packets, by its host and the one that the flow names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
-    /// From the program's host to the other.
+    /// The direction from the program's host to the other.
     pub forward: CarriedSummary,
-    /// From the other host to the program's.
+    /// The direction from the other host to the program's.
     pub reverse: CarriedSummary,
 }
 
@@ -131,9 +132,9 @@ pub struct ExchangeSummary {
 /// What became of the events of a builder, and of the fragments of one source or of several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventSummary {
-    /// Events of which the builder read the fragments of all sources.
+    /// Events with the fragments of all sources read by the builder.
     pub completed: u64,
-    /// Of these, how many a second.
+    /// How many of these per second.
     pub rate: f64,
     /// Mean time from the trigger to reading the last byte of the last fragment, seconds.
     pub completion_mean_seconds: f64,
@@ -147,7 +148,7 @@ pub struct EventSummary {
     pub completion_max_seconds: f64,
     /// Fragments that the builder read.
     pub fragments: u64,
-    /// Of these, read after the deadline; none where there is no deadline.
+    /// Those read after the deadline; none where there is no deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragments_late: Option<u64>,
 }
@@ -206,7 +207,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let asks = t.exchanges.is_some() || t.events.is_some();
     let ends = if asks { &[t.sender, t.receiver][..] } else { &[t.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
-    let told = |count| t.sender.tells_decisions.then(|| both(count));
+    let known = |count| t.sender.reports_decisions.then(|| both(count));
     FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
         goodput_last_half: t.received_by_half.map(late),
@@ -219,11 +220,11 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         retransmissions: both(|end| end.retransmissions),
         retransmitted_bytes: both(|end| end.bytes_retransmitted),
         timeouts: both(|end| end.timeouts),
-        spurious_timeouts: told(|end| end.spurious_timeouts),
-        fast_recoveries: told(|end| end.fast_recoveries),
-        undos: told(|end| end.undos),
-        tail_loss_probes: told(|end| end.tlp_probes),
-        local_drops: told(|end| end.local_drops),
+        spurious_timeouts: known(|end| end.spurious_timeouts),
+        fast_recoveries: known(|end| end.fast_recoveries),
+        undos: known(|end| end.undos),
+        tail_loss_probes: known(|end| end.tlp_probes),
+        local_drops: known(|end| end.local_drops),
         congestion_echoes: both(|end| end.ecn_echoes),
         srtt_seconds: t.sender.srtt.as_secs_f64(),
         min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),

@@ -11,13 +11,13 @@ use super::Named;
 /// The mean of a distribution or a trace that the scenario has point by point, out of a file or not: one of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InputSummary {
-    /// Of sizes.
+    /// The mean of sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_bytes: Option<u64>,
-    /// Of times.
+    /// The mean of times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_seconds: Option<f64>,
-    /// Of a trace of a link's rate, over its time: bytes per second of IP packets of 1500 bytes.
+    /// The mean over the time of a trace of a link's rate: bytes per second of IP packets of 1500 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_rate: Option<f64>,
 }

@@ -13,19 +13,19 @@ use crate::totals::FlowTotals;
 /// What became of an MPI job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpiSummary {
-    /// From when the first rank had all connections to when the last one returned from its last call, seconds; none unless all
-    /// ranks finished.
+    /// The time from when the first rank had all connections to when the last one returned from its last call,
+    /// seconds; none unless all ranks finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_seconds: Option<f64>,
     /// Ranks that finished.
     pub finished: u64,
     /// The share of the ranks' time in which they computed.
     pub computing: f64,
-    /// That in which they waited in calls.
+    /// The share in which they waited in calls.
     pub waiting: f64,
-    /// Of all their time, that in which what they waited for had not been sent.
+    /// The share in which they waited for data that was not sent yet.
     pub waiting_for_sender: f64,
-    /// Of all their time, what else they waited for.
+    /// The shares in which they waited for something else.
     #[serde(default)]
     pub waiting_for: NetworkWaits,
     /// Messages between ranks.
@@ -39,14 +39,15 @@ pub struct MpiSummary {
 /// A rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankSummary {
-    /// From when it had all connections to when it returned from its last call, seconds; none unless it finished.
+    /// The time from when it had all connections to when it returned from its last call, seconds; none unless it
+    /// finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_seconds: Option<f64>,
     /// How long it computed, seconds.
     pub computing_seconds: f64,
     /// How long it waited in calls, seconds.
     pub waiting_seconds: f64,
-    /// Of that, until what it waited for had been sent, seconds.
+    /// How long it waited for data that was not sent yet, seconds.
     pub waiting_for_sender_seconds: f64,
     /// What it waited for during the others, seconds.
     #[serde(default)]
@@ -72,7 +73,7 @@ pub struct NetworkWaits {
     pub pacing: f64,
     /// Serialisation and queues, and whatever nothing else accounts for.
     pub bandwidth: f64,
-    /// Half the least round trip.
+    /// Half the minimum RTT.
     pub latency: f64,
 }
 

@@ -23,10 +23,10 @@ pub struct Run {
     pub seed: u64,
     /// Simulated seconds.
     pub seconds: f64,
-    /// From when on everything is counted, where only a part of the run is measured.
+    /// The time from which everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_from_seconds: Option<f64>,
-    /// Until when everything is counted, where only a part of the run is measured.
+    /// The time until which everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_until_seconds: Option<f64>,
     /// Whether the plan's duration was reached; in the lab also where all flows were programs that had ended.
@@ -46,7 +46,7 @@ pub struct Run {
     pub drops: u64,
     /// Drops as a share of all packets that both ends of all flows sent; 0 when none were.
     pub loss: f64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -72,7 +72,7 @@ pub struct Group {
     /// Packets that arrived with a congestion mark (CE), of either direction.
     #[serde(default)]
     pub marks: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -98,12 +98,12 @@ pub struct Group {
 }
 
 /// A flow with its totals.
-type Known<'a> = (&'a Flow, &'a FlowTotals);
+type FlowWithTotals<'a> = (&'a Flow, &'a FlowTotals);
 
 pub(super) fn sum_run(
     plan: &Plan,
     totals: &Totals,
-    known: &[Known<'_>],
+    known: &[FlowWithTotals<'_>],
     flows: &[(String, FlowSummary)],
 ) -> Run {
     let mut drops = Drops::default();
@@ -151,7 +151,7 @@ pub fn group_of(name: &str) -> Option<&str> {
 pub(super) fn sum_groups(
     plan: &Plan,
     numbers: &[usize],
-    known: &[Known<'_>],
+    known: &[FlowWithTotals<'_>],
     flows: &[(String, FlowSummary)],
 ) -> Vec<(String, Group)> {
     let known = known.iter().zip(numbers);
@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_lies_between_the_slowest_flow_and_the_sum_of_all(
+        fn it_is_between_the_slowest_flow_and_the_sum_of_all(
             flows in prop::collection::vec((0..100_u64, 1..50_u64, 1..1_000_u64), 1..20),
         ) {
             let rates = flows.iter().map(|&(_, _, rate)| rate);

@@ -20,15 +20,15 @@ impl Totals {
     /// Returns the totals that `plan` wants of a run: all of it, or what was counted between two snapshots. If a run
     /// ended before a snapshot, the totals at its end replace that snapshot.
     #[must_use]
-    pub fn measured(mut self, plan: &Plan, looks: Vec<Self>) -> Self {
+    pub fn measured(mut self, plan: &Plan, snapshots: Vec<Self>) -> Self {
         self.end_jobs(plan);
         let Some(window) = plan.measure else { return self };
-        let mut looks = looks.into_iter();
+        let mut snapshots = snapshots.into_iter();
         let earlier = match window.from {
             Instant::ZERO => Self::default(),
-            _ => looks.next().unwrap_or_else(|| self.clone()),
+            _ => snapshots.next().unwrap_or_else(|| self.clone()),
         };
-        let later = looks.next().unwrap_or_else(|| self.clone());
+        let later = snapshots.next().unwrap_or_else(|| self.clone());
         let flows = self.flows.iter().zip(&later.flows);
         let flows = flows.zip(or_nothing(&earlier.flows));
         let ports = later.ports.iter().zip(or_nothing(&earlier.ports));
@@ -85,7 +85,7 @@ impl FlowTotals {
     fn within(&self, window: Window, later: &Self, earlier: &Self) -> Self {
         let [from, until] = [self.start.max(window.from), self.end.min(window.until)];
         let lost = Self::datagrams_lost;
-        let received = |look: &Self| look.received.0.min(self.received.0);
+        let received = |snapshot: &Self| snapshot.received.0.min(self.received.0);
         let before = received(earlier);
         let by_half = self.received_by_half.map(|half| Bytes(half.0.saturating_sub(before)));
         let delay = |later: &network::datagram::Delay| match &earlier.delay {

@@ -150,7 +150,7 @@ fn partial_files_of_killed_writers_are_removed() {
 
 /// The metadata of a table that other tools read.
 #[test]
-fn a_table_tells_its_run_and_the_units_of_its_columns() {
+fn a_table_names_its_run_and_the_units_of_its_columns() {
     let manifest = record::Manifest {
         run: String::new(),
         build: String::new(),

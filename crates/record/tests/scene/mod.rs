@@ -266,7 +266,7 @@ pub(crate) fn totals() -> Totals {
         retransmissions: 12,
         bytes_retransmitted: 17_376,
         timeouts: 1,
-        tells_decisions: true,
+        reports_decisions: true,
         fast_recoveries: 2,
         srtt: Duration::from_ms(205),
         min_rtt: Duration::from_ms(200),

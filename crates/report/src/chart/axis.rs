@@ -3,10 +3,10 @@
 /// How values are distributed along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Equal distances for equal differences.
     #[default]
     Linear,
-    /// By the logarithm; values at or below zero are left out.
+    /// Equal distances for equal ratios; values at or below zero are left out.
     Log,
 }
 
@@ -59,7 +59,7 @@ impl Axis {
         layout.ticks.iter().map(|(tick, text)| (layout.place(*tick), text.clone())).collect()
     }
 
-    /// Lays the axis out for `data`, with about `ticks` ticks.
+    /// Computes the layout of the axis for `data`, with about `ticks` ticks.
     pub(super) fn lay_out(
         &self,
         data: impl Iterator<Item = f64>,

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_abscissas_stand_there_once_and_names_end_nothing() {
+    fn shared_abscissas_occur_once_and_names_end_nothing() {
         let mut data = Data::default();
         data.add(&chart(vec![(0.0, 1.0), (0.1, f64::NAN), (0.25, 1_234_567.8)]));
         assert!(!data.to_json().contains('<'));

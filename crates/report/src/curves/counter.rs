@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_told_over_no_less_than_some_frames() {
+    fn a_rate_is_computed_over_at_least_some_frames() {
         assert_eq!(least(1514.0 * 1000.0, (0.0, 10.0)), 0.016);
         assert_eq!(least(1.0, (0.0, 10.0)), 0.1, "though over a hundredth of the run at most");
         assert_eq!(least(0.0, (0.0, 10.0)), 0.1);

@@ -16,7 +16,7 @@ use record::table::Table;
 /// The number of decades that are drawn below the maximum.
 const DECADES: i32 = 6;
 
-/// A port's histogram: the end of each range, nanoseconds, and how many packets lie in it.
+/// A port's histogram: the end of each range, nanoseconds, and how many packets are in it.
 #[derive(Debug, Default)]
 pub(super) struct Distribution {
     pub(super) port: String,

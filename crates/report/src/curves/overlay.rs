@@ -86,7 +86,7 @@ fn figure(
     (!chart.series.is_empty()).then(|| Figure { chart, caption: caption.to_owned() })
 }
 
-/// As [`figure`], over time.
+/// Returns the same as [`figure`], over time.
 fn over_time(
     units: Units,
     (title, label, caption): (String, &str, &str),

@@ -321,7 +321,7 @@ fn ports(summary: &Summary) -> Grid {
     grid
 }
 
-/// Returns the table of the impairments of each wire that has some.
+/// Returns the table of the impairments of each link direction that has some.
 fn impairments(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         "Link from",

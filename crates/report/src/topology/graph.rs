@@ -1,4 +1,4 @@
-//! The parts of a plan that are drawn: boxes for nodes, or for many identical ones, and the wires between them.
+//! The parts of a plan that are drawn: boxes for nodes, or for many identical ones, and the links between them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use traffic::{Duration, Share};
 use crate::path::path_of;
 use record::quantity::{count, share};
 
-/// Boxes and the wires between them.
+/// Boxes and the links between them.
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) boxes: Vec<Box>,

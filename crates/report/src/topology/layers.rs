@@ -1,7 +1,7 @@
-//! Columns for boxes, so that wires go from left to right, and their order, so that few wires cross.
+//! Columns for boxes, so that links go from left to right, and their order, so that few links cross.
 //!
 //! The method is that of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system
-//! structures", 1981): longest paths make the columns, wires that pass a column have a place in it, and each column
+//! structures", 1981): longest paths make the columns, links that pass a column have a place in it, and each column
 //! is sorted by the mean of its neighbours' places, back and forth.
 
 use super::graph::{Graph, Wire};
@@ -23,7 +23,7 @@ pub(super) struct Layers {
 pub(super) enum Item {
     /// A box.
     Box(usize),
-    /// A wire that passes.
+    /// A link that passes.
     Wire(usize),
 }
 
@@ -50,7 +50,7 @@ pub(super) fn lay_out(graph: &Graph) -> Layers {
     layers
 }
 
-/// The first and the last column that a wire touches.
+/// The first and the last column that a link touches.
 pub(super) fn span(wire: &Wire, column: &[usize]) -> [usize; 2] {
     let [a, b] = wire.ends.map(|end| column[end]);
     [a.min(b), a.max(b)]
@@ -106,7 +106,7 @@ impl Layers {
         self.columns[moved] = keyed.into_iter().map(|(_, item)| item).collect();
     }
 
-    /// Where in a column a wire ends or passes.
+    /// Where in a column a link ends or passes.
     fn place(&self, number: usize, wire: &Wire, column: usize) -> Option<f64> {
         let there = |item: &Item| match *item {
             Item::Box(end) => wire.ends.contains(&end),

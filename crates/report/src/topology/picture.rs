@@ -1,4 +1,4 @@
-//! The picture: boxes in columns, and wires between the slots on their sides.
+//! The picture: boxes in columns, and links between the slots on their sides.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use crate::escape;
 
 const LETTER: f64 = 7.0;
 const LINE: f64 = 16.0;
-/// The distance between two wires on one side of a box: room for a discipline's name.
+/// The distance between two links on one side of a box: room for a discipline's name.
 const PITCH: f64 = 34.0;
 /// The distance between two boxes of a column.
 const GAP: f64 = 26.0;
-/// The straight part of a wire before it turns: room for a discipline's name.
+/// The straight part of a link before it turns: room for a discipline's name.
 const LEAD: f64 = 54.0;
 /// The distance between the leads of two columns: room for a link's name.
 const TURN: f64 = 140.0;
@@ -53,7 +53,7 @@ pub(super) fn svg(graph: &Graph, layers: &Layers, description: &str) -> String {
         0.7 * width,
         escape(description)
     );
-    // Wires first: their names must not be below another wire.
+    // Links first: their names must not be below another link.
     let ways: Vec<Vec<Point>> = (0..graph.wires.len()).map(|number| picture.way(number)).collect();
     ways.iter().for_each(|way| line(&mut svg, way));
     ways.iter().enumerate().for_each(|(number, way)| picture.words(&mut svg, number, way));
@@ -99,7 +99,7 @@ impl<'a> Picture<'a> {
         picture
     }
 
-    /// Returns the height of an item: a box has room for its words and its wires.
+    /// Returns the height of an item: a box has room for its words and its links.
     fn height(&self, item: Item) -> f64 {
         let Item::Box(number) = item else { return PITCH };
         let words = LINE * (1 + self.graph.boxes[number].lines.len()) as f64;
@@ -107,7 +107,7 @@ impl<'a> Picture<'a> {
         (words + 14.0).max(PITCH * slots.unwrap_or(0) as f64)
     }
 
-    /// The wires on one side of a box.
+    /// The links on one side of a box.
     fn wires(&self, number: usize, right: bool) -> impl Iterator<Item = usize> {
         let column = &self.layers.column;
         let here = move |ends: [usize; 2]| {
@@ -124,7 +124,7 @@ impl<'a> Picture<'a> {
         items.iter().find(|(item, _, _)| *item == wanted).map_or(0.0, |(_, middle, _)| *middle)
     }
 
-    /// Returns the slot of a wire at one of its boxes: the slots of a side are in the order of the wires' other ends.
+    /// Returns the slot of a link at one of its boxes: the slots of a side are in the order of the links' other ends.
     fn slot(&self, number: usize, at: usize, right: bool) -> Point {
         let toward = |wire: usize| {
             let ends = self.graph.wires[wire].ends;
@@ -148,7 +148,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The corners of a wire from left to right: its slots, and where it passes columns.
+    /// The corners of a link from left to right: its slots, and where it passes columns.
     fn way(&self, number: usize) -> Vec<Point> {
         let mut ends = self.graph.wires[number].ends;
         if self.layers.column[ends[0]] > self.layers.column[ends[1]] {
@@ -169,7 +169,7 @@ impl<'a> Picture<'a> {
         way
     }
 
-    /// The disciplines at a wire's ends, and its name in the middle.
+    /// The disciplines at a link's ends, and its name in the middle.
     fn words(&self, svg: &mut String, number: usize, way: &[Point]) {
         let wire = &self.graph.wires[number];
         let [Some(&first), Some(&last)] = [way.first(), way.last()] else { return };
@@ -208,7 +208,7 @@ fn line(svg: &mut String, way: &[Point]) {
     *svg += "\" fill=\"none\" stroke=\"var(--soft, #5c5c5c)\" stroke-width=\"1.5\"/>";
 }
 
-/// Words with an outline in the page's colour, which keeps them readable on top of a wire.
+/// Words with an outline in the page's colour, which keeps them readable on top of a link.
 fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
     if !words.is_empty() {
         let _ = write!(

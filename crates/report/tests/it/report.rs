@@ -109,7 +109,7 @@ fn the_topology_names_everything() {
 }
 
 #[test]
-fn hosts_that_are_alike_stand_together_where_there_are_many() {
+fn hosts_that_are_alike_share_a_box_where_there_are_many() {
     let few = topology(&wide(30));
     assert_eq!(few.matches("<rect").count(), 33);
     let many = topology(&wide(300));
@@ -119,7 +119,7 @@ fn hosts_that_are_alike_stand_together_where_there_are_many() {
 }
 
 #[test]
-fn what_finds_no_room_is_told() {
+fn what_finds_no_room_is_reported() {
     let mut plan = wide(100);
     // No two alike.
     for (number, link) in plan.links.iter_mut().enumerate() {

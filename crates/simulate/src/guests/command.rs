@@ -81,7 +81,7 @@ pub fn run_command(
     write.map_err(Error::system("write the command's input"))?;
     guests.wait_until_ready(interrupted)?;
     let streams = [OUTPUT, ERRORS].map(|name| Tail { path: folder.join(name), read: 0 });
-    let mut simulation = Attended { guests, place, folder, streams, typed: 0, console };
+    let mut simulation = CommandRun { guests, place, folder, streams, typed: 0, console };
     let steering = Steering { interrupted, progress: &|_| () };
     match drive(&plan.by_hand(), &mut simulation, steering).failure {
         Some(Stop::Ended(ending)) => Ok(ending),
@@ -104,7 +104,7 @@ impl From<Error> for Stop {
 }
 
 /// Guests with a command running in one of them, and the command's console.
-struct Attended<'a, C> {
+struct CommandRun<'a, C> {
     guests: Guests<()>,
     /// The guest of the command.
     place: usize,
@@ -116,7 +116,7 @@ struct Attended<'a, C> {
     console: &'a mut C,
 }
 
-impl<C: Console> Attended<'_, C> {
+impl<C: Console> CommandRun<'_, C> {
     /// Passes on the output of the command, and how it ended if it has.
     fn listen(&mut self) -> Result<(), Stop> {
         for (tail, stream) in self.streams.iter_mut().zip([Stream::Output, Stream::Errors]) {
@@ -155,7 +155,7 @@ fn gone(error: io::Error) -> Stop {
     }
 }
 
-impl<C: Console> Simulation<ProgramTap<()>> for Attended<'_, C> {
+impl<C: Console> Simulation<ProgramTap<()>> for CommandRun<'_, C> {
     type Failure = Stop;
 
     fn advance(&mut self, now: Instant) -> Result<bool, Stop> {

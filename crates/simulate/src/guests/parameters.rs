@@ -29,7 +29,7 @@ pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Refusal> {
 }
 
 fn two(one: &Config, other: &Config) -> Refusal {
-    let told = |config: &Config| {
+    let values_of = |config: &Config| {
         let values = config.parameters().map(|(it, value)| format!("{} = {value}", it.name()));
         values.collect::<Vec<_>>().join(", ")
     };
@@ -37,8 +37,8 @@ fn two(one: &Config, other: &Config) -> Refusal {
     Refusal::Parameters {
         message: format!(
             "flows between hosts with a `kernel` set `{name}` differently: {}; and {}",
-            told(one),
-            told(other)
+            values_of(one),
+            values_of(other)
         ),
         help:
             "a guest kernel has one set of parameters: use the same for all these flows, or run it with \
@@ -81,8 +81,8 @@ mod tests {
         let set = flow("one", ["a", "b"], "{ vegas = { alpha = 3 } }");
         let refused = words_of(&(set.clone() + &flow("two", ["a", "b"], "\"vegas\"")));
         let refused = refused.expect_err("two settings").to_string();
-        let told = "set `vegas` differently: alpha = 3, beta = 4, gamma = 1; and alpha = 2, ";
-        assert!(refused.contains(told), "{refused}");
+        let expected = "set `vegas` differently: alpha = 3, beta = 4, gamma = 1; and alpha = 2, ";
+        assert!(refused.contains(expected), "{refused}");
         // Modelled hosts may have any number of sets.
         let words = words_of(&(set + &flow("two", ["c", "d"], "\"vegas\"")));
         assert_eq!(words.expect("one setting"), ["sui_vegas.alpha=3"]);

@@ -14,11 +14,11 @@ use super::inbox::Sample;
 
 /// Samples of flows; the two ends of a flow may be at different guests.
 pub(super) struct Samples {
-    /// By flow: the guests of the hosts `from` and `to`.
+    /// The guests of the hosts `from` and `to`, by flow.
     places: Vec<[Option<usize>; 2]>,
-    /// By flow: the guests of the end that writes the measured data and of the end that reads it.
+    /// The guests of the end that writes the measured data and of the end that reads it, by flow.
     ends: Vec<[Option<usize>; 2]>,
-    /// By flow and end: samples that wait for the sample of the other end.
+    /// The samples that wait for the sample of the other end, by flow and end.
     halves: Vec<[VecDeque<(Instant, Info)>; 2]>,
     /// The last sample of each flow.
     last: Vec<Option<[Info; 2]>>,

@@ -255,7 +255,7 @@ impl Laws<'_> {
                 self.hold(row, "the wait", row.mean_ms / full, 0.93, 1.01);
             }
             // M/D/1 (Pollaczek and Khinchin): rho / (2 (1 - rho)) frames. The waits of a busy queue are
-            // correlated over some 2 / (1 - rho)^2 frames, so few of them are independent.
+            // correlated over some 2 / (1 - rho)^2 frames, so only a small part of them is independent.
             ("fifo", Load::Datagrams(percent @ ..100)) => {
                 let rho = f64::from(percent) / 100.0;
                 let law = rho / (2.0 * (1.0 - rho)) * self.frame_ms();

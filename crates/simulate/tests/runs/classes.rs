@@ -60,7 +60,7 @@ fn classes_and_flows_add_up() {
 
 /// Two rates that the link does not have together: the one listed last is not kept, and the run says so.
 #[test]
-fn a_relaxed_guarantee_is_told() {
+fn a_relaxed_guarantee_is_reported() {
     let jobs = r#"[link.wire.at.a.queue.jobs.class]
 slow = { rate = "30 Mbit/s", match = { flow = "one" } }
 fast = { rate = "90 Mbit/s", match = { flow = "two" } }

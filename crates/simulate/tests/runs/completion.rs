@@ -32,7 +32,7 @@ fn a_flow_that_fits_the_initial_window_takes_hardly_more_than_the_ideal() {
 }
 
 #[test]
-fn sizes_are_told_apart_and_what_is_unfinished_counts_for_nothing() {
+fn sizes_are_distinguished_and_what_is_unfinished_does_not_count() {
     let sizes = "bytes = \"cdf 5 kB 50 %, 5 kB 50 %, 50 MB 50 %, 50 MB 100 %\"\n";
     let summary = run(&format!("{FLOW}count = 20\n{sizes}"));
     let group = summary.group.get("f").expect("a count makes a group");

@@ -37,7 +37,7 @@ struct Account {
     received: Load,
     /// Lost on the wire.
     lost: Load,
-    /// Dropped before it reached a wire, or after it left one.
+    /// Dropped before it reached a link, or after it left one.
     refused: Load,
     gaps: Load,
 }
@@ -88,7 +88,7 @@ impl Observer for Ledger {
     }
 }
 
-/// Compares a port's counters with each other and with the observed events; and a wire's with its port's.
+/// Compares a port's counters with each other and with the observed events; and a link's with its port's.
 fn check_ports(engine: &Engine, ledger: &Ledger) {
     for port in engine.world().nodes.iter().flat_map(Node::ports) {
         let (seen, own) = (&ledger.ports[port.id().0 as usize], port.statistics());

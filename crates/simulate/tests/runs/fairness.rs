@@ -83,8 +83,8 @@ impl Sample {
     fn of(flows: Flows) -> Self {
         let seeds: Vec<u64> = (1..=seeds(flows.count)).collect();
         let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let crew = WorkerPool { workers, interrupted: &AtomicBool::new(false) };
-        let runs = sweep(&seeds, crew, |_| 1, |&seed| jain(flows, seed));
+        let pool = WorkerPool { workers, interrupted: &AtomicBool::new(false) };
+        let runs = sweep(&seeds, pool, |_| 1, |&seed| jain(flows, seed));
         let (indices, rates) = runs.into_iter().flatten().unzip();
         Self { indices, rates }
     }

@@ -1,4 +1,4 @@
-//! Priorities by code point: what a switch stops, hosts stop, and what it marks hosts hear of.
+//! Priorities by code point: hosts stop what a switch stops, and receive the marks that it sets.
 
 use scenario::Plan;
 
@@ -103,7 +103,7 @@ fn a_regenerated_priority_is_carried_on() {
             "#
         ))
     };
-    // The priorities by which the trunk and the last port send, those that the core stops at the edge, and
+    // The priorities that the trunk and the last port send with, those that the core stops at the edge, and
     // whether packets are lost.
     let run = |edge: &str, core: &str| {
         let totals = driver::totals(&chain(edge, core));

@@ -50,7 +50,7 @@ fn a_train_sends_its_messages_and_no_more() {
 }
 
 #[test]
-fn a_transfer_of_so_many_bytes_ends_with_the_last() {
+fn a_transfer_of_n_bytes_ends_with_the_last() {
     let transfer = path("5 s", "bytes = \"1234567 B\"");
     let flow = transfer.flow.get("one").expect("the flow");
     assert!(flow.completed);
@@ -59,7 +59,7 @@ fn a_transfer_of_so_many_bytes_ends_with_the_last() {
 }
 
 #[test]
-fn a_writer_that_is_told_to_stop_sends_only_what_its_send_buffer_holds() {
+fn a_writer_that_stops_sends_only_what_its_send_buffer_holds() {
     for limit in ["", "bytes = \"100 MB\""] {
         let buffers = "tcp.buffers = { send = \"200 KB\" }";
         let summary = path("4 s", &format!("stop = \"1 s\"\n{limit}\n{buffers}"));

@@ -67,7 +67,7 @@ fn each_class_keeps_its_bottleneck_full_without_a_loss_or_a_gap_too_many() {
     }
 
     // Once both windows are open the wire is never idle. Packets at the classes' rates take their share
-    // of it and gaps exactly the rest, but for the frames at the edges. Were gaps sent where the other
+    // of it and gaps exactly the rest, except for the frames at the edges. Were gaps sent where the other
     // class's packets could be, there would be more of them and the rates would be missed: paced one by
     // one, the classes would need gaps for 1/2 and 3/4 of the wire.
     let span = totals.ending.at.since(SETTLED);

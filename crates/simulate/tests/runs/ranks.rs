@@ -110,7 +110,7 @@ fn over_a_narrow_link_it_waits_for_bandwidth() {
 }
 
 #[test]
-fn a_small_receive_window_is_told_from_the_congestion_window() {
+fn a_small_receive_window_is_distinguished_from_the_congestion_window() {
     let steps = "steps = \"transfer 2 MB\", iterations = 1, eager_max = \"1 GB\"";
     let small = "tcp.buffers.receive = \"32 KiB\"\nreceiver_tcp.buffers.receive = \"32 KiB\"";
     let ranks = ranks(&scenario(2, WIDE, small, steps));

@@ -49,7 +49,7 @@ fn padhye(loss: f64, rtt: f64, rto: f64, timed_out: f64) -> f64 {
 }
 
 /// Padhye's share of loss events that time out. It follows from his premise that a loss takes the rest
-/// of its round with it, as a full drop-tail queue does. These wires lose each packet by itself, so
+/// of its round with it, as a full drop-tail queue does. These links lose each packet independently, so
 /// fewer windows lose what the duplicate ACKs need.
 fn timed_out_in_bursts(loss: f64) -> f64 {
     (3.0 * (3.0 * loss / 8.0).sqrt()).min(1.0)

@@ -81,7 +81,7 @@ fn leaf(plan: &Plan, (number, flow): (usize, &Flow)) -> usize {
 }
 
 /// The victim's share in Gbit/s of frames, if the hash leads the flows to these leaves. R's link is divided
-/// evenly among the ports by which its switch is reached, a leaf's part of that among its own ports, and an
+/// evenly among the ports that lead to its switch, a leaf's part of that among its own ports, and an
 /// uplink's part among the hosts that use it, because each switch stops its ports alike. The victim gets no
 /// more than the others on its uplink.
 fn share(leaves: &[usize]) -> f64 {

@@ -140,7 +140,7 @@ fn all_of_it_is_the_whole() {
 }
 
 #[test]
-fn goodput_is_of_the_part_and_what_ran_at_other_times_is_not_told_of() {
+fn goodput_is_of_the_part_and_what_ran_at_other_times_is_not_reported() {
     let plan = driver::plan(&format!("measure = {{ from = \"2 s\", until = \"3 s\" }}\n{TEXT}"));
     let summary = driver::summary(&plan);
     let call = summary.flow.get("call").expect("it ran");

@@ -126,7 +126,7 @@ pub enum Error {
     #[error("class {0} is too many: at most 4294967295 classes")]
     Class(usize),
     /// No room to number another rule.
-    #[error("2^48 rules have been added: make the rules anew")]
+    #[error("2^48 rules have been added: create the rules again")]
     Rules,
 }
 

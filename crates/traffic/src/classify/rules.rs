@@ -28,7 +28,7 @@ mod word {
     /// IPv6 source, high half first, then the destination.
     pub(super) const V6_SOURCE: usize = 1;
     pub(super) const V6_DESTINATION: usize = 3;
-    /// From the top: source port 16 bits, destination port 16, protocol 8, type of service 8, VLAN
+    /// The fields from the top: source port 16 bits, destination port 16, protocol 8, type of service 8, VLAN
     /// priority 8, zero 8.
     pub(super) const TRANSPORT: usize = 5;
     /// Destination host 16 bits, source host 16, flow 32: the memory order of a [`Packet`].

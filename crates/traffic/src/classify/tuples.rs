@@ -225,7 +225,7 @@ impl<const N: usize, R: Copy> Table<N, R> {
         while after != NONE && self.nodes[after as usize].entry.rank < entry.rank {
             (before, after) = (after, self.nodes[after as usize].next);
         }
-        let node = self.claim(words, entry, after);
+        let node = self.alloc(words, entry, after);
         if before == NONE {
             self.keys += usize::from(after == NONE);
             self.slots[place] = Slot { tag, node };
@@ -236,7 +236,7 @@ impl<const N: usize, R: Copy> Table<N, R> {
         self.best = self.best.min(entry.rank);
     }
 
-    fn claim(&mut self, words: &[u64; N], entry: Entry<R>, next: u32) -> u32 {
+    fn alloc(&mut self, words: &[u64; N], entry: Entry<R>, next: u32) -> u32 {
         let mut masked = [0; N];
         for (to, look) in masked.iter_mut().zip(self.looks.iter().chain(&self.more)) {
             *to = look.at(words);

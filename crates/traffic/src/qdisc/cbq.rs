@@ -29,7 +29,7 @@ use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireCl
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::class_queue::{self, Change};
-use crate::reservation::{Former, Refusal, Request, Reservations};
+use crate::reservation::{PastPromise, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;
@@ -129,7 +129,7 @@ pub struct Cbq {
     /// The parameters without the reservations' classes.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<Former<Rival>>,
+    past_promises: Vec<PastPromise<Rival>>,
 }
 
 impl Cbq {
@@ -319,7 +319,7 @@ impl Discipline for Cbq {
             drained: Vec::new(),
             base: parameters.clone(),
             reservations: Reservations::default(),
-            formers: Vec::new(),
+            past_promises: Vec::new(),
         };
         cbq.adopt(parameters);
         Ok(cbq)
@@ -353,7 +353,7 @@ impl Discipline for Cbq {
     fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let at = self.wire.start(now);
         self.wake(at);
-        if let Some(leaf) = self.foremost(at)
+        if let Some(leaf) = self.usual_choice(at)
             && let Some(id) = self.send(Pick::own(leaf), packets, now, at)
         {
             return Dequeued::Send(id);

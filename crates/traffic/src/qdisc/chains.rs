@@ -64,7 +64,7 @@ impl<T: Copy> Chains<T> {
     pub(super) fn push(&mut self, queue: usize, item: T) {
         let last = self.ends[queue].last;
         let link = Link { item, before: last, after: NONE };
-        let place = self.claim(link);
+        let place = self.alloc(link);
         match self.links.get_mut(last as usize) {
             Some(before) => before.after = place,
             None => self.ends[queue].first = place,
@@ -73,7 +73,7 @@ impl<T: Copy> Chains<T> {
     }
 
     #[inline]
-    fn claim(&mut self, link: Link<T>) -> u32 {
+    fn alloc(&mut self, link: Link<T>) -> u32 {
         let place = self.free;
         if let Some(free) = self.links.get_mut(place as usize) {
             self.free = free.after;

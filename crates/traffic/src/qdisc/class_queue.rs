@@ -192,7 +192,7 @@ mod tests {
 
         /// The fast path reports the same changes as the queue's own counts.
         #[test]
-        fn a_glance_tells_what_a_count_does(
+        fn a_check_of_the_queue_agrees_with_a_count(
             is_red in any::<bool>(),
             operations in prop::collection::vec((any::<bool>(), 64_u32..=1_518), 1..200),
         ) {

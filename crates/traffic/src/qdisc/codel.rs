@@ -147,8 +147,8 @@ pub struct Codel {
     parameters: Parameters,
     port: Port,
     law: Law,
-    line: Ring<PacketId>,
-    /// The bytes in `line`, without held or condemned packets.
+    queue: Ring<PacketId>,
+    /// The bytes in `queue`, without packets that are held or to be dropped.
     line_bytes: u64,
     tally: Tally,
     control: Control,
@@ -160,12 +160,12 @@ impl Codel {
     #[inline]
     fn choose(&mut self, packets: &Packets, now: Instant) {
         if self.held.is_empty() {
-            let mut line = self.held.line(packets, || {
-                let id = self.line.pop()?;
+            let mut queue = self.held.queue(packets, || {
+                let id = self.queue.pop()?;
                 self.line_bytes -= u64::from(packets[id].length);
                 Some((id, self.line_bytes))
             });
-            let chosen = self.control.next(&self.law, &mut line, now);
+            let chosen = self.control.next(&self.law, &mut queue, now);
             self.held.hold(chosen);
         }
     }
@@ -180,7 +180,7 @@ impl Discipline for Codel {
             law: parameters.law(port)?,
             parameters: parameters.clone(),
             port,
-            line: Ring::new(),
+            queue: Ring::new(),
             line_bytes: 0,
             tally: Tally::default(),
             control: Control::default(),
@@ -201,14 +201,14 @@ impl Discipline for Codel {
         id: PacketId,
         WireClock { now, .. }: WireClock,
     ) -> Enqueued {
-        self.held.drop_condemned(packets, &mut self.tally, DropReason::Early);
+        self.held.run_scheduled_drops(packets, &mut self.tally, DropReason::Early);
         let length = u64::from(packets[id].length);
         if let Some(reason) = over(&self.tally, &self.parameters.limits(), length) {
             self.tally.refuse(length);
             return Enqueued::Dropped(reason);
         }
         packets[id].queued = now;
-        self.line.push(id);
+        self.queue.push(id);
         self.line_bytes += length;
         self.tally.take(length);
         self.tally.peak();
@@ -228,10 +228,10 @@ impl Discipline for Codel {
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
         self.held.flush(packets, &mut self.tally);
-        while let Some(id) = self.line.pop() {
-            self.held.condemn(id);
+        while let Some(id) = self.queue.pop() {
+            self.held.schedule_drop(id);
         }
-        self.held.drop_condemned(packets, &mut self.tally, DropReason::Flushed);
+        self.held.run_scheduled_drops(packets, &mut self.tally, DropReason::Flushed);
         self.line_bytes = 0;
         self.control = Control::default();
     }

@@ -129,8 +129,8 @@ impl Scheduler for DeficitRoundRobin {
         Ok(Self(Rounds::new(quanta.collect::<Result<Vec<_>, _>>()?)))
     }
 
-    /// The round begins anew.
-    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
+    /// The round restarts.
+    fn take_over(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
         self.0.extend(&old.0, leaving);
         leaves.backlogged().for_each(|class| self.0.wake(class));
     }

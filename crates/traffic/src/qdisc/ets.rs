@@ -159,8 +159,8 @@ impl Scheduler for TransmissionSelection {
         Ok(Self::of(classes.iter().map(|class| class.percent).collect(), port))
     }
 
-    /// The round begins anew.
-    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
+    /// The round restarts.
+    fn take_over(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
         let mut percents = core::mem::take(&mut self.percents);
         percents.extend(leaving.iter().map(|&was| old.percents[was]));
         *self = Self::of(percents, leaves.port());

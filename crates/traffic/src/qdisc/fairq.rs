@@ -319,7 +319,7 @@ impl Scheduler for FairPriority {
         Ok(Self(Priorities::new(&classes)?))
     }
 
-    fn succeed(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {
+    fn take_over(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {
         self.0.extend(&old.0, leaving);
     }
 

@@ -102,7 +102,7 @@ pub trait Scheduler: Sized {
     fn new(classes: &[Self::Class], port: Port) -> Result<Self, Self::Error>;
 
     /// Takes over from `old`. The classes with the old numbers `leaving` are the last ones of `leaves`.
-    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Self::Class>);
+    fn take_over(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Self::Class>);
 
     /// A packet came into a class.
     #[inline]
@@ -161,7 +161,7 @@ impl<S: Scheduler> Discipline for Flat<S> {
         let mut scheduler = S::new(classes, self.leaves.port())?;
         let leaving =
             self.leaves.change(classes, filters, parameters.default_class(), clock.now)?;
-        scheduler.succeed(&self.scheduler, &leaving, &self.leaves);
+        scheduler.take_over(&self.scheduler, &leaving, &self.leaves);
         self.scheduler = scheduler;
         Ok(())
     }

@@ -162,7 +162,7 @@ impl FqCodel {
             let mut control = self.flows.control(index);
             let flows = &mut self.flows;
             let take = || Some((flows.pop(index)?, flows.backlog()));
-            let chosen = control.next(&self.law, &mut self.held.line(packets, take), now);
+            let chosen = control.next(&self.law, &mut self.held.queue(packets, take), now);
             self.flows.set_control(index, control);
             match chosen {
                 Some(chosen) => self.flows.spend(index, packets[chosen.id].length),
@@ -243,7 +243,7 @@ impl Discipline for FqCodel {
         id: PacketId,
         WireClock { now, .. }: WireClock,
     ) -> Enqueued {
-        self.held.drop_condemned(packets, &mut self.tally, DropReason::Early);
+        self.held.run_scheduled_drops(packets, &mut self.tally, DropReason::Early);
         // A lower limit may have come since.
         self.keep_limits(packets);
         let Packet { length, flow, .. } = packets[id];
@@ -269,8 +269,8 @@ impl Discipline for FqCodel {
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
         self.held.flush(packets, &mut self.tally);
-        self.flows.drain(&mut |id| self.held.condemn(id));
-        self.held.drop_condemned(packets, &mut self.tally, DropReason::Flushed);
+        self.flows.drain(&mut |id| self.held.schedule_drop(id));
+        self.held.run_scheduled_drops(packets, &mut self.tally, DropReason::Flushed);
     }
 
     #[inline]

@@ -28,7 +28,7 @@ use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
-use crate::reservation::{Former, Refusal, Request, Reservations};
+use crate::reservation::{PastPromise, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant};
 
 mod admission;
@@ -135,7 +135,7 @@ pub struct Hfsc {
     /// Leaves that take part.
     active: u64,
     /// Leaves that were empty at a peek but may hold packets to discard.
-    hollow: Vec<usize>,
+    emptied: Vec<usize>,
     backlog: Backlog,
     backlog_bytes_max: u64,
     /// The newest `now` seen.
@@ -145,7 +145,7 @@ pub struct Hfsc {
     /// The parameters without them.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<Former<Guarantee>>,
+    past_promises: Vec<PastPromise<Guarantee>>,
 }
 
 fn ps(instant: Instant) -> u128 {
@@ -365,8 +365,8 @@ impl Hfsc {
 
     /// Lets leaves that were empty at a peek discard the packets that they will not send.
     #[cold]
-    fn drain_hollow(&mut self, packets: &mut Packets, now: Instant) {
-        while let Some(index) = self.hollow.pop() {
+    fn drain_emptied(&mut self, packets: &mut Packets, now: Instant) {
+        while let Some(index) = self.emptied.pop() {
             if !self.nodes[index].active {
                 self.dequeue_leaf(index, packets, now);
             }
@@ -416,14 +416,14 @@ impl Hfsc {
             deadlines: Turns::new(Criterion::RealTime, classes),
             seats: HeapIndex::new(&ranks),
             active: 0,
-            hollow: Vec::with_capacity(classes),
+            emptied: Vec::with_capacity(classes),
             backlog: Backlog::default(),
             backlog_bytes_max: 0,
             latest: Instant::ZERO,
             parameters,
             base,
             reservations: Reservations::default(),
-            formers: Vec::new(),
+            past_promises: Vec::new(),
         }
     }
 }
@@ -469,9 +469,9 @@ impl Discipline for Hfsc {
         let answer = node.leaf.enqueue(packets, packet, now);
         self.backlog.account(before, node.leaf.backlog());
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
-        // A leaf with packets takes part, unless it was found hollow: most packets need no look at its
+        // A leaf with packets takes part, unless it was found empty: most packets need no look at its
         // curves.
-        let may_be_idle = before.packets == 0 || !self.hollow.is_empty();
+        let may_be_idle = before.packets == 0 || !self.emptied.is_empty();
         if may_be_idle && !node.active && !node.leaf.is_empty() {
             self.look(index, packets, now);
             self.activate(index, now);
@@ -482,8 +482,8 @@ impl Discipline for Hfsc {
     #[inline(never)]
     fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.latest = now;
-        if !self.hollow.is_empty() {
-            self.drain_hollow(packets, now);
+        if !self.emptied.is_empty() {
+            self.drain_emptied(packets, now);
         }
         loop {
             match self.choose(now) {
@@ -506,7 +506,7 @@ impl Discipline for Hfsc {
                     _ => {
                         // Not at `now`, which may be a look ahead.
                         self.deactivate(index, self.latest);
-                        self.hollow.push(index);
+                        self.emptied.push(index);
                     }
                 },
                 Choice::NotBefore(then) => return Dequeued::NotBefore(then),
@@ -523,7 +523,7 @@ impl Discipline for Hfsc {
                 self.deactivate(index, now);
             }
         }
-        self.hollow.clear();
+        self.emptied.clear();
         self.backlog = Backlog::default();
     }
 

@@ -21,7 +21,7 @@
 //! and losses under steady overload are in the given proportion.
 //!
 //! Departures from ALTQ: due times keep the guarantees, not rates that should suffice; ALTQ misses guarantees
-//! by some packets. Shares are counted in bytes, not in time, so a wire that pauses leaves no debt. A class
+//! by some packets. Shares are counted in bytes, not in time, so a link that pauses leaves no debt. A class
 //! that must lose packets to keep its delay refuses arrivals, one packet at a time, where ALTQ may empty half
 //! a queue. The loss guarantee covers the last megabytes, not the time since the counters started.
 
@@ -284,7 +284,7 @@ impl Discipline for Jobs {
         let frame = self.frame;
         let time = self.port.rate.time_for(Bytes(length) + self.port.overhead);
         for (place, node) in self.nodes.iter_mut().enumerate() {
-            node.press(now, time, place == index, frame);
+            node.record_frame(now, time, place == index, frame);
         }
         let node = &mut self.nodes[index];
         node.pop(packets, now, frame);
@@ -295,7 +295,7 @@ impl Discipline for Jobs {
         } else if node.class.relative_delay.is_some() {
             node.relaxed.relative_delay += 1;
         }
-        sharing::steer(&mut self.nodes);
+        sharing::adjust_weights(&mut self.nodes);
         Dequeued::Send(id)
     }
 

@@ -99,7 +99,7 @@ impl Scheduler for StrictPriority {
         Ok(Self(Priorities::new(&classes)?))
     }
 
-    fn succeed(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {
+    fn take_over(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {
         self.0.extend(&old.0, leaving);
     }
 

@@ -79,7 +79,7 @@ pub enum Error {
         /// The link's.
         link: Rate,
     },
-    /// Gap frames need a wire that never waits.
+    /// Gap frames need a link that never waits.
     #[error(
         "psp's gap frames hold the wire between packets, and a regulator would hold it too: set \
          `gaps` to false, or use psp alone"

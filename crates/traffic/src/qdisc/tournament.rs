@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 /// The number of a player that does not compete; no other is greater.
 pub(super) const NOBODY: u128 = u128::MAX;
 
-/// A number by which players compete: the least wins.
+/// A number that players compete with: the least wins.
 pub(super) trait Number: Copy + Ord {
     /// The number of a player that does not compete; no other is greater.
     const NOBODY: Self;

@@ -112,7 +112,7 @@ impl Discipline for Wfq {
     /// A queue keeps its weight until it is empty.
     fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         let new = Self::attach(parameters, self.port)?;
-        if !self.queues.suits(parameters) || self.hash != new.hash {
+        if !self.queues.can_continue(parameters) || self.hash != new.hash {
             let old = core::mem::replace(&mut self.queues, new.queues);
             if !old.is_empty() {
                 self.leaving.push(old);

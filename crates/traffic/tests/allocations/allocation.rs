@@ -131,13 +131,13 @@ impl Load {
     fn pour(&mut self, flow: impl Fn(u32) -> u32) {
         for n in 0..2_000 {
             self.offer(flow(n), 64, ecn::NOT_ECT);
-            self.settle();
+            self.release_dropped();
         }
         self.discipline.flush(&mut self.packets, self.clock.now);
-        self.settle();
+        self.release_dropped();
     }
 
-    fn settle(&mut self) {
+    fn release_dropped(&mut self) {
         while let Some((id, _)) = self.packets.take_dropped() {
             self.packets.release(id);
         }
@@ -153,7 +153,7 @@ impl Load {
             for _ in 0..(drawn >> 56) % 3 {
                 self.carry();
             }
-            self.settle();
+            self.release_dropped();
         }
     }
 }

@@ -130,7 +130,7 @@ fn drops_of_both(phases: &[(u64, u64)]) -> usize {
                 return dropped.len();
             }
             assert_eq!(sent, wanted, "at {now:?}, {} s from a drop", reference.closest);
-            // No divisor of any of the law's times, lest roundings decide.
+            // Not a divisor of any of the law's times, so that roundings do not decide.
             now += Duration::from_ns(800_123);
         }
     }

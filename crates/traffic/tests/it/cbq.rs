@@ -45,8 +45,8 @@ struct Source {
     offered: usize,
 }
 
-/// Keeps a class's queue filled without passing its limit.
-const AHEAD: u64 = 20;
+/// The packets to keep in the queue of a class: fewer than its limit.
+const QUEUED_MIN: u64 = 20;
 
 impl Source {
     fn new(flow: u32, lengths: &[u32]) -> Self {
@@ -54,7 +54,7 @@ impl Source {
     }
 
     fn fill(&mut self, wire: &mut Wire<Cbq>) {
-        while queued(&wire.discipline, self.flow) < AHEAD {
+        while queued(&wire.discipline, self.flow) < QUEUED_MIN {
             let length = self.lengths[self.offered % self.lengths.len()];
             assert!(wire.offer(self.flow, length).is_some(), "there is room");
             self.offered += 1;
@@ -351,7 +351,7 @@ fn formal_sharing_protects_what_is_promised() {
 
 /// A group whose classes may not borrow blocks no other class: the link's time goes to classes that may use it.
 #[test]
-fn a_group_that_cannot_lend_bars_nobody() {
+fn a_group_that_cannot_lend_blocks_no_class() {
     for link_sharing in GUIDELINES {
         let line = 10 * MEGABIT;
         let mut parameters = tree(vec![

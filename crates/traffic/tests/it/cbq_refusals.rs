@@ -42,7 +42,7 @@ fn small_queue() -> qdisc::Parameters {
 }
 
 #[test]
-fn each_mistake_is_told_with_its_remedy() {
+fn each_mistake_is_reported_with_its_remedy() {
     let pair = || vec![class("p", "", 100), class("a", "p", 60), class("b", "p", 40)];
     let paced = || qdisc::Parameters::Psp(psp::Parameters::single(rate(MEGABIT)));
     let regulated = || qdisc::Parameters::Tbr(tbr::Parameters::default());

@@ -231,7 +231,7 @@ struct Race {
     fluid: FluidLink,
     /// Picoseconds a byte.
     byte: u64,
-    /// By flow, the packets queued, oldest first: when the fluid link is done with each, once it is known.
+    /// When the fluid link is done with each queued packet, once it is known; by flow, oldest first.
     offered: Vec<u64>,
     sent: Vec<u64>,
     /// The tolerance for rounding, in bytes.
@@ -324,7 +324,7 @@ proptest! {
         cases: 300, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// From 8 kbit/s to 800 Gbit/s, over bursts and silences.
+    /// The bound holds from 8 kbit/s to 800 Gbit/s, over bursts and silences.
     #[test]
     fn exact_wfq_is_within_a_packet_of_the_fluid_ideal(
         rate in proptest::sample::select(vec![
@@ -390,7 +390,7 @@ fn fairq_lets_a_lower_class_send_when_the_upper_is_above_its_bandwidth() {
     for _ in 0..10_000 {
         greedy.step();
     }
-    // A quarter of the link by frame bits, of a wire that carries 20 bytes more a frame.
+    // A quarter of the link by frame bits, of a link that carries 20 bytes more a frame.
     let due = (greedy.sent[0] + greedy.sent[1]) / 1518 * (1518 + OVERHEAD) / 4;
     assert!(greedy.sent[0].abs_diff(due) * 50 <= due, "{} for {due}", greedy.sent[0]);
 }
@@ -429,7 +429,7 @@ fn fairq_lets_a_thin_flow_pass_the_hogs() {
 
 /// Refused parameters, and the advice in the error.
 #[test]
-fn mistakes_are_told_with_their_remedy() {
+fn mistakes_are_reported_with_their_remedy() {
     let port = port(LINK, 1500);
     let told = |result: Result<(), String>| result.unwrap_err();
     let priq =

@@ -38,7 +38,7 @@ fn frame() -> impl Strategy<Value = Frame> {
         let (options, extensions, fragment, protocol, ports, padding) = rest;
         let keep = if six { u128::MAX } else { u32::MAX.into() };
         let (source, destination) = (source & keep, destination & keep);
-        // 0, an offset of 0 and nothing more, is no fragment; identification is 16 bits in IPv4.
+        // 0, an offset of 0 and nothing more, is not a fragment; identification is 16 bits in IPv4.
         let fragment = fragment
             .filter(|&(_, offset, more)| more || offset > 0)
             .map(|(id, offset, more)| (if six { id } else { id & 0xffff }, offset, more));

@@ -70,7 +70,7 @@ struct Model {
     busy: Serializer,
     /// The time at which the wire is free again.
     free: Instant,
-    /// As offered: `created` numbers the offer, `queued` the parameters it was made under.
+    /// The packets as offered: `created` numbers the offer, `queued` the parameters it was made under.
     queued: BTreeMap<PacketId, Packet>,
     expected: Statistics,
     /// The newest packet that left, of each flow and of those offered under the same parameters: a
@@ -136,7 +136,7 @@ impl Model {
                 expected.dropped_bytes += bytes;
             }
         }
-        self.settle(of_a_queue);
+        self.release_dropped(of_a_queue);
         self.note_mark(id);
     }
 
@@ -153,7 +153,7 @@ impl Model {
     }
 
     /// Removes the packets that were accepted and later discarded.
-    fn settle(&mut self, expected: fn(DropReason) -> bool) {
+    fn release_dropped(&mut self, expected: fn(DropReason) -> bool) {
         while let Some((id, reason)) = self.packets.take_dropped() {
             assert!(expected(reason), "{reason:?}");
             self.early += u64::from(reason == DropReason::Early);
@@ -189,7 +189,7 @@ impl Model {
         let peeked = self.discipline.peek(&self.packets, clock);
         let answer = self.discipline.dequeue(&mut self.packets, clock);
         assert_eq!(peeked, answer, "the dequeue after a peek returns what the peek did");
-        self.settle(of_a_queue);
+        self.release_dropped(of_a_queue);
         match answer {
             Dequeued::Send(id) => {
                 self.note_mark(id);
@@ -232,7 +232,7 @@ impl Model {
 
     fn flush(&mut self) {
         self.discipline.flush(&mut self.packets, self.now);
-        self.settle(|reason| reason == DropReason::Flushed);
+        self.release_dropped(|reason| reason == DropReason::Flushed);
         assert!(self.queued.is_empty(), "a flush empties it");
     }
 

@@ -113,9 +113,8 @@ proptest! {
         prop_assert_eq!(gaps + real, wire.position(), "gap bytes are what is left of the wire");
     }
 
-    /// Several backlogged classes: each one keeps to its own rate as if it were alone, but for the
-    /// frames of the others that are just then on the wire; and none of the gaps is put there while
-    /// a packet is due.
+    /// Several backlogged classes: each one keeps to its own rate as if it were alone, except for the frames of the
+    /// others that are just then on the wire; and none of the gaps is put there while a packet is due.
     #[test]
     fn every_class_is_exact_beside_others(
         weights in proptest::collection::vec(1_u64..100, 2..7),
@@ -163,8 +162,8 @@ proptest! {
         }
     }
 
-    /// Traffic that comes and goes: no class is above its rate over any window, but for what
-    /// others' frames delayed; alone, but for what no gap frame could fill.
+    /// Traffic that comes and goes: no class is above its rate over any window, except for what others' frames
+    /// delayed; alone, except for what no gap frame could fill.
     #[test]
     fn an_idle_class_earns_no_credit(
         events in proptest::collection::vec((0_u32..4, 64_u32..=1518, 0_u64..5000), 1..200),
@@ -172,7 +171,7 @@ proptest! {
     ) {
         let mut wire = wire(&flat(&rates), port(GIGABIT, 1500));
         for &(flow, length, idle) in &events {
-            // Flow 3, and what has no class of so few, is unclassified.
+            // Flow 3, and any flow without a class, is unclassified.
             wire.offer(flow % (rates.len() as u32 + 1), length);
             let until = wire.position() + idle;
             while wire.position() < until {
@@ -386,7 +385,7 @@ fn a_burst_after_silence_is_paced_from_its_first_packet() {
     assert_eq!(starts(&wire, 0)[5], 5 * 3036);
 }
 
-/// A wire that is stopped while packets wait (a pause from the switch) earns them no credit either.
+/// A link that is stopped while packets wait (a pause from the switch) earns them no credit either.
 #[test]
 fn a_paused_wire_is_not_caught_up() {
     let mut wire = wire(&flat(&[GIGABIT / 2]), port(GIGABIT, 1500));
@@ -504,7 +503,7 @@ fn a_refused_change_changes_nothing() {
 /// Without gap frames a driver's timer makes the gaps: 24.288 us from packet to packet. A timer
 /// that is late delays one packet and not those after it.
 #[test]
-fn without_gap_frames_the_driver_is_told_when() {
+fn without_gap_frames_the_driver_gets_the_time() {
     let parameters = Parameters { gaps: false, ..flat(&[GIGABIT / 2]) };
     let mut wire = wire(&parameters, port(GIGABIT, 1500));
     for _ in 0..5 {

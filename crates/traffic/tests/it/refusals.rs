@@ -27,7 +27,7 @@ fn refusal(classes: &[(&str, &str, u64)], filters: &[&str]) -> String {
 }
 
 #[test]
-fn each_mistake_is_told_with_its_remedy() {
+fn each_mistake_is_reported_with_its_remedy() {
     let told = [
         refusal(&[], &[]),
         refusal(&[("a", "", 10), ("a", "", 20)], &[]),

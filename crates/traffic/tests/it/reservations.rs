@@ -426,7 +426,7 @@ fn request(name: &str, megabits: u64, burst: u64, delay: u64) -> Request {
 
 /// What cbq refuses on 100 Mbit/s: the arithmetic is there, and what to change.
 #[test]
-fn a_refusal_tells_the_numbers() {
+fn a_refusal_contains_the_numbers() {
     let port = port(100 * MEGABIT, 1500);
     let mut cbq = Qdisc::attach(&cbq(100 * MEGABIT, 100, 1, true), port).unwrap();
     let mut told = Vec::new();

@@ -34,8 +34,8 @@ fn run(wire: &mut Wire<Tbr>, end: Instant) -> Vec<(Instant, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// From an empty bucket each packet starts when those before it have come in, to the picosecond: the
-    /// remainder is carried. At rates that leave room on the wire.
+    /// With an empty bucket each packet starts when those before it have come in, to the picosecond: the remainder is
+    /// carried. The rates leave room on the wire.
     #[test]
     fn the_rate_is_exact(
         bits in 9_600_u64..400_000_000_000,
@@ -114,7 +114,7 @@ fn the_automatic_bucket_follows_the_rate() {
         while matches!(wire.step(), Dequeued::Send(_)) {
             burst += 1;
         }
-        // A wire of 800 Gbit/s is not infinitely fast: what comes in meanwhile is below a packet.
+        // A link of 800 Gbit/s is not infinitely fast: what comes in meanwhile is below a packet.
         assert_eq!(burst, mtus + 1, "{bits}");
     }
 }

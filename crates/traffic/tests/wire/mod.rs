@@ -1,4 +1,4 @@
-//! A wire that a discipline serves: it keeps time in byte times and writes down what it carried.
+//! A link that a discipline serves: it keeps time in byte times and writes down what it carried.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use traffic::{
@@ -28,7 +28,7 @@ pub(crate) struct Sent {
     pub(crate) flow: Option<u32>,
 }
 
-/// A wire with one discipline on it.
+/// A link with one discipline on it.
 pub(crate) struct Wire<D> {
     pub(crate) discipline: D,
     pub(crate) packets: Packets,

@@ -56,12 +56,12 @@ impl Mover {
         length: usize,
         channel: &Channel,
     ) -> io::Result<Option<Filled>> {
-        let patience = channel.timeout();
+        let timeout = channel.timeout();
         match (path, &mut self.zerocopy, &mut self.uring) {
             (Path::Zerocopy, Some(zerocopy), _) => {
-                zerocopy.fill(file, at, length, bare(channel)?, patience)
+                zerocopy.fill(file, at, length, bare(channel)?, timeout)
             }
-            (Path::Uring, _, Some(uring)) => uring.fill(file, at, length, patience),
+            (Path::Uring, _, Some(uring)) => uring.fill(file, at, length, timeout),
             _ => Ok(self.read(file, at, length)?.map(|_| Filled { index: 0, length })),
         }
     }
@@ -82,10 +82,10 @@ impl Mover {
         filled: Filled,
         channel: &mut Channel,
     ) -> io::Result<()> {
-        let patience = channel.timeout();
+        let timeout = channel.timeout();
         match (path, &mut self.zerocopy, &mut self.uring) {
-            (Path::Zerocopy, Some(zerocopy), _) => zerocopy.send(filled, bare(channel)?, patience),
-            (Path::Uring, _, Some(uring)) => uring.send(filled, bare(channel)?, patience),
+            (Path::Zerocopy, Some(zerocopy), _) => zerocopy.send(filled, bare(channel)?, timeout),
+            (Path::Uring, _, Some(uring)) => uring.send(filled, bare(channel)?, timeout),
             _ => channel.write_all(&self.buffer[..filled.length]),
         }
     }

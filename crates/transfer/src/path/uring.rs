@@ -70,7 +70,7 @@ impl Uring {
         file: &File,
         at: u64,
         length: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> io::Result<Option<Filled>> {
         self.take_notices();
         let index = loop {
@@ -78,7 +78,7 @@ impl Uring {
                 break index;
             }
             if self.buffers.len() >= BUFFERS || self.add().is_err() {
-                self.wait(patience)?;
+                self.wait(timeout)?;
                 self.take_notices();
             }
         };
@@ -90,7 +90,7 @@ impl Uring {
                 .offset(at + done as u64)
                 .build()
                 .user_data(READ);
-            match self.call(&read, READ, patience)? {
+            match self.call(&read, READ, timeout)? {
                 0 => return Ok(None),
                 read => done += read,
             }
@@ -107,7 +107,7 @@ impl Uring {
         &mut self,
         filled: Filled,
         socket: BorrowedFd<'_>,
-        patience: Duration,
+        timeout: Duration,
     ) -> io::Result<()> {
         let mut done = 0;
         while done < filled.length {
@@ -119,23 +119,18 @@ impl Uring {
                 .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
                 .build()
                 .user_data(filled.index as u64);
-            done += self.call(&send, filled.index as u64, patience)?;
+            done += self.call(&send, filled.index as u64, timeout)?;
         }
         Ok(())
     }
 
     /// Makes a call, and waits for its result.
-    fn call(
-        &mut self,
-        entry: &squeue::Entry,
-        number: u64,
-        patience: Duration,
-    ) -> io::Result<usize> {
+    fn call(&mut self, entry: &squeue::Entry, number: u64, timeout: Duration) -> io::Result<usize> {
         // SAFETY: it points to a buffer of this value, and nothing else writes to that buffer meanwhile.
         let pushed = unsafe { self.ring.submission().push(entry) };
         pushed.map_err(io::Error::other)?;
         loop {
-            self.wait(patience)?;
+            self.wait(timeout)?;
             if let Some(result) = self.take(Some(number)) {
                 return usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
             }
@@ -143,8 +138,8 @@ impl Uring {
     }
 
     /// Submits, and waits for a completion.
-    fn wait(&self, patience: Duration) -> io::Result<()> {
-        let time = Timespec::from(patience);
+    fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let time = Timespec::from(timeout);
         let arguments = SubmitArgs::new().timespec(&time);
         match self.ring.submitter().submit_with_args(1, &arguments) {
             Ok(_) => Ok(()),

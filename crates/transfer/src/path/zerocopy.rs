@@ -58,7 +58,7 @@ impl Zerocopy {
         at: u64,
         length: usize,
         socket: BorrowedFd<'_>,
-        patience: Duration,
+        timeout: Duration,
     ) -> io::Result<Option<Filled>> {
         self.take_notices(socket)?;
         let index = loop {
@@ -69,7 +69,7 @@ impl Zerocopy {
                 let pages = Pages::new(self.size)?;
                 self.buffers.push(Buffer { pages, calls: (0, 0), pending: 0 });
             } else {
-                self.wait(socket, patience)?;
+                self.wait(socket, timeout)?;
             }
         };
         let bytes = &mut self.buffers[index].pages[..length];
@@ -89,7 +89,7 @@ impl Zerocopy {
         &mut self,
         filled: Filled,
         socket: BorrowedFd<'_>,
-        patience: Duration,
+        timeout: Duration,
     ) -> io::Result<()> {
         self.buffers[filled.index].calls = (self.next, 0);
         let mut done = 0;
@@ -112,7 +112,7 @@ impl Zerocopy {
                 Err(Errno::EAGAIN) => return Err(silent()),
                 // More notices than the socket has room for (net.core.optmem_max): wait for some first.
                 Err(Errno::ENOBUFS) if self.buffers.iter().any(|buffer| buffer.pending > 0) => {
-                    self.wait(socket, patience)?;
+                    self.wait(socket, timeout)?;
                 }
                 Err(Errno::ENOBUFS) => done += send(socket.as_raw_fd(), bytes, flags)?,
                 Err(errno) => return Err(errno.into()),
@@ -122,10 +122,10 @@ impl Zerocopy {
     }
 
     /// Waits for a notice.
-    fn wait(&mut self, socket: BorrowedFd<'_>, patience: Duration) -> io::Result<()> {
+    fn wait(&mut self, socket: BorrowedFd<'_>, timeout: Duration) -> io::Result<()> {
         // Notices are errors to poll, which always waits for those.
         let mut polled = [PollFd::new(socket, PollFlags::empty())];
-        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
         match poll(&mut polled, timeout) {
             Ok(0) => return Err(silent()),
             Ok(_) | Err(Errno::EINTR) => {}

@@ -16,7 +16,7 @@ use super::{Notice, TICK, TICK_MS};
 use crate::channel::{Channel, lost};
 use crate::choice::Choice;
 use crate::error::Error;
-use crate::finish::patiently;
+use crate::finish::run_with_ticks;
 use crate::message::{Message, SessionId};
 use crate::meter::Meter;
 use crate::root::Root;
@@ -50,7 +50,7 @@ pub(super) struct First {
 /// How far a transfer has come.
 enum Stage {
     /// Its sender announces the files; the session that it replaces holds its own data until then.
-    Told(Option<Session>),
+    Announcing(Option<Session>),
     /// The session continues from the data of that session.
     Begun,
     /// Another session has taken its place before it began.
@@ -95,7 +95,7 @@ impl Session {
             store: Mutex::new(None),
             ready: Condvar::new(),
             over: AtomicBool::new(false),
-            stage: Mutex::new(Stage::Told(None)),
+            stage: Mutex::new(Stage::Announcing(None)),
             buffer: AtomicU64::new(0),
             notices: notices.clone(),
         });
@@ -110,16 +110,16 @@ impl Session {
     /// The first stream.
     pub(super) fn add_first(&mut self, channel: Channel, first: First) -> Result<(), Error> {
         self.shared.buffer.store(first.buffer, Ordering::Relaxed);
-        *lock(&self.shared.stage) = Stage::Told(first.before);
+        *lock(&self.shared.stage) = Stage::Announcing(first.before);
         self.start(channel, true)
     }
 
     /// Returns the session that a new one continues: this one, or the one before it if this one has only received the
     /// announcement. A sender that reconnects again and again thus has one session at work and one that begins.
-    pub(super) fn give_way(self) -> Option<Self> {
+    pub(super) fn supersede(self) -> Option<Self> {
         let mut stage = lock(&self.shared.stage);
         match &mut *stage {
-            Stage::Told(before) => {
+            Stage::Announcing(before) => {
                 let before = before.take();
                 *stage = Stage::Superseded;
                 before
@@ -167,7 +167,7 @@ impl Session {
             tick()?;
         }
         // One may wait for the disk.
-        patiently(|| drop(self), tick)
+        run_with_ticks(|| drop(self), tick)
     }
 
     /// Ends everything that can be ended at once. A thread that waits for the disk goes on for at most one file.
@@ -236,19 +236,19 @@ impl Shared {
     fn begin(&self, stream: &mut Stream, has: u64) -> Result<Arc<Store>, Error> {
         let entries = stream.read_entries()?;
         let before = match std::mem::replace(&mut *lock(&self.stage), Stage::Begun) {
-            Stage::Told(before) => before,
+            Stage::Announcing(before) => before,
             Stage::Begun => None,
             Stage::Superseded => return Err(Error::broken_off()),
         };
         let mut answer = Answer::new(stream.peer.get_mut());
         if let Some(before) = before {
-            before.drain(&mut || answer.tell(&Message::Busy, &self.over))?;
+            before.drain(&mut || answer.send(&Message::Busy, &self.over))?;
         }
         let store = Arc::new(Store::new(Arc::clone(&self.root), entries, self.rules));
         self.meter.set_total(store.total(), store.file_count());
-        store.look(|message| answer.tell(&message, &self.over))?;
+        store.look(|message| answer.send(&message, &self.over))?;
         self.meter.set_kept(store.kept());
-        answer.tell(&Message::HaveEnd { buffer: has }, &self.over)?;
+        answer.send(&Message::HaveEnd { buffer: has }, &self.over)?;
         answer.flush()?;
         *lock(&self.store) = Some(Arc::clone(&store));
         self.ready.notify_all();
@@ -274,37 +274,37 @@ impl Shared {
 /// The receiver's answer about what it has, sent in parts, with a sign of life at least each second.
 struct Answer<'a> {
     channel: &'a mut Channel,
-    told: Vec<u8>,
+    outgoing: Vec<u8>,
     flushed: Instant,
 }
 
 impl<'a> Answer<'a> {
     #[expect(clippy::disallowed_methods, reason = "a real peer waits for a real time")]
     fn new(channel: &'a mut Channel) -> Self {
-        Self { channel, told: Vec::new(), flushed: Instant::now() }
+        Self { channel, outgoing: Vec::new(), flushed: Instant::now() }
     }
 
     #[expect(clippy::disallowed_methods, reason = "a real peer waits for a real time")]
-    fn tell(&mut self, message: &Message, is_over: &AtomicBool) -> Result<(), Error> {
+    fn send(&mut self, message: &Message, is_over: &AtomicBool) -> Result<(), Error> {
         if is_over.load(Ordering::Relaxed) {
             return Err(Error::broken_off());
         }
         if *message != Message::Busy {
-            message.encode(&mut self.told);
+            message.encode(&mut self.outgoing);
         }
-        if self.told.len() < READ && self.flushed.elapsed() < SILENCE_MAX {
+        if self.outgoing.len() < READ && self.flushed.elapsed() < SILENCE_MAX {
             return Ok(());
         }
-        if self.told.is_empty() {
-            Message::Busy.encode(&mut self.told);
+        if self.outgoing.is_empty() {
+            Message::Busy.encode(&mut self.outgoing);
         }
         self.flushed = Instant::now();
         self.flush()
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.channel.write_all(&self.told).and_then(|()| self.channel.flush()).map_err(lost)?;
-        self.told.clear();
+        self.channel.write_all(&self.outgoing).and_then(|()| self.channel.flush()).map_err(lost)?;
+        self.outgoing.clear();
         Ok(())
     }
 }
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_hears_each_second_that_its_answer_is_to_come() {
+    fn a_sender_gets_a_sign_of_life_each_second() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let mut channel = Channel::plain(TcpStream::connect(address).expect("a connection"));
@@ -325,7 +325,7 @@ mod tests {
         for step in 0..25 {
             // Of what is found, too, it hears no later.
             let message = if step == 12 { Message::Complete { entry: 7 } } else { Message::Busy };
-            answer.tell(&message, &over).expect("told");
+            answer.send(&message, &over).expect("sent");
             thread::sleep(Duration::from_millis(100));
         }
         assert_eq!(wire::read(&mut sender).expect("a message"), Message::Busy);
@@ -333,6 +333,6 @@ mod tests {
         sender.set_nonblocking(true).expect("a setting");
         assert!(wire::read(&mut sender).is_err(), "twice in 2.5 seconds");
         over.store(true, Ordering::Relaxed);
-        assert!(answer.tell(&Message::Busy, &over).is_err());
+        assert!(answer.send(&Message::Busy, &over).is_err());
     }
 }

@@ -77,7 +77,7 @@ impl Stream {
                     if self.take_chunk(store, shared, (entry, chunk, length), &hash, &mut last)? {
                         shared.meter.add(length.into());
                     } else {
-                        self.reply(&Message::Again { entry, chunk })?;
+                        self.reply(&Message::Resend { entry, chunk })?;
                     }
                 }
                 Message::Hole { entry, range } => store.take_hole(entry, range, &mut last)?,
@@ -85,19 +85,19 @@ impl Stream {
                 Message::Finish => self.reply(&Message::Finished)?,
                 Message::Commit if is_first => {
                     let files = store.commit(&mut || self.reply(&Message::Busy))?;
-                    self.tell_refusals(store)?;
+                    self.send_refusals(store)?;
                     self.reply(&Message::Committed { files })?;
                     return Ok(Some(store.received(shared.choice.outcome())));
                 }
                 Message::Failed { why } => return Err(Error::Peer(why)),
                 _ => return Err(Error::Protocol("an unexpected message")),
             }
-            self.tell_refusals(store)?;
+            self.send_refusals(store)?;
         }
     }
 
     /// Notifies the sender of the files that cannot be received.
-    fn tell_refusals(&mut self, store: &Store) -> Result<(), Error> {
+    fn send_refusals(&mut self, store: &Store) -> Result<(), Error> {
         let mut refusals = store.refusals().into_iter();
         refusals.try_for_each(|(entry, why)| self.reply(&Message::Refused { entry, why }))
     }

@@ -30,7 +30,7 @@ fn a_wrong_code_gets_nothing_however_often_it_is_tried() {
     world.send(listening.address, sender, &paths, |_| {}).expect("sent");
     let (received, events) = listening.end();
     received.expect("received");
-    let turned_away = events.iter().filter(|event| matches!(event, Event::TurnedAway(..))).count();
+    let turned_away = events.iter().filter(|event| matches!(event, Event::Rejected(..))).count();
     assert_eq!(turned_away, 20, "{events:?}");
     world.assert_same(&paths);
 }
@@ -57,7 +57,7 @@ fn slow_strangers_do_not_keep_the_sender_out_for_long() {
     let (receiver, sender) = code();
     let listening = world.listen(receiver);
     // As many as are let in at once, less one; each says a byte of TLS and no more.
-    let mut strangers: Vec<TcpStream> = (1..transfer::STRANGERS_MAX)
+    let mut strangers: Vec<TcpStream> = (1..transfer::PENDING_PEERS_MAX)
         .map(|_| TcpStream::connect(listening.address).expect("a connection"))
         .collect();
     strangers.iter_mut().for_each(|stranger| stranger.write_all(&[22]).expect("written"));
@@ -80,7 +80,7 @@ fn a_stranger_that_trickles_is_turned_away_in_time() {
     });
     assert!(taken.count() < 20, "{} bytes in 700 ms each", bytes.len());
     let (_, events) = listening.stop();
-    assert!(matches!(events[..], [Event::TurnedAway(..)]), "{events:?}");
+    assert!(matches!(events[..], [Event::Rejected(..)]), "{events:?}");
 }
 
 /// A relay that hands on the first bytes of the sender as they come, and a byte each 200 ms of the others.
@@ -122,7 +122,7 @@ fn who_has_the_code_and_trickles_is_turned_away_in_time() {
     world.send(slow, sender, &paths, |_| {}).expect_err("too slow");
     assert!(began.elapsed() < Duration::from_secs(14), "{:?}", began.elapsed());
     let (_, events) = listening.stop();
-    assert!(matches!(events[..], [Event::TurnedAway(..)]), "{events:?}");
+    assert!(matches!(events[..], [Event::Rejected(..)]), "{events:?}");
 }
 
 /// Sends messages unchanged to a receiver that trusts anybody, and returns the kinds of its answers.
@@ -193,7 +193,7 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
 
 /// Permissions of a folder come with its last file; until then it is its owner's.
 #[test]
-fn a_folder_is_nobody_elses_before_it_is_whole() {
+fn a_folder_is_private_before_it_is_whole() {
     let world = World::new();
     let listening = world.listen(ReceiverTrust::Anybody);
     let mut socket = TcpStream::connect(listening.address).expect("a connection");

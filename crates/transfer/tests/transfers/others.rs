@@ -59,15 +59,15 @@ fn a_work_folder_of_others_is_refused() {
 struct Peer(TcpStream);
 
 impl Peer {
-    /// Says what comes, and waits until it is asked for.
+    /// Announces the entries, and waits until the receiver asks for them.
     fn begin(address: SocketAddr, entries: Vec<Entry>) -> Self {
         let mut peer = Self(TcpStream::connect(address).expect("a connection"));
-        peer.say(&[hello(4096), Message::Entries(entries), Message::EntriesEnd], b"");
-        while !matches!(peer.hear(), Message::HaveEnd { .. }) {}
+        peer.send(&[hello(4096), Message::Entries(entries), Message::EntriesEnd], b"");
+        while !matches!(peer.receive(), Message::HaveEnd { .. }) {}
         peer
     }
 
-    fn say(&mut self, messages: &[Message], content: &[u8]) {
+    fn send(&mut self, messages: &[Message], content: &[u8]) {
         let mut bytes = Vec::new();
         messages.iter().for_each(|message| message.encode(&mut bytes));
         bytes.extend(content);
@@ -77,16 +77,16 @@ impl Peer {
     fn data(&mut self, entry: u32, chunk: u64, content: &[u8]) {
         let hash = *blake3::hash(content).as_bytes();
         let length = u32::try_from(content.len()).expect("a chunk");
-        self.say(&[Message::Data { entry, chunk, length, hash }], content);
+        self.send(&[Message::Data { entry, chunk, length, hash }], content);
     }
 
-    /// All that was said is done.
+    /// Waits until everything sent is handled.
     fn wait(&mut self) {
-        self.say(&[Message::Finish], b"");
-        while self.hear() != Message::Finished {}
+        self.send(&[Message::Finish], b"");
+        while self.receive() != Message::Finished {}
     }
 
-    fn hear(&mut self) -> Message {
+    fn receive(&mut self) -> Message {
         let mut header = [0; HEADER];
         self.0.read_exact(&mut header).expect("an answer");
         let (kind, length) = Message::header(header).expect("a header");
@@ -97,10 +97,10 @@ impl Peer {
 
     /// Commits, and returns what the receiver does not have, and how many files it has.
     fn commit(mut self) -> (Vec<(u32, String)>, u64) {
-        self.say(&[Message::Commit], b"");
+        self.send(&[Message::Commit], b"");
         let mut refused = Vec::new();
         loop {
-            match self.hear() {
+            match self.receive() {
                 Message::Refused { entry, why } => refused.push((entry, why)),
                 Message::Committed { files } => return (refused, files),
                 _ => {}
@@ -128,7 +128,7 @@ fn a_file_that_is_put_in_the_place_of_one_that_comes_is_not_taken_for_it() {
         }
     }
     let close = |entry| Message::Close { entry, unchanged: true };
-    peer.say(&[close(0), close(1)], b"");
+    peer.send(&[close(0), close(1)], b"");
     let (mut refused, files) = peer.commit();
     refused.sort();
     let numbers: Vec<u32> = refused.iter().map(|(number, _)| *number).collect();
@@ -197,7 +197,7 @@ fn a_folder_of_a_transfer_that_was_broken_off_is_finished_by_the_next() {
     assert_eq!(mode_and_time(&made).0, 0o700);
     let listening = world.listen(ReceiverTrust::Anybody);
     let mut peer = Peer::begin(listening.address, entries());
-    peer.say(&[Message::Close { entry: 1, unchanged: true }], b"");
+    peer.send(&[Message::Close { entry: 1, unchanged: true }], b"");
     assert_eq!(peer.commit(), (vec![], 1));
     listening.end().0.expect("received");
     assert_eq!(mode_and_time(&made), (0o755, 1_000));
@@ -212,7 +212,7 @@ fn a_sender_that_begins_again_and_again_leaves_nothing_behind() {
     let mut peers = Vec::new();
     for _ in 0..24 {
         let mut peer = Peer(TcpStream::connect(listening.address).expect("a connection"));
-        peer.say(&[hello(4096), Message::Entries(names.clone())], b"");
+        peer.send(&[hello(4096), Message::Entries(names.clone())], b"");
         peers.push(peer);
         thread::sleep(Duration::from_millis(20));
     }

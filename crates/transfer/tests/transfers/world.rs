@@ -51,7 +51,7 @@ impl Listening {
     pub(crate) fn wait_until_broken(&self) {
         for _ in 0..1000 {
             let events = self.events.lock().expect("the events");
-            if events.iter().any(|event| matches!(event, Event::Broke(_))) {
+            if events.iter().any(|event| matches!(event, Event::Disconnected(_))) {
                 return;
             }
             drop(events);

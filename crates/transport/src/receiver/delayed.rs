@@ -217,15 +217,15 @@ impl DelayedAck {
 
     /// A duplicate is acknowledged at once: its sender is in trouble.
     pub(super) fn on_duplicate(&mut self) {
-        self.quicken(self.quick_most);
+        self.enter_quick_mode(self.quick_most);
     }
 
     /// Handles the first mark of a round: the sender's window may be so small that it waits for each ACK.
     pub(super) fn on_mark(&mut self) {
-        self.quicken(self.quick_most.min(2));
+        self.enter_quick_mode(self.quick_most.min(2));
     }
 
-    fn quicken(&mut self, quick: u32) {
+    fn enter_quick_mode(&mut self, quick: u32) {
         self.due = true;
         self.interactive = false;
         self.delay = self.config.delay_min;

@@ -152,7 +152,7 @@ mod tests {
     /// Every second segment of a burst is lost, and the first loss is repaired. The segments next to it are in blocks
     /// that were reported to the sender long ago.
     #[test]
-    fn a_block_that_was_pushed_out_is_not_told_again() {
+    fn a_block_that_was_pushed_out_is_not_reported_again() {
         let mut reassembly = Reassembly::default();
         for segment in [1, 3, 5, 7, 9] {
             reassembly.insert(10 * segment, 10 * segment + 10);

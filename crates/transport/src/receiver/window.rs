@@ -73,7 +73,7 @@ impl Receiver {
         }
     }
 
-    /// Returns whether an ACK is due after the program has read: for data not acknowledged for want of room, or for
+    /// Returns whether an ACK is due after the program has read: for data not acknowledged for lack of room, or for
     /// the window.
     pub(super) fn opens_by_reading(&mut self) -> bool {
         let window = self.edge.saturating_sub(self.nxt);

@@ -1,4 +1,4 @@
-//! Retransmissions on the scoreboard: sent again, lost again, all lost, not lost after all.
+//! Retransmissions on the scoreboard: segments retransmitted, lost again, all lost, not lost after all.
 
 use traffic::Instant;
 
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Scoreboard {
-    /// Notes that the segment at `index` was sent again.
+    /// Notes that the segment at `index` was retransmitted.
     pub(crate) fn retransmit(&mut self, index: u32, now: Instant, delivered: u32) {
         self.probe(index, now, delivered);
         let segment = self.segment_mut(index);
@@ -17,7 +17,7 @@ impl Scoreboard {
         self.pending.clear(index);
     }
 
-    /// Notes a tail loss probe: the segment at `index` was sent again, but is not counted in flight once more.
+    /// Notes a tail loss probe: the segment at `index` was retransmitted, but is not counted in flight once more.
     pub(crate) fn probe(&mut self, index: u32, now: Instant, delivered: u32) {
         self.step();
         self.begin_marks();

@@ -57,8 +57,8 @@ impl Sender {
     /// that a stack without a SACK cache would have walked.
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, now: Instant) -> u32 {
         let ack = self.space.unwrap(tcp.ack, self.una);
-        self.refresh_fast_path();
-        if tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.untroubled {
+        self.allow_sending();
+        if tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.fast_path {
             if ack == self.una && self.nxt == ack && !self.timer.is_probe() {
                 // Nothing is out: the ACK on data that only comes in.
                 self.update_window(ack, tcp);
@@ -71,20 +71,20 @@ impl Sender {
         }
         self.look_again();
         let walked = self.on_any_ack(ack, tcp, now);
-        self.settle();
+        self.refresh_fast_path();
         walked
     }
 
     /// Header prediction (Jacobson 1990) where data is sent. Returns what an ACK without blocks or echo newly
-    /// acknowledges in untroubled times; [`Self::on_plain_ack`] then handles it.
+    /// acknowledges on the fast path; [`Self::on_plain_ack`] then handles it.
     #[inline]
     pub(crate) fn predicts_ack(&self, tcp: &Tcp) -> Option<u64> {
         let distance = tcp.ack.wrapping_sub(self.space.wire(self.una)) as i32;
         let ack = self.una.wrapping_add_signed(i64::from(distance));
-        if distance <= 0 || ack > self.nxt || !self.untroubled {
+        if distance <= 0 || ack > self.nxt || !self.fast_path {
             return None;
         }
-        debug_assert!(self.is_untroubled());
+        debug_assert!(self.is_fast_path());
         Some(ack)
     }
 
@@ -94,7 +94,7 @@ impl Sender {
         if tcp.ack != self.space.wire(self.una)
             || self.nxt != self.una
             || self.nxt != self.supplied
-            || !self.untroubled
+            || !self.fast_path
             || self.closing
         {
             return false;
@@ -108,7 +108,7 @@ impl Sender {
     #[inline]
     pub(crate) fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
-        self.refresh_fast_path();
+        self.allow_sending();
         self.window_from = tcp.seq;
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = ack + window;
@@ -132,7 +132,7 @@ impl Sender {
                 self.algorithm().pkts_acked(&mut self.sock, &sample);
                 self.own_pacing();
             }
-            self.rearm_untroubled(now);
+            self.rearm_fast_path(now);
         } else {
             self.rearm(now);
         }
@@ -185,7 +185,7 @@ impl Sender {
             rtt_ns = self.on_delivery(&progress, top, &mut event, now);
         } else if !event.nothing_out {
             rtt_ns = self.sample_echo(&event, now);
-            self.tell_acked(&progress, rtt_ns, now);
+            self.call_pkts_acked(&progress, rtt_ns, now);
         }
         self.sample_rate(&progress, &event, rtt_ns, now);
         self.finish_ack(&event, now, walked)
@@ -247,12 +247,12 @@ impl Sender {
                 self.note_reordering(distance as u32);
             }
         }
-        self.tell_acked(progress, rtt_ns, now);
+        self.call_pkts_acked(progress, rtt_ns, now);
         rtt_ns
     }
 
     /// The algorithm's hook, for every ACK while data is out.
-    fn tell_acked(&mut self, progress: &Progress, rtt_ns: i64, now: Instant) {
+    fn call_pkts_acked(&mut self, progress: &Progress, rtt_ns: i64, now: Instant) {
         self.refresh(now);
         if self.algorithm().observes_acks(self.sock.paced) {
             let in_flight = self.delivered.wrapping_sub(progress.newest.delivered);
@@ -293,7 +293,7 @@ impl Sender {
             || event.dsack
             || event.echo_ce;
         if dubious {
-            self.alert(&mut event, now);
+            self.handle_unusual_ack(&mut event, now);
         }
         if event.advanced {
             self.rearm(now);
@@ -333,7 +333,7 @@ impl Sender {
         if limited || self.growth == Growth::LimitedLastRound {
             self.window_stamp = now;
         }
-        if limited || self.tells_unused {
+        if limited || self.calls_unused {
             self.grow(delivered, limited, now);
         }
     }

@@ -186,7 +186,7 @@ impl Sender {
     }
 
     /// Returns the segments that the pacing rate sends in about a millisecond, at least two. On a short path
-    /// `tso_max` is added, halved for each `tso_rtt` of the least round trip (Linux's `tcp_tso_autosize`).
+    /// `tso_max` is added, halved for each `tso_rtt` of the minimum RTT (Linux's `tcp_tso_autosize`).
     fn burst_goal(&self, rate: u64) -> u32 {
         let emission = &self.config.emission;
         if !emission.tso {
@@ -245,12 +245,12 @@ impl Sender {
         self.burst.left != 0 || !self.burst.on || self.begin_burst(room, written, now)
     }
 
-    /// As [`Self::burst_may_go`], for a small segment: a burst of its own.
+    /// Does what [`Self::burst_may_go`] does, for a small segment: a burst of its own.
     pub(super) fn small_may_go(&mut self, now: Instant) -> bool {
         self.burst_may_go(1, self.nxt, now)
     }
 
-    /// As [`Self::burst_may_go`], for a retransmission, with `room` packets of window.
+    /// Does what [`Self::burst_may_go`] does, for a retransmission, with `room` packets of window.
     pub(super) fn repair_may_go(&mut self, room: u32, now: Instant) -> bool {
         if self.burst.left != 0 || !self.burst.on {
             return true;

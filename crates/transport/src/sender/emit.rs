@@ -55,10 +55,10 @@ impl Sender {
     /// Returns the next segment to send now, a full one or none, if the fast path can decide that.
     #[inline]
     pub(crate) fn next_plain(&mut self, now: Instant) -> Next {
-        if !self.untroubled {
+        if !self.fast_path {
             return Next::Unclear;
         }
-        debug_assert!(self.is_untroubled());
+        debug_assert!(self.is_fast_path());
         self.take_written(false);
         let (out, cwnd) = (self.board.out(), self.sock.cwnd);
         let mss = self.agreed.mss;
@@ -116,7 +116,7 @@ impl Sender {
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
         let outgoing = self.choose(now);
         self.resting = outgoing.is_none();
-        self.settle();
+        self.refresh_fast_path();
         outgoing
     }
 
@@ -167,7 +167,7 @@ impl Sender {
         if in_flight >= cwnd {
             self.burst_ended();
             self.note_repair_limit(now);
-            // A retransmission is no use of the window: `tcp_write_xmit` checks that for new data only.
+            // A retransmission does not count as use of the window: `tcp_write_xmit` checks that for new data only.
             if self.has_new_data() {
                 self.note_usage(true, in_flight, now);
             }
@@ -368,7 +368,7 @@ impl Sender {
         if end >= written {
             fin = self.closing && !self.fin_sent && end == self.supplied;
             if fin {
-                (self.fin_sent, self.untroubled) = (true, false);
+                (self.fin_sent, self.fast_path) = (true, false);
                 (flags, fate) = (flags | flags::FIN, fate | FIN);
             }
         }
@@ -442,7 +442,7 @@ impl Sender {
             self.stopping = false;
             return self.set_cwnd(1, now);
         }
-        self.unsend(self.space, seq, payload, retransmission);
+        self.take_back(self.space, seq, payload, retransmission);
         (self.resting, self.stopping) = (true, false);
         self.burst_ended();
         if policy == LocalCongestion::Reduce {
@@ -452,19 +452,19 @@ impl Sender {
             self.timer = super::Timer::default();
             self.arm_window_probe(now);
         }
-        self.settle();
+        self.refresh_fast_path();
     }
 
     /// The interface's queue dropped an earlier segment for the last that was sent.
     pub(crate) fn displaced(&mut self, now: Instant) {
         if self.config.window.local_congestion == LocalCongestion::Reduce {
             self.enter_cwr(now);
-            self.settle();
+            self.refresh_fast_path();
         }
     }
 
     /// Takes back a segment: it counts as not sent.
-    fn unsend(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
+    fn take_back(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
         let at = space.unwrap(seq, self.nxt);
         self.stats.data_segments -= 1;
         self.stats.bytes_sent -= u64::from(payload);

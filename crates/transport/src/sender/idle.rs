@@ -18,7 +18,7 @@ pub(super) struct Validated {
     /// The running sample: packets so far, and the position that ends it.
     packets: u32,
     sample_end: u64,
-    /// Since when the window has not been validated.
+    /// The time since which the window is not validated.
     since: Option<Instant>,
 }
 
@@ -50,9 +50,9 @@ impl Growth {
 
 /// Returns whether the algorithm is called though the window may not grow. Since Linux 2.6.13 the algorithm checks
 /// that itself; older stacks do not call it.
-pub(super) fn tells_unused(config: &Config) -> bool {
+pub(super) fn calls_unused(config: &Config) -> bool {
     Growth::new(&config.window) == Growth::LimitedLastRound
-        && config.congestion.algorithm().is_told_unused()
+        && config.congestion.algorithm().is_called_unused()
 }
 
 impl Sender {
@@ -69,7 +69,7 @@ impl Sender {
         self.is_window_limited()
     }
 
-    /// As [`Self::window_was_used`], by the other growth rules.
+    /// Does what [`Self::window_was_used`] does, by the other growth rules.
     #[inline(never)]
     fn window_was_used_before(&mut self, acked: u32, in_flight_before: u32) -> bool {
         match self.growth {
@@ -110,7 +110,7 @@ impl Sender {
         self.window_limited || self.in_slow_start() && self.sock.cwnd < 2 * self.packets_out_max
     }
 
-    /// Notes that sending stopped, for want of window (`limited`) or of something to send (Linux's
+    /// Notes that sending stopped, for lack of window (`limited`) or of something to send (Linux's
     /// `tcp_cwnd_validate`). A limit by the window is remembered for the round trip; of a round trip without one, the
     /// most that was out.
     #[inline]

@@ -1,8 +1,8 @@
 //! How long this sender is limited, and by what. These accounts affect no decision.
 //!
 //! A limit counts from when existing data cannot be sent until the next segment leaves. If an ACK ends the limit, the
-//! time by which it came later than the least round trip after the last segment that it acknowledges counts for no
-//! limit. The path was busy then, and a larger window would only have queued more.
+//! time that it came later than the minimum RTT after the last segment that it acknowledges counts for no limit. The
+//! path was busy then, and a larger window would only have queued more.
 
 use congestion::State;
 use traffic::{Duration, Instant};
@@ -45,7 +45,7 @@ impl Sender {
         times
     }
 
-    /// The least round trip time seen; zero before the first sample.
+    /// The minimum round trip time seen; zero before the first sample.
     pub(crate) const fn min_rtt(&self) -> Duration {
         match self.rtt.min_us() {
             u32::MAX => Duration::ZERO,
@@ -127,7 +127,7 @@ impl Sender {
         self.limited.add(limit, now.since(self.limited.since + late));
     }
 
-    /// A segment is sent again. All the silence since the last segment counts for the loss, unless it counts so
+    /// A segment is retransmitted. All the silence since the last segment counts for the loss, unless it counts so
     /// already.
     pub(super) fn end_silence(&mut self, now: Instant) {
         if !self.limited.counts {

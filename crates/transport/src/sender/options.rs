@@ -31,7 +31,7 @@ impl Sender {
             }
             SocketOption::IdleRestart(_) => {
                 self.growth = idle::Growth::new(&self.config.window);
-                self.tells_unused = idle::tells_unused(&self.config);
+                self.calls_unused = idle::calls_unused(&self.config);
                 self.validated = idle::Validated::default();
             }
             _ => {}
@@ -42,14 +42,14 @@ impl Sender {
 
     /// Lets segments go out that may no longer be held back.
     pub(super) fn go_on(&mut self) {
+        self.allow_sending();
         self.refresh_fast_path();
-        self.settle();
     }
 
     /// Switches to another algorithm at the current window.
     fn switch_congestion(&mut self, new: &Congestion, established: bool, now: Instant) {
         let algorithm = new.algorithm();
-        self.tells_unused = idle::tells_unused(&self.config);
+        self.calls_unused = idle::calls_unused(&self.config);
         self.refreshes = !algorithm.reads_window_only();
         if !algorithm.controls() {
             self.rates = None;

@@ -20,7 +20,7 @@ pub(super) struct Rack {
     rtt: Duration,
     /// Something was delivered since losses were last looked for.
     advanced: bool,
-    /// The reordering window in quarters of the least round trip time, and how long that holds.
+    /// The reordering window in quarters of the minimum RTT, and how long that holds.
     steps: u8,
     persist: u8,
     /// A DSACK arrived since the window was last adapted.
@@ -77,8 +77,8 @@ impl Rack {
         (sent, end) < (self.sent, self.end)
     }
 
-    /// Section 6.2, step 4: a DSACK widens the window by a quarter of the least round trip, at most
-    /// once a round trip; sixteen recoveries without one bring it back.
+    /// Section 6.2, step 4: a DSACK widens the window by a quarter of the minimum RTT, at most once a round trip;
+    /// sixteen recoveries without one bring it back.
     fn adapt(&mut self, delivered: u32, packets_out: u32) {
         if self.dsack_seen && delivered.wrapping_sub(self.adapt_after) as i32 >= 0 {
             self.steps = self.steps.saturating_add(1);
@@ -99,7 +99,7 @@ impl Rack {
 
 impl Sender {
     /// Returns the reordering window (section 6.2, step 4): none while no reordering was ever seen and enough SACKs
-    /// or a recovery indicate loss; else a quarter of the least round trip, at most SRTT.
+    /// or a recovery indicate loss; else a quarter of the minimum RTT, at most SRTT.
     fn reordering_window(&self) -> Duration {
         let sure = self.state == State::Recovery
             || self.state == State::Loss
@@ -118,8 +118,9 @@ impl Sender {
         Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()))
     }
 
-    /// As [`Self::answerable`], for retransmissions that a cumulative ACK covers: one sent after the segment with the
-    /// echoed timestamp cannot have been answered either (section 6.2, step 2; Linux's `tcp_skb_spurious_retrans`).
+    /// Does what [`Self::answerable`] does, for retransmissions that a cumulative ACK covers: one sent after the
+    /// segment with the echoed timestamp cannot have been answered either (section 6.2, step 2; Linux's
+    /// `tcp_skb_spurious_retrans`).
     pub(super) fn answerable_by(&self, event: &AckEvent, now: Instant) -> Instant {
         let answerable = self.answerable(now);
         let Some(echo) = event.echo else { return answerable };
@@ -147,22 +148,22 @@ impl Sender {
         if self.rtt.min_us() == u32::MAX {
             return;
         }
-        let patience = self.rack.rtt + self.reordering_window();
-        let waits = self.mark_originals(patience, now) | self.mark_retransmissions(patience, now);
+        let timeout = self.rack.rtt + self.reordering_window();
+        let waits = self.mark_originals(timeout, now) | self.mark_retransmissions(timeout, now);
         if waits {
             // By then all that was sent before the segment delivered is overdue.
-            let overdue = self.rack.sent + patience;
+            let overdue = self.rack.sent + timeout;
             self.timer.set_reordering(overdue.max(now), now);
         }
     }
 
-    fn mark_originals(&mut self, patience: Duration, now: Instant) -> bool {
+    fn mark_originals(&mut self, timeout: Duration, now: Instant) -> bool {
         while let Some(index) = self.board.next_unsettled(self.board.tail()) {
             let segment = *self.board.segment(index);
             if !self.rack.sent_before(segment.sent, segment.end) {
                 return false;
             }
-            if segment.sent + patience > now {
+            if segment.sent + timeout > now {
                 return true;
             }
             self.board.mark_lost(index);
@@ -170,12 +171,12 @@ impl Sender {
         false
     }
 
-    fn mark_retransmissions(&mut self, patience: Duration, now: Instant) -> bool {
+    fn mark_retransmissions(&mut self, timeout: Duration, now: Instant) -> bool {
         while let Some((index, segment)) = self.board.oldest_retransmission() {
             if !self.rack.sent_before(segment.sent, segment.end) {
                 return false;
             }
-            if segment.sent + patience > now {
+            if segment.sent + timeout > now {
                 return true;
             }
             self.board.mark_lost(index);

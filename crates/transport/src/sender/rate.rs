@@ -147,7 +147,7 @@ impl Sender {
         let interval = sending.max(now.since(stamp.delivered_at));
         let sample = &mut rates.sample;
         sample.prior_delivered = newest.delivered;
-        // Faster than the path: the segment was delivered before, and sent again for nothing.
+        // Faster than the path: the segment was delivered before, and retransmitted needlessly.
         let least = u64::from(self.rtt.min_us()).saturating_mul(1_000);
         if interval.as_ns() < least {
             return;

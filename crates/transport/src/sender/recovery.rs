@@ -16,7 +16,7 @@ impl Sender {
     }
 
     /// An ACK that is not plain progress in Open.
-    pub(super) fn alert(&mut self, event: &mut AckEvent, now: Instant) {
+    pub(super) fn handle_unusual_ack(&mut self, event: &mut AckEvent, now: Instant) {
         if event.echo_ce {
             // A reduction that a mark confirms is not undone.
             self.undo.ssthresh = 0;

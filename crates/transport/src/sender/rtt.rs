@@ -5,7 +5,7 @@ use traffic::{Duration, Instant};
 use crate::config::{RtoConfig, RtoFloor};
 use crate::wheel::whole_ticks;
 
-/// How long a least round trip time stays valid: Linux's `tcp_min_rtt_wlen`.
+/// How long a minimum RTT stays valid: Linux's `tcp_min_rtt_wlen`.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 /// The longest round trip, in microseconds: 268 s.
 const US_MAX: u64 = (u32::MAX / 16) as u64;

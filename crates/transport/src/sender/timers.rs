@@ -105,9 +105,9 @@ impl Sender {
         }
     }
 
-    /// As [`Self::rearm`], in untroubled times, after a round trip was sampled.
+    /// Does what [`Self::rearm`] does, on the fast path, after a round trip was sampled.
     #[inline]
-    pub(super) fn rearm_untroubled(&mut self, now: Instant) {
+    pub(super) fn rearm_fast_path(&mut self, now: Instant) {
         if !self.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
             return self.rearm(now);
         }
@@ -116,7 +116,7 @@ impl Sender {
         self.timer.armed = now;
     }
 
-    /// Handles an ACK on the general path: the time that an earlier ACK of this instant set in untroubled times does
+    /// Handles an ACK on the general path: the time that an earlier ACK of this instant set on the fast path does
     /// not hold for what is sent now.
     #[inline]
     pub(super) fn look_again(&mut self) {
@@ -140,7 +140,7 @@ impl Sender {
         self.board.segment(self.board.head()).sent + self.rtt.rto_of_timer()
     }
 
-    /// As [`Self::head_timeout`] if that is in the future, else never: a probe does not wait for it.
+    /// Returns [`Self::head_timeout`] if that is in the future, else never: a probe does not wait for it.
     #[inline]
     fn head_timeout_ahead(&self, now: Instant) -> Instant {
         let timeout = self.head_timeout();
@@ -222,7 +222,7 @@ impl Sender {
     /// more window goes on waiting.
     pub(crate) fn wake(&mut self, now: Instant) {
         if self.burst.wake(now) {
-            self.refresh_fast_path();
+            self.allow_sending();
         }
         if self.timer.at > now {
             return;
@@ -232,7 +232,7 @@ impl Sender {
             (self.timer.at, self.timer.since) = (due, Instant::NEVER);
             return;
         }
-        self.refresh_fast_path();
+        self.allow_sending();
         match self.timer.purpose {
             Purpose::None => self.timer = Timer::default(),
             Purpose::Retransmission => self.on_timeout(now),
@@ -249,7 +249,7 @@ impl Sender {
             }
             Purpose::WindowProbe => self.on_probe_timeout(now),
         }
-        self.settle();
+        self.refresh_fast_path();
     }
 
     /// RFC 6298, section 5.4 to 5.6.

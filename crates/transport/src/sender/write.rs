@@ -130,7 +130,7 @@ impl Sender {
         self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
         self.fill_buffer();
         self.take_written(false);
-        self.refresh_fast_path();
+        self.allow_sending();
     }
 
     /// The application gives up its write: what the send buffer has not taken is dropped, and a FIN follows the rest.
@@ -273,7 +273,7 @@ impl Sender {
         self.take_written(!waited);
         let more = self.written > before;
         if more {
-            self.refresh_fast_path();
+            self.allow_sending();
         }
         more
     }

@@ -51,7 +51,7 @@ fn a_slow_reader_sets_the_pace_and_its_window_never_shrinks() {
         let waiting = pipe.ends[RECEIVER].readable();
         assert!(waiting <= BUFFER, "{waiting} bytes wait in a buffer of {BUFFER}");
     }
-    // 200 reads of 10 000 bytes, but for those of the first round trips.
+    // 200 reads of 10 000 bytes, except for those of the first round trips.
     assert!((1_900_000..=2_000_000).contains(&read), "{read}");
     let info = pipe.ends[SENDER].info();
     assert_eq!((info.retransmissions, info.timeouts), (0, 0), "{info:?}");
@@ -157,7 +157,7 @@ fn around_holes(holes: &'static [u64], send: Buffer, receive: Buffer) -> Vec<tra
 }
 
 #[test]
-fn what_lies_beyond_a_hole_takes_room_in_the_buffer() {
+fn what_is_beyond_a_hole_takes_room_in_the_buffer() {
     const BUFFER: u64 = 2_000 * 1_448;
     let seen = around_holes(&[700, 704], linux6().buffers.send, Buffer::Fixed(BUFFER));
     // The first hole is filled: the right edge stays, because data beyond the second one takes more room than

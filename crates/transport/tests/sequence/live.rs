@@ -49,8 +49,8 @@ pub(crate) struct Recording {
     pub(crate) socket: TcpStream,
 }
 
-/// Long enough for several timeouts.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The timeout of a trial: long enough for several retransmission timeouts.
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// The time to wait for further events after the last acknowledgement.
 const QUIET: Duration = Duration::from_ms(20);
 /// The kernel's clocks of milliseconds and of jiffies (at 100, 250 and 1000 a second) tick at multiples of
@@ -170,9 +170,9 @@ impl Live<'_> {
         Instant::from_ps((monotonic_ns() - self.record.origin_ns) * 1_000)
     }
 
-    /// Until everything written was acknowledged.
+    /// Runs the connection until everything written is acknowledged.
     fn drive(&mut self) {
-        let end = self.now() + PATIENCE;
+        let end = self.now() + TIMEOUT;
         let total: u64 = self.trial.writes.iter().map(|write| write.bytes).sum();
         let trial = self.trial;
         let mut writes = trial.writes.iter();

@@ -139,7 +139,7 @@ struct Replay<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Idle {
     pub(crate) until: Instant,
-    /// Since the last segment was sent.
+    /// The time since the last segment was sent.
     pub(crate) length: Duration,
     /// The retransmission timeout then.
     pub(crate) rto: Duration,

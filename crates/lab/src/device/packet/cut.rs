@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_tunnel_is_not_cut() {
+    fn what_is_in_a_tunnel_is_not_cut() {
         let (frame, mut offload) = super_frame(false, &[0; 3_000]);
         let segments = Segments::of(&offload, &frame).expect("it is to be cut");
         assert!(Cut::new(&offload, segments, &frame).is_some());

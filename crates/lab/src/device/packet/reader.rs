@@ -1,4 +1,4 @@
-//! Copies frames from the kernel's ring into packets' buffers, and completes them to frames as on a wire.
+//! Copies frames from the kernel's ring into packets' buffers, and completes them to frames as on a physical link.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 

@@ -77,8 +77,8 @@ impl Ring {
         let header = self.mapping.at::<libc::tpacket2_hdr>(start)?;
         let status = status(header);
         // SAFETY: the slot begins with a header; both sides access its status as an atomic.
-        let told = unsafe { status.as_ref() }.load(Ordering::Acquire);
-        if told & libc::TP_STATUS_USER == 0 {
+        let bits = unsafe { status.as_ref() }.load(Ordering::Acquire);
+        if bits & libc::TP_STATUS_USER == 0 {
             return None;
         }
         // SAFETY: the kernel has written the header and does not touch the slot until it is returned.
@@ -90,8 +90,8 @@ impl Ring {
         let bytes = unsafe {
             slice::from_raw_parts(self.mapping.start().byte_add(start + at).as_ptr(), length)
         };
-        let is_queued = told & libc::TP_STATUS_COPY != 0;
-        let tag = tag(told, &header);
+        let is_queued = bits & libc::TP_STATUS_COPY != 0;
+        let tag = tag(bits, &header);
         let result = read(Frame { bytes, length: header.tp_len, tag, is_queued });
         // SAFETY: as above.
         unsafe { status.as_ref() }.store(libc::TP_STATUS_KERNEL, Ordering::Release);

@@ -224,7 +224,7 @@ impl Host {
             endpoint.connection.close(cx.now);
         }
         self.go_on(index, cx);
-        if self.endpoints[index as usize].is_to_tell_writable() {
+        if self.endpoints[index as usize].is_writable_due() {
             self.deliver_events(index, false, cx);
         }
     }

@@ -169,7 +169,7 @@ impl Nodes {
         nodes
     }
 
-    /// Adds leaves that still have packets and are no class any more: they keep their rate, after all
+    /// Adds leaves that still have packets and are not a class any more: they keep their rate, after all
     /// others, and borrow from the link. Then makes the rings.
     pub(super) fn join(&mut self, leaving: Vec<Leaf>, efficient: bool, port: Port) {
         self.leaves.extend(leaving.into_iter().map(|leaf| Leaf {

@@ -85,15 +85,15 @@ impl Default for Class {
 }
 
 choice! {
-    /// Who may borrow: the guidelines of Floyd and Van Jacobson.
+    /// The classes that may borrow: the guidelines of Floyd and Van Jacobson.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum LinkSharing {
-        /// From ancestors up to the level `Top-Level`, which follows arrivals and departures; what ALTQ
-        /// does. Cheap in a kernel, and an approximation: a class of high priority may get more than its
-        /// part of what another leaves (paper 1, figure 11).
+        /// A class borrows from ancestors up to the level `Top-Level`, which follows arrivals and departures; what
+        /// ALTQ does. Cheap in a kernel, and an approximation: a class of high priority may get more than its part of
+        /// what another leaves (paper 1, figure 11).
         #[default]
         TopLevel = "top_level",
-        /// From an ancestor at some level only while no class below that level is unsatisfied.
+        /// A class borrows from an ancestor at some level only while no class below that level is unsatisfied.
         Formal = "formal",
     }
 }

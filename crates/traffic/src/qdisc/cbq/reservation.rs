@@ -22,7 +22,7 @@
 //! makes it wait: its credit is its burst, and it may catch up after waiting for its turn.
 //!
 //! A class that was released or changed may have sent its burst at the start of this busy time, and another
-//! class in its place would send its own. The former class therefore counts until that time is over, at most
+//! class in its place would send its own. The past class therefore counts until that time is over, at most
 //! `(F + sum(B + F)) / (C - sum(r))`, or until no leaf of that priority waits.
 
 use alloc::boxed::Box;
@@ -35,7 +35,7 @@ use super::nodes::{Leaf, Nodes, own_ring};
 use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
 use crate::discipline::Port;
 use crate::packet::FRAME_MIN;
-use crate::reservation::{self, Former, Promise, Refusal, Reservations, refusals, time_text};
+use crate::reservation::{self, PastPromise, Promise, Refusal, Reservations, refusals, time_text};
 use crate::tree;
 use crate::units::{Duration, Instant, PS_PER_SECOND};
 
@@ -231,23 +231,23 @@ impl Cbq {
         }
         let mut fresh = Nodes::new(&all, checked, self.port);
         let mut rivals: Vec<_> = rivals(&fresh).collect();
-        let formers = self.formers(&rivals);
+        let past_promises = self.past_promises(&rivals);
         if !reservations.list().is_empty() {
             if base.estimator == Estimator::Average {
                 return Err(Error::Forgetful);
             }
-            rivals.extend(formers.iter().map(|former| former.promise.clone()));
+            rivals.extend(past_promises.iter().map(|past| past.promise.clone()));
             check_rates(&rivals, self.port)?;
             fresh.round = fresh.round.max(check_delays(&reservations, &rivals, self.port)?);
         }
-        self.formers = formers;
+        self.past_promises = past_promises;
         (self.base, self.reservations) = (base, reservations);
         self.take_over(fresh, &all, now);
         Ok(())
     }
 
-    /// The former promises that still count in addition to `new`: those removed or changed.
-    fn formers(&self, new: &[Rival]) -> Vec<Former<Rival>> {
+    /// The past promises that still count in addition to `new`: those removed or changed.
+    fn past_promises(&self, new: &[Rival]) -> Vec<PastPromise<Rival>> {
         if self.nodes.rings.head(own_ring(HIGHEST)).is_none() {
             return Vec::new();
         }
@@ -255,6 +255,12 @@ impl Cbq {
             let load = Load::of(rivals.iter().copied(), self.port);
             load.time(0, self.port).unwrap_or(Duration::MAX)
         };
-        Former::beside(new, rivals(&self.nodes).collect(), &self.formers, self.wire.free, busy)
+        PastPromise::beside(
+            new,
+            rivals(&self.nodes).collect(),
+            &self.past_promises,
+            self.wire.free,
+            busy,
+        )
     }
 }

@@ -262,7 +262,7 @@ impl Cbq {
     /// The usual choice of both guidelines: a leaf of the highest priority within its own rate, if no leaf of
     /// a higher priority may borrow.
     #[inline]
-    pub(super) fn foremost(&mut self, at: Instant) -> Option<usize> {
+    pub(super) fn usual_choice(&mut self, at: Instant) -> Option<usize> {
         let priority = self.nodes.rings.occupied(0).checked_ilog2()?;
         let higher = |level| self.nodes.rings.occupied(level) >> priority > 1;
         if (1..=self.top_level).any(higher) {

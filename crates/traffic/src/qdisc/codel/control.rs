@@ -1,7 +1,7 @@
 //! CoDel's control law: when packets have waited longer than the target for a whole interval, drop one, and
 //! the next ones at intervals that shrink with the square root of their number (RFC 8289, section 5).
 //!
-//! It serves any queue that implements [`Line`]: that of `codel`, or one of those of `fq_codel`.
+//! It serves any queue that implements [`CodelQueue`]: that of `codel`, or one of those of `fq_codel`.
 
 use crate::packet::{Packet, PacketId, ecn};
 use crate::units::{Duration, Instant};
@@ -20,13 +20,13 @@ pub(crate) struct Law {
 }
 
 /// A queue under CoDel.
-pub(crate) trait Line {
+pub(crate) trait CodelQueue {
     /// Takes the first packet, and says how many bytes then remain.
     fn take(&mut self) -> Option<(PacketId, u64)>;
     /// A packet that was taken.
     fn packet(&self, id: PacketId) -> &Packet;
     /// Sets a packet aside, to be dropped.
-    fn condemn(&mut self, id: PacketId);
+    fn schedule_drop(&mut self, id: PacketId);
 }
 
 /// A packet that CoDel lets through.
@@ -57,41 +57,51 @@ impl Default for Control {
     }
 }
 
-/// A packet at the head of its line, and whether it may be dropped.
+/// A packet at the head of its queue, and whether it may be dropped.
 struct Candidate {
     id: PacketId,
     late: bool,
 }
 
 impl Control {
-    /// Chooses the packet that the line sends at `now`, and condemns the packets to drop.
+    /// Chooses the packet that the queue sends at `now`, and schedules the drops of others.
     #[inline]
-    pub(crate) fn next(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Chosen> {
-        let Some(head) = self.candidate(law, line, now) else {
+    pub(crate) fn next(
+        &mut self,
+        law: &Law,
+        queue: &mut impl CodelQueue,
+        now: Instant,
+    ) -> Option<Chosen> {
+        let Some(head) = self.candidate(law, queue, now) else {
             self.dropping = false;
             return None;
         };
         let (id, marked) = if self.dropping {
-            self.go_on(law, line, head, now)?
+            self.go_on(law, queue, head, now)?
         } else if head.late {
-            self.begin(law, line, head, now)?
+            self.begin(law, queue, head, now)?
         } else {
             (head.id, false)
         };
-        let waited = now.since(line.packet(id).queued);
+        let waited = now.since(queue.packet(id).queued);
         let above = law.mark_above.is_some_and(|above| waited > above);
-        Some(Chosen { id, marked: marked || (above && capable(line.packet(id))) })
+        Some(Chosen { id, marked: marked || (above && capable(queue.packet(id))) })
     }
 
-    /// "dodequeue": the head of the line, late if all have waited longer than the target for an interval.
+    /// "dodequeue": the head of the queue, late if all have waited longer than the target for an interval.
     /// With at most a frame left behind, a drop would not shorten the queue.
     #[inline]
-    fn candidate(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Candidate> {
-        let Some((id, left)) = line.take() else {
+    fn candidate(
+        &mut self,
+        law: &Law,
+        queue: &mut impl CodelQueue,
+        now: Instant,
+    ) -> Option<Candidate> {
+        let Some((id, left)) = queue.take() else {
             self.above_until = Instant::NEVER;
             return None;
         };
-        let waited = now.since(line.packet(id).queued);
+        let waited = now.since(queue.packet(id).queued);
         if waited < law.target || left <= law.frame_max {
             self.above_until = Instant::NEVER;
             return Some(Candidate { id, late: false });
@@ -107,19 +117,19 @@ impl Control {
     fn go_on(
         &mut self,
         law: &Law,
-        line: &mut impl Line,
+        queue: &mut impl CodelQueue,
         mut head: Candidate,
         now: Instant,
     ) -> Option<(PacketId, bool)> {
         self.dropping = head.late;
         while self.dropping && now >= self.drop_next {
             self.count = self.count.saturating_add(1);
-            if law.ecn && capable(line.packet(head.id)) {
+            if law.ecn && capable(queue.packet(head.id)) {
                 self.drop_next = next_drop(self.drop_next, law.interval, self.count);
                 return Some((head.id, true));
             }
-            line.condemn(head.id);
-            let Some(next) = self.candidate(law, line, now) else {
+            queue.schedule_drop(head.id);
+            let Some(next) = self.candidate(law, queue, now) else {
                 self.dropping = false;
                 return None;
             };
@@ -138,7 +148,7 @@ impl Control {
     fn begin(
         &mut self,
         law: &Law,
-        line: &mut impl Line,
+        queue: &mut impl CodelQueue,
         head: Candidate,
         now: Instant,
     ) -> Option<(PacketId, bool)> {
@@ -148,11 +158,11 @@ impl Control {
         self.count = if grown > 1 && recent { grown } else { 1 };
         self.count_start = self.count;
         self.drop_next = next_drop(now, law.interval, self.count);
-        if law.ecn && capable(line.packet(head.id)) {
+        if law.ecn && capable(queue.packet(head.id)) {
             return Some((head.id, true));
         }
-        line.condemn(head.id);
-        let Some(next) = self.candidate(law, line, now) else {
+        queue.schedule_drop(head.id);
+        let Some(next) = self.candidate(law, queue, now) else {
             self.dropping = false;
             return None;
         };
@@ -198,14 +208,14 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// A queue in a test, which records the time of each condemned packet.
+    /// A queue in a test, which records the time of each scheduled drop.
     struct Bench {
         packets: Packets,
         queued: VecDeque<PacketId>,
-        condemned: Vec<PacketId>,
+        scheduled_drops: Vec<PacketId>,
     }
 
-    impl Line for Bench {
+    impl CodelQueue for Bench {
         fn take(&mut self) -> Option<(PacketId, u64)> {
             let id = self.queued.pop_front()?;
             Some((id, 1_000 * self.queued.len() as u64))
@@ -213,16 +223,19 @@ mod tests {
         fn packet(&self, id: PacketId) -> &Packet {
             &self.packets[id]
         }
-        fn condemn(&mut self, id: PacketId) {
-            self.condemned.push(id);
+        fn schedule_drop(&mut self, id: PacketId) {
+            self.scheduled_drops.push(id);
         }
     }
 
     impl Bench {
-        /// `packets` in line since `then`, from senders with or without ECN.
+        /// `packets` queued since `then`, from senders with or without ECN.
         fn new(packets: usize, then: Instant, tos: u8) -> Self {
-            let mut bench =
-                Self { packets: Packets::new(), queued: VecDeque::new(), condemned: Vec::new() };
+            let mut bench = Self {
+                packets: Packets::new(),
+                queued: VecDeque::new(),
+                scheduled_drops: Vec::new(),
+            };
             for _ in 0..packets {
                 let packet = Packet { queued: then, length: 1_000, tos, ..Packet::default() };
                 let id = bench.packets.insert(packet);
@@ -251,9 +264,9 @@ mod tests {
         let (mut bench, mut control) = (Bench::new(2_000, Instant::ZERO, tos), Control::default());
         let mut times = Vec::new();
         for ms in 10..until {
-            let dropped = bench.condemned.len();
+            let dropped = bench.scheduled_drops.len();
             let chosen = control.next(&law(ecn), &mut bench, at(ms)).expect("a packet is left");
-            let hits = bench.condemned.len() - dropped + usize::from(chosen.marked);
+            let hits = bench.scheduled_drops.len() - dropped + usize::from(chosen.marked);
             times.extend(core::iter::repeat_n(ms, hits));
         }
         (bench, times)
@@ -287,16 +300,16 @@ mod tests {
         // Above the target first at 10 ms, so the first drop is at 110; then 110 + 100, + 70.7, ...
         let (bench, times) = run(false, ecn::NOT_ECT, 600);
         assert_eq!(times, [110, 210, 281, 339, 389, 434, 474, 512, 548, 581]);
-        assert!(bench.condemned.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(bench.scheduled_drops.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]
     fn ecn_marks_where_others_are_dropped_and_drops_nothing() {
         let (bench, times) = run(true, ecn::ECT0, 600);
         assert_eq!(times, [110, 210, 281, 339, 389, 434, 474, 512, 548, 581]);
-        assert!(bench.condemned.is_empty());
+        assert!(bench.scheduled_drops.is_empty());
         let (bench, times) = run(true, ecn::NOT_ECT, 300);
-        assert_eq!((times.len(), bench.condemned.len()), (3, 3));
+        assert_eq!((times.len(), bench.scheduled_drops.len()), (3, 3));
     }
 
     #[test]
@@ -311,7 +324,7 @@ mod tests {
             let then = at(ms) + Duration::from_us(4_999);
             while control.next(&law(false), &mut bench, then).is_some() {}
         }
-        assert!(bench.condemned.is_empty());
+        assert!(bench.scheduled_drops.is_empty());
     }
 
     /// With at most one frame left, a drop would only idle the link.
@@ -322,7 +335,7 @@ mod tests {
         assert!(control.next(&law(false), &mut bench, at(500)).is_some());
         assert!(control.next(&law(false), &mut bench, at(900)).is_some());
         assert!(control.next(&law(false), &mut bench, at(900)).is_none());
-        assert!(bench.condemned.is_empty() && !control.dropping);
+        assert!(bench.scheduled_drops.is_empty() && !control.dropping);
     }
 
     /// Section 5's pseudo-code: a run that begins soon after another continues at its rate.

@@ -2,7 +2,7 @@
 
 use crate::discipline::{Dequeued, DropReason};
 use crate::packet::{Packet, PacketId, Packets};
-use crate::qdisc::codel::control::{Chosen, Line};
+use crate::qdisc::codel::control::{Chosen, CodelQueue};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
 
@@ -11,7 +11,7 @@ use crate::ring::Ring;
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     chosen: Option<Chosen>,
-    condemned: Ring<PacketId>,
+    scheduled_drops: Ring<PacketId>,
 }
 
 impl Held {
@@ -23,39 +23,39 @@ impl Held {
         self.chosen = chosen;
     }
 
-    /// The queue that `take` takes from, for the control: packets that `take` drops are condemned here.
+    /// The queue that `take` takes from, for the control. Drops are scheduled here.
     #[inline]
-    pub(crate) fn line<'a, T>(&'a mut self, packets: &'a Packets, take: T) -> TakenLine<'a, T> {
-        TakenLine { take, condemned: &mut self.condemned, packets }
+    pub(crate) fn queue<'a, T>(&'a mut self, packets: &'a Packets, take: T) -> TakenQueue<'a, T> {
+        TakenQueue { take, scheduled_drops: &mut self.scheduled_drops, packets }
     }
 
-    /// Adds a packet to the condemned ones.
-    pub(crate) fn condemn(&mut self, id: PacketId) {
-        self.condemned.push(id);
+    /// Schedules the drop of a packet.
+    pub(crate) fn schedule_drop(&mut self, id: PacketId) {
+        self.scheduled_drops.push(id);
     }
 
     pub(crate) fn answer(&self) -> Dequeued {
         self.chosen.map_or(Dequeued::Empty, |chosen| Dequeued::Send(chosen.id))
     }
 
-    /// Drops the condemned packets.
+    /// Runs the scheduled drops.
     #[inline]
-    pub(crate) fn drop_condemned(
+    pub(crate) fn run_scheduled_drops(
         &mut self,
         packets: &mut Packets,
         tally: &mut Tally,
         reason: DropReason,
     ) {
-        while let Some(id) = self.condemned.pop() {
+        while let Some(id) = self.scheduled_drops.pop() {
             tally.discard(packets[id].length.into());
             packets.discard(id, reason);
         }
     }
 
-    /// Drops the condemned packets, then sends the held packet, if there is one.
+    /// Runs the scheduled drops, then sends the held packet, if there is one.
     #[inline]
     pub(crate) fn send(&mut self, packets: &mut Packets, tally: &mut Tally) -> Dequeued {
-        self.drop_condemned(packets, tally, DropReason::Early);
+        self.run_scheduled_drops(packets, tally, DropReason::Early);
         let Some(Chosen { id, marked }) = self.chosen.take() else { return Dequeued::Empty };
         if marked && packets[id].mark() {
             tally.mark();
@@ -67,20 +67,20 @@ impl Held {
     /// Drops all packets, as flushed.
     pub(crate) fn flush(&mut self, packets: &mut Packets, tally: &mut Tally) {
         if let Some(chosen) = self.chosen.take() {
-            self.condemned.push(chosen.id);
+            self.scheduled_drops.push(chosen.id);
         }
-        self.drop_condemned(packets, tally, DropReason::Flushed);
+        self.run_scheduled_drops(packets, tally, DropReason::Flushed);
     }
 }
 
 /// A queue as its control sees it.
-pub(crate) struct TakenLine<'a, T> {
+pub(crate) struct TakenQueue<'a, T> {
     take: T,
-    condemned: &'a mut Ring<PacketId>,
+    scheduled_drops: &'a mut Ring<PacketId>,
     packets: &'a Packets,
 }
 
-impl<T: FnMut() -> Option<(PacketId, u64)>> Line for TakenLine<'_, T> {
+impl<T: FnMut() -> Option<(PacketId, u64)>> CodelQueue for TakenQueue<'_, T> {
     #[inline]
     fn take(&mut self) -> Option<(PacketId, u64)> {
         (self.take)()
@@ -91,7 +91,7 @@ impl<T: FnMut() -> Option<(PacketId, u64)>> Line for TakenLine<'_, T> {
         &self.packets[id]
     }
 
-    fn condemn(&mut self, id: PacketId) {
-        self.condemned.push(id);
+    fn schedule_drop(&mut self, id: PacketId) {
+        self.scheduled_drops.push(id);
     }
 }

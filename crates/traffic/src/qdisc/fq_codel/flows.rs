@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_spreads_flows_evenly_and_anew_with_each_salt() {
+    fn the_hash_spreads_flows_evenly_and_differently_with_each_salt() {
         let (flows, mut counts, mut same) = (Flows::new(100, 1), [0_u32; 100], 0);
         for flow in (0..100_000).map(FlowId) {
             let index = flows.index(hash(flow, 1));

@@ -171,7 +171,7 @@ pub enum Error {
         /// The difference.
         excess: u128,
     },
-    /// By some time the guarantees exceed what the link carries.
+    /// The guarantees exceed what the link carries by some time.
     #[error(
         "by {by} the real_time curves of {classes} guarantee {promised} bits, but the link \
          carries only {carries} bits: lower them by {excess} bits in all, or allow more time"

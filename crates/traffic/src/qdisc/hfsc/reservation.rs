@@ -25,7 +25,7 @@ use super::error::Error;
 use super::parameters::{self, Class, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
-use crate::reservation::{self, Former, Promise, Request, Reservations, refusals, time_text};
+use crate::reservation::{self, PastPromise, Promise, Request, Reservations, refusals, time_text};
 use crate::units::{Duration, Instant, Rate};
 
 refusals!();
@@ -97,25 +97,25 @@ impl Hfsc {
         let all = with_reservations(&base, &reservations, self.port)?;
         let checked = parameters::check(&all, self.port)?;
         let mut new = guaranteed(&all.classes, &checked.curves);
-        let formers = self.formers(&new, now)?;
+        let past_promises = self.past_promises(&new, now)?;
         if !reservations.list().is_empty() {
-            new.extend(formers.iter().map(|former| former.promise.clone()));
+            new.extend(past_promises.iter().map(|past| past.promise.clone()));
             parameters::check_link(&new, self.port)?;
         }
         let fresh = Self::build(checked, base, all, self.port);
         let old = core::mem::replace(self, fresh);
         self.reservations = reservations;
-        self.formers = formers;
+        self.past_promises = past_promises;
         self.take_over(old, now);
         Ok(())
     }
 
-    /// The former promises that still count in addition to `new`: those removed or changed.
-    fn formers(
+    /// The past promises that still count in addition to `new`: those removed or changed.
+    fn past_promises(
         &mut self,
         new: &[Guarantee],
         now: Instant,
-    ) -> Result<Vec<Former<Guarantee>>, Error> {
+    ) -> Result<Vec<PastPromise<Guarantee>>, Error> {
         if self.deadlines.first(now.as_ps(), &mut self.seats).is_none() {
             return Ok(Vec::new());
         }
@@ -125,6 +125,6 @@ impl Hfsc {
             let curves = promises.iter().map(|promise| &promise.curve);
             busy_max(curves, self.frame_max(), self.port)
         };
-        Ok(Former::beside(new, old, &self.formers, now, busy))
+        Ok(PastPromise::beside(new, old, &self.past_promises, now, busy))
     }
 }

@@ -44,13 +44,13 @@ impl Hfsc {
         let tops = &mut self.siblings[root];
         tops.virtual_time = old.siblings[before].virtual_time;
         tops.virtual_time_last = old.siblings[before].virtual_time_last;
-        let mut former = old.into_former();
+        let mut old_classes = old.into_old_classes();
         let mut leaves: Vec<Option<Leaf>> = Vec::with_capacity(root);
         for index in 0..root {
-            let was = former.remove(&self.names[index]);
+            let was = old_classes.remove(&self.names[index]);
             leaves.extend(was.map(|was| self.take_over_class(index, was, now)));
         }
-        let gone = former.into_values().map(|was| Some(was.node.leaf));
+        let gone = old_classes.into_values().map(|was| Some(was.node.leaf));
         let frame_max = self.frame_max();
         let default = &mut self.nodes[self.default];
         for leaf in leaves.into_iter().chain(gone).flatten() {
@@ -63,16 +63,16 @@ impl Hfsc {
         self.resume(now);
     }
 
-    fn into_former(mut self) -> BTreeMap<String, OldClass> {
+    fn into_old_classes(mut self) -> BTreeMap<String, OldClass> {
         let nodes = core::mem::take(&mut self.nodes).into_iter();
-        let former = |(index, node): (usize, Node)| {
+        let old_class = |(index, node): (usize, Node)| {
             let siblings = &self.siblings[index];
             let virtual_times = (siblings.virtual_time, siblings.virtual_time_last);
             let shared = self.seats.is_taken(index, Criterion::LinkShare);
             let parent = self.name(node.parent).map(String::from);
             (self.names[index].clone(), OldClass { node, parent, shared, virtual_times })
         };
-        nodes.enumerate().map(former).collect()
+        nodes.enumerate().map(old_class).collect()
     }
 
     /// The name of a class; none of [`Hfsc::root`].

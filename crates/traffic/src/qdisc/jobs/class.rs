@@ -232,7 +232,13 @@ impl Node {
 
     /// Records that the link sends a frame for `time`, of this class or another one.
     #[inline]
-    pub(super) fn press(&mut self, now: Instant, time: Duration, own: bool, frame: Duration) {
+    pub(super) fn record_frame(
+        &mut self,
+        now: Instant,
+        time: Duration,
+        own: bool,
+        frame: Duration,
+    ) {
         let (Some(turn), Some(bound)) = (self.delay_turn, self.class.delay) else { return };
         if turn.from > now {
             return;

@@ -87,7 +87,7 @@ impl Parameters {
     }
 }
 
-/// Why parameters are refused. Guarantees that together exceed the link are no reason: JoBS has no admission
+/// Why parameters are refused. Guarantees that together exceed the link are allowed: JoBS has no admission
 /// control, and reports when it relaxes them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {

@@ -36,7 +36,7 @@ const TRIM_TURNS: u64 = 8;
 /// Longer waits, of 19 minutes, count as this, so that numbers fit.
 const WAIT_MAX: u64 = 1 << 50;
 
-/// Tags count bytes by weight, in units of 2^-4 bytes; beyond this they start anew.
+/// Tags count bytes by weight, in units of 2^-4 bytes; beyond this they start again.
 const TAG_MAX: u64 = 1 << 62;
 
 /// The state of the sharing: the tag of the class that sent last.
@@ -91,7 +91,7 @@ impl Sharing {
 
 /// Moves the weights of the classes with relative delays by the errors of their delays. A class without
 /// packets counts as one with too short a wait: its packets were sent at once.
-pub(super) fn steer(nodes: &mut [Node]) {
+pub(super) fn adjust_weights(nodes: &mut [Node]) {
     let (mut count, mut sum) = (0, 0_u64);
     for backlog in nodes.iter().filter_map(backlog_by_number) {
         (count, sum) = (count + u64::from(backlog > 0), sum.saturating_add(backlog));

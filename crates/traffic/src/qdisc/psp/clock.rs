@@ -16,7 +16,7 @@ use crate::units::{Duration, Instant, PS_PER_SECOND, Rate};
 /// Picoseconds times bits per second in one byte time.
 const PS_BITS_PER_BYTE: u64 = 8 * PS_PER_SECOND;
 
-/// Counts the byte times of one wire.
+/// Counts the byte times of one link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ByteClock {
     /// The rate of the wire, in bits per second.
@@ -30,7 +30,7 @@ pub(super) struct ByteClock {
 }
 
 impl ByteClock {
-    /// A wire of this rate that has been idle up to now.
+    /// The clock of a link of this rate that was idle up to now.
     pub(super) const fn new(rate: Rate) -> Self {
         let rate = rate.bits_per_second();
         Self { rate, position: 0, idled_until: Instant::ZERO, remainder: 0 }

@@ -30,7 +30,7 @@ const ACKS_MIN: u32 = 2;
 /// The length of a precise measurement. A longer train does not improve it.
 const PRECISE: Duration = Duration::from_ms(20);
 /// A train is given up if nothing is heard of it for this long after its last packet.
-const PATIENCE: Duration = Duration::from_secs(4);
+const ACK_TIMEOUT: Duration = Duration::from_secs(4);
 /// The packets of a probe. A buffer of this size loses none of them.
 const PROBE: u64 = 16;
 /// The maximum number of packets of a probe, used if the one before got too few ACKs: one ACK covers up to 44
@@ -374,7 +374,7 @@ impl Delivery {
             return;
         };
         if train.whole {
-            if at.since(train.heard()) > PATIENCE {
+            if at.since(train.heard()) > ACK_TIMEOUT {
                 self.train = Some(fresh);
             }
             return;

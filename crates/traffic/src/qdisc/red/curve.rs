@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_time_decays_the_average_as_so_many_empty_arrivals() {
+    fn an_idle_time_decays_the_average_like_its_number_of_empty_arrivals() {
         for packets in [1, 2, 7, 100, 1_000] {
             let mut idle = average(30, 0).weighted(share(1, 512));
             let mut arrivals = idle;
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn below_the_threshold_the_count_starts_anew() {
+    fn below_the_threshold_the_count_restarts() {
         let (mut random, mut spacing) = (Random::from_seed(1), Spacing { passed: 49 });
         assert!(!spacing.hits(Zone::Below, &mut random));
         assert_eq!(spacing.passed, 0);

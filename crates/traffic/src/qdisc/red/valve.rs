@@ -31,7 +31,7 @@ const TABLE_BITS: u32 = 7;
 /// One, in the unit of shares: 2^-32.
 const ONE: u64 = 1 << 32;
 
-/// A flow that lost a packet of late.
+/// A flow that lost a packet recently.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     id: FlowId,

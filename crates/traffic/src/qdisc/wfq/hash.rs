@@ -4,8 +4,8 @@ use crate::packet::Packet;
 use crate::setting::choice;
 
 choice! {
-    /// Which packets are one flow. ALTQ's four ways, of which the first was its default; a packet here
-    /// carries no ports, so the number of its flow stands for them.
+    /// Which packets are one flow. ALTQ's four ways; the first was its default. A packet here carries no ports, so
+    /// the number of its flow stands for them.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum HashBy {
         /// Those to the same host.

@@ -89,7 +89,7 @@ impl Queues {
     }
 
     /// Whether these queues can continue under the new parameters.
-    pub(super) fn suits(&self, parameters: &Parameters) -> bool {
+    pub(super) fn can_continue(&self, parameters: &Parameters) -> bool {
         match (&self.order, parameters.mode) {
             (Order::Exact(_), Mode::Exact) => true,
             (Order::Stochastic { queues, .. }, Mode::Stochastic) => *queues == parameters.queues,

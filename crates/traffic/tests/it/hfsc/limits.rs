@@ -117,7 +117,7 @@ fn a_limited_class_has_its_rate() {
 }
 
 /// A class that guarantees of others kept from sending does not make up for it at the link's speed
-/// once they are over: its upper limit is no store of credit.
+/// once they are over: its upper limit stores no credit.
 #[test]
 fn a_starved_class_does_not_burst() {
     let link = 1_000_000_000;

@@ -78,7 +78,7 @@ fn reservation(megabits: u64, burst: u64, microseconds: u64, parent: Option<&str
 }
 
 #[test]
-fn each_mistake_is_told_with_its_remedy() {
+fn each_mistake_is_reported_with_its_remedy() {
     let share: &[(&str, Curve)] = &[("ls", (0, 0, 1))];
     let guaranteed = |name: &str, curve| class(name, "", &[("rt", curve)]);
     let limit: &[(&str, Curve)] = &[("ls", (0, 0, 1)), ("ul", (0, 0, 50))];

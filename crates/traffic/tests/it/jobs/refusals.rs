@@ -22,7 +22,7 @@ fn refusal(parameters: &Parameters) -> String {
 }
 
 #[test]
-fn each_mistake_is_told_with_its_remedy() {
+fn each_mistake_is_reported_with_its_remedy() {
     let two = || vec![class("a"), class("b")];
     let delay = |number| Class { relative_delay: Some(number), ..class("a") };
     let loss = |name: &str, number| Class { relative_loss: Some(number), ..class(name) };

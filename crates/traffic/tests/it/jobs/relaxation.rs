@@ -37,7 +37,7 @@ proptest! {
 
     /// Every violated guarantee is counted, and nothing else; no packet is lost or duplicated meanwhile.
     #[test]
-    fn what_is_relaxed_is_told(
+    fn what_is_relaxed_is_reported(
         drawn in guarantees(), packets in 2_u64..400, seed in any::<u64>()
     ) {
         let (classes, shares): (Vec<_>, Vec<_>) = drawn.into_iter().unzip();

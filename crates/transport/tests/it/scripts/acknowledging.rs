@@ -76,7 +76,7 @@ fn sixteen_segments_are_acknowledged_at_once_and_then_every_second() {
     assert_eq!(acks_of(&config, 400).0.len(), 400);
 }
 
-/// As a kernel that asks for a response: neither the handshake's ACK nor the request's is one of the quick ones, and
+/// A kernel that asks for a response: neither the handshake's ACK nor the request's is one of the quick ones, and
 /// the first segment, with which they begin, opens the window.
 #[test]
 fn a_response_has_all_of_its_quick_acks() {
@@ -105,7 +105,7 @@ fn a_response_has_all_of_its_quick_acks() {
 }
 
 #[test]
-fn a_window_that_opens_is_told_at_once_and_a_segment_opens_it_by_two() {
+fn a_window_that_opens_is_announced_at_once_and_a_segment_opens_it_by_two() {
     let mut config = linux6();
     config.ack.tick = Duration::ZERO;
     config.buffers.receive = Buffer::Fixed(2 * 245 * MSS);

@@ -72,7 +72,7 @@ fn only_those_that_ask_are_called_while_the_application_limits() {
 
 #[test]
 fn that_the_window_limited_is_kept_for_a_round_trip_though_more_goes_out_later() {
-    // Linux f4ce91ce12a7: a larger flight of a window that does not limit is no news then.
+    // Linux f4ce91ce12a7: a larger flight of a window that does not limit then changes nothing.
     let mut script = Script::new(&config("linux-6", &TOLD), 100, 60_000);
     script.supply(14);
     assert_eq!(script.numbers().len(), 10);

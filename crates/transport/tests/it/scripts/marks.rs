@@ -70,7 +70,7 @@ fn told(algorithm: &'static Algorithm, segments: &[(u32, u8)]) -> Vec<u32> {
 }
 
 #[test]
-fn each_segment_of_data_is_told_with_its_mark_once_it_is_taken() {
+fn each_segment_of_data_is_reported_with_its_mark_once_it_is_taken() {
     let (unmarked, marked) = (Event::EcnNoCe as u32, Event::EcnIsCe as u32);
     let segments = [
         (0, ecn::ECT0),

@@ -89,7 +89,7 @@ fn a_sample_is_what_was_delivered_since_the_newest_segment_was_sent() {
 }
 
 #[test]
-fn segments_sent_while_the_application_has_no_more_are_told_apart() {
+fn segments_sent_while_the_application_has_no_more_are_distinguished() {
     let mut script = script();
     script.supply(4);
     script.numbers();

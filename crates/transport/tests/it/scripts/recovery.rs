@@ -358,7 +358,7 @@ fn rack_finds_losses_when_the_last_hole_it_knew_of_is_filled() {
 /// The RTO stays doubled until a round trip is measured; a tail is probed for after two round trips.
 /// Linux's `tcp_rearm_rto`: when a probe's timer finds a probe out already, the timeout counts from when
 /// the head was sent.
-/// Retransmitting the head starts its timeout anew (RFC 6298, section 5.1), although no ACK advanced.
+/// Retransmitting the head restarts its timeout (RFC 6298, section 5.1), although no ACK advanced.
 /// Linux 5.9 on: what is reported as received twice was delivered twice.
 #[test]
 fn segments_that_a_dsack_reports_count_as_delivered() {

@@ -94,7 +94,7 @@ fn new_data_after_a_tail_probe_does_not_put_off_the_heads_timeout() {
     script.numbers();
     assert_eq!(script.wait(), at(302));
     assert_eq!(script.numbers(), [1]);
-    // The timeout would be at 602 ms, but for new data.
+    // The timeout would be at 602 ms without new data.
     script.now = at(310);
     script.supply(1);
     assert_eq!(script.numbers(), [2]);
@@ -107,7 +107,7 @@ fn new_data_after_a_tail_probe_does_not_put_off_the_heads_timeout() {
 }
 
 #[test]
-fn the_heads_retransmission_starts_the_timeout_anew() {
+fn the_heads_retransmission_restarts_the_timeout() {
     let mut script = Script::new(&linux6(), 100, 60_000);
     script.supply(10);
     script.numbers();
@@ -196,7 +196,7 @@ fn probes_and_timeouts_go_off_with_the_ticks_of_the_wheel() {
             times.push(now);
         }
     }
-    // A probe after 51 ticks, which starts the timeout of 300 ms anew: 75 ticks, then doubled, with a slot of 8 ticks
+    // A probe after 51 ticks, which restarts the timeout of 300 ms: 75 ticks, then doubled, with a slot of 8 ticks
     // and from 504 ticks on of 64.
     assert_eq!(times, [at(308), at(612), at(1_220), at(2_436), at(5_092)]);
 }
