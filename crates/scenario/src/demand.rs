@@ -5,18 +5,18 @@ use traffic::distribution::Scalar;
 use traffic::{Bytes, Distribution, Duration, Instant, Random, settings};
 
 settings! {
-    /// When the flows of one table send, and how much.
+    /// Start times and sizes of the flows of one table.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Demand {
-        /// When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
+        /// Start time; 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
         pub start: Distribution<Duration>,
-        /// From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes Poisson
-        /// arrivals.
+        /// Time between the starts of successive flows, added to `start`; 0 unless given. "exponential 50 ms" makes
+        /// Poisson arrivals.
         pub stagger: Distribution<Duration>,
-        /// When the program stops sending; never unless given.
+        /// Time at which the program stops sending; never unless given.
         pub stop: Option<Duration>,
-        /// How much payload each flow sends; without end unless given. "web search" draws each flow's size from the
-        /// run's seed and its name.
+        /// Payload of each flow; no limit unless given. "web search" draws each flow's size from the run's seed and
+        /// its name.
         #[range(Bytes(1)..)]
         pub bytes: Option<Distribution<Bytes>>,
     }

@@ -276,13 +276,13 @@ impl Link {
 }
 
 settings! {
-    /// What a link is in the lab.
+    /// Link settings for the lab.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct LabLink {
-        /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
-        /// time unless given.
+        /// Gaps of a discipline in the lab: "time" leaves the link idle for their duration, "frames" sends PAUSE
+        /// frames; "time" unless given.
         pub wire: Wire,
-        /// Whether the lab's hosts may hand over many segments as one (GSO); false unless given.
+        /// Whether the lab's hosts may pass several segments as one (GSO); false unless given.
         pub gso: bool,
     }
 }
@@ -340,13 +340,13 @@ pub struct Flow {
 }
 
 settings! {
-    /// What a file says of the headers of a flow's packets.
+    /// Header fields of a flow's packets.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Marks {
-        /// The code point of its packets, both directions; "cs0" unless given.
+        /// Code point of the packets of both directions; "cs0" unless given.
         #[like(CodePoint)]
         pub dscp: u8,
-        /// Its IPv6 flow label; 0 unless given.
+        /// IPv6 flow label; 0 unless given.
         #[range(..1 << 20)]
         pub flow_label: u32,
     }
