@@ -92,7 +92,7 @@ fn absurd_rates_and_intervals_are_refused() {
     assert_eq!(
         added("train = { message = \"1 kB\", every = \"0.0000001 ms\" }\n"),
         "x.toml:14:37: `every` cannot be 0.0000001 ms\n  \
-         help: give at least 100 ns: From the start of one message to the start of the next."
+         help: give at least 100 ns: Time between the starts of two messages."
     );
     assert_eq!(said("\"1 Gbit/s\"", "\"100 Tbit/s\"", ""), "nothing");
     assert_eq!(added("train = { message = \"1 kB\", every = \"100 ns\" }\n"), "nothing");
@@ -130,7 +130,7 @@ fn a_guess_that_would_mislead_is_not_made() {
 fn coalescing_is_refused_beside_a_processor() {
     let both = "[host.sender]\nprocessor.machine = \"ideal\"\ncoalesce.delay = \"25 us\"\n";
     let told = said("[host.sender]\n", both, "");
-    assert!(told.contains("`coalesce` beside `processor`"), "{told}");
+    assert!(told.contains("`coalesce` and `processor` are mutually exclusive"), "{told}");
     let told = said("[host.sender]\n", "[host.sender]\ncoalesce.frames = 8\n", "");
     assert!(told.contains("`delay`"), "{told}");
 }
@@ -154,8 +154,8 @@ fn a_processor_is_that_of_the_machine_that_is_named() {
     );
     assert_eq!(
         said("[host.sender]\n", "[host.sender]\nprocessor.backlog = 0\n", ""),
-        "x.toml:3:21: `backlog` cannot be 0\n  help: give 1 to 4294967295: Segments that may wait, 300 to \
-         1000 in Linux (netdev_max_backlog); more are dropped."
+        "x.toml:3:21: `backlog` cannot be 0\n  help: give 1 to 4294967295: Maximum number of waiting \
+         segments, 300 to 1000 in Linux (netdev_max_backlog). Further segments are dropped."
     );
 }
 
@@ -277,8 +277,8 @@ fn what_is_out_of_range_is_told_at_its_key() {
     let told = queue("priq = { class = { a = { priority = 16 } } }");
     assert_eq!(
         told,
-        "x.toml:15:43: `priority` cannot be 16\n  help: give 0 to 15: How urgent it is, the highest first; \
-         each class has its own. 1 unless given, as in ALTQ."
+        "x.toml:15:43: `priority` cannot be 16\n  help: give 0 to 15: Priority of the class, the highest \
+         first; each class has a different one. 1 unless given, as in ALTQ."
     );
     let told = queue("wfq = { bytes = \"1 TiB\", quota = \"63 B\" }");
     assert!(
@@ -287,7 +287,7 @@ fn what_is_out_of_range_is_told_at_its_key() {
     );
     assert!(told.contains("15:40: `quota` cannot be 63 B\n  help: give at least 64 B: "), "{told}");
     let told = queue("pie = { target = \"2 h\" }");
-    assert!(told.contains("give more than 0 s, at most 3600 s: How long packets should"), "{told}");
+    assert!(told.contains("give more than 0 s, at most 3600 s: Target queueing delay"), "{told}");
     let told = queue("drr = { class = { a = { queue.red.weight = \"0.001 %\" } } }");
     assert!(
         told.contains("15:50: `weight` cannot be 0.001 %\n  help: give at least 0.0015"),
@@ -427,8 +427,8 @@ fn conditioners() {
     );
     assert_eq!(
         said("a = { red = \"discard\" }"),
-        "x.toml:15:13: `discard` is no action\n  \
-         help: write pass, drop, return, \"mark af12\" or \"next NAME\""
+        "x.toml:15:13: invalid action `discard`\n  \
+         help: use pass, drop, return, \"mark af12\" or \"next NAME\""
     );
     assert_eq!(
         said("a = { green = \"next b\" }\nb = { green = \"next a\" }"),
@@ -437,8 +437,8 @@ fn conditioners() {
     );
     assert_eq!(
         said("a = { token_bucket = { rate = \"1 Mbit/s\", burst = \"0 B\" } }"),
-        "x.toml:15:51: `burst` cannot be 0 B\n  help: give at least 1 B: The most that is kept: no less than \
-         the longest packet, or that one never conforms."
+        "x.toml:15:51: `burst` cannot be 0 B\n  help: give at least 1 B: Bucket depth. It must be at least \
+         the longest packet, which otherwise never conforms."
     );
     let bursts = "committed_burst = \"0 B\", excess_burst = \"0 B\"";
     assert_eq!(

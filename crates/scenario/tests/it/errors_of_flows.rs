@@ -63,19 +63,19 @@ fn datagrams() {
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", size = \"0 B\" }"),
-        "x.toml:17:41: `size` cannot be 0 B\n  help: give 1 B to 65507 B: UDP payload of each (RFC 791, \
-         RFC 768); what the narrowest MTU on the way leaves unless given. The last of a limited number of \
-         bytes may be shorter."
+        "x.toml:17:41: `size` cannot be 0 B\n  help: give 1 B to 65507 B: UDP payload of each datagram \
+         (RFC 791, RFC 768); the payload that fits the smallest MTU of the path unless given. The last \
+         datagram of a limited number of bytes may be shorter."
     );
     assert_eq!(
         datagrams("{ rate = \"101 Tbit/s\" }"),
-        "x.toml:17:22: `rate` cannot be 101 Tbit/s\n  help: give at most 100000 Gbit/s: UDP payload a \
-         second, while on."
+        "x.toml:17:22: `rate` cannot be 101 Tbit/s\n  help: give at most 100000 Gbit/s: UDP payload per \
+         second while sending."
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"0 s\", off = \"1 s\" }"),
-        "x.toml:17:39: `on` cannot be 0 s\n  help: give at least 100 ns: How long it sends before it is \
-         silent for `off`; all the time unless given."
+        "x.toml:17:39: `on` cannot be 0 s\n  help: give at least 100 ns: Duration of each sending period, \
+         before a pause of `off`; always on unless given."
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\", off = \"9 ns\" }"),
@@ -278,7 +278,7 @@ fn exchanges() {
     assert_eq!(flow(exchange), "nothing");
     assert_eq!(
         flow(&exchange.replace("64 KiB", "0 B")),
-        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: A response's size; one that is drawn is drawn for each."
+        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: Size of a response; a distribution is drawn for each."
     );
     assert_eq!(
         flow(&format!("{exchange}\nbytes = \"1 MB\"")),
