@@ -211,7 +211,7 @@ fn what_cannot_be_swept_says_what_to_change() {
     };
     assert!(told(&[]).contains("two.toml has no grid"));
     let range = told(&["--vary", "emulator.wan.delay=1ms..5ms"]);
-    assert!(range.contains("does not say of how many points"), "{range}");
+    assert!(range.contains("has no number of points"), "{range}");
     let measure = ["--seeds", "1..2", "--set", "duration=100 ms", "--measure", "run.godput"];
     assert!(told(&measure).contains("did you mean `run.goodput`?"));
     let expected = ["--seeds", "1..2", "--set", "expect.flow.bulk.godput.min=1"];

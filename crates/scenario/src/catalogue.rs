@@ -261,7 +261,7 @@ fn write_example(text: &mut String, Example { file, command, text: example }: &E
 
 fn list(text: &mut String, parameters: &[Parameter]) {
     if parameters.is_empty() {
-        *text += "There are none.\n";
+        *text += "None.\n";
     }
     for Parameter { name, takes, range, required, default, doc, .. } in parameters {
         let range = if range.is_empty() { String::new() } else { format!(", {range}") };

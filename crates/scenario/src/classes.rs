@@ -35,14 +35,14 @@ pub(crate) fn unreachable(settings: &dyn Settings) -> Vec<&str> {
 
 /// What is wrong with a class that is one of these, and what would be right.
 pub(crate) fn unreachable_text(class: &str, settings: &dyn Settings) -> (String, String) {
-    let message = format!("no packet comes to the class `{class}`, which has no `match`");
+    let message = format!("no packet reaches the class `{class}`, which has no `match`");
     let help = match default_class(settings) {
         Some(default) => {
-            format!("write `match = {{ flow = \"NAME\" }}` in it; all else goes to `{default}`")
+            format!(
+                "add `match = {{ flow = \"NAME\" }}` to it; all other packets go to `{default}`"
+            )
         }
-        None => {
-            "write `match = {}` in it for every packet, or `match = { flow = \"NAME\" }`".into()
-        }
+        None => "add `match = {}` to it for every packet, or `match = { flow = \"NAME\" }`".into(),
     };
     (message, help)
 }

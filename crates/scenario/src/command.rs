@@ -42,8 +42,10 @@ fn words(line: &str) -> Result<Vec<String>, Wrong> {
     }
     words.extend(word);
     match (quote, words.is_empty()) {
-        (Some(open), _) => Err((format!("the quote {open} has no end"), "close it".into())),
-        (None, true) => Err(("no program".into(), "write it with its arguments".into())),
+        (Some(open), _) => Err((format!("unclosed quote {open}"), "add the closing quote".into())),
+        (None, true) => {
+            Err(("empty command line".into(), "write the program and its arguments".into()))
+        }
         (None, false) => Ok(words),
     }
 }
@@ -79,8 +81,8 @@ fn is_name(text: &str) -> bool {
 
 fn unknown(name: &str, known: &[(&str, String)]) -> Wrong {
     let known: Vec<String> = known.iter().map(|(name, _)| format!("{{{name}}}")).collect();
-    let help = format!("there is {}; write `{{{{` for a brace", known.join(", "));
-    (format!("`{{{name}}}` stands for nothing"), help)
+    let help = format!("available: {}; write `{{{{` for a literal brace", known.join(", "));
+    (format!("unknown placeholder `{{{name}}}`"), help)
 }
 
 fn quoted(word: &str) -> String {
@@ -135,8 +137,8 @@ mod tests {
             split(r#"sh -c 'echo "a  b"' "it's" '' a\ b"#),
             ["sh", "-c", "echo \"a  b\"", "it's", "", "a b"]
         );
-        assert_eq!(words("sh -c 'echo").unwrap_err().0, "the quote ' has no end");
-        assert_eq!(words("  ").unwrap_err().0, "no program");
+        assert_eq!(words("sh -c 'echo").unwrap_err().0, "unclosed quote '");
+        assert_eq!(words("  ").unwrap_err().0, "empty command line");
     }
 
     #[test]
@@ -148,8 +150,8 @@ mod tests {
         assert_eq!(
             filled("{host}"),
             Err((
-                "`{host}` stands for nothing".into(),
-                "there is {to}, {port}; write `{{` for a brace".into()
+                "unknown placeholder `{host}`".into(),
+                "available: {to}, {port}; write `{{` for a literal brace".into()
             ))
         );
     }

@@ -186,8 +186,8 @@ fn uniform<T: Written>(text: &str, min: &str, max: &str) -> Result<Distribution<
     match min < max {
         true => Ok(Distribution::Uniform { min, max }),
         false => {
-            let help = format!("write the least first: \"0 {}\"", range_example::<T>());
-            Err(Error::new(format!("the range `{text}` does not go up"), help))
+            let help = format!("write the smaller value first: \"0 {}\"", range_example::<T>());
+            Err(Error::new(format!("the range `{text}` does not ascend"), help))
         }
     }
 }
@@ -211,9 +211,12 @@ fn pareto<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
         }
         Some(_) => {
             let message = format!("a Pareto distribution of shape {shape}");
-            Err(Error::new(message, "give a shape above 1, or it has no mean; at most 1000"))
+            Err(Error::new(
+                message,
+                "use a shape above 1, because others have no mean, and at most 1000",
+            ))
         }
-        None => Err(Error::new(format!("`{shape}` is no shape"), example)),
+        None => Err(Error::new(format!("invalid shape `{shape}`"), example)),
     }
 }
 
@@ -236,7 +239,7 @@ struct Point<T> {
 /// Points, each a value and a probability with a blank between, with commas or in the lines of a file.
 fn cdf<T: Written>(text: &str, between: Between) -> Result<Cdf<T>, Error> {
     let Some(file) = DataFile::of(text) else {
-        let form = format!("write points with commas between: \"cdf {} 30 %, …\"", T::EXAMPLE);
+        let form = format!("separate points by commas: \"cdf {} 30 %, …\"", T::EXAMPLE);
         let points = text.split(',').map(str::trim).filter(|point| !point.is_empty());
         let points = points.map(|point| self::point(point, 0)).collect::<Result<Vec<_>, _>>();
         return function(points?, between, &form).map_err(|(_, error)| error);
@@ -262,8 +265,8 @@ fn point_of_line<T: Written>(line: Line<'_>) -> Result<Point<T>, Error> {
     let numbers = columns.iter().filter(|column| data_file::number(column).is_some()).count();
     if numbers > 2 {
         let message = format!("`{}` has {numbers} numbers", shortened(line.text));
-        let help = "leave two columns, the value and the probability that no greater one is drawn; \
-                    ns-2's files have a count between them";
+        let help = "keep two columns, the value and its cumulative probability; ns-2's files have a count \
+                    between them";
         return Err(Error::new(message, help));
     }
     match columns[..] {
@@ -290,8 +293,8 @@ fn function<T: Written>(
         if let Some(&(low, below)) = all.last()
             && (value < low || probability < below)
         {
-            let message = format!("`{}` is not beyond the point before", value.text());
-            let help = "let values and probabilities rise from point to point";
+            let message = format!("`{}` is not above the previous point", value.text());
+            let help = "values and probabilities must increase from point to point";
             return Err((Some(line), Error::new(message, help)));
         }
         if between == Between::Steps {
@@ -303,7 +306,7 @@ fn function<T: Written>(
     Cdf::new(all).map_err(|error| match error {
         CdfError::Empty => (None, Error::new("a distribution without points", form)),
         CdfError::Falling(_) | CdfError::Unfinished => {
-            let help = "end with the greatest value and its probability, 1 or \"100 %\"";
+            let help = "end with the greatest value and the probability 1 or \"100 %\"";
             (None, Error::new("the last probability is not 1", help))
         }
     })
@@ -313,7 +316,7 @@ fn function<T: Written>(
 fn point<T: Written>(text: &str, line: usize) -> Result<Point<T>, Error> {
     let wrong = || {
         let help = format!("write a value and a probability: {} 30 %", T::EXAMPLE);
-        Error::new(format!("`{}` is no value and probability", shortened(text)), help)
+        Error::new(format!("`{}` is not a value and a probability", shortened(text)), help)
     };
     let (point, scale) = match text.strip_suffix('%') {
         Some(point) => (point.trim_end(), 0.01),
@@ -419,9 +422,12 @@ mod tests {
         );
         assert_eq!(
             wrong("100 0.5\n\n50 1"),
-            "`sizes.txt`, line 3: `50 B` is not beyond the point before"
+            "`sizes.txt`, line 3: `50 B` is not above the previous point"
         );
-        assert_eq!(wrong("100 0.5\nx\n"), "`sizes.txt`, line 2: `x` is no value and probability");
+        assert_eq!(
+            wrong("100 0.5\nx\n"),
+            "`sizes.txt`, line 2: `x` is not a value and a probability"
+        );
         assert_eq!(wrong("100 0.5\n200 0.6"), "`sizes.txt`, line 2: the last probability is not 1");
         assert_eq!(wrong("nothing here"), "`sizes.txt`, line 1: a distribution without points");
     }
@@ -445,16 +451,16 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         let time = |text| read::<Duration>(text).unwrap_err().message;
-        assert_eq!(time("2 s..1 s"), "the range `2 s..1 s` does not go up");
+        assert_eq!(time("2 s..1 s"), "the range `2 s..1 s` does not ascend");
         assert_eq!(time("exponential 0 s"), "an exponential distribution with a mean of zero");
         assert_eq!(time("1..2"), "the time `1` has no unit");
         assert!(read::<Duration>("web search").is_err());
         let size = |text| read::<Bytes>(text).unwrap_err().message;
         assert_eq!(size("pareto 10 kB 1"), "a Pareto distribution of shape 1");
-        assert_eq!(size("pareto 10 kB x"), "`x` is no shape");
+        assert_eq!(size("pareto 10 kB x"), "invalid shape `x`");
         assert_eq!(size("cdf 10 kB 20 %"), "the last probability is not 1");
-        assert_eq!(size("cdf 10 kB 20 %, 5 kB 1"), "`5000 B` is not beyond the point before");
-        assert_eq!(size("cdf 10kB"), "`10kB` is no value and probability");
+        assert_eq!(size("cdf 10 kB 20 %, 5 kB 1"), "`5000 B` is not above the previous point");
+        assert_eq!(size("cdf 10kB"), "`10kB` is not a value and a probability");
         assert_eq!(size("cdf ,"), "a distribution without points");
     }
 }

@@ -146,7 +146,7 @@ impl Document {
         let mut source = Source::new(name, text);
         let mut problems = Problems::default();
         if text.len() > FILE_BYTES_MAX {
-            let help = "a scenario has at most 4 MiB; `count` makes many hosts of one line";
+            let help = "reduce it to at most 4 MiB: `count` makes many hosts from one table";
             problems.push(&(0..0), format!("the file has {} bytes", text.len()), help);
             problems.into_result(&source)?;
             unreachable!("a problem was noted");
@@ -207,7 +207,7 @@ impl Document {
                 let start = self.source.append("--seeds", range);
                 let help = "write the first and the last seed, at most 100000 in all: 1..8";
                 let span = start..start + range.len();
-                self.reject(&span, format!("`{range}` is no range of seeds"), help)
+                self.reject(&span, format!("invalid seed range `{range}`"), help)
             }
         }
     }
@@ -251,7 +251,7 @@ impl Document {
         if self.files.traces.values().find(same_name).is_some_and(|known| known.file != trace.file)
         {
             return Err(format!(
-                "another trace is called `{}`: rename one of them",
+                "another trace has the name `{}`: rename one of them",
                 trace.file_name()
             ));
         }
@@ -269,9 +269,9 @@ impl Document {
         let count = sizes.clone().try_fold(1, usize::checked_mul).filter(|&n| n <= RUNS_MAX);
         let Some(count) = count else {
             let sizes: Vec<String> = sizes.map(|n| n.to_string()).collect();
-            let message = format!("the grid has {} runs", sizes.join(" x "));
+            let message = format!("the sweep has {} runs", sizes.join(" x "));
             let span = self.axes[0].path[0].span.clone();
-            return self.clone().reject(&span, message, "leave at most 100000");
+            return self.clone().reject(&span, message, "reduce them to at most 100000");
         };
         Ok((0..count).map(|index| self.run(index)).collect())
     }
@@ -460,7 +460,7 @@ pub(crate) fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
 
 /// The keys of a dotted path; one that holds a dot itself stands in quotes.
 pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String, &'static str)> {
-    const HELP: &str = "write keys with dots between: emulator.gnet.buffer, host.\"s.1\".profile";
+    const HELP: &str = "separate keys by dots: emulator.gnet.buffer, host.\"s.1\".profile";
     let mut path = Vec::new();
     let mut rest = text.trim();
     let mut at = start + text.len() - text.trim_start().len();
@@ -471,7 +471,7 @@ pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String
             None => rest.split_once('.').map_or((rest, rest.len()), |(key, _)| (key, key.len())),
         };
         if key.trim().is_empty() {
-            return Err((format!("`{text}` is no path"), HELP));
+            return Err((format!("invalid path `{text}`"), HELP));
         }
         if path.len() == KEYS_MAX {
             return Err((format!("a path of more than {KEYS_MAX} keys"), HELP));
@@ -481,7 +481,7 @@ pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String
         match rest.strip_prefix('.') {
             Some(after) => (rest, at) = (after, at + length + 1),
             None if rest.is_empty() => return Ok(path),
-            None => return Err((format!("`{text}` is no path"), HELP)),
+            None => return Err((format!("invalid path `{text}`"), HELP)),
         }
     }
 }

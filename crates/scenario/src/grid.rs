@@ -18,7 +18,7 @@ pub(crate) fn read(
     let mut reader = Reader { source, problems, axes: Vec::new() };
     match document.get("sweep").map(|sweep| (sweep.span(), sweep.get_ref())) {
         Some((_, DeValue::Table(sweep))) => reader.table(sweep, &[]),
-        Some((span, _)) => reader.problems.push(&span, "`sweep` is a table", "write [sweep]"),
+        Some((span, _)) => reader.problems.push(&span, "`sweep` must be a table", "write [sweep]"),
         None => {}
     }
     reader.axes

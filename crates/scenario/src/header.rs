@@ -79,7 +79,7 @@ fn number(text: &str) -> Option<u8> {
 pub(crate) fn address(text: &str) -> Result<IpAddr, Error> {
     text.parse().map_err(|_| {
         let help = "write IPv4 or IPv6: \"10.1.0.1\", \"2001:db8::1\"";
-        Error::new(format!("`{text}` is no address"), help)
+        Error::new(format!("invalid address `{text}`"), help)
     })
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn prefix(text: &str) -> Result<Prefix, Error> {
         None => bits,
         Some(length) => length.parse().ok().filter(|&length| length <= bits).ok_or_else(|| {
             let help = format!("give 0 to {bits} bits: \"{address}/{}\"", bits / 2);
-            Error::new(format!("`{length}` is no prefix length"), help)
+            Error::new(format!("invalid prefix length `{length}`"), help)
         })?,
     };
     Ok(Prefix { address, length })
@@ -108,7 +108,7 @@ pub(crate) fn prefix(text: &str) -> Result<Prefix, Error> {
 ///
 /// Not 0 to 65535.
 pub(crate) fn port(text: &str) -> Result<u16, Error> {
-    let wrong = || Error::new(format!("`{text}` is no port"), "give 0 to 65535");
+    let wrong = || Error::new(format!("invalid port `{text}`"), "give 0 to 65535");
     text.trim().parse().map_err(|_| wrong())
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn ports(text: &str) -> Result<PortRange, Error> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = PortRange { first: port(first)?, last: port(last)? };
     if range.first > range.last {
-        let help = format!("write the lower one first: \"{}-{}\"", range.last, range.first);
-        return Err(Error::new(format!("`{text}` are no ports"), help));
+        let help = format!("write the lower port first: \"{}-{}\"", range.last, range.first);
+        return Err(Error::new(format!("invalid port range `{text}`"), help));
     }
     Ok(range)
 }
@@ -135,8 +135,8 @@ pub(crate) fn ports(text: &str) -> Result<PortRange, Error> {
 pub(crate) fn protocol(text: &str) -> Result<u8, Error> {
     by_name(PROTOCOLS, text).or_else(|| number(text)).ok_or_else(|| {
         let names: Vec<&str> = PROTOCOLS.iter().map(|(name, _)| *name).collect();
-        let help = format!("write {}, or IANA's number", names.join(", "));
-        Error::new(format!("`{text}` is no protocol"), help)
+        let help = format!("use {}, or an IANA number", names.join(", "));
+        Error::new(format!("invalid protocol `{text}`"), help)
     })
 }
 
@@ -148,8 +148,8 @@ pub(crate) fn protocol(text: &str) -> Result<u8, Error> {
 pub(crate) fn code_point(text: &str) -> Result<u8, Error> {
     let known = by_name(CODE_POINTS, text).or_else(|| number(text).filter(|&value| value < 64));
     known.ok_or_else(|| {
-        let help = "write its name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63";
-        Error::new(format!("`{text}` is no code point"), help)
+        let help = "use a name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63";
+        Error::new(format!("invalid code point `{text}`"), help)
     })
 }
 
@@ -169,10 +169,10 @@ pub(crate) fn priorities(text: &str) -> Result<Priorities, Error> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (Some(first), Some(last)) = (digit(first), digit(last)) else {
-            return Err(Error::new(format!("`{}` is no priority", part.trim()), help));
+            return Err(Error::new(format!("invalid priority `{}`", part.trim()), help));
         };
         if first > last {
-            return Err(Error::new(format!("`{}` is no range", part.trim()), help));
+            return Err(Error::new(format!("invalid range `{}`", part.trim()), help));
         }
         listed = (first..=last).fold(listed, |listed, one| listed.with(Priorities::one(one)));
     }

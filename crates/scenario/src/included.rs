@@ -91,8 +91,13 @@ fn contents(text: &str, span: &Span, files: &Files, problems: &mut Problems) -> 
         return None;
     }
     let Some(file) = files.texts.get(name) else {
-        let help = "give what is in it in its place: \"cdf 1 kB 50 %, 1 MB 100 %\"";
-        problems.push(span, format!("nobody has read the file `{name}`"), help);
+        let help = "load the scenario from its own file, or write the contents in place of the file name: \"cdf \
+                    1 kB 50 %, 1 MB 100 %\"";
+        problems.push(
+            span,
+            format!("cannot load the file `{name}`: its contents were not provided"),
+            help,
+        );
         return None;
     };
     if kind.is_empty() {

@@ -27,13 +27,13 @@ fn begin_alike(a: &str, b: &str) -> bool {
     }
 }
 
-/// "did you mean `x`?" where a name is near, else the list of all there are.
+/// "did you mean `x`?" if a name is near, otherwise the list of all names.
 pub(crate) fn suggest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match nearest(word, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None if names.is_empty() => "there is none to choose from".into(),
-        None => format!("there is {}", list(&names)),
+        None if names.is_empty() => "none is available".into(),
+        None => format!("available: {}", list(&names)),
     }
 }
 

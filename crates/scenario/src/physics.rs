@@ -200,7 +200,7 @@ fn windows(
         );
     }
     if let Some(rate) = rate_of(window, round_trip) {
-        message += &format!(" and lets at most {} through", units.rate(rate));
+        message += &format!(", which limits the rate to {}", units.rate(rate));
     }
     let enough = units.size(of_share(product.0, (share.1, share.0)));
     let help = format!("set `{about}.{key}` to {enough} or more");
@@ -216,7 +216,7 @@ fn mtu(names: &Groups<'_>, about: &str, tcp: &Tcp, path: &Path) -> Option<Warnin
         kind: Kind::Mtu,
         about: about.to_owned(),
         message: format!(
-            "`{about}` sends datagrams of {datagram}, but `{link}` takes {mtu}: every full segment is \
+            "`{about}` sends IP packets of {datagram}, but the MTU of `{link}` is {mtu}: full segments are \
              dropped there"
         ),
         help: format!("set `{link}.mtu` to {datagram}, or `{about}.tcp.segment.mtu` to {mtu}"),
@@ -234,9 +234,7 @@ fn overload(units: Units, about: &str, tcp: &Tcp, bottleneck: Rate) -> Option<Wa
         message: format!(
             "`{about}` offers {offered}, but the path carries {carried}: messages pile up"
         ),
-        help: format!(
-            "set `{about}.train.every` above {every}, or a smaller `{about}.train.message`"
-        ),
+        help: format!("set `{about}.train.every` above {every}, or reduce `{about}.train.message`"),
     })
 }
 
@@ -261,7 +259,7 @@ fn triggers(names: &Groups<'_>) -> Vec<Warning> {
                  {carried}: they pile up"
             ),
             help: format!(
-                "set `{about}.events.every` above {least}, or a smaller `{about}.events.fragment`"
+                "set `{about}.events.every` above {least}, or reduce `{about}.events.fragment`"
             ),
             about,
         })
@@ -279,10 +277,10 @@ fn late(names: &Groups<'_>) -> Vec<Warning> {
         (begun < members.len()).then(|| Warning {
             kind: Kind::Late,
             message: format!(
-                "`{about}`: with this seed {begun} of {} flows start before the end",
+                "`{about}`: with this seed only {begun} of {} flows start before the end of the run",
                 members.len()
             ),
-            help: format!("set `{about}.start` or `{about}.stagger` lower, or `duration` higher"),
+            help: format!("reduce `{about}.start` or `{about}.stagger`, or increase `duration`"),
             about,
         })
     };
@@ -319,7 +317,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
             kind: Kind::Excess,
             about: hop.at.clone(),
             message: format!(
-                "datagrams come to {offer} at {}, which carries {rate}: the rest is lost there",
+                "datagrams offer {offer} at {}, which carries {rate}: the excess is dropped there",
                 hop.at
             ),
             help: format!("lower {}", flows.join(" or ")),
@@ -355,9 +353,11 @@ fn samples(plan: &Plan) -> Vec<Warning> {
         message: format!("`{about}` records {samples} samples"),
         help: match key {
             "bin" => {
-                format!("set `{about}.bin` higher, or `{about}.from` and `{about}.until` closer")
+                format!(
+                    "increase `{about}.bin`, or shorten the time from `{about}.from` to `{about}.until`"
+                )
             }
-            key => format!("set `{about}.{key}` higher"),
+            key => format!("increase `{about}.{key}`"),
         },
         about,
     };

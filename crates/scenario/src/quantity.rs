@@ -285,7 +285,7 @@ pub fn period(text: &str) -> Result<Duration, Error> {
     };
     let millihertz = number.scaled(scale).filter(|mhz| (1_000..=1_000_000_000_000).contains(mhz));
     let millihertz = millihertz.ok_or_else(|| {
-        Error::new(format!("a timer of `{text}`"), "a timer ticks at 1 Hz to 1 GHz")
+        Error::new(format!("invalid timer frequency `{text}`"), "use 1 Hz to 1 GHz")
     })?;
     Ok(Duration::from_ps((1_000_000_000_000_000 + millihertz / 2) / millihertz))
 }
@@ -305,7 +305,7 @@ pub fn share(text: &str) -> Result<u32, Error> {
     let scaled = Decimal { places, ..number }.scaled(1 << 32);
     match scaled {
         Some(n) if n <= 1 << 32 => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
-        _ => Err(Error::new(format!("`{text}` is more than all"), "a share is at most 100 %")),
+        _ => Err(Error::new(format!("`{text}` is above 100 %"), "a share is at most 100 %")),
     }
 }
 
@@ -318,7 +318,7 @@ pub fn number(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text, "a number", "3")?;
     match unit {
         "" => Ok(number.approximate()),
-        _ => Err(Error::new(format!("`{text}` has a unit"), "write the bare number")),
+        _ => Err(Error::new(format!("`{text}` has a unit"), "write the number without a unit")),
     }
 }
 
@@ -346,7 +346,7 @@ pub fn ratio(text: &str) -> Result<f64, Error> {
     let value = Decimal { places, ..number }.approximate();
     match unit {
         "" | "%" if value <= 1.0 => Ok(value),
-        "" | "%" => Err(Error::new(format!("`{text}` is more than all"), "a ratio is at most 1")),
+        "" | "%" => Err(Error::new(format!("`{text}` is above 100 %"), "a ratio is at most 1")),
         _ => Err(Error::new(format!("`{unit}` is not a unit of ratio"), "use %, or none")),
     }
 }
@@ -385,7 +385,7 @@ pub(crate) fn fraction(text: &str) -> Result<(u32, u32), Error> {
         Some((numerator.trim().parse().ok()?, denominator.trim().parse().ok()?))
     });
     parts.ok_or_else(|| Error {
-        message: format!("`{text}` is no fraction"),
+        message: format!("invalid fraction `{text}`"),
         help: "write numerator and denominator: \"3/4\"".into(),
     })
 }

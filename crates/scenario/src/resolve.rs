@@ -136,8 +136,8 @@ pub(crate) fn later_address(first: std::net::IpAddr, index: usize) -> Option<std
 fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
     match file.duration.read(problems) {
         Some(Duration::ZERO) => {
-            let help = "write how long it runs: \"300 s\"";
-            problems.push(&file.duration.span, "a run of no time", help);
+            let help = "set the duration of the run: \"300 s\"";
+            problems.push(&file.duration.span, "a duration of zero", help);
             Duration::MAX
         }
         duration => duration.unwrap_or(Duration::MAX),

@@ -118,7 +118,7 @@ impl Scalar {
                 .find(|word| **word == self.text)
                 .map(|word| Value::Choice(word))
                 .or_else(|| {
-                    let message = format!("there is no choice `{}`", self.text);
+                    let message = format!("invalid choice `{}`", self.text);
                     let words = words.iter().copied();
                     problems.push(&self.span, message, nearest::suggest(&self.text, words));
                     None
@@ -206,9 +206,7 @@ impl<'de> Deserialize<'de> for Scalar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match ScalarOr::<IgnoredAny>::deserialize(deserializer)? {
             ScalarOr::Scalar(scalar) => Ok(scalar),
-            ScalarOr::Table(_) => {
-                Err(D::Error::custom("a table stands where one value is expected"))
-            }
+            ScalarOr::Table(_) => Err(D::Error::custom("expected one value, found a table")),
         }
     }
 }
@@ -236,7 +234,7 @@ pub(crate) fn adjust(
         if let Some(value) = value
             && !settings.set(setting.name, value)
         {
-            let message = format!("`{}` cannot be that", name.text);
+            let message = format!("invalid value of `{}`", name.text);
             problems.push(given.span(), message, doc(&setting));
             complete = false;
         }
@@ -270,7 +268,7 @@ fn read(
                 Kind::Queue => "write a discipline: { fifo = { packets = 100 } }",
                 _ => "give one value",
             };
-            problems.push(given.span(), format!("`{}` cannot be that", setting.name), help);
+            problems.push(given.span(), format!("invalid value of `{}`", setting.name), help);
             None
         }
     }
@@ -298,7 +296,7 @@ fn tuned(ends: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
     let (from, to) = (end("initial")?, end("max")?);
     let (initial, max) = (from.size(problems)?, to.size(problems)?);
     if initial > max {
-        problems.push(&to.span, "the buffer cannot grow", "let `max` be at least `initial`");
+        problems.push(&to.span, "`max` is below `initial`", "set `max` to at least `initial`");
         return None;
     }
     Some(Value::TunedBytes { initial, max })

@@ -106,19 +106,19 @@ fn value(value: &DeValue<'_>, at: &Place, schema: &'static Schema, problems: &mu
         }
         DeValue::Table(_) => {
             let help = "give one value, such as a quantity in quotes";
-            problems.push(&at.span, format!("{} is no table", at.what), help);
+            problems.push(&at.span, format!("{} is not a table", at.what), help);
         }
         DeValue::Array(_) => {
             let help = "give one value; several belong in [sweep]";
-            problems.push(&at.span, format!("{} is no array", at.what), help);
+            problems.push(&at.span, format!("{} is not an array", at.what), help);
         }
         _ if !shapes.iter().any(|s| is_scalar(s)) => {
             let (kind, help) = if objects.is_empty() {
                 ("an array", "write the entries in brackets: [\"a\", \"b\"]")
             } else {
-                ("a table", "write `{ key = value }`, or a [header] of its own")
+                ("a table", "write `{ key = value }`, or use a separate [header]")
             };
-            problems.push(&at.span, format!("{} is {kind}", at.what), help);
+            problems.push(&at.span, format!("{} must be {kind}", at.what), help);
         }
         DeValue::String(text) => choice(text, at, &shapes, problems),
         _ => {}
@@ -227,8 +227,8 @@ fn one_choice(
             problems.push(&at.span, format!("{} is empty", at.what), help);
         }
         [(first, _), (second, _), ..] => {
-            let message = format!("{} is `{}` already", at.what, first.get_ref());
-            problems.push(&second.span(), message, "choose one of them");
+            let message = format!("{} is already `{}`", at.what, first.get_ref());
+            problems.push(&second.span(), message, "keep one of them");
         }
         _ => {}
     }

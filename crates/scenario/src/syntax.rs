@@ -2,16 +2,16 @@
 
 /// The parser's words, and what mends it.
 const ADVICE: [(&str, &str); 8] = [
-    ("duplicate key", "a name stands once in its table: put both parts together, or rename one"),
+    ("duplicate key", "a key may occur once in its table: merge both parts, or rename one"),
     (
         "cannot extend value",
-        "the table is closed by its `}`: write this within it, or open it with a [header]",
+        "an inline table cannot be extended: write this inside its `}`, or use a [header]",
     ),
     ("string values must be quoted", "put it in quotes, as in \"10 s\""),
     ("invalid basic string", "close the text with a `\"` on the same line"),
     ("unclosed inline table", "close the table with a `}` on the same line, or write a [header]"),
     ("unclosed array", "close the array with a `]`"),
-    ("missing comma", "put a `,` between the two, if the line before is as it should be"),
+    ("missing comma", "add a `,` between the two values, or correct the line before"),
     ("missing value", "write a value after the `=`"),
 ];
 
@@ -45,7 +45,7 @@ pub(crate) fn mismatch(message: &str) -> (String, &'static str) {
         |kind: &str| expected.strip_prefix(kind).is_some_and(|bits| bits.parse::<u8>().is_ok());
     let known = KINDS.iter().find(|(kind, ..)| expected == *kind || bits(kind));
     match known {
-        Some((_, words, help)) => (format!("{found} stands where {words} is expected"), help),
+        Some((_, words, help)) => (format!("expected {words}, found {found}"), help),
         None => (message.to_owned(), HELP),
     }
 }

@@ -22,9 +22,9 @@ pub(crate) fn read(text: &str) -> Result<Trace, Error> {
     if let Some(list) = text.strip_prefix(MBIT) {
         return entries(list, &[','], rate, |all| Trace::of_rates(all.iter().copied()));
     }
-    let help = "name the file: \"mahimahi file:NAME\", with a millisecond in each line, or \
+    let help = "name the file: \"mahimahi file:NAME\", with one millisecond per line, or \
                 \"mbit file:NAME\", with seconds and Mbit/s";
-    Err(Error::new(format!("`{}` is no trace", shortened(text)), help))
+    Err(Error::new(format!("invalid trace `{}`", shortened(text)), help))
 }
 
 /// The trace that all entries make, which stand between separators or in the lines of a file.
@@ -71,9 +71,9 @@ fn told(invalid: Invalid) -> Error {
         Invalid::Empty => {
             "give a millisecond for each packet (mahimahi), or times and rates that carry one (mbit)"
         }
-        Invalid::Falling(_) => "write them in order of time",
-        Invalid::NoTime => "let the last one tell when the trace begins anew",
-        Invalid::Long(_) => "give at most 4294967295 ms, which are 49 days",
+        Invalid::Falling(_) => "sort them by time",
+        Invalid::NoTime => "end with a later time, at which the trace repeats",
+        Invalid::Long(_) => "use at most 4294967295 ms (49 days)",
         Invalid::Fast(_) => "write the rate in Mbit/s, at most 10 Tbit/s",
     };
     Error::new(invalid.to_string(), help)
@@ -83,12 +83,12 @@ fn millisecond(line: Line<'_>) -> Result<u64, Error> {
     let form = "write a millisecond, such as 17";
     let columns = line.columns();
     if columns.len() > 1 {
-        let message = format!("`{}` is {} columns", shortened(line.text), columns.len());
-        let help = "leave one number a line, the millisecond of an opportunity; if these are seconds \
-                    and Mbit/s write \"mbit file:NAME\"";
+        let message = format!("`{}` has {} columns", shortened(line.text), columns.len());
+        let help = "keep one number per line, the millisecond of a delivery opportunity; for seconds and Mbit/s \
+                    use \"mbit file:NAME\"";
         return Err(Error::new(message, help));
     }
-    let error = |_| Error::new(format!("`{}` is no millisecond", shortened(line.text)), form);
+    let error = |_| Error::new(format!("invalid millisecond `{}`", shortened(line.text)), form);
     line.text.parse().map_err(error)
 }
 
@@ -103,8 +103,8 @@ fn rate(line: Line<'_>) -> Result<(u64, u64), Error> {
     match numbers.filter(|(time, rate)| (0.0..1e15).contains(time) && (0.0..1e12).contains(rate)) {
         Some((seconds, mbit)) => Ok(((seconds * 1e3).round() as u64, (mbit * 1e6).round() as u64)),
         None => {
-            let message = format!("`{}` is no time and rate", shortened(line.text));
-            Err(Error::new(message, "leave two columns, seconds and Mbit/s: 1.5 20.3"))
+            let message = format!("`{}` is not a time and a rate", shortened(line.text));
+            Err(Error::new(message, "keep two columns, seconds and Mbit/s: 1.5 20.3"))
         }
     }
 }
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         let message = |text: &str| read(text).unwrap_err().message;
-        assert_eq!(message("500 Mbit/s"), "`500 Mbit/s` is no trace");
+        assert_eq!(message("500 Mbit/s"), "invalid trace `500 Mbit/s`");
         assert_eq!(message("mahimahi"), "a trace without opportunities");
-        assert_eq!(message("mahimahi 1, 2, x"), "`x` is no millisecond");
+        assert_eq!(message("mahimahi 1, 2, x"), "invalid millisecond `x`");
         assert_eq!(
             message("mahimahi 3, 2"),
             "the millisecond 2 of a trace comes after a later one"
@@ -163,7 +163,7 @@ mod tests {
             of_file("mahimahi", "1\n2 # two\n\n2\r\n5\n"),
             Ok(read("mahimahi 1,2,2,5").unwrap())
         );
-        assert_eq!(wrong("mahimahi", "0 5\n5 6\n7 9\n"), "`a.trace`, line 1: `0 5` is 2 columns");
+        assert_eq!(wrong("mahimahi", "0 5\n5 6\n7 9\n"), "`a.trace`, line 1: `0 5` has 2 columns");
         assert_eq!(
             wrong("mahimahi", "1\n5\n\n3\n9\n"),
             "`a.trace`, line 4: the millisecond 3 of a trace comes after a later one"
@@ -176,7 +176,10 @@ mod tests {
         ] {
             assert_eq!(of_file("mbit", same), Ok(rates.clone()), "{same}");
         }
-        assert_eq!(wrong("mbit", "0 1\n1 2 3\n"), "`a.trace`, line 2: `1 2 3` is no time and rate");
+        assert_eq!(
+            wrong("mbit", "0 1\n1 2 3\n"),
+            "`a.trace`, line 2: `1 2 3` is not a time and a rate"
+        );
         assert_eq!(
             wrong("mbit", "0 1\n2 2\n1 3\n"),
             "`a.trace`, line 3: the millisecond 1000 of a trace comes after a later one"

@@ -108,8 +108,8 @@ fn read_events(
             return None;
         }
         (Some(_), Some(load)) => {
-            let help = "leave out one: a load says how far apart the triggers are";
-            problems.push(&load.span, "`load` beside `every`", help);
+            let help = "remove one of them: `load` sets the time between triggers";
+            problems.push(&load.span, "`load` and `every` are mutually exclusive", help);
             return None;
         }
         _ => {}
@@ -145,13 +145,17 @@ fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program>
         (Some(steps), None) => steps,
         (None, Some(name)) => return recorded(name, mpi, files, problems),
         (Some(_), Some(_)) => {
-            problems.push(mpi.span(), "`steps` beside `trace`", "leave out one of them");
+            problems.push(
+                mpi.span(),
+                "`steps` and `trace` are mutually exclusive",
+                "remove one of them",
+            );
             return None;
         }
         (None, None) => {
             let help =
                 "add `steps = \"compute 10 ms, alltoall 32 KiB\"`, or `trace = \"mpi file:NAME\"`";
-            problems.push(mpi.span(), "an MPI job that does nothing", help);
+            problems.push(mpi.span(), "an MPI job without steps or a trace", help);
             return None;
         }
     };
@@ -170,18 +174,26 @@ fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program>
 /// What was recorded.
 fn recorded(name: &Name, mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
     if let Some(iterations) = &mpi.iterations {
-        problems.push(&iterations.span, "`iterations` beside `trace`", "leave it out");
+        problems.push(
+            &iterations.span,
+            "`iterations` and `trace` are mutually exclusive",
+            "remove it: a trace runs once",
+        );
         return None;
     }
     let Some((included::TRACE, file)) = included::named(&name.text) else {
         let help = "write \"mpi file:NAME\", with a file that `suimon mpi record` wrote";
-        problems.push(&name.span, format!("`{}` is no trace", name.text), help);
+        problems.push(&name.span, format!("invalid trace `{}`", name.text), help);
         return None;
     };
     let trace = files.traces.get(file);
     if trace.is_none() {
-        let help = "read the scenario from the folder that the file is named from";
-        problems.push(&name.span, format!("nobody has read the file `{file}`"), help);
+        let help = "load the scenario from its own file: the name is relative to its folder";
+        problems.push(
+            &name.span,
+            format!("cannot load the file `{file}`: its contents were not provided"),
+            help,
+        );
     }
     trace.cloned().map(Program::Recorded)
 }
@@ -204,9 +216,9 @@ fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) 
 
 /// Complains of a key beside a workload that it has no meaning for.
 fn beside(workload: &Span, key: &str, name: &str, problems: &mut Problems) {
-    let message = format!("`{key}` beside {name}");
+    let message = format!("`{key}` cannot be combined with {name}");
     let (_, word) = name.split_once(' ').unwrap_or(("", name));
-    problems.push(workload, message, format!("leave out {key}, or {word}"));
+    problems.push(workload, message, format!("remove {key}, or {word}"));
 }
 
 /// Its table in a flow's, and what is set there; none of a flow that writes what it can.

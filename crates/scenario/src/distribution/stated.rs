@@ -64,7 +64,7 @@ fn off<T: Written>(text: &str, mean: fn(T) -> Mean, units: Units) -> Option<(Str
     let [(unit, said), (_, has)] = [stated, found].map(|value| mean(value).measured(units));
     let unit = unit.fit([said, has]);
     let message = format!(
-        "the first line of `{}` says a mean of {}, and its points have one of {}",
+        "the first line of `{}` states a mean of {}, but its points have a mean of {}",
         file.name(),
         unit.show(said),
         unit.show(has)
@@ -119,12 +119,12 @@ mod tests {
             assert_eq!(check(&right), Vec::<String>::new(), "{right}");
         }
         let told = check(&format!("cdf file:sizes.txt\n14500\n{points}"));
-        let message = "flow.web.bytes: the first line of `sizes.txt` says a mean of 0.0145 MB, and its points \
-                       have one of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
+        let message = "flow.web.bytes: the first line of `sizes.txt` states a mean of 0.0145 MB, but its points \
+                       have a mean of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
         assert_eq!(told, [message]);
         let told = check(&format!("steps file:sizes.txt\n14\n{points}"));
         assert!(told[0].ends_with(": correct the points or that line"), "{told:?}");
         let told = check("cdf file:times.txt\n14.5\n1 ms,50\n10 ms,90\n100 ms,100");
-        assert!(told[0].contains("says a mean of 14.5 ms, and its points have one of 8.2 ms"));
+        assert!(told[0].contains("states a mean of 14.5 ms, but its points have a mean of 8.2 ms"));
     }
 }

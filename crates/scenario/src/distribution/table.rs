@@ -54,12 +54,18 @@ pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
 fn entries(line: Line<'_>, table: &mut Vec<i16>) -> Result<(), Error> {
     for text in line.columns().into_iter().flat_map(str::split_whitespace) {
         let entry = text.parse().map_err(|_| {
-            let message = format!("`{}` is no number of a table", shortened(text));
-            Error::new(message, "write whole numbers from -32768 to 32767, 8192 a deviation")
+            let message = format!("`{}` is not a number of a table", shortened(text));
+            Error::new(
+                message,
+                "use whole numbers from -32768 to 32767; 8192 is one standard deviation",
+            )
         })?;
         if table.len() == LENGTH_MAX {
             let message = format!("more than {LENGTH_MAX} numbers");
-            return Err(Error::new(message, "leave as many as netem takes"));
+            return Err(Error::new(
+                message,
+                "keep at most that number, which is the limit of netem",
+            ));
         }
         table.push(entry);
     }
@@ -117,9 +123,9 @@ mod tests {
     fn mistakes_are_told_with_file_and_line() {
         let long = "1 ".repeat(LENGTH_MAX + 1);
         for (text, message) in [
-            ("# x\n1 2\n3 x\n", "`a.dist`, line 3: `x` is no number of a table"),
-            ("1\n\n32768\n", "`a.dist`, line 3: `32768` is no number of a table"),
-            ("1 0.5\n", "`a.dist`, line 1: `0.5` is no number of a table"),
+            ("# x\n1 2\n3 x\n", "`a.dist`, line 3: `x` is not a number of a table"),
+            ("1\n\n32768\n", "`a.dist`, line 3: `32768` is not a number of a table"),
+            ("1 0.5\n", "`a.dist`, line 1: `0.5` is not a number of a table"),
             (&*long, "`a.dist`, line 1: more than 16384 numbers"),
             ("# nothing\n", "`a.dist`, line 1: a table without numbers"),
         ] {

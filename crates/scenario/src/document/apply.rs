@@ -47,7 +47,7 @@ impl Document {
             match table.entry(key).or_insert_with(fresh).get_mut() {
                 DeValue::Table(inner) => table = inner,
                 _ => {
-                    let message = format!("`{}` is no table", segment.key);
+                    let message = format!("`{}` is not a table", segment.key);
                     return to.push(&segment.span, message, "end the path there");
                 }
             }

@@ -32,10 +32,10 @@ pub(super) fn small_headrooms(plan: &Plan) -> Vec<Warning> {
             kind: Kind::Headroom,
             about: format!("switch {name}"),
             message: format!(
-                "`{name}` has a headroom of {has} for what `{from}` sends, which can be {needs} after \"stop\": up to \
-                 {lost} of it are lost each time"
+                "`{name}` has a headroom of {has} for `{from}`, which can send {needs} after a pause frame: up \
+                 to {lost} are lost each time"
             ),
-            help: "leave `headroom` out: it is computed for each link".into(),
+            help: "remove `headroom`: it is then computed for each link".into(),
         })
     };
     ends.filter_map(warning).collect()
@@ -55,8 +55,10 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
                 .unwrap_or(u64::MAX),
         ));
         let marks = config.ecn.map(|thresholds| ("ecn", "marks", thresholds.min));
-        let told =
-            (config.notifies(), ("qcn_set_point", "tells of congestion", config.qcn_set_point));
+        let told = (
+            config.notifies(),
+            ("qcn_set_point", "sends congestion notifications", config.qcn_set_point),
+        );
         let told = told.0.then_some(told.1);
         for (key, what, from) in marks.into_iter().chain(told) {
             if from < xoff {
@@ -67,8 +69,9 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
                 kind: Kind::Masked,
                 about: format!("switch {}", node.name),
                 message: format!(
-                    "`{}` {what} from {from} of a queue on, and stops who sends to it from {xoff} on (XOFF): of one sender the \
-                     queue never gets there",
+                    "`{}` {what} from a queue of {from} on, but pauses a sender at {xoff} (XOFF): the queue of \
+                     a single sender \
+                     never gets that long",
                     node.name
                 ),
                 help: format!("lower `{key}`, or raise `xoff`"),
@@ -176,11 +179,11 @@ pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
                 kind: Kind::Unstopped,
                 about: format!("switch {to}"),
                 message: format!(
-                    "`{from}` sends packets of `{}` by priority {sent}, which becomes {taken} in `{to}`: a pause frame for \
-                     {taken} does not stop {sent}, and what finds no room is lost",
+                    "`{from}` sends packets of `{}` with priority {sent}, which becomes {taken} in `{to}`: a \
+                     pause frame for {taken} does not pause {sent}, and packets without buffer space are lost",
                     names.flow_path(flow)
                 ),
-                help: "let a lossless priority be one and the same on both ends of a link, by `pcp` and `dscp`".into(),
+                help: "use the same lossless priority on both ends of a link, by `pcp` and `dscp`".into(),
             });
         }
     }
@@ -225,9 +228,9 @@ fn warning(plan: &Plan, ports: &[Stoppable]) -> Warning {
         kind: Kind::Circle,
         about: names[0].clone(),
         message: format!(
-            "priority {priority} can stop without end: {} wait for each other in a circle (cyclic buffer dependency)",
+            "priority {priority} can deadlock: {} wait for each other in a circle (cyclic buffer dependency)",
             names.join(", ")
         ),
-        help: "let routes go up and then down a tree only, or make the priority lossy at one of these switches".into(),
+        help: "use only routes up and then down a tree, or make the priority lossy at one of these switches".into(),
     }
 }

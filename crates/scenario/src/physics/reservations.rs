@@ -56,7 +56,7 @@ impl<'p> Port<'p> {
             Action::Release(class) => {
                 self.must_take()?;
                 if !self.classes.remove(class.as_str()) {
-                    let help = "let its `when` come after that of a change that reserves it";
+                    let help = "set `when` after the change that reserves it";
                     let message = format!("no earlier change reserves `{class}` there");
                     return Err((message, help.to_owned()));
                 }
@@ -78,7 +78,7 @@ impl<'p> Port<'p> {
         if TAKERS.contains(&there) {
             return Ok(());
         }
-        let message = format!("{there}, which is there then, takes no reservations");
+        let message = format!("{there}, the discipline there at that time, takes no reservations");
         Err((message, format!("attach {}", TAKERS.join(" or "))))
     }
 }

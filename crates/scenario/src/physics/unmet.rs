@@ -186,13 +186,15 @@ impl<'p> Table<'p> {
         let unmet = self.names.iter().filter(|name| !met.contains(*name) && !takes_all(**name));
         let warning = |name: &&str| {
             let about = format!("{}.{}", self.path, key(name));
-            let message = format!("`{about}`: its `match` takes no packet of any flow there");
+            let message = format!("`{about}`: its `match` selects no packet of any flow there");
             let help = match self.passing {
                 Some(flow) => format!(
-                    "set `{about}.match` to what one is, such as {{ flow = \"{flow}\" }}, or take \
-                     `{about}` out"
+                    "change `{about}.match` so that it matches, such as {{ flow = \"{flow}\" }}, or remove \
+                     `{about}`"
                 ),
-                None => format!("no flow passes there: take `{about}` out, or set a flow's ends"),
+                None => {
+                    format!("no flow passes there: remove `{about}`, or change the ends of a flow")
+                }
             };
             warning(about, message, help)
         };
@@ -312,7 +314,7 @@ impl Watch<'_> {
         let ports = ports.collect::<Vec<_>>().join(", ");
         let more = if passed.len() > PORTS_MAX { ", …" } else { "" };
         let help = format!(
-            "set `{about}.at` to a port that packets leave by, as those of `{}` do by {ports}{more}",
+            "set `{about}.at` to a port by which packets leave; those of `{}` leave by {ports}{more}",
             plan.flows[flow].name
         );
         warning(about.clone(), message, help)
@@ -330,8 +332,8 @@ fn late_changes(plan: &Plan) -> Vec<Warning> {
         let stop = plan.flows[flows].iter().map(|flow| flow.span.stop).max()?;
         let about = format!("change.{}", key(&change.name));
         (change.when >= stop).then(|| {
-            let message = format!("`{about}` comes when its flow has stopped");
-            let help = format!("set `{about}.when` before the flow's `stop`");
+            let message = format!("`{about}` comes after the end of its flow");
+            let help = format!("set `{about}.when` below the flow's `stop`");
             warning(about, message, help)
         })
     });

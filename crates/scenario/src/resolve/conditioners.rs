@@ -92,7 +92,7 @@ fn meter(
             Some(Some(parameters))
         }
         _ => {
-            let help = "leave one; `next` leads on to another element";
+            let help = "keep one; use `next` to reach another element";
             let message = format!("`{}` has more than one meter", name.text);
             problems.push(&name.span, message, help);
             None

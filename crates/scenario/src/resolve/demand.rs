@@ -35,12 +35,12 @@ pub(super) fn read(
     };
     let start = demand.start.min();
     if let Some(span) = declared.span_of("start").filter(|_| start >= network.duration) {
-        let help = "start before the scenario's duration";
-        problems.push(span, "it starts when the run is over", help);
+        let help = "set `start` below `duration`";
+        problems.push(span, "the flow starts after the end of the run", help);
     }
     if let Some(span) = declared.span_of("stop").filter(|_| demand.stop <= Some(start)) {
-        let help = "stop after the start; both count from the start of the run";
-        problems.push(span, "it stops before it starts", help);
+        let help = "set `stop` above `start`; both count from the start of the run";
+        problems.push(span, "the flow stops before it starts", help);
     }
     Some(demand)
 }

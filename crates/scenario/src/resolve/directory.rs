@@ -60,8 +60,12 @@ impl<'f> Directory<'f> {
         }
         let end = self.length.saturating_add(count.unwrap_or(1));
         if end > self.length_max {
-            let message = format!("`{}` brings the {}s to {end}", name.text, self.kind);
-            problems.push(&name.span, message, format!("leave at most {}", self.length_max));
+            let message = format!("`{}` raises the number of {}s to {end}", name.text, self.kind);
+            problems.push(
+                &name.span,
+                message,
+                format!("reduce them to at most {}", self.length_max),
+            );
             return None;
         }
         let members = Members { range: self.length..end, counted: count.is_some() };
@@ -125,7 +129,7 @@ impl<'f> Directory<'f> {
             Some((name, (members, _))) if members.counted => {
                 format!("they are `{name}.1` to `{name}.{}`", members.range.len())
             }
-            Some((name, _)) => format!("`{name}` has no count: name it without a number"),
+            Some((name, _)) => format!("`{name}` has no count: write it without a number"),
             None => nearest::suggest(text, self.by_name.keys().copied()),
         }
     }
@@ -157,8 +161,8 @@ pub(super) fn pairs(
     let pairs = a.range.clone().cycle().zip(b.range.clone().cycle());
     if a.counted && b.counted && a.range.len() != b.range.len() {
         let [(from, m), (to, n)] = [(names[0], a.range.len()), (names[1], b.range.len())];
-        let message = format!("`{}` are {m}, but `{}` are {n}", from.text, to.text);
-        let help = "counted ends pair by number: give both one count, or one of them none";
+        let message = format!("`{}` has {m} members, but `{}` has {n}", from.text, to.text);
+        let help = "counted ends pair by number: use equal counts, or one end without a count";
         problems.push(&names[1].span, message, help);
         return None;
     }

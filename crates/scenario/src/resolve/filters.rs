@@ -73,7 +73,7 @@ pub(super) fn resolve(
 }
 
 pub(super) fn too_many(span: &Span, problems: &mut Problems) {
-    let help = format!("leave at most {FILTERS_MAX}; a counted name stands for each member");
+    let help = format!("reduce them to at most {FILTERS_MAX}; a counted name adds one per member");
     problems.push(span, "too many filters at one port", help);
 }
 

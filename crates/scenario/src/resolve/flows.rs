@@ -104,9 +104,15 @@ fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matri
     let Some(mpi) = &table.mpi else { return Some(table.matrix) };
     let matrix = table.matrix.unwrap_or(Matrix::Pairs);
     let complaint = if matrix != Matrix::Pairs {
-        (format!("an MPI job with the matrix `{}`", matrix.name()), "leave out `matrix`")
+        (
+            format!("an MPI job with the matrix `{}`", matrix.name()),
+            "remove `matrix`: every two ranks share one connection",
+        )
     } else if table.count.as_ref().is_some_and(|count| count.value != 1) {
-        ("`count` beside mpi".to_owned(), "leave it out: every two ranks share one connection")
+        (
+            "`count` and `mpi` are mutually exclusive".to_owned(),
+            "remove `count`: every two ranks share one connection",
+        )
     } else {
         return Some(Some(matrix));
     };
@@ -128,8 +134,10 @@ fn matrix_pairs(
             debug_assert_eq!(pairs.len(), count);
             return Some(pairs);
         }
-        Ok(0) => ("nobody sends".into(), "name a sender that is not the receiver".to_owned()),
-        Ok(count) => (format!("these are {count} flows"), format!("leave at most {FLOWS_MAX}")),
+        Ok(0) => ("the receiver is the only sender".into(), "name another sender".to_owned()),
+        Ok(count) => {
+            (format!("this makes {count} flows"), format!("reduce them to at most {FLOWS_MAX}"))
+        }
         Err(needs) => {
             (format!("`{}` needs {needs}", matrix.name()), "change `from` or `to`".into())
         }
@@ -238,7 +246,8 @@ fn header(
         let port = usize::from(given.read(problems)?) + index;
         let port = u16::try_from(port).ok();
         if port.is_none() {
-            let help = "begin lower: each connection has the port after the one before";
+            let help =
+                "use a lower first port: each connection has the port after the previous one";
             problems.push(&given.span, "there is no port after 65535", help);
         }
         port
@@ -345,7 +354,7 @@ fn no_such_link(
         _ => format!("host `{host}` has {several} links `{}`", link.text),
     };
     let help = match names[..] {
-        [] => "join it to something with a [link.NAME]".to_owned(),
+        [] => "connect it with a [link.NAME]".to_owned(),
         [only] => format!("its link is `{only}`"),
         _ => format!("its links are {}", nearest::list(&names)),
     };
@@ -447,8 +456,8 @@ pub(super) fn ip_header(
         [IpAddr::V4(_), IpAddr::V4(_)] => Some(20),
         [IpAddr::V6(_), IpAddr::V6(_)] => Some(40),
         [one, other] => {
-            let message = format!("{one} cannot talk to {other}");
-            let help = "give both hosts an `address` of one version of IP";
+            let message = format!("{one} and {other} have different IP versions");
+            let help = "use addresses of the same IP version for both hosts";
             problems.push(&table.to.span, message, help);
             None
         }
@@ -468,7 +477,7 @@ fn check_paths(
     let Some(&ends) = pairs.iter().find(blocked) else { return Some(()) };
     let [from, to] = ends.map(|end| name_of(end, network));
     let message = format!("there is no path from `{from}` to `{to}`");
-    let help = "join them with a [link.NAME], by way of routers or emulators: hosts do not forward";
+    let help = "connect them by [link.NAME] tables, through routers, switches or emulators: hosts do not forward";
     problems.push(&table.to.span, message, help);
     None
 }

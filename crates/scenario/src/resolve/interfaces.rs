@@ -68,8 +68,9 @@ pub(super) fn resolve(
         && let Some((name, _)) = file.link.iter().next()
     {
         let message = format!("{count} interfaces of hosts with several links");
-        let help =
-            format!("leave at most {NUMBERS_MAX} with the nodes; hosts with one link have none");
+        let help = format!(
+            "reduce nodes and interfaces to at most {NUMBERS_MAX}; hosts with one link have no interfaces"
+        );
         problems.push(&name.span, message, help);
         return Interfaces::default();
     }
@@ -117,7 +118,8 @@ fn addresses<'f>(
             at.range.contains(&[a, b][*side])
         };
         if !at.range.clone().all(&has_address) {
-            let help = "only a host with several links has an address for each; else it is the host's `address`";
+            let help =
+                "only a host with several links has an address per link; use the host's `address`";
             let message = format!("`{}` has no address of its own on this link", name.text);
             problems.push(&given.span, message, help);
             continue;
@@ -126,8 +128,8 @@ fn addresses<'f>(
             match later(first, index).filter(|address| is_alike(*address, name, nodes)) {
                 Some(address) => drop(addresses.insert(end, (address, given))),
                 None => {
-                    let help = "give one of the version of IP that the host's `address` has";
-                    problems.push(&given.span, "there is no such address for the host", help);
+                    let help = "use the IP version of the host's `address`";
+                    problems.push(&given.span, "the host cannot have this address", help);
                     break;
                 }
             }
@@ -156,8 +158,8 @@ fn name_each(
         let Some((address, key)) = given else { continue };
         interface.address = *address;
         if !taken.insert(*address) {
-            let message = format!("another interface or host has the address {address} already");
-            problems.push(&key.span, message, "give every interface an address of its own");
+            let message = format!("another interface or host already has the address {address}");
+            problems.push(&key.span, message, "give every interface a different address");
         }
     }
     let mut next = 0;

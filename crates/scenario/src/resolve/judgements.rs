@@ -131,7 +131,7 @@ fn check_flow(
     if !quantities(&[entity]).iter().any(|known| known.name == quantity.name) {
         let message = format!("`{}` has no `{}`", name.text, quantity.name);
         let help = match single {
-            true => "it is of the flows of a `count` or a `matrix` together".to_owned(),
+            true => "only the flows of a `count` or a `matrix` have it, together".to_owned(),
             false => format!("name one flow: \"{}.1\"", name.text),
         };
         return problems.push(&key.span, message, help);
@@ -139,7 +139,7 @@ fn check_flow(
     let Some(flow) = named(&name.text, flows) else { return };
     let (lacks, help) = match (quantity.part(), &flow.transport) {
         (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
-            ("delay that is measured", "expect it of a flow with `datagrams` beside it")
+            ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }
         (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
             ("exchanges", "name a flow with an `exchange` or a `ping`")
@@ -176,7 +176,7 @@ fn check_sized(name: &Name, at: &Name, flows: &[Flow], problems: &mut Problems) 
     let sized = one.is_some_and(|flow| flow.tcp().is_some() && flow.span.bytes.is_some());
     if !sized && problems.is_empty() {
         let message = format!("`{}` has no completion times", name.text);
-        problems.push(&at.span, message, "give its flows `bytes`, or name others");
+        problems.push(&at.span, message, "set `bytes` for its flows, or name other flows");
     }
 }
 
@@ -197,9 +197,12 @@ fn check_impaired(name: &Name, key: &Name, network: &Network<'_>, problems: &mut
     let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
     let impaired = own.any(|link| link.ends.iter().any(|end| !end.impairments.is_empty()));
     if !impaired && problems.is_empty() {
-        let message =
-            format!("`{}` has no impairments that could tell of `{}`", name.text, key.text);
-        problems.push(&key.span, message, "give the link some, such as `loss`, or name another");
+        let message = format!("`{}` has no impairments, so it has no `{}`", name.text, key.text);
+        problems.push(
+            &key.span,
+            message,
+            "add an impairment to the link, such as `loss`, or name another link",
+        );
     }
 }
 
@@ -211,7 +214,7 @@ fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut P
     let paused = own.any(|link| link.ends.iter().any(|end| pauses(end.node)));
     if !paused && problems.is_empty() {
         let message =
-            format!("no end of `{}` stops the other: there is no `{}`", name.text, key.text);
+            format!("no end of `{}` pauses the other: there is no `{}`", name.text, key.text);
         problems.push(
             &key.span,
             message,
@@ -225,16 +228,18 @@ fn check_notified(name: &Name, key: &Name, network: &Network<'_>, problems: &mut
     let notifies =
         |node: &Node| matches!(&node.kind, NodeKind::Switch(switch) if switch.notifies());
     if !network.nodes.list.iter().any(notifies) && problems.is_empty() {
-        let message =
-            format!("no switch tells `{}` of congestion: there is no `{}`", name.text, key.text);
-        problems.push(&key.span, message, "give a switch priorities as `qcn`");
+        let message = format!(
+            "no switch sends congestion notifications for `{}`: there is no `{}`",
+            name.text, key.text
+        );
+        problems.push(&key.span, message, "set `qcn` priorities on a switch");
     }
 }
 
 /// That sojourn times are judged which the file says not to count.
 fn no_sojourn(name: &Name, problems: &mut Problems) {
     let message = format!("sojourn times at `{}` are not counted", name.text);
-    problems.push(&name.span, message, "leave `automatic = false` out of [probe]");
+    problems.push(&name.span, message, "remove `automatic = false` from [probe]");
 }
 
 /// A class is one that a discipline at either end has, from the start or by a change.

@@ -151,7 +151,11 @@ fn joining(table: &file::Link, problems: &mut Problems) -> Option<Option<Joining
         (Some(groups), None) => Some(Some(Joining::Groups(number(groups)))),
         (None, Some(planes)) => Some(Some(Joining::Planes(number(planes)))),
         (Some(_), Some(planes)) => {
-            problems.push(&planes.span, "`planes` beside `groups`", "leave out one of them");
+            problems.push(
+                &planes.span,
+                "`planes` and `groups` are mutually exclusive",
+                "remove one of them",
+            );
             None
         }
     }
@@ -172,15 +176,17 @@ fn joined(
             Some(joining.pairs(from.range.clone(), to.range.clone()).collect())
         }
         Some(count) => {
-            let help = format!("leave at most {LINKS_MAX}, with more parts or fewer nodes");
-            problems.push(&span, format!("these are {count} links"), help);
+            let help =
+                format!("reduce them to at most {LINKS_MAX}, with more parts or fewer nodes");
+            problems.push(&span, format!("this makes {count} links"), help);
             None
         }
         None => {
             let [one, other] = [&table.between[0].text, &table.between[1].text];
-            let message =
-                format!("`{one}` are {a} and `{other}` {b}: they have no so many equal parts");
-            problems.push(&span, message, "give a number that divides both counts");
+            let message = format!(
+                "`{one}` has {a} members and `{other}` has {b}: they cannot be split into that many equal parts"
+            );
+            problems.push(&span, message, "use a number that divides both counts");
             None
         }
     }
@@ -257,8 +263,8 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
 pub(crate) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Option<Rate> {
     let rate = quantity.read(problems)?;
     if rate > RATE_MAX {
-        let help = "look at its unit: the fastest is 100 Tbit/s";
-        problems.push(&quantity.span, format!("no link has a rate of {rate}"), help);
+        let help = "check its unit: the maximum is 100 Tbit/s";
+        problems.push(&quantity.span, format!("the link rate {rate} is too high"), help);
         return None;
     }
     Some(rate)
@@ -269,8 +275,7 @@ fn check_traces(between: &[Name; 2], links: &[Link], nodes: &Nodes<'_>, problems
     for (end, name) in between.iter().enumerate() {
         let emulates = |end: &End| matches!(nodes.list[end.node].kind, NodeKind::Emulator(_));
         if links.iter().any(|link| link.ends[end].trace.is_some() && emulates(&link.ends[end])) {
-            let message =
-                format!("what `{}` sends follows its own rate, and no `trace`", name.text);
+            let message = format!("`{}` sends at its own rate and ignores `trace`", name.text);
             problems.push(
                 &name.span,
                 message,
@@ -288,7 +293,11 @@ fn trace<T: Named>(
 ) -> Option<Option<Trace>> {
     let Some(trace) = given else { return Some(None) };
     if settings.span_of(RATE).is_some() {
-        problems.push(&trace.span, "`trace` beside `rate`", "leave out one of them");
+        problems.push(
+            &trace.span,
+            "`trace` and `rate` are mutually exclusive",
+            "remove one of them",
+        );
         return None;
     }
     trace.read(problems).map(Some)

@@ -25,13 +25,13 @@ pub(super) fn stagger(
 ) -> Option<Distribution<Duration>> {
     let (load, share) = share(table, problems)?;
     if let Some(stagger) = table.settings.1.span_of("stagger") {
-        let help = "leave out one: a load says how far apart the flows start";
-        problems.push(stagger, "`stagger` beside `load`", help);
+        let help = "remove one of them: `load` sets the time between starts";
+        problems.push(stagger, "`stagger` and `load` are mutually exclusive", help);
         return None;
     }
     let Some(size) = size else {
         let help = "give `bytes`, a size or a distribution of sizes";
-        problems.push(&load.span, "a load by flows without end", help);
+        problems.push(&load.span, "a load of flows without a size", help);
         return None;
     };
     Some(poisson(seconds_of_busiest(size.mean().0 as f64, pairs, network) / share))
@@ -59,7 +59,7 @@ fn share<'f>(
     let load = table.load.as_ref()?;
     let share = f64::from(load.read(problems)?) / 2_f64.powi(32);
     if share == 0.0 {
-        problems.push(&load.span, "a load of nothing", "give a share: \"60 %\"");
+        problems.push(&load.span, "a load of zero", "give a share: \"60 %\"");
         return None;
     }
     Some((load, share))

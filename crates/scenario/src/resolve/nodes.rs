@@ -55,15 +55,15 @@ fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems)
         let lower = name.text.to_ascii_lowercase();
         // `1` and `0x7f` are addresses to whoever looks them up.
         let mistake = if !lower.starts_with(|c: char| c.is_ascii_lowercase()) {
-            Some(("does not begin with a letter".to_owned(), "begin a host's name with a letter"))
+            Some(("does not start with a letter".to_owned(), "start the host's name with a letter"))
         } else if lower == "localhost" {
-            Some(("is every host's own name for itself".into(), "give it another name"))
+            Some(("has a reserved name".into(), "give it another name"))
         } else if last.is_some_and(|host| host.name.len() > LETTERS_MAX) {
-            Some(("is longer with its number than 64 letters".into(), "shorten it"))
+            Some(("has more than 64 characters with its number".into(), "shorten it"))
         } else {
             let other = taken.insert(lower, &name.text);
-            let differs = |other| format!("differs from `{other}` by capitals only");
-            other.map(|other| (differs(other), "give each host a name of its own"))
+            let differs = |other| format!("differs from `{other}` only in case");
+            other.map(|other| (differs(other), "give each host a different name"))
         };
         if let Some((what, help)) = mistake {
             problems.push(&name.span, format!("the host `{}` {what}", name.text), help);
@@ -111,8 +111,8 @@ fn first_address(
     let first = given.read(problems)?;
     let last = later(first, count.saturating_sub(1));
     if last.is_none() {
-        let help = "begin lower: each host has the address after the one before";
-        problems.push(&given.span, "there is no address after the last", help);
+        let help = "use a lower first address: each host has the address after the previous one";
+        problems.push(&given.span, "there are not enough addresses", help);
     }
     last.map(|_| first)
 }
@@ -138,10 +138,10 @@ fn check_addresses(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems) 
         let hosts = nodes.list.get(members.range).unwrap_or_default();
         let clash = hosts.iter().find_map(|host| {
             let other = owners.insert(host.address, &host.name)?;
-            Some(format!("`{other}` has the address {} already", host.address))
+            Some(format!("`{other}` already has the address {}", host.address))
         });
         if let (Some(message), Some(address)) = (clash, &table.address) {
-            problems.push(&address.span, message, "give every host an address of its own");
+            problems.push(&address.span, message, "give every host a different address");
         }
     }
 }

@@ -37,8 +37,8 @@ pub(super) fn check_user(
     problems: &mut Problems,
 ) {
     if user.is_some() && !has_program {
-        let message = format!("`{}` has `as`, and no program", name.text);
-        problems.push(&name.span, message, "name a program, or leave out `as`");
+        let message = format!("`{}` has `as` but no program", name.text);
+        problems.push(&name.span, message, "add a program, or remove `as`");
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn check_user(
 pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
     let Some(program) = &table.program else {
         if let Some(server) = &table.server {
-            let help = "name the client too: program = \"iperf3 -c {to} -p {port}\"";
+            let help = "add the client: program = \"iperf3 -c {to} -p {port}\"";
             problems.push(&server.span, "a server without a program", help);
         }
         return;
@@ -69,7 +69,9 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         (marks.span_of("flow_label").is_some(), "flow_label"),
     ];
     if let Some((_, key)) = given.iter().find(|(given, _)| *given) {
-        let message = format!("`{key}` is for our own programs, and this flow is of another");
-        problems.push(&program.span, message, format!("leave out {key}, or program"));
+        let message = format!(
+            "`{key}` applies to built-in programs only, but this flow has its own `program`"
+        );
+        problems.push(&program.span, message, format!("remove {key}, or program"));
     }
 }

@@ -67,7 +67,7 @@ fn classes(
     problems: &mut Problems,
 ) -> Option<()> {
     if let Some((name, _)) = tables.get(CLASSES_MAX) {
-        let help = format!("leave at most {CLASSES_MAX}");
+        let help = format!("reduce them to at most {CLASSES_MAX}");
         problems.push(&name.span, "too many classes at one port", help);
         return None;
     }

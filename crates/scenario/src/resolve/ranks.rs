@@ -19,7 +19,7 @@ pub(super) fn check(
     let (hosts, ranks) = (ranks(pairs.len()), trace.ranks.len());
     if hosts != ranks {
         let message = format!("a trace of {ranks} ranks on {hosts} hosts");
-        problems.push(&name.span, message, format!("give it {ranks} hosts"));
+        problems.push(&name.span, message, format!("use {ranks} hosts"));
         return None;
     }
     Some(())

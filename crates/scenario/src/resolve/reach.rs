@@ -35,10 +35,10 @@ pub(super) fn check_elements(
     let reached = condition::reached(parameters, first);
     for ((name, given), element) in table.elements.iter().zip(&parameters.elements) {
         if !reached.contains(name.text.as_str()) {
-            let message = format!("no packet comes to the element `{}`", name.text);
+            let message = format!("no packet reaches the element `{}`", name.text);
             let help = format!(
-                "write `match = {{}}` in it for every packet that comes in there, or let another \
-                 element's action be \"next {}\"",
+                "add `match = {{}}` to it for all packets received there, or set an action of another element \
+                 to \"next {}\"",
                 name.text
             );
             problems.push(&name.span, message, help);
@@ -56,13 +56,12 @@ fn check_colours(name: &Name, given: &file::Element, element: &Element, problems
         let Some((key, _)) = given.given.iter().find(|(key, _)| key.text == *colour) else {
             continue;
         };
-        let message = format!("no packet gets {} at the element `{}`", key.text, name.text);
+        let message = format!("no packet becomes {} at the element `{}`", key.text, name.text);
         let help = match &element.meter {
-            None => "without a meter every packet is green: give it one, such as token_bucket, or \
-                     write `green`"
+            None => "without a meter every packet is green: add one, such as token_bucket, or use `green`"
                 .to_owned(),
             Some(meter) => {
-                format!("{} gives other colours: take `{}` out", meter.name(), key.text)
+                format!("{} assigns other colours: remove `{}`", meter.name(), key.text)
             }
         };
         problems.push(&key.span, message, help);

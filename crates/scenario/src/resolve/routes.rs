@@ -184,7 +184,7 @@ pub(super) fn check(file: &Scenario, nodes: &[Node], links: &[Link], problems: &
     let place = file.link.iter().next().map(|(name, _)| name.span.clone());
     if rows > ROWS_MAX {
         let message = format!("{rows} routers, emulators and hosts without exactly one link");
-        let help = format!("leave at most {ROWS_MAX}; hosts with one link do not count");
+        let help = format!("reduce them to at most {ROWS_MAX}; hosts with one link do not count");
         problems.push(&place.unwrap_or(0..0), message, help);
     }
 }

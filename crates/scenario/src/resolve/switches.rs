@@ -29,19 +29,16 @@ pub(super) fn check(
         if let Some((config, own)) = too_much {
             let (has, text) = (config.buffer, &name.text);
             let (needs, has) = (written.size(own), written.size(has));
-            let message = format!(
-                "the ports of `{text}` need {needs} to themselves, and its buffer is {has}"
-            );
-            let help =
-                "give it a greater `buffer`, fewer `lossless` priorities, or less `reserved`";
+            let message = format!("the ports of `{text}` reserve {needs}, but its buffer is {has}");
+            let help = "increase `buffer`, or reduce `reserved` or the `lossless` priorities";
             problems.push(span, message, help);
         }
         let other = members.find_map(|node| disagreeing(nodes, node, links));
         if let Some(other) = other {
             let other = &nodes.list[other].name;
             let message =
-                format!("`{}` and `{other}` stop each other by different frames", name.text);
-            problems.push(&name.span, message, "give both the same `pause`");
+                format!("`{}` and `{other}` pause each other with different frames", name.text);
+            problems.push(&name.span, message, "set the same `pause` on both");
         }
     }
 }

@@ -179,8 +179,8 @@ fn mistakes_are_told_with_what_would_be_right() {
         (flow("b.2:slow"), "host `b.2` has no link `slow`", "its link is `b.2`"),
         (flow("r:slow"), "`r` is not a host", ""),
         (at("r", "10.1.0.1"), "`r` has no address of its own on this link", "several links"),
-        (at("a", "10.0.0.1"), "has the address 10.0.0.1 already", "an address of its own"),
-        (at("a", "fd00::1"), "there is no such address", "version of IP"),
+        (at("a", "10.0.0.1"), "already has the address 10.0.0.1", "a different address"),
+        (at("a", "fd00::1"), "the host cannot have this address", "IP version"),
     ];
     for (text, message, help) in cases {
         let errors = parsed(&format!("{HOSTS}{text}")).expect_err(message);

@@ -141,7 +141,7 @@ fn some_of_the_hosts_are_addressed_by_their_numbers() {
         ("t-host.4..2", "they are `t-host.1` to `t-host.8`"),
         ("t-host.1..9", "they are `t-host.1` to `t-host.8`"),
         ("t-host.0..2", "they are `t-host.1` to `t-host.8`"),
-        ("t-hots.1..2", "there is `t-host`"),
+        ("t-hots.1..2", "available: `t-host`"),
         ("t-host..2", "t-host"),
         ("..", "t-host"),
     ] {
@@ -166,7 +166,7 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
                 rate = \"1 Gbit/s\"\n";
     refused(&format!("{ends}groups = 3\n"), "equal parts", "divides both");
     refused(&format!("{ends}groups = 0\n"), "equal parts", "divides both");
-    refused(&format!("{ends}groups = 2\nplanes = 2\n"), "beside", "leave out");
+    refused(&format!("{ends}groups = 2\nplanes = 2\n"), "mutually exclusive", "remove");
     let flow = |more: &str| {
         format!("[topology.t.star]\n[flow.f]\nfrom = \"t-host\"\nto = \"t-host.1\"\n{more}")
     };
