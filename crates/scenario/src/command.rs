@@ -1,9 +1,9 @@
-//! Command lines: words apart, and what stands for an address filled in.
+//! Command lines: splitting into words, and replacing placeholders.
 
 use crate::diagnostic::Problems;
 use crate::value::Name;
 
-/// The words of `line`, each `{name}` in them replaced; a complaint if it has none.
+/// The words of `line` with each `{name}` replaced; reports an error if there are none.
 pub(crate) fn resolve(
     line: &Name,
     known: &[(&str, String)],
@@ -20,11 +20,10 @@ pub(crate) fn resolve(
     }
 }
 
-/// What is wrong, and what would be right.
+/// A message and its help.
 type Wrong = (String, String);
 
-/// Splits at blanks, except within quotes or behind a backslash, as a shell does; nothing else that a
-/// shell knows is special.
+/// Splits at blanks, except within quotes or after a backslash, as a shell does. No other shell syntax is special.
 fn words(line: &str) -> Result<Vec<String>, Wrong> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = line.chars();
@@ -50,7 +49,7 @@ fn words(line: &str) -> Result<Vec<String>, Wrong> {
     }
 }
 
-/// `word` with every `{name}` replaced by what is known under that name; `{{` is a brace.
+/// `word` with every `{name}` replaced by the known value; `{{` is a literal brace.
 fn filled(word: &str, known: &[(&str, String)]) -> Result<String, Wrong> {
     let (mut text, mut rest) = (String::new(), word);
     while let Some((before, after)) = rest.split_once('{') {
@@ -89,11 +88,10 @@ fn quoted(word: &str) -> String {
     in_quotes(&word.replace('{', "{{"))
 }
 
-/// The words of one of several like command lines, and what is known there.
+/// The words of one of several similar command lines, and the placeholder values of that line.
 pub(crate) type Words<'w> = (&'w [String], Vec<(&'w str, String)>);
 
-/// The line that gives every member its words: what differs from one to the next stands for what is known
-/// of each. `None` if there is no such line.
+/// The common line of all members: differing parts become placeholders. `None` if there is no such line.
 pub(crate) fn common_line(members: &[Words<'_>]) -> Option<String> {
     let (first, known) = members.first()?;
     if members.iter().any(|(words, _)| words.len() != first.len()) {
@@ -116,7 +114,7 @@ pub(crate) fn common_line(members: &[Words<'_>]) -> Option<String> {
     Some(words?.join(" "))
 }
 
-/// The word as a shell takes it, braces as they are.
+/// The word quoted for a shell, with braces unchanged.
 fn in_quotes(word: &str) -> String {
     let plain = |c: char| !(c.is_whitespace() || "\"'\\".contains(c));
     if !word.is_empty() && word.chars().all(plain) {

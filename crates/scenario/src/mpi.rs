@@ -1,4 +1,4 @@
-//! Steps of MPI programs, as a scenario has them: `compute 2 s, burst 10 MB`.
+//! Steps of MPI programs in the notation of scenarios: `compute 2 s, burst 10 MB`.
 
 pub(crate) mod recorded;
 
@@ -10,7 +10,7 @@ use crate::lock::{size_text, time_text};
 use crate::nearest;
 use crate::quantity::{self, Error};
 
-/// The folder beside a lock file that has its traces.
+/// The folder beside a lock file that contains its traces.
 pub const TRACES: &str = "traces";
 
 /// Collective operations by name; rooted ones have the first rank as their root.
@@ -31,11 +31,11 @@ const COLLECTIVES: [(&str, Kind); 14] = [
     ("transfer", Kind::Transfer),
 ];
 
-/// Reads steps, with commas between.
+/// Reads steps, separated by commas.
 ///
 /// # Errors
 ///
-/// Steps that nobody knows, or with another number of values than they have.
+/// Unknown steps, or steps with the wrong number of values.
 pub(crate) fn steps(text: &str) -> Result<Vec<Step>, Error> {
     let steps = text.split(',').map(str::trim).filter(|step| !step.is_empty());
     let steps = steps.map(step).collect::<Result<Vec<_>, _>>()?;
@@ -83,7 +83,7 @@ fn wavefront(value: &str) -> Result<Step, Error> {
     split.ok_or_else(|| Error::new(format!("invalid wavefront `{value}`"), form))
 }
 
-/// As a scenario has them.
+/// The notation of scenarios.
 pub(crate) fn text(steps: &[Step]) -> String {
     let steps: Vec<String> = steps.iter().map(step_text).collect();
     steps.join(", ")

@@ -1,8 +1,8 @@
-//! The name that a mistyped one was meant to be.
+//! The name probably meant by a mistyped one.
 
-/// The nearest of `names` to `word`, if any is near enough to be what was meant: it begins alike and one letter
-/// is wrong, two in a long word, or `word` is its beginning. What is farther off misleads: `wfq` is not meant
-/// by `sfq`, nor `rate` by `trace`.
+/// The name in `names` nearest to `word`, if it is near enough to be meant: it starts alike and differs by one
+/// letter, or two in a long word, or `word` is its prefix. More distant names mislead: `sfq` does not mean `wfq`, nor
+/// `trace` `rate`.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word_lower = word.to_lowercase();
     names
