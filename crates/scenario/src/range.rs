@@ -1,30 +1,30 @@
-//! Ranges of values, as a sweep takes them: `10ms..200ms/8`, `10 Mbit/s..1 Gbit/s/7log`.
+//! Ranges of values for sweeps: `10ms..200ms/8`, `10 Mbit/s..1 Gbit/s/7log`.
 
 use crate::document::RUNS_MAX;
 use crate::measure::measure;
 use crate::quantity::{Error, number_length};
 
-/// Points between the ends are rounded to this many digits, so that people can read what they are called.
+/// The number of digits of points between the ends, so that their names are readable.
 const DIGITS: usize = 6;
 
 /// One end of a range.
 #[derive(Clone, Copy)]
 struct End<'t> {
-    /// The number as it is written.
+    /// The number as written.
     digits: &'t str,
     number: f64,
-    /// What follows the number, the blank before it included; empty for none.
+    /// The unit after the number, with its leading blank; empty for none.
     unit: &'t str,
 }
 
-/// Every value of the range that `text` is, both ends as they are written; `None` for any other value.
+/// All values of the range `text`, with both ends as written; `None` for any other value.
 ///
-/// `A..B/N` has N points at equal distances, `A..B/Nlog` at equal ratios. An end without a unit has that
-/// of the other. Between two whole numbers without a unit all points are whole.
+/// `A..B/N` has N points at equal distances, `A..B/Nlog` at equal ratios. An end without a unit takes that of the
+/// other end. Between two integers without a unit all points are integers.
 ///
 /// # Errors
 ///
-/// A range whose number of points, ends or units are missing or do not fit each other.
+/// A range with a missing or inconsistent number of points, end or unit.
 pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
     let text = text.trim();
     let Some((first, rest)) = text.split_once("..") else { return Ok(None) };
@@ -86,7 +86,7 @@ fn end<'t>(text: &'t str, range: &str) -> Result<End<'t>, Error> {
     }
 }
 
-/// An end without a unit takes the other's.
+/// Gives an end without a unit the other end's unit.
 const fn one_unit<'t>(first: End<'t>, last: End<'t>) -> (End<'t>, End<'t>) {
     match (first.unit.is_empty(), last.unit.is_empty()) {
         (true, false) => (End { unit: last.unit, ..first }, last),
@@ -95,7 +95,7 @@ const fn one_unit<'t>(first: End<'t>, last: End<'t>) -> (End<'t>, End<'t>) {
     }
 }
 
-/// How many of the first end's unit one of the last end's is.
+/// The size of the last end's unit in units of the first end.
 fn ratio(range: &str, first: End<'_>, last: End<'_>) -> Result<f64, Error> {
     if first.unit.trim() == last.unit.trim() {
         return Ok(1.0);

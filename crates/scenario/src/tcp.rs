@@ -61,7 +61,7 @@ impl IdleRestart {
         config::IdleRestart::from_value(self.0.value(Self::KIND?, problems)?)
     }
 
-    /// As TOML.
+    /// The value as TOML.
     pub(crate) fn text(value: config::IdleRestart) -> String {
         value.to_value().as_ref().map(setting::text).unwrap_or_default()
     }

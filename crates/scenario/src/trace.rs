@@ -1,11 +1,11 @@
-//! Traces of a link's rate, as a scenario has them: `mahimahi file:NAME`, or `mahimahi` and the milliseconds.
+//! Traces of a link's rate in the notation of scenarios: `mahimahi file:NAME`, or `mahimahi` and the milliseconds.
 
 use network::trace::{Invalid, Trace};
 
 use crate::data_file::{self, DataFile, Line, shortened};
 use crate::quantity::Error;
 
-/// The formats' names, which come first.
+/// The names of the formats, which come first.
 const MAHIMAHI: &str = "mahimahi";
 const MBIT: &str = "mbit";
 
@@ -13,7 +13,7 @@ const MBIT: &str = "mbit";
 ///
 /// # Errors
 ///
-/// What is of another format, or no trace.
+/// Another format, or an invalid trace.
 pub(crate) fn read(text: &str) -> Result<Trace, Error> {
     let text = text.trim();
     if let Some(list) = text.strip_prefix(MAHIMAHI) {
@@ -27,7 +27,7 @@ pub(crate) fn read(text: &str) -> Result<Trace, Error> {
     Err(Error::new(format!("invalid trace `{}`", shortened(text)), help))
 }
 
-/// The trace that all entries make, which stand between separators or in the lines of a file.
+/// The trace of all entries, which are separated by `separators` or in the lines of a file.
 fn entries<E>(
     list: &str,
     separators: &[char],
@@ -45,7 +45,7 @@ fn entries<E>(
         lines.push(line.number);
     }
     make(&all).map_err(|invalid| {
-        // The first so many entries that are wrong in the same way end with what is wrong.
+        // The shortest prefix of the entries with the same error ends with the wrong entry.
         let wrong = |&count: &usize| make(&all[..count]) == Err(invalid);
         let count = match invalid {
             Invalid::Empty | Invalid::NoTime => None,
@@ -56,7 +56,7 @@ fn entries<E>(
     })
 }
 
-/// The least number up to `most` of which something is true that stays true, which it is of `most`.
+/// The least number up to `most` for which `is` holds; it holds for `most` and for all numbers above the least.
 fn first(most: usize, is: impl Fn(&usize) -> bool) -> Option<usize> {
     let (mut low, mut high) = (1, most);
     while low < high {
@@ -92,14 +92,14 @@ fn millisecond(line: Line<'_>) -> Result<u64, Error> {
     line.text.parse().map_err(error)
 }
 
-/// Seconds and Mbit/s, as milliseconds and bits per second.
+/// Reads seconds and Mbit/s as milliseconds and bits per second.
 fn rate(line: Line<'_>) -> Result<(u64, u64), Error> {
     let columns = line.columns();
     let numbers = match columns[..] {
         [time, rate] => data_file::number(time).zip(data_file::number(rate)),
         _ => None,
     };
-    // Milliseconds up to what an integer holds.
+    // Milliseconds within the range of an integer.
     match numbers.filter(|(time, rate)| (0.0..1e15).contains(time) && (0.0..1e12).contains(rate)) {
         Some((seconds, mbit)) => Ok(((seconds * 1e3).round() as u64, (mbit * 1e6).round() as u64)),
         None => {
@@ -109,7 +109,7 @@ fn rate(line: Line<'_>) -> Result<(u64, u64), Error> {
     }
 }
 
-/// As a scenario has it.
+/// The notation of scenarios.
 pub(crate) fn text(trace: &Trace) -> String {
     match trace.milliseconds() {
         Some(milliseconds) => {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever a file holds, it is a trace or an error.
+        /// Any file gives a trace or an error.
         #[test]
         fn any_file_is_read_or_refused(
             kind in proptest::sample::select(vec!["mahimahi", "mbit"]),

@@ -1,5 +1,5 @@
-//! Workloads as they stand in the file: what a flow's programs do, beyond writing as much as they can, and how the
-//! receiving one reads. What can be set of each, its parameters say.
+//! Workloads as written in the file: the traffic of a flow's programs other than bulk, and the reading of the
+//! receiver. Their parameters declare the settings.
 
 use network::bulk::Train;
 use network::datagram;
@@ -48,7 +48,7 @@ impl Named for Reader {
     const NAME: &'static str = "Read";
 }
 
-/// What the flow's programs do.
+/// The workload of the flow's programs.
 pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Option<Workload> {
     let flow = &table.from.span;
     if let Some(events) = &table.events {
@@ -82,7 +82,7 @@ pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Opti
     }
 }
 
-/// What the flow's sources of events do. What `load` makes of the triggers, the network says.
+/// The workload of the flow's sources of events. With `load` the network determines the triggers.
 fn read_events(
     events: &Declared<Readout>,
     table: &Flow,
@@ -117,7 +117,7 @@ fn read_events(
     Some(readout)
 }
 
-/// What the flow's hosts do as ranks of an MPI job.
+/// The workload of the flow's hosts as ranks of an MPI job.
 fn read_mpi(mpi: &Mpi, table: &Flow, files: &Files, problems: &mut Problems) -> Option<Job> {
     let others = [
         (table.train.is_some(), "train"),
@@ -139,7 +139,7 @@ fn read_mpi(mpi: &Mpi, table: &Flow, files: &Files, problems: &mut Problems) -> 
     Some(Job { library, program })
 }
 
-/// What ranks do.
+/// The program of the ranks.
 fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
     let steps = match (&mpi.steps, &mpi.trace) {
         (Some(steps), None) => steps,
@@ -171,7 +171,7 @@ fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program>
     Some(Program::Steps(Steps { steps, iterations }))
 }
 
-/// What was recorded.
+/// A recorded program.
 fn recorded(name: &Name, mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
     if let Some(iterations) = &mpi.iterations {
         problems.push(
@@ -198,12 +198,12 @@ fn recorded(name: &Name, mpi: &Mpi, files: &Files, problems: &mut Problems) -> O
     trace.cloned().map(Program::Recorded)
 }
 
-/// Where an exchange stands.
+/// The place of an exchange.
 fn place(exchange: &Declared<Exchange>) -> &Span {
     exchange.span_of("request").unwrap_or(&exchange.span)
 }
 
-/// Complains of what has no meaning beside requests and their responses.
+/// Reports keys without a meaning for requests and responses.
 fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) {
     for (given, key) in
         [(table.settings.1.span_of("bytes").is_some(), "bytes"), (table.read.is_some(), "read")]
@@ -214,14 +214,14 @@ fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) 
     }
 }
 
-/// Complains of a key beside a workload that it has no meaning for.
+/// Reports a key that cannot be combined with a workload.
 fn beside(workload: &Span, key: &str, name: &str, problems: &mut Problems) {
     let message = format!("`{key}` cannot be combined with {name}");
     let (_, word) = name.split_once(' ').unwrap_or(("", name));
     problems.push(workload, message, format!("remove {key}, or {word}"));
 }
 
-/// Its table in a flow's, and what is set there; none of a flow that writes what it can.
+/// Its table within a flow's, and its settings; `None` for bulk.
 pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settings)> {
     match workload {
         Workload::Bulk => None,
@@ -233,7 +233,7 @@ pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settin
     }
 }
 
-/// Its lines in a lock file.
+/// Writes its lines of a lock file.
 pub(crate) fn write(workload: &Workload, text: &mut String) {
     let Some((table, settings)) = settings(workload) else { return };
     if let Workload::Mpi(job) = workload {
