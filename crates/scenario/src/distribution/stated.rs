@@ -1,5 +1,5 @@
-//! The mean that a file of points says of itself, in a first line of one number as Homa's simulations have it, held
-//! against the mean of its points: one that is far off has another meaning, or another unit.
+//! The mean that a file of points states in a first line of one number, as in Homa's simulations, compared with the
+//! mean of its points. A large difference indicates another meaning or another unit.
 
 use toml::de::{DeTable, DeValue};
 use traffic::{Bytes, Duration};
@@ -11,10 +11,10 @@ use crate::lock::key;
 use crate::physics::{Kind, Warning};
 use crate::units::Units;
 
-/// Of how many of its own parts a mean may be off: rounded figures are.
+/// The tolerance of a stated mean, as a divisor of it, because stated means are rounded.
 const PARTS: u64 = 100;
 
-/// Warnings of the files in a table, which are spelled out in it.
+/// The warnings for the files in a table with inserted contents.
 pub(crate) fn check(table: &DeTable<'_>, units: Units) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (name, value) in table {
@@ -39,14 +39,14 @@ fn walk(path: &str, value: &DeValue<'_>, units: Units, warnings: &mut Vec<Warnin
 }
 
 fn warning(path: &str, text: &str, units: Units) -> Option<Warning> {
-    // Points say of which kind they are: sizes have no unit of time, and times have one.
+    // The points show their kind: sizes have no unit of time, and times have one.
     let sizes = off::<Bytes>(text, Mean::Size, units);
     let (message, help) = sizes.or_else(|| off::<Duration>(text, Mean::Time, units))?;
     let message = format!("{path}: {message}");
     Some(Warning { kind: Kind::StatedMean, about: path.to_owned(), message, help })
 }
 
-/// What is wrong, and what to do, if a value is a file that says a mean, and its points have another.
+/// The message and the help, if a value is a file that states a mean different from that of its points.
 fn off<T: Written>(text: &str, mean: fn(T) -> Mean, units: Units) -> Option<(String, String)> {
     let (form, rest) = text.trim_start().split_once(' ')?;
     let other = match form {

@@ -1,9 +1,9 @@
-//! `distribution 10 ms 2 ms file:pareto.dist`: a table of netem's, by its mean and standard deviation.
+//! `distribution 10 ms 2 ms file:pareto.dist`: a netem table, with mean and standard deviation.
 //!
-//! The file is as iproute2 has them (`tc/q_netem.c`, `get_distribution`): whole numbers of 16 bits with blanks between, at
-//! most 16384, what follows a `#` left out. Of these netem takes one at random, each with the same probability, as so many
-//! of 8192 parts of the standard deviation above the mean (`net/sched/sch_netem.c`, `tabledist`). What would be below zero
-//! is zero, as netem does not delay by less than nothing.
+//! The file has iproute2's format (`tc/q_netem.c`, `get_distribution`): at most 16384 whole numbers of 16 bits,
+//! separated by blanks, with comments after `#`. netem draws one of them, all with equal probability, as a multiple
+//! of 1/8192 of the standard deviation above the mean (`net/sched/sch_netem.c`, `tabledist`). Negative draws become
+//! zero, as in netem.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::data_file::{DataFile, Line, shortened};
 use crate::included::FILE;
 use crate::quantity::Error;
 
-/// What a table has for one standard deviation: `NETEM_DIST_SCALE`.
+/// The table's value for one standard deviation: `NETEM_DIST_SCALE`.
 const SCALE: i128 = 8_192;
-/// The most that a table may have: `MAX_DIST` of `tc`.
+/// The maximum number of values in a table: `MAX_DIST` of `tc`.
 const LENGTH_MAX: usize = 16 * 1_024;
 
-/// What follows `distribution`.
+/// Reads the text after `distribution`.
 pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     let form = format!("write both and the table: \"distribution {0} {0} file:NAME\"", T::EXAMPLE);
     let split = text.find(FILE).map(|at| text.split_at(at));
@@ -43,7 +43,7 @@ pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     }
     let value = |entry: i16| {
         let above = deviation * i128::from(entry);
-        // To the nearest, halves away from zero.
+        // Rounded to nearest, halves away from zero.
         let above = (above + above.signum() * (SCALE / 2)) / SCALE;
         T::of((mean + above).clamp(0, i128::from(u64::MAX)) as u64)
     };
@@ -72,7 +72,7 @@ fn entries(line: Line<'_>, table: &mut Vec<i16>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Each of the values, with the same probability, and no other.
+/// The distribution of exactly these values with equal probability.
 fn steps<T: Written>(mut values: Vec<T>) -> Cdf<T> {
     values.sort_unstable();
     let count = values.len() as u64;

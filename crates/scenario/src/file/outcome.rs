@@ -19,17 +19,17 @@ use crate::value::{
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
-    /// Per flow. A flow with a count stands for all its connections together.
+    /// Per flow. A flow with a count aggregates all its connections.
     #[serde(default)]
     pub(crate) flow: Table<Judged<Flow, Bounds<Written>>>,
-    /// Per link. A link with a count stands for all its members: the sum of their drops, and the maximum of all other
+    /// Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all other
     /// quantities.
     #[serde(default)]
     pub(crate) link: Table<Judged<Link, Bounds<Written>>>,
     /// Per emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Bounds<Written>>>,
-    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count stands for all its
+    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
     /// members.
     #[serde(default)]
     pub(crate) node: Table<Judged<Node, Bounds<Written>>>,
@@ -44,17 +44,17 @@ pub(crate) struct Compare {
     /// Tolerance of quantities without one of their own; 5 % unless given. It only marks them; quantities to judge
     /// are listed below.
     pub(crate) tolerance: Option<Quantity<PercentUnit>>,
-    /// Per flow. A flow with a count stands for all its connections together.
+    /// Per flow. A flow with a count aggregates all its connections.
     #[serde(default)]
     pub(crate) flow: Table<Judged<Flow, Written>>,
-    /// Per link. A link with a count stands for all its members: the sum of their drops, and the maximum of all other
+    /// Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all other
     /// quantities.
     #[serde(default)]
     pub(crate) link: Table<Judged<Link, Written>>,
     /// Per emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Written>>,
-    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count stands for all its
+    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
     /// members.
     #[serde(default)]
     pub(crate) node: Table<Judged<Node, Written>>,

@@ -1,4 +1,4 @@
-//! Which priority a code point has and which one a priority becomes, as the file says it and as a lock file writes it.
+//! Maps from code points or priorities to priorities, as written in a scenario and in a lock file.
 
 use traffic::priority_map::PriorityMap;
 use traffic::{DscpMap, PcpMap};
@@ -6,15 +6,15 @@ use traffic::{DscpMap, PcpMap};
 use super::{code_point, digit};
 use crate::quantity::Error;
 
-/// A map as the file says it: what its keys are.
+/// A map with keys in scenario notation.
 pub(crate) trait Keyed {
-    /// What one is called.
+    /// The name of a key.
     const KEY: &'static str;
-    /// How one is written, or a range of such.
+    /// The help for a key, or for a range of keys.
     const KEY_HELP: &'static str;
-    /// How the map is written.
+    /// The help for the map.
     const HELP: &'static str;
-    /// A key; `None` if the text is none.
+    /// Reads a key; `None` for other text.
     fn key(text: &str) -> Option<u8>;
 }
 
@@ -39,11 +39,11 @@ impl Keyed for PcpMap {
     }
 }
 
-/// A map in the making: what is given, each key once.
+/// A map under construction, with its given keys.
 #[derive(Debug)]
 pub(crate) struct Mapping<const N: usize> {
     map: PriorityMap<N>,
-    /// By key.
+    /// The given priorities, by key.
     given: [Option<u8>; N],
 }
 
@@ -57,11 +57,11 @@ impl<const N: usize> Mapping<N>
 where
     PriorityMap<N>: Keyed,
 {
-    /// Gives what `key` names, one or a range, a priority.
+    /// Assigns a priority to a key or a range of keys.
     ///
     /// # Errors
     ///
-    /// The key names nothing, the priority is none, or what is named has another one already.
+    /// An invalid key, an invalid priority, or a key with another priority already.
     pub(crate) fn add(&mut self, key: &str, priority: &str) -> Result<(), Error> {
         let (first, last) = range::<PriorityMap<N>>(key.trim())?;
         let Some(value) = digit(priority) else {
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// The first and the last of the keys that are named.
+/// The first and the last key of a range.
 fn range<M: Keyed>(text: &str) -> Result<(u8, u8), Error> {
     if let Some(key) = M::key(text) {
         return Ok((key, key));
@@ -102,8 +102,8 @@ fn range<M: Keyed>(text: &str) -> Result<(u8, u8), Error> {
     Ok((first, last))
 }
 
-/// A map as `dcb app … dscp-prio` and `ip link … type vlan ingress-qos-map` take it: "ef:5 24-31:3", "5:3 0-2:0", with
-/// blanks or commas between.
+/// Reads a map in the notation of `dcb app … dscp-prio` and `ip link … type vlan ingress-qos-map`: "ef:5 24-31:3",
+/// "5:3 0-2:0", separated by blanks or commas.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ where
     Ok(mapping.map())
 }
 
-/// A map as it is read.
+/// The text of a map, as in a scenario.
 pub(crate) fn priority_map_text<const N: usize>(map: &PriorityMap<N>) -> String {
     let mut entries: Vec<(u8, u8, u8)> = Vec::new();
     for (key, priority) in map.given() {
@@ -136,7 +136,7 @@ pub(crate) fn priority_map_text<const N: usize>(map: &PriorityMap<N>) -> String 
             _ => entries.push((key, key, priority)),
         }
     }
-    // One that says nothing has to say something.
+    // An identity map still needs an entry.
     if entries.is_empty() {
         entries.push((0, 0, map.priority(0)));
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        // As `dcb app` writes it; a class selector's own priority says nothing new.
+        // As `dcb app` writes it; the priority of a class selector itself is redundant.
         assert_eq!(said("EF:4 24:3 AF41:6"), "34:6 46:4");
         assert_eq!(said("24-31:5,8:1, 0:7"), "0:7 24-31:5");
         assert_eq!(said("0:0"), "0:0");

@@ -1,4 +1,4 @@
-//! The tables of quantities, an entry each.
+//! The tables of quantities.
 
 mod completion;
 mod events;

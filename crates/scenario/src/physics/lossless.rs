@@ -1,5 +1,5 @@
-//! Switches that stop the far ends of their links: whether what they lose nothing of has the room that it needs, and
-//! whether they could wait for each other in a circle.
+//! Switches that pause the far ends of their links: checks of the headroom of lossless priorities, and of possible
+//! deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use traffic::Bytes;
 use super::{Groups, Hop, Kind, Warning, way};
 use crate::plan::{Link, NodeKind, Plan, Transport};
 
-/// The switch at a node, if it stops the far ends of its links.
+/// The switch at a node, if it pauses the far ends of its links.
 fn pausing(plan: &Plan, node: usize) -> Option<&switch::Config> {
     match &plan.nodes[node].kind {
         NodeKind::Switch(config) if config.pauses() => Some(config),
@@ -18,7 +18,7 @@ fn pausing(plan: &Plan, node: usize) -> Option<&switch::Config> {
     }
 }
 
-/// Links from which more comes in after "stop" than a switch has room for.
+/// Warns of links with more data in flight after a pause frame than the switch's headroom.
 pub(super) fn small_headrooms(plan: &Plan) -> Vec<Warning> {
     let ends = plan.links.iter().flat_map(|link| [(link, 0), (link, 1)]);
     let warning = |(link, near): (&Link, usize)| {
@@ -41,13 +41,13 @@ pub(super) fn small_headrooms(plan: &Plan) -> Vec<Warning> {
     ends.filter_map(warning).collect()
 }
 
-/// Switches that stop the far ends before a queue is as long as it has to be for marks or notifications: pauses mask them
-/// (Zhu et al., SIGCOMM 2015, section 4: the thresholds of ECN have to be reached before those of PFC).
+/// Warns of switches that pause the far ends before a queue reaches its marking or notification threshold: pauses
+/// mask them (Zhu et al., SIGCOMM 2015, section 4: ECN thresholds must be reached before those of PFC).
 pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (number, node) in plan.nodes.iter().enumerate() {
         let Some(config) = pausing(plan, number) else { continue };
-        // A threshold that is a share of what is left is as high as it may be: of an empty memory.
+        // A dynamic threshold has its maximum with an empty memory.
         let shared = config.shared(headrooms(plan, number)).unwrap_or(Bytes(0));
         let (over, under) = config.alpha;
         let xoff = config.xoff.unwrap_or(Bytes(
@@ -81,7 +81,7 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
     warnings
 }
 
-/// What each port of a node needs as headroom.
+/// The required headroom of each port of a node.
 fn headrooms(plan: &Plan, node: usize) -> impl Iterator<Item = Bytes> {
     plan.links.iter().filter_map(move |link| {
         let near = link.ends.iter().position(|end| end.node == node)?;
@@ -90,11 +90,11 @@ fn headrooms(plan: &Plan, node: usize) -> impl Iterator<Item = Bytes> {
     })
 }
 
-/// A port that a pause may stop, and the priority: `2 * link + end`.
+/// A port that a pause can stop, as `2 * link + end`, and the priority.
 type Stoppable = (usize, usize);
 
-/// Circles in which each switch waits for room in the next one's memory (a cyclic buffer dependency): once all are
-/// stopped, none goes on.
+/// Warns of circles in which each switch waits for space in the next one's memory (a cyclic buffer dependency): a
+/// deadlock.
 pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
     let mut waits_for: BTreeMap<Stoppable, BTreeSet<Stoppable>> = BTreeMap::new();
     for (_, steps) in ways(plan) {
@@ -103,7 +103,7 @@ pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
             stopped.then_some((2 * step.hop.link + step.hop.end, usize::from(step.sent)))
         };
         for pair in steps.windows(2) {
-            // Only where one leads into the switch that sends the other.
+            // Only if the first step leads into the switch that sends the second.
             if let (Some(before), Some(next)) = (stoppable(&pair[0]), stoppable(&pair[1])) {
                 waits_for.entry(before).or_default().insert(next);
             }
@@ -112,12 +112,12 @@ pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
     circle(&waits_for).map(|ports| warning(plan, &ports)).into_iter().collect()
 }
 
-/// A packet's step from one node to the next.
+/// The step of a packet from one node to the next.
 struct Step {
     hop: Hop,
-    /// The priority by which it is sent: what a pause frame has to speak of to stop it.
+    /// The priority at the sender, which a pause frame must name to pause it.
     sent: u8,
-    /// The priority by which it is taken.
+    /// The priority at the receiver.
     taken: u8,
 }
 
@@ -127,8 +127,8 @@ impl Step {
         plan.links[self.hop.link].ends[1 - self.hop.end].node
     }
 
-    /// Whether the switch that it leads into can stop it, if that loses nothing of it: by whole ports, or by the priority that
-    /// the sender has it in (IEEE 802.1Q, 36.1).
+    /// Whether the switch at its end can pause it, if the priority is lossless there: the whole port, or the priority
+    /// at the sender (IEEE 802.1Q, 36.1).
     fn stopped(&self, plan: &Plan) -> Option<bool> {
         let switch = pausing(plan, self.to(plan))?;
         let stopped = switch.pause == PauseBy::Port || self.sent == self.taken;
@@ -136,14 +136,14 @@ impl Step {
     }
 }
 
-/// The steps of each flow's packets, and of what answers them.
+/// The steps of each flow's packets, and of the replies.
 fn ways(plan: &Plan) -> Vec<(usize, Vec<Step>)> {
     let maps = plan.priorities();
     let mut ways = Vec::new();
     for (number, flow) in plan.flows.iter().enumerate() {
         let dscp = flow.header.tos >> 2;
         let there = [flow.source, flow.destination];
-        // Datagrams are not answered.
+        // UDP flows have no replies.
         let back = !matches!(flow.transport, Transport::Udp(_));
         let back = back.then_some([flow.destination, flow.source]);
         for ends in [there].into_iter().chain(back) {
@@ -163,7 +163,7 @@ fn ways(plan: &Plan) -> Vec<(usize, Vec<Step>)> {
     ways
 }
 
-/// Switches that are to lose nothing of what comes in, and cannot stop it: the sender has it in another priority.
+/// Warns of switches that cannot pause a lossless priority, because the sender has the packets in another priority.
 pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
     let (plan, mut told, mut warnings) = (names.plan, BTreeSet::new(), Vec::new());
     for (flow, steps) in ways(plan) {
@@ -190,11 +190,11 @@ pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// The first circle that there is.
+/// The first circle found.
 fn circle(waits_for: &BTreeMap<Stoppable, BTreeSet<Stoppable>>) -> Option<Vec<Stoppable>> {
     let mut done = BTreeSet::new();
     for &start in waits_for.keys() {
-        // The way down to where it is, each with those that it waits for and were not yet looked at.
+        // The current path of the search, each port with its unvisited successors.
         let mut way: Vec<(Stoppable, Vec<Stoppable>)> = Vec::new();
         let next_of = |port| waits_for.get(&port).into_iter().flatten().copied().collect();
         if !done.contains(&start) {

@@ -1,4 +1,4 @@
-//! Changes of ports and connections while the run goes on.
+//! Changes of ports and connections during the run.
 
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, Port};
@@ -11,7 +11,7 @@ use crate::file::{self, Scenario};
 use crate::plan::{Action, Change, Flow, NodeKind, Options, Target};
 use crate::value::{Name, Quantity, TimeUnit};
 
-/// The changes, the earliest first; at one instant in the order of the file.
+/// The changes, the earliest first; simultaneous ones in file order.
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
@@ -50,12 +50,12 @@ fn change(
     Some(Change { name: name.text.clone(), when: Instant::ZERO + when?, target })
 }
 
-/// How many of these are given.
+/// The number of given keys.
 fn count<const N: usize>(given: [bool; N]) -> usize {
     given.into_iter().filter(|&given| given).count()
 }
 
-/// Which keys there are of a port's, and of connections'.
+/// The numbers of given keys for a port, and for connections.
 fn given(table: &file::Change) -> [usize; 2] {
     let of_port = [
         table.queue.is_some(),
@@ -119,7 +119,7 @@ fn of_port(
     Some(Target::Port(port, action))
 }
 
-/// The change of a flow's connections. A window is saved before anything else and restored after it.
+/// The change of a flow's connections. A window is saved first and restored last.
 fn of_flow(
     name: &Name,
     flow: &Name,
@@ -128,7 +128,7 @@ fn of_flow(
     problems: &mut Problems,
 ) -> Option<Target> {
     let members = flows.find(flow, problems)?;
-    // Flows are complete only where nothing else is wrong.
+    // Flows are complete only if there are no other problems.
     let connection = |flow: &Flow| flow.tcp().is_some();
     if problems.is_empty() && !plan[members.range.clone()].iter().all(connection) {
         let help = "name a flow without `datagrams` and `program`";
@@ -167,7 +167,7 @@ fn phase(given: &Name) -> SocketOption {
     SocketOption::Phase(ProgramPhase { name, age_max })
 }
 
-/// The floor of a timeout.
+/// The minimum of the retransmission timeout.
 fn rto_min(given: &Quantity<TimeUnit>, problems: &mut Problems) -> Option<Duration> {
     let floor = given.read(problems)?;
     if floor == Duration::ZERO {
@@ -177,7 +177,7 @@ fn rto_min(given: &Quantity<TimeUnit>, problems: &mut Problems) -> Option<Durati
     Some(floor)
 }
 
-/// The class that is asked for.
+/// The requested class.
 fn request(
     table: &file::Reserve,
     entities: Entities<'_>,

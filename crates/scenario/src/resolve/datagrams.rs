@@ -39,14 +39,14 @@ pub(super) fn resolve(
     accepted.and(Some(Config { size: size?, ip_header, dscp: dscp?, ..config }))
 }
 
-/// The least MTU on the paths.
+/// The minimum MTU of the paths.
 fn mtu([from, to]: Ends, network: &Network<'_>) -> Option<Bytes> {
     let links = &network.links.list;
     let path = network.routes.links_between(links, from.0.into(), to.0.into());
     path.into_iter().map(|link| links[link as usize].config.mtu).min()
 }
 
-/// Fragments are not modelled: a datagram that does not fit its way would never arrive.
+/// Checks the size. Fragmentation is not modelled: a datagram that exceeds the path MTU would never arrive.
 fn size(size: u32, span: &Span, fits: u32, headers: u32, problems: &mut Problems) -> Option<u32> {
     if size > fits {
         let message = format!("datagrams of {size} B exceed the MTU of the path");

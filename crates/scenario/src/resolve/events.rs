@@ -1,4 +1,4 @@
-//! Events: whether a table's flows can be the sources of one event builder.
+//! Events: checks that a table's flows can be the sources of one event builder.
 
 use traffic::{Distribution, Duration};
 
@@ -8,7 +8,7 @@ use crate::diagnostic::Problems;
 use crate::file;
 use crate::value::Name;
 
-/// Complains of several builders, and of sources that do not start together: they would have different triggers.
+/// Reports several builders, and sources that do not start together, because their triggers would differ.
 pub(super) fn check(
     name: &Name,
     table: &file::Flow,

@@ -1,4 +1,4 @@
-//! What to record, and at which port.
+//! Recorded data and the ports of probes.
 
 use network::PortId;
 use traffic::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::nearest;
 use crate::plan::{Bandwidth, Capture, Link, Probes, Sequence, Window};
 use crate::value::{Name, Quantity, TimeUnit};
 
-/// The finest bin of bandwidth.
+/// The minimum width of a bin of bandwidth.
 const BIN_MIN: Duration = Duration::from_us(1);
 
 pub(super) fn resolve(
@@ -41,7 +41,7 @@ pub(super) fn resolve(
     Probes { flows, queues, delays, bandwidth, sequences, captures }
 }
 
-/// From one sample that nobody asked for to the next, of so many flows, or queues and classes.
+/// The interval of automatic samples of this number of flows, or queues and classes.
 fn automatic(duration: Duration, series: usize) -> Duration {
     const SAMPLES: u64 = 500;
     const ROWS: u64 = 200_000;
@@ -129,7 +129,7 @@ fn capture(
     Some(Capture { name: name.text.clone(), port: port?, window: window? })
 }
 
-/// The stretch from `from` to `until`, within the run.
+/// The interval from `from` to `until`, within the run.
 pub(super) fn window(
     from: Option<&Quantity<TimeUnit>>,
     until: Option<&Quantity<TimeUnit>>,

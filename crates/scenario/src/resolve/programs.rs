@@ -1,4 +1,4 @@
-//! Programs of other people: what runs on a host, and what sends in place of our own programs.
+//! External programs: those of a host, and those that send in place of the built-in ones.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::file;
 use crate::plan::Program;
 use crate::value::Name;
 
-/// What a flow's program and its server are, on hosts of these addresses.
+/// A flow's program and its server, on hosts with these addresses.
 pub(super) fn resolve(
     program: &Name,
     table: &file::Flow,
@@ -29,7 +29,7 @@ pub(super) fn resolve(
     Some(Program { client: client?, server: server?, user })
 }
 
-/// Complains of a user who runs nothing, in the table of that name.
+/// Reports a user without a program, in the table of that name.
 pub(super) fn check_user(
     name: &Name,
     user: Option<file::User>,
@@ -42,8 +42,7 @@ pub(super) fn check_user(
     }
 }
 
-/// Complains of a flow that a program sends and that says how our own programs shall, and of a server
-/// without a client.
+/// Reports a flow of a program with keys for built-in programs, and a server without a client.
 pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
     let Some(program) = &table.program else {
         if let Some(server) = &table.server {

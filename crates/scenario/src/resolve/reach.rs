@@ -1,4 +1,4 @@
-//! Elements and classes that no packet can ever come to, whatever flows there are.
+//! Elements and classes that no packet can reach with any flows.
 
 use traffic::condition::{Action, Element, Parameters};
 use traffic::reservation::TAKERS;
@@ -10,8 +10,8 @@ use crate::diagnostic::Problems;
 use crate::queue::Queue;
 use crate::value::Name;
 
-/// Refuses classes without a way in. Where reservations are taken a class may be there as their parent, so
-/// that they are only warned of, with all that the plan knows.
+/// Refuses unreachable classes. In a discipline with reservations such a class can be a parent, so that it only
+/// causes a warning later, when the plan is complete.
 pub(super) fn check_classes(queue: &Queue, settings: &dyn Settings, problems: &mut Problems) {
     if TAKERS.contains(&queue.discipline.text.as_str()) {
         return;
@@ -25,7 +25,7 @@ pub(super) fn check_classes(queue: &Queue, settings: &dyn Settings, problems: &m
     }
 }
 
-/// Refuses elements without a way in, and actions for colours that no packet gets.
+/// Refuses unreachable elements, and actions for colours that no packet can have.
 pub(super) fn check_elements(
     table: &file::Conditioner,
     parameters: &Parameters,

@@ -1,4 +1,4 @@
-//! A parking lot: a flow over all hops shares each of them with others.
+//! A parking lot: a flow over all hops shares each of them with other flows.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
