@@ -234,7 +234,7 @@ fn a_grid_does_not_take_the_place_of_another_one() {
     let words = ["sweep", "two.toml", "-o", "grid", "--set", "duration=100 ms", "--seeds", "3..4"];
     let other = suimon(folder.path(), &words);
     assert_eq!(code(&other), 2);
-    assert!(stderr(&other).contains("another grid: 1-seed=1"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("another sweep: 1-seed=1"), "{}", stderr(&other));
     assert_eq!(text(folder.path(), "grid/sweep.json"), before);
     sweep(folder.path(), "grid", &[&short[..], &["3..4", "--fresh"]].concat());
     assert_ne!(text(folder.path(), "grid/sweep.json"), before);

@@ -30,7 +30,7 @@ fn compare_shows_what_differs_and_judges_what_is_named() {
     assert!(row("flow.bulk.goodput").is_some_and(|row| row.contains("7 %")), "{text}");
     assert!(row("flow.bulk.1.goodput").is_none(), "members stand together");
     assert!(row("flow.bulk.timeouts").is_none(), "equal ones are left out");
-    assert!(text.contains("are equal in all; --all shows what is"), "{text}");
+    assert!(text.contains("are equal in all runs; use --all to show them"), "{text}");
     assert!(stderr(&output).contains("their scenarios differ in seed"), "{}", stderr(&output));
 
     let all = suimon(folder.path(), &["compare", "1", "1", "--all"]);
@@ -87,7 +87,7 @@ fn compare_refuses_what_cannot_be_compared() {
     assert_eq!(code(&suimon(folder.path(), &["run", "other.toml", "--quiet", "-o", "3"])), 0);
     let other = told(&["compare", "1", "3"]);
     assert!(other.contains("3 shares no flow with 1: it has `mass`, not `bulk`"), "{other}");
-    assert!(other.contains("--pair bulk=mass holds them against each other"), "{other}");
+    assert!(other.contains("use --pair bulk=mass to compare them"), "{other}");
     let none = told(&["compare", "1", "3", "--pair", "bulk=mas"]);
     assert!(none.contains("3 has no flow `mas`\n  help: name one of its flows: `mass`"), "{none}");
     let wider = SCENARIO.replace("[host.b]", "[host.b]\n[host.c]");
@@ -99,7 +99,7 @@ fn compare_refuses_what_cannot_be_compared() {
     std::fs::create_dir(folder.path().join("paper")).expect("a folder");
     std::fs::write(folder.path().join("paper/paper.json"), "{}").expect("a file");
     let mixed = told(&["compare", "1", "paper"]);
-    assert!(mixed.contains("paper holds a paper, 1 does not"), "{mixed}");
+    assert!(mixed.contains("paper is the folder of a paper, but 1 does not"), "{mixed}");
     let damaged = told(&["compare", "paper", "paper"]);
     assert!(damaged.contains("paper/paper.json: missing field"), "{damaged}");
 }
@@ -142,7 +142,8 @@ fn papers_compare_item_by_item() {
 #[test]
 fn flows_are_paired_and_what_one_run_lacks_is_named() {
     let folder = folder();
-    let more = "[flow.ask]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"100 B\", response = \"50 kB\", count = 8 }\n";
+    let more = "[flow.ask]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"100 B\", response = \"50 kB\", \
+                count = 8 }\n";
     let texts = [
         ("1", format!("{SCENARIO}{more}")),
         ("2", format!("seed = 2\n{SCENARIO}{more}").replace("flow.bulk", "flow.mass")),
@@ -230,7 +231,8 @@ fn seeds_that_draw_other_pairs_are_of_one_scenario() {
     let folder = folder();
     let text = |seed: u32| {
         format!(
-            "seed = {seed}\nduration = \"100 ms\"\n[host.n]\ncount = 4\n[switch.s]\n[link.w]\nbetween = [\"n\", \"s\"]\n\
+            "seed = {seed}\nduration = \"100 ms\"\n[host.n]\ncount = 4\n[switch.s]\n[link.w]\nbetween = [\"n\", \
+             \"s\"]\n\
              rate = \"1 Gbit/s\"\n[flow.f]\nfrom = \"n\"\nto = \"n\"\nmatrix = \"permutation\"\nbytes = \"10 kB\"\n"
         )
     };

@@ -23,7 +23,7 @@ pub(super) fn of(statistic: Statistic, probe: &str, cell: &Cell) -> Result<f64, 
         Statistic::SsthreshLast => thresholds(probe, recording)?,
         Statistic::QueueMax => queues(probe, recording)?,
     };
-    let missing = || format!("probe `{probe}` recorded too little for that");
+    let missing = || format!("probe `{probe}` recorded too few samples");
     match statistic {
         Statistic::BandwidthMin | Statistic::SpacingMin => values.into_iter().reduce(f64::min),
         Statistic::BandwidthMean => mean(&values),
