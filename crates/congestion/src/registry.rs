@@ -44,6 +44,6 @@ registry! {
     "scalable50", "scalable50", cc_scalable50,
         "Scalable TCP as in Linux 2.6.13: a packet for every 50 ACKs";
     "sluice", "sluice", cc_sluice,
-        "ours, for lossless Ethernet: steers the queueing delay by the logarithm of a paced rate";
+        "for lossless Ethernet: controls the queueing delay by the logarithm of a paced rate";
     "vegas", "vegas", cc_vegas, "Vegas, Brakmo 1995: keeps two to four packets of its own in queues";
 }

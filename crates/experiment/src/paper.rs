@@ -238,7 +238,7 @@ impl PaperOutcome {
         &self.published.title
     }
 
-    /// The items as data. Items whose runs did not finish are left out.
+    /// The items as data. Items of incomplete runs are left out.
     pub fn results(&self) -> Results {
         self.measured.results()
     }

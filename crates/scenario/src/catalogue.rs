@@ -217,14 +217,14 @@ impl Page {
         paragraph(&mut text, self.what);
         paragraph(&mut text, &format!("**When to use it.** {}", self.when));
         text += "## Parameters\n\n";
-        let place = format!("In `queue.{}` of a link, or of one end of it.", self.name);
+        let place = format!("In `queue.{}` of a link or of one of its ends.", self.name);
         paragraph(&mut text, &place);
         list(&mut text, &self.parameters);
         if let Some(class) = &self.class {
             text += "## Parameters of a class\n\n";
             let place = format!(
-                "In `queue.{}.class.NAME`, beside `match`, which packets it gets, and `parent`, the class \
-                 that it is within, where classes may be nested.",
+                "In `queue.{}.class.NAME`, besides `match`, the filter of its packets, and `parent`, its parent class, if \
+                 classes can be nested.",
                 self.name
             );
             paragraph(&mut text, &place);
@@ -243,9 +243,9 @@ pub fn index() -> String {
     let mut text = String::from("# Queueing disciplines\n\n");
     paragraph(
         &mut text,
-        "What each one is for, what can be set, where it comes from, and an example that runs. The same \
-         pages come from `suimon list disciplines NAME`. Generated from the sources: \
-         `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue` writes them anew.",
+        "The purpose, parameters and sources of each discipline, with a runnable example. \
+         `suimon list disciplines NAME` prints the same pages. Generated from the sources: \
+         `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue`.",
     );
     text += "| discipline | what it does |\n| --- | --- |\n";
     for Entry { name, summary, .. } in REGISTRY {
@@ -255,7 +255,7 @@ pub fn index() -> String {
 }
 
 fn write_example(text: &mut String, Example { file, command, text: example }: &Example) {
-    let _ = write!(text, "## Example\n\n`{file}`; run it by\n\n<!-- run by: {TESTED} -->\n");
+    let _ = write!(text, "## Example\n\n`{file}`:\n\n<!-- run by: {TESTED} -->\n");
     let _ = write!(text, "```console\n$ {command}\n```\n\n```toml\n{example}```\n");
 }
 
@@ -281,7 +281,7 @@ fn units<'p>(text: &mut String, parameters: impl Iterator<Item = &'p Parameter>)
     forms.sort_unstable();
     forms.dedup();
     if !forms.is_empty() {
-        *text += "Such values have units:\n\n";
+        *text += "Units of these values:\n\n";
         forms.iter().for_each(|form| wrap(text, "- ", form));
         text.push('\n');
     }

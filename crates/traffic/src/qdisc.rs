@@ -385,21 +385,21 @@ macro_rules! registry {
 
 registry! {
     Fifo, fifo, Fifo, fifo::Fifo, "drop-tail by bytes and packets: a plain interface or router port";
-    Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
+    Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space packets, with a rate for each class";
     Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
-    Cbq, cbq, Cbq, Box<cbq::Cbq>, "class-based queueing: a rate for each class, and borrowing of what others leave";
-    Hfsc, hfsc, Hfsc, Box<hfsc::Hfsc>, "hierarchical fair service curves: guaranteed delay, shared rest, upper limits";
+    Cbq, cbq, Cbq, Box<cbq::Cbq>, "class-based queueing: a rate for each class, and borrowing of unused bandwidth";
+    Hfsc, hfsc, Hfsc, Box<hfsc::Hfsc>, "hierarchical fair service curves: guaranteed delay, link sharing, upper limits";
     Jobs, jobs, Jobs, Box<jobs::Jobs>, "joint buffer management and scheduling: delay, loss and rate, absolute or in proportion";
     Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
     Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
     Wfq, wfq, Wfq, Box<wfq::Wfq>, "weighted fair queueing: flows share by weight, on hashed queues or exactly";
-    Fairq, fairq, Fairq, Box<fairq::Fairq>, "priorities, and fair turns among the flows within each, thin flows first";
-    FqCodel, fq_codel, FqCodel, Box<fq_codel::FqCodel>, "fair turns for flows, sparse ones first, and CoDel on each";
+    Fairq, fairq, Fairq, Box<fairq::Fairq>, "priorities, with fair queueing of the flows within each, thin flows first";
+    FqCodel, fq_codel, FqCodel, Box<fq_codel::FqCodel>, "fair queueing of flows, sparse ones first, with CoDel on each";
     Red, red, Red, Box<red::Red>, "random early detection: drops or marks before the queue is full";
     Mark, mark, Mark, Box<mark::Mark>, "marks above a threshold, and drops only when full: for DCTCP and DCQCN";
-    Rio, rio, Rio, Box<rio::Rio>, "RED for three drop precedences: what is out of profile goes first";
-    Blue, blue, Blue, Box<blue::Blue>, "drops or marks as often as overflows and idle links have taught it";
+    Rio, rio, Rio, Box<rio::Rio>, "RED for three drop precedences: out-of-profile packets are dropped first";
+    Blue, blue, Blue, Box<blue::Blue>, "drops or marks with a probability learned from overflows and idle times";
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
-    Pie, pie, Pie, Box<pie::Pie>, "drops or marks as a controller says that holds the delay";
-    Tbr, tbr, Tbr, Box<tbr::Tbr>, "token-bucket regulator: holds another discipline to a rate and a burst";
+    Pie, pie, Pie, Box<pie::Pie>, "drops or marks with a probability controlled to hold the delay";
+    Tbr, tbr, Tbr, Box<tbr::Tbr>, "token-bucket regulator: limits another discipline to a rate and a burst";
 }

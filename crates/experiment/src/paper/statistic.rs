@@ -5,7 +5,7 @@ use record::{Names, Recording};
 use super::cells::Cell;
 use super::published::Statistic;
 
-/// The statistic of `probe` in a cell whose run finished.
+/// The statistic of `probe` in a cell with a complete run.
 ///
 /// # Errors
 /// A probe that recorded nothing, or a table that cannot be read.

@@ -79,10 +79,9 @@ pub fn algorithms() -> String {
     let mut text = String::from("# Congestion control\n\n");
     paragraph(
         &mut text,
-        "One C text each, for the simulator and for the kernel. What each one does, what can be set, where \
-         it comes from, and an example that runs. The same pages come from `suimon list algorithms NAME`. \
-         Generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue` writes \
-         them anew.",
+        "The description, parameters and sources of each algorithm, with a runnable example. Each is one C \
+         source for the simulator and the kernel. `suimon list algorithms NAME` prints the same pages. \
+         Generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario --test it catalogue`.",
     );
     text += "| algorithm | what it does |\n| --- | --- |\n";
     for algorithm in Algorithm::all() {

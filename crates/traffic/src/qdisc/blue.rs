@@ -20,11 +20,11 @@ use crate::units::{Bytes, Duration, Instant, Share};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "One probability of dropping or marking for all packets. It rises when the queue \
-         overflows and falls when the link idles, at most once in a freeze time, so the queue's \
-         length has no part in it.",
-    when: "With many ECN-capable flows, where RED's average swings too much. Not for short \
-         delays: it acts on overflow, so `packets` or `threshold` is the delay that one gets.",
+    what: "One drop or mark probability for all packets. It rises when the queue overflows and falls \
+         when the link idles, at most once per freeze time. The queue length has no direct \
+         influence.",
+    when: "With many ECN-capable flows, where RED's average oscillates too much. Not for short \
+         delays: it acts on overflow, so the delay is that of `packets` or `threshold`.",
     sources: &["Feng, Shin, Kandlur and Saha, \"The BLUE Active Queue Management Algorithms\", \
          IEEE/ACM Transactions on Networking 10(4), 2002, section III and table I"],
 };

@@ -48,11 +48,11 @@ use sharing::{Alarm, Pick};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "A tree of classes, each with a rate. A class within its rate sends, by priority and \
-         then by weighted round robin; one above it borrows what the class above it leaves \
-         unused, or waits.",
-    when: "To divide a link among organisations or kinds of traffic: each is sure of its rate, \
-         and what one leaves others may have. Not for delays apart from rates, which `hfsc` \
+    what: "A tree of classes, each with a rate. A class within its rate sends, by priority and then \
+         by weighted round robin. A class above its rate borrows unused bandwidth of its parent, or \
+         waits.",
+    when: "To divide a link among organisations or kinds of traffic: each has a guaranteed rate, and \
+         others can use what it leaves. Not for delays independent of rates, which `hfsc` \
          guarantees.",
     sources: &[
         "Floyd and Jacobson, \"Link-sharing and Resource Management Models for Packet \

@@ -24,12 +24,11 @@ use held::Held;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "It measures how long packets wait. Once all have waited longer than the target for an \
-         interval, one is dropped or marked as it leaves, then more and more often until the \
+    what: "A queue controlled by sojourn time. Once all packets wait longer than the target for an \
+         interval, one is dropped or marked as it leaves, then more at shorter intervals until the \
          wait is short again.",
-    when: "For one queue of responsive flows at any rate, without tuning: a modem, a router port, \
-         a leaf of a class. Not alone where flows must be kept apart: for that there is \
-         `fq_codel`.",
+    when: "For one queue of responsive flows at any rate, without tuning: a modem, a router port, a \
+         leaf of a class. Not alone where flows must be isolated: use `fq_codel`.",
     sources: &[
         "RFC 8289, sections 3 to 5",
         "Nichols and Jacobson, \"Controlling Queue Delay\", ACM Queue 10(5), 2012",

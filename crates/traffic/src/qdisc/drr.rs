@@ -21,11 +21,10 @@ use crate::units::{Bytes, Instant};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Classes take turns, and each may send its quantum of bytes a turn; what a packet was \
-         too long for is kept for the next turn. So classes share by bytes, whatever the \
-         lengths of their packets.",
-    when: "For plain shares of a link at the least cost a packet, with any number of classes. Not \
-         for delay: a class waits for all others' quanta in each turn.",
+    what: "Classes take turns, and each may send its quantum of bytes per turn. The unused rest of a \
+         quantum counts in the next turn, so that classes share by bytes with packets of any length.",
+    when: "For plain shares of a link at the lowest cost per packet, with any number of classes. Not \
+         for delay: a class waits for the quanta of all others in each turn.",
     sources: &[
         "Shreedhar and Varghese, \"Efficient Fair Queuing Using Deficit Round-Robin\", IEEE/ACM \
          Transactions on Networking 4(3), 1996: the algorithm, and its theorem on fairness",

@@ -22,11 +22,11 @@ use crate::units::Instant;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Strict classes go first, in their order; what they leave is shared among the others by \
-         percentages, and what one of these does not use by the rest in proportion.",
-    when: "On a converged Ethernet, for storage, cluster and LAN traffic as switches divide them, \
-         with control traffic strict. Not where a strict class may fill the link, since nothing \
-         holds it back.",
+    what: "Strict classes go first, in order. The others share the remaining bandwidth by \
+         percentages, and the unused part of a share goes to the rest in proportion.",
+    when: "On a converged Ethernet, to divide storage, cluster and LAN traffic as switches do, with \
+         strict control traffic. Not where a strict class can fill the link, because nothing limits \
+         it.",
     sources: &["IEEE Std 802.1Q, clause 37 (once 802.1Qaz): enhanced transmission selection"],
 };
 

@@ -30,12 +30,12 @@ use crate::units::{Instant, PS_PER_SECOND, Rate};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Up to eight classes by priority, and in each the flows take packets in turn. A class \
-         above its bandwidth lets lower ones go first; a flow below the hog limit keeps its \
-         turn and starts at the front.",
-    when: "On an access link, for interactive flows beside downloads in the same class, with a \
-         class or two by urgency. Not as a shaper: a class above its bandwidth sends whenever \
-         the others have nothing.",
+    what: "Up to eight classes by priority, with flows in turn within each. A class above its \
+         bandwidth lets lower ones go first; a flow below the hog limit keeps its turn and starts at \
+         the front.",
+    when: "On an access link, for interactive flows beside downloads in the same class, with one or \
+         two classes by urgency. Not as a shaper: a class above its bandwidth sends whenever the \
+         others have no packets.",
     sources: &["DragonFly BSD and FreeBSD, `altq_fairq`; pf.conf(5), \"fairq\""],
 };
 

@@ -12,11 +12,11 @@ use crate::units::{Bytes, Instant};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Packets leave in the order in which they came. One that would bring the queue above \
-         its limit of bytes or of packets is dropped.",
-    when: "Where the queue is short, or never the bottleneck: a host's interface, a core link. \
-         Not where users share a bottleneck: a greedy flow fills the queue, and everybody waits \
-         behind it and loses packets with it.",
+    what: "Packets leave in order of arrival. A packet that would exceed the limit of bytes or \
+         packets is dropped.",
+    when: "Where the queue is short or never the bottleneck: a host's interface, a core link. Not \
+         where users share a bottleneck: a greedy flow fills the queue, and all flows have its delay \
+         and its losses.",
     sources: &["Cho, \"Traffic Management by Alternate Queueing\" (paper 1), section 4.1.4: the \
          template of a discipline"],
 };

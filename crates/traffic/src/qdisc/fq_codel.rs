@@ -26,11 +26,11 @@ use flows::Flows;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Flows are hashed to queues that take turns, those that only began to send first, and \
-         CoDel keeps each queue short.",
-    when: "The best default for a bottleneck with mixed traffic and nothing to configure: home, \
-         office and data-centre edge. Not where classes need rates of their own, though it is a \
-         good leaf of such a class.",
+    what: "Flows are hashed to queues that take turns, new flows first, and CoDel keeps each queue \
+         short.",
+    when: "The best default for a bottleneck with mixed traffic without configuration: home, office \
+         and data-centre edge. Not where classes need rates of their own, but it is a good leaf of \
+         such a class.",
     sources: &[
         "RFC 8290, sections 4 (the scheduler) and 5.2 (parameters)",
         "RFC 8289, section 5: CoDel on each queue",

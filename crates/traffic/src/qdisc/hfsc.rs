@@ -50,12 +50,12 @@ use turns::{Criterion, HeapIndex, Turns};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "A tree of classes, each with up to three curves: what it is guaranteed in real time, \
-         its weight among siblings, and the most it may take by weight. A curve has two slopes, \
-         so a class may have a short delay without a high rate.",
-    when: "For delay bounds of voice and video beside bulk traffic, with what is left divided by \
-         a tree. Real-time curves together must fit the link. Not where rates alone matter: \
-         `cbq` or `drr` say that in fewer lines.",
+    what: "A tree of classes, each with up to three curves: its real-time guarantee, its weight \
+         among siblings, and its upper limit for sharing by weight. A curve has two slopes, so that \
+         a class can have a short delay without a high rate.",
+    when: "For delay bounds of voice and video beside bulk traffic, with the rest divided by a tree. \
+         Real-time curves together must fit the link. Not where only rates matter: `cbq` or `drr` \
+         are simpler.",
     sources: &[
         "Stoica, Zhang and Ng, \"A Hierarchical Fair Service Curve Algorithm for Link-Sharing, \
          Real-Time and Priority Services\", SIGCOMM 1997; IEEE/ACM Transactions on Networking \

@@ -53,12 +53,12 @@ use sharing::Sharing;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Classes are guaranteed a delay, a share of losses or a rate, or have delays and losses \
-         in proportion to each other's. Who sends and who loses is decided together. What \
-         cannot all hold is relaxed in a stated order, and counted.",
-    when: "For service classes on a link without admission control, where each class's promise is \
-         known and its load is not. Not for more than 16 classes, nor where a promise must \
-         never be relaxed: there use `hfsc`, which refuses it beforehand.",
+    what: "Classes have absolute guarantees of delay, loss share or rate, or delays and losses in \
+         proportion to each other. Scheduling and dropping are decided jointly. If not all \
+         guarantees can hold, they are relaxed in a stated order, and counted.",
+    when: "For service classes on a link without admission control, where the guarantee of each \
+         class is known and its load is not. Not for more than 16 classes, nor where a guarantee \
+         must never be relaxed: use `hfsc`, which refuses it in advance.",
     sources: &[
         "Liebeherr and Christin, \"JoBS: Joint Buffer Management and Scheduling for \
          Differentiated Services\", IWQoS 2001",

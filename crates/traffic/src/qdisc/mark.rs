@@ -17,11 +17,11 @@ use crate::units::{Bytes, Instant, Share};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "A FIFO that marks a packet \"congestion experienced\" when it brings the queue above a threshold, \
-         or with a probability that rises between two. It drops only what finds it full.",
-    when: "In a switch, for DCTCP, whose senders take the share of marks for the measure of congestion, and for DCQCN. \
-         Not for senders that halve at a mark as at a loss: they leave the link idle, for which there are \
-         `red`, `codel` and `pie`.",
+    what: "A FIFO that marks packets \"congestion experienced\" when the queue exceeds a threshold, \
+         or with a probability that rises between two. It drops packets only when it is full.",
+    when: "In a switch, for DCTCP, where senders respond to the share of marked packets, and for \
+         DCQCN. Not for senders that halve their window at a mark: they leave the link idle; use \
+         `red`, `codel` or `pie`.",
     sources: &[
         "RFC 8257 (DCTCP), section 3.1",
         "Alizadeh et al., \"Data Center TCP (DCTCP)\", SIGCOMM 2010, sections 3.1 and 3.4: the threshold, and how low \

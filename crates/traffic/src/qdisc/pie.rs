@@ -22,12 +22,12 @@ use controller::{Controller, ONE};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "A controller sets the probability of a drop from how far packets' wait is from the \
-         target and how fast it grows. Packets are dropped as they arrive, so nothing is done \
-         at the head of the queue.",
-    when: "Where hardware must decide on arrival, as in DOCSIS modems, at any rate without \
-         tuning. Not where the target is far below 15 ms or the load comes in bursts of one \
-         flow: there `fq_codel` is better.",
+    what: "A controller sets the drop probability from the deviation of the queueing delay from the \
+         target and from its growth. Packets are dropped on arrival, so nothing happens at the head \
+         of the queue.",
+    when: "Where hardware must decide on arrival, as in DOCSIS modems, at any rate without tuning. \
+         Not where the target is far below 15 ms or one flow sends in bursts: there `fq_codel` is \
+         better.",
     sources: &["RFC 8033, sections 4.1 to 4.4, 5.1 (ECN), 5.4 and 5.5"],
 };
 

@@ -18,11 +18,11 @@ use crate::units::Instant;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Up to 16 classes, each with a priority and a queue of its own. A class sends only \
-         while every more urgent one is empty.",
-    when: "For little traffic that must never wait, such as voice and routing, when something \
-         else holds it to its share. Not where the urgent class may fill the link: it starves \
-         the others, for which there are `ets`, `cbq` and `hfsc`.",
+    what: "Up to 16 classes, each with a priority and a queue of its own. A class sends only while \
+         all more urgent ones are empty.",
+    when: "For low-rate traffic that must never wait, such as voice and routing, if its rate is \
+         limited elsewhere. Not where the urgent class can fill the link: it starves the others; use \
+         `ets`, `cbq` or `hfsc`.",
     sources: &["ALTQ 3.0, `altq_priq`; altq.conf(5), \"PRIQ\""],
 };
 

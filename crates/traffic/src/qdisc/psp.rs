@@ -37,16 +37,16 @@ pub use parameters::{Class, Error, PacingRate, Parameters};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Between packets it sends gap frames, PAUSE frames that the next switch swallows, of \
-         just the length that brings the rate to what is set. The wire is the clock, so packets \
-         are spaced to the byte. Each class has its own rate, and so has a class that holds \
-         others; another class's packet goes into a gap before a gap frame does. A rate that is \
-         \"measured\" is what the class's packets find: of trains of its packets the ACKs that come \
-         back through the port tell how fast they left the bottleneck, and now and then 16 packets \
-         in a row whether it passes more. TCP only, whatever stack it is.",
-    when: "At a sender in front of a long fat pipe whose buffer its bursts would overflow, with \
-         the bottleneck's rate known, or measured where nobody knows it. Not on a link that others \
-         share, which gap frames would fill, unless `gaps` is false.",
+    what: "Gap frames between packets: PAUSE frames that the next switch discards, with exactly the \
+         length for the configured rate. The link is the clock, so packets are spaced to the byte. \
+         Each class has its own rate, and so has a class with children; packets of other classes go \
+         into a gap before a gap frame does. A \"measured\" rate is the one that the class's packets \
+         find: the ACKs that return through the port show how fast trains of its packets left the \
+         bottleneck, and from time to time 16 packets in a row probe for more. This works for TCP \
+         only, with any stack.",
+    when: "At a sender before a long fat pipe with a buffer that its bursts would overflow, if the \
+         bottleneck's rate is known, or with a measured rate if not. Not on a link shared with \
+         others, which gap frames would fill, unless `gaps` is false.",
     sources: &[
         "Dovrolis, Ramanathan, Moore, \"What Do Packet Dispersion Techniques Measure?\", INFOCOM 2001: \
          a rate that is measured",

@@ -33,12 +33,12 @@ use valve::Valve;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Between two thresholds of the average queue an arriving packet is dropped, or marked \
-         where ECN allows, with a probability that rises with the average. So flows slow down \
-         one after the other, before the queue is full.",
-    when: "On routers whose load is known well enough to set thresholds, and as a leaf of `cbq`. \
-         Not for set and forget: the thresholds depend on rate and number of flows, for which \
-         `codel` and `pie` measure delay.",
+    what: "Between two thresholds of the average queue, an arriving packet is dropped, or marked \
+         with ECN, with a probability that rises with the average. So flows slow down one after the \
+         other, before the queue is full.",
+    when: "On routers with a load known well enough to set thresholds, and as a leaf of `cbq`. Not \
+         without tuning: the thresholds depend on the rate and the number of flows; `codel` and \
+         `pie` measure the delay instead.",
     sources: &[
         "Floyd and Jacobson, \"Random Early Detection Gateways for Congestion Avoidance\", \
          IEEE/ACM Transactions on Networking 1(4), 1993, sections 4, 6 and 7",

@@ -22,11 +22,11 @@ use crate::units::{Bytes, Duration, Instant, Share};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "One queue, and a RED for each drop precedence of assured forwarding, which counts \
-         packets of its own and of better ones only. What is out of profile is dropped first, \
-         and the order of packets is kept.",
+    what: "One queue with a RED for each drop precedence of assured forwarding, which counts only \
+         packets of its own precedence and of better ones. Out-of-profile packets are dropped first, \
+         and packets keep their order.",
     when: "In a differentiated-services network behind an edge that meters and marks \
-         (`conditioner`). Not where nobody marks: then it is plain RED.",
+         (`conditioner`). Not without marking: it is then plain RED.",
     sources: &[
         "Clark and Fang, \"Explicit Allocation of Best-Effort Packet Delivery Service\", \
          IEEE/ACM Transactions on Networking 6(4), 1998",

@@ -21,12 +21,12 @@ use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "A regulator around any other discipline. A bucket fills at the rate; a packet goes \
+    what: "A regulator around any other discipline. A bucket fills at the rate, and a packet is sent \
          while the bucket is not overdrawn, so packets wait in the discipline and not in the \
          device's buffer.",
-    when: "In front of a modem or tunnel that is slower than the interface, or a device with a \
-         large buffer, so that the discipline within decides what waits. Not to space packets \
-         evenly: a full bucket goes out as a burst, which `psp` avoids.",
+    when: "Before a modem or tunnel slower than the interface, or a device with a large buffer, so \
+         that the inner discipline controls the queue. Not to space packets evenly: a full bucket is \
+         sent as a burst, which `psp` avoids.",
     sources: &[
         "Cho, \"Fitting Theory into Reality in the ALTQ Case\", AsiaBSDCon 2004: the \
          output-buffer model",

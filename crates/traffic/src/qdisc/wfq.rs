@@ -29,12 +29,12 @@ use queues::{Arrival, Queues};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
-    what: "Flows share the link by their weights, without a class for each. In stochastic mode \
-         flows are hashed to a fixed number of queues that take turns, as in ALTQ; in exact \
-         mode each flow has its queue, and its service is within a packet of the fluid ideal.",
-    when: "To keep flows that nobody can list from harming each other. Exact where a bound on \
-         delay is needed; stochastic where flows are very many. Not against standing queues of \
-         each flow's own making: for these there is `fq_codel`.",
+    what: "Flows share the link by weight, without a class for each. In stochastic mode flows are \
+         hashed to a fixed number of queues that take turns, as in ALTQ; in exact mode each flow has \
+         its own queue, and its service is within one packet of the fluid ideal.",
+    when: "To isolate flows that cannot be listed in advance. Exact mode for delay bounds; \
+         stochastic mode for very many flows. Not against a standing queue of a flow itself: use \
+         `fq_codel`.",
     sources: &[
         "Cho, \"Traffic Management by Alternate Queueing\" (paper 1), section 4.1.3",
         "McKenney, \"Stochastic Fairness Queueing\", INFOCOM 1990",
