@@ -58,7 +58,7 @@ pub struct Parameter {
     pub takes: String,
     /// Its range in words, `1 to 16`; empty without one.
     pub range: String,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
     /// The default as TOML; `None` if it is not a single value. Then `doc` describes it.
     pub default: Option<String>,
@@ -266,7 +266,7 @@ fn list(text: &mut String, parameters: &[Parameter]) {
     for Parameter { name, takes, range, required, default, doc, .. } in parameters {
         let range = if range.is_empty() { String::new() } else { format!(", {range}") };
         let default = match default {
-            _ if *required => "; must be given".to_owned(),
+            _ if *required => "; required".to_owned(),
             Some(default) => format!("; default `{default}`"),
             None => String::new(),
         };

@@ -308,13 +308,13 @@ impl Kind {
 
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
-    let mut text = "# Results\n\nWhat `summary.json` holds, by entity. `[expect]`, `[compare]` and sweeps use \
-                    the same paths, with the short name\nin place of the field. \"Together\" says what several \
-                    entities, or both directions of a link, have together.\n"
+    let mut text = "# Results\n\nThe contents of `summary.json`, by entity. `[expect]`, `[compare]` and sweeps use \
+                    the same paths, with the short name\nin place of the field. The aggregate is that of several \
+                    entities, or of both directions of a link.\n"
         .to_owned();
     for entity in Entity::ALL {
         let _ = write!(text, "\n## `{}`\n\n", entity.place());
-        text += "| name | field | unit | together | better | what |\n";
+        text += "| name | field | unit | aggregate | better | description |\n";
         text += "| --- | --- | --- | --- | --- | --- |\n";
         entity.quantities().iter().for_each(|quantity| row(&mut text, quantity));
     }
