@@ -210,8 +210,7 @@ fn notes(cells: &Cells) -> Vec<String> {
     }
     let slowed = cells.slowed().into_iter().map(|(cell, by)| {
         format!(
-            "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times \
-             {by}; \
+            "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times {by}; \
              this machine cannot keep up with frames of real stacks at the rates of the paper"
         )
     });

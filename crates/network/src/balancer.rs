@@ -53,10 +53,8 @@ impl node::Config for Config {
             (Unit::Flowlet, gap) => self.gap = gap.or(Some(GAP)),
             (Unit::Flow | Unit::Packet, None) => {}
             (Unit::Flow | Unit::Packet, Some(_)) => {
-                let (message, help) = (
-                    "a `gap` where there are no flowlets",
-                    "leave it out, or set by = \"flowlet\"",
-                );
+                let (message, help) =
+                    ("`gap` without flowlets", "remove it, or set by = \"flowlet\"");
                 return Err(Invalid { setting: "gap", message, help });
             }
         }

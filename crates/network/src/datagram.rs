@@ -84,15 +84,15 @@ impl Config {
     /// `on` or `off` without the other, or a silence that is invalid.
     pub fn check(&self) -> Result<(), Invalid> {
         let half = |setting| {
-            let help = "give both `on` and `off`, or neither to send all the time";
-            Err(Invalid { setting, message: "half a period", help })
+            let help = "give both, or neither to send all the time";
+            Err(Invalid { setting, message: "only one of `on` and `off`", help })
         };
         match (self.on, self.off) {
             (Some(_), None) => half("on"),
             (None, Some(_)) => half("off"),
             (_, Some(off)) if (Duration::from_ps(1)..INTERVAL_MIN).contains(&off) => {
-                let message = "no program keeps an interval as short";
-                let help = "look at its unit: the shortest is 100 ns";
+                let message = "the interval is too short";
+                let help = "check its unit: the minimum is 100 ns";
                 Err(Invalid { setting: "off", message, help })
             }
             _ => Ok(()),

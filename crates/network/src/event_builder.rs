@@ -89,7 +89,7 @@ impl Readout {
     /// Triggers that are too close together, and settings of the other mode.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.every.as_ref().is_some_and(|every| every.mean() < INTERVAL_MIN) {
-            let (message, help) = ("triggers come too fast", "let the mean be at least 100 ns");
+            let (message, help) = ("triggers come too fast", "set the mean to at least 100 ns");
             return Err(Invalid { setting: "every", message, help });
         }
         let pull = self.mode == Mode::Pull;
@@ -101,7 +101,7 @@ impl Readout {
         ];
         match refused.into_iter().find(|(refused, ..)| *refused) {
             Some((_, setting, message)) => {
-                let help = if pull { "leave it out, or mode" } else { "add mode = \"pull\"" };
+                let help = if pull { "remove it, or `mode`" } else { "add mode = \"pull\"" };
                 Err(Invalid { setting, message, help })
             }
             None => Ok(()),

@@ -47,8 +47,12 @@ impl Exchange {
     /// Two paces.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.every.is_some() && self.think.is_some() {
-            let help = "leave out one: every counts from the request, think from the response";
-            return Err(Invalid { setting: "think", message: "`think` beside `every`", help });
+            let help = "remove one of them: every counts from the request, think from the response";
+            return Err(Invalid {
+                setting: "think",
+                message: "`think` and `every` are mutually exclusive",
+                help,
+            });
         }
         Ok(())
     }

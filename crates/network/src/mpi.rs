@@ -73,8 +73,10 @@ impl Library {
     /// A scale that is not a number.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.computing_scale.1 == 0 {
-            let (message, help) =
-                ("a scale over 0", "write such as \"3/4\", or \"0/1\" for no time");
+            let (message, help) = (
+                "a scale with a denominator of zero",
+                "use a fraction such as \"3/4\", or \"0/1\" for no time",
+            );
             return Err(Invalid { setting: "computing_scale", message, help });
         }
         Ok(())

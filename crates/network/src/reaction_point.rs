@@ -89,11 +89,13 @@ impl Config {
     pub fn check(&self) -> Result<(), Invalid> {
         for (setting, (over, under)) in [("gain", self.gain), ("min_decrease", self.min_decrease)] {
             if under == 0 {
-                let (message, help) = ("a part of nothing", "write a fraction such as \"1/128\"");
+                let (message, help) =
+                    ("a denominator of zero", "write a fraction such as \"1/128\"");
                 return Err(Invalid { setting, message, help });
             }
             if over > under {
-                let (message, help) = ("more than the whole", "write a fraction such as \"1/128\"");
+                let (message, help) =
+                    ("a fraction above one", "write a fraction such as \"1/128\"");
                 return Err(Invalid { setting, message, help });
             }
         }

@@ -143,15 +143,15 @@ impl node::Config for Config {
     fn settle(&mut self) -> Result<(), Invalid> {
         if self.pause == PauseBy::Port {
             if !matches!(self.lossless, Priorities::NONE | Priorities::ALL) {
-                let message = "PAUSE frames stop all priorities, not some";
-                let help = "leave `lossless` out, or set pause = \"priority\"";
+                let message = "PAUSE frames pause all priorities";
+                let help = "remove `lossless`, or set pause = \"priority\"";
                 return Err(Invalid { setting: "lossless", message, help });
             }
             self.lossless = Priorities::ALL;
         }
         for (setting, (_, under)) in [("alpha", self.alpha), ("lossy_alpha", self.lossy_alpha)] {
             if under == 0 {
-                let (message, help) = ("a part of nothing", "write a fraction such as \"1/8\"");
+                let (message, help) = ("a denominator of zero", "write a fraction such as \"1/8\"");
                 return Err(Invalid { setting, message, help });
             }
         }

@@ -142,12 +142,9 @@ mod tests {
     fn mistakes_are_told() {
         let message = |text: &str| read(text).unwrap_err().message;
         assert_eq!(message("500 Mbit/s"), "invalid trace `500 Mbit/s`");
-        assert_eq!(message("mahimahi"), "a trace without opportunities");
+        assert_eq!(message("mahimahi"), "a trace without delivery opportunities");
         assert_eq!(message("mahimahi 1, 2, x"), "invalid millisecond `x`");
-        assert_eq!(
-            message("mahimahi 3, 2"),
-            "the millisecond 2 of a trace comes after a later one"
-        );
+        assert_eq!(message("mahimahi 3, 2"), "the millisecond 2 of a trace follows a later one");
         assert_eq!(message("mahimahi 0, 0"), "a trace that ends with the millisecond 0");
         assert_eq!(message("mahimahi 4294967296"), "a trace of 4294967296 milliseconds");
     }
@@ -166,7 +163,7 @@ mod tests {
         assert_eq!(wrong("mahimahi", "0 5\n5 6\n7 9\n"), "`a.trace`, line 1: `0 5` has 2 columns");
         assert_eq!(
             wrong("mahimahi", "1\n5\n\n3\n9\n"),
-            "`a.trace`, line 4: the millisecond 3 of a trace comes after a later one"
+            "`a.trace`, line 4: the millisecond 3 of a trace follows a later one"
         );
         let rates = read("mbit 0 4.5, 1 12.25, 2.5 0").unwrap();
         assert_eq!(read(&text(&rates)), Ok(rates.clone()));
@@ -182,9 +179,9 @@ mod tests {
         );
         assert_eq!(
             wrong("mbit", "0 1\n2 2\n1 3\n"),
-            "`a.trace`, line 3: the millisecond 1000 of a trace comes after a later one"
+            "`a.trace`, line 3: the millisecond 1000 of a trace follows a later one"
         );
-        assert_eq!(wrong("mbit", ""), "`a.trace`, line 1: a trace without opportunities");
+        assert_eq!(wrong("mbit", ""), "`a.trace`, line 1: a trace without delivery opportunities");
     }
 
     proptest::proptest! {

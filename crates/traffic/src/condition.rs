@@ -95,7 +95,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Two elements have the same name.
-    #[error("two elements are named `{0}`: give each its own name")]
+    #[error("two elements are named `{0}`: give each a different name")]
     DuplicateName(String),
     /// `next` names an element that does not exist.
     #[error("{from} leads to the element `{name}`, which does not exist: {known}")]
@@ -109,13 +109,12 @@ pub enum Error {
     },
     /// A packet would go round for ever.
     #[error(
-        "a packet would go from {} and round again: let one of them pass, drop, mark or return \
-         instead of `next`",
+        "a packet would loop through {}: use pass, drop, mark or return instead of `next` in one of them",
         tree::list(.0.iter().map(String::as_str))
     )]
     Cycle(Vec<String>),
     /// The default action has nothing to return to.
-    #[error("the default action is `return`, but there is nowhere to return to: let it pass")]
+    #[error("the default action cannot be `return`: use `pass`")]
     DefaultReturns,
     /// Past 6 bits.
     #[error("{from} marks with the code point {dscp}: it has 6 bits, at most 63")]

@@ -99,7 +99,7 @@ fn compare_refuses_what_cannot_be_compared() {
     std::fs::create_dir(folder.path().join("paper")).expect("a folder");
     std::fs::write(folder.path().join("paper/paper.json"), "{}").expect("a file");
     let mixed = told(&["compare", "1", "paper"]);
-    assert!(mixed.contains("paper is the folder of a paper, but 1 does not"), "{mixed}");
+    assert!(mixed.contains("paper is the folder of a paper, but 1 is not"), "{mixed}");
     let damaged = told(&["compare", "paper", "paper"]);
     assert!(damaged.contains("paper/paper.json: missing field"), "{damaged}");
 }
@@ -142,8 +142,7 @@ fn papers_compare_item_by_item() {
 #[test]
 fn flows_are_paired_and_what_one_run_lacks_is_named() {
     let folder = folder();
-    let more = "[flow.ask]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"100 B\", response = \"50 kB\", \
-                count = 8 }\n";
+    let more = "[flow.ask]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"100 B\", response = \"50 kB\", count = 8 }\n";
     let texts = [
         ("1", format!("{SCENARIO}{more}")),
         ("2", format!("seed = 2\n{SCENARIO}{more}").replace("flow.bulk", "flow.mass")),
@@ -231,8 +230,7 @@ fn seeds_that_draw_other_pairs_are_of_one_scenario() {
     let folder = folder();
     let text = |seed: u32| {
         format!(
-            "seed = {seed}\nduration = \"100 ms\"\n[host.n]\ncount = 4\n[switch.s]\n[link.w]\nbetween = [\"n\", \
-             \"s\"]\n\
+            "seed = {seed}\nduration = \"100 ms\"\n[host.n]\ncount = 4\n[switch.s]\n[link.w]\nbetween = [\"n\", \"s\"]\n\
              rate = \"1 Gbit/s\"\n[flow.f]\nfrom = \"n\"\nto = \"n\"\nmatrix = \"permutation\"\nbytes = \"10 kB\"\n"
         )
     };

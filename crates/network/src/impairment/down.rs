@@ -48,7 +48,7 @@ impl Impair for Down {
         let Parameters { lasts, every, .. } = *parameters;
         if every != Duration::ZERO && every <= lasts {
             let message = "the next outage begins before the link is up again";
-            let help = "give more than `lasts`: what is beyond that the link is up";
+            let help = "set it above `lasts`: the link is up for the difference";
             return Err(Invalid { setting: "every", message, help });
         }
         Ok(())

@@ -70,8 +70,7 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
                 about: format!("switch {}", node.name),
                 message: format!(
                     "`{}` {what} from a queue of {from} on, but pauses a sender at {xoff} (XOFF): the queue of \
-                     a single sender \
-                     never gets that long",
+                     a single sender never gets that long",
                     node.name
                 ),
                 help: format!("lower `{key}`, or raise `xoff`"),

@@ -55,7 +55,7 @@ impl<'f> Directory<'f> {
         check_name(name, problems)?;
         if self.by_name.contains_key(name.text.as_str()) || self.hides(&name.text, count) {
             let message = format!("there are two {}s named `{}`", self.kind, name.text);
-            problems.push(&name.span, message, "give each its own name");
+            problems.push(&name.span, message, "give each a different name");
             return None;
         }
         let end = self.length.saturating_add(count.unwrap_or(1));

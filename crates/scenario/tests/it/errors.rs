@@ -208,7 +208,7 @@ fn shapes() {
     assert!(duplicate.starts_with("x.toml:14:7: duplicate key"), "{duplicate}");
     assert_eq!(
         added("[router.sender]\n"),
-        "x.toml:14:9: there are two nodes named `sender`\n  help: give each its own name"
+        "x.toml:14:9: there are two nodes named `sender`\n  help: give each a different name"
     );
 }
 
@@ -415,8 +415,8 @@ fn headers() {
         added(
             "[link.wan.at.r.queue.priq.class.a]\nmatch = { flow_label = 1, source = \"10.0.0.0/8\" }\n"
         ),
-        "x.toml:14:33: in filter 1 the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's)\n  \
-         help: no packet is both, so make two rules"
+        "x.toml:14:33: in filter 1 the rule requires both IPv4 and IPv6 (flow labels are IPv6 only)\n  \
+         help: split it into two rules"
     );
 }
 
@@ -435,8 +435,8 @@ fn conditioners() {
     );
     assert_eq!(
         said("a = { green = \"next b\" }\nb = { green = \"next a\" }"),
-        "x.toml:15:1: a packet would go from `a`, `b` and round again\n  \
-         help: let one of them pass, drop, mark or return instead of `next`"
+        "x.toml:15:1: a packet would loop through `a`, `b`\n  \
+         help: use pass, drop, mark or return instead of `next` in one of them"
     );
     assert_eq!(
         said("a = { token_bucket = { rate = \"1 Mbit/s\", burst = \"0 B\" } }"),
@@ -457,8 +457,8 @@ fn conditioners() {
     );
     assert_eq!(
         said("a = {}\nb = { match = { flow_label = 1, source = \"10.0.0.0/8\" } }"),
-        "x.toml:16:1: rule 1: the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's)\n  \
-         help: no packet is both, so make two rules"
+        "x.toml:16:1: rule 1: the rule requires both IPv4 and IPv6 (flow labels are IPv6 only)\n  \
+         help: split it into two rules"
     );
     let bucket = "token_bucket = { rate = \"1 Mbit/s\", burst = \"9 kB\" }";
     let window =
@@ -544,8 +544,7 @@ fn a_disciplines_complaint_points_to_what_it_is_about() {
             "\"1 Mbit/s\"",
         ),
         (
-            "hfsc = { default_class = \"a\", class = { a = { real_time_m2 = \"2 Mbit/s\", upper_limit_m2 = \"1 \
-             Mbit/s\", \
+            "hfsc = { default_class = \"a\", class = { a = { real_time_m2 = \"2 Mbit/s\", upper_limit_m2 = \"1 Mbit/s\", \
              link_share_m2 = \"1 Mbit/s\" } } }",
             "\"1 Mbit/s\", link_share_m2",
         ),

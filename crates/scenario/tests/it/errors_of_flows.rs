@@ -79,13 +79,13 @@ fn datagrams() {
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\", off = \"9 ns\" }"),
-        "x.toml:17:52: no program keeps an interval as short\n  \
-         help: look at its unit: the shortest is 100 ns"
+        "x.toml:17:52: the interval is too short\n  \
+         help: check its unit: the minimum is 100 ns"
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\" }"),
-        "x.toml:17:39: half a period\n  \
-         help: give both `on` and `off`, or neither to send all the time"
+        "x.toml:17:39: only one of `on` and `off`\n  \
+         help: give both, or neither to send all the time"
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", spacing = \"poison\" }"),

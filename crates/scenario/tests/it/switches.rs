@@ -63,7 +63,7 @@ fn queues_tell_of_congestion_by_the_settings_of_the_standard() {
     assert!(refused("qcn = 8").contains("invalid priority `8`"));
     assert!(refused("qcn = 3\nqcn_priority = 9").contains("`qcn_priority` cannot be 9"));
     let text = text("qcn = 3", "qcn = { gain = \"2/1\" }");
-    assert!(self::plan(&text).expect_err("gain").contains("more than the whole"));
+    assert!(self::plan(&text).expect_err("gain").contains("a fraction above one"));
     let expecting = "[expect.link.near]\ncnms_sent = { max = 0 }\n";
     let none = self::plan(&(self::text("lossless = 3", "") + expecting)).expect_err("none");
     assert!(

@@ -161,7 +161,7 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
     refused("[topology.t.fat_tree]\nk = 5\n", "5 is odd", "even");
     refused("[topology.t.fat_tree]\nk = 1000\n", "out of range", "2 to 32");
     refused("[topology.t.leaf_spine]\nhosts = 0\n", "out of range", "1 to 1024");
-    refused("[topology.t.star]\n[host.t-host]\n", "two nodes named", "its own name");
+    refused("[topology.t.star]\n[host.t-host]\n", "two nodes named", "a different name");
     let ends = "[host.a]\ncount = 6\n[router.r]\ncount = 4\n[link.l]\nbetween = [\"a\", \"r\"]\n\
                 rate = \"1 Gbit/s\"\n";
     refused(&format!("{ends}groups = 3\n"), "equal parts", "divides both");

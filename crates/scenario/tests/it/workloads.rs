@@ -126,7 +126,7 @@ fn mistakes_are_told_with_what_to_change() {
         ("bytes = \"websearch..2 MB\"", "`websearch`"),
         (
             "exchange = { request = \"1 B\", response = \"1 B\", every = \"1 s\", think = \"1 s\" }",
-            "`think` beside `every`",
+            "`think` and `every` are mutually exclusive",
         ),
         ("exchange = { request = \"1 B\", response = \"1 B\", count = 0 }", "`count` cannot be 0"),
         (

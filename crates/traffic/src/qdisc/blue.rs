@@ -85,8 +85,8 @@ pub enum Error {
     Limit(#[from] fifo::Error),
     /// The probability would stay, or fall faster than it rises.
     #[error(
-        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be \
-         the greater, best ten times as great"
+        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be greater, \
+         best ten times as great"
     )]
     Steps {
         /// In units of 2^-32.

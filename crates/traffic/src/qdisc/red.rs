@@ -121,8 +121,8 @@ pub enum Error {
     Limit(#[from] fifo::Error),
     /// The lower threshold is not below the upper one.
     #[error(
-        "the lower threshold is {min} packets and the upper one {max}: make the upper one \
-         the greater, best three times as great"
+        "the lower threshold is {min} packets and the upper one {max}: make the upper one greater, best three \
+         times as great"
     )]
     Thresholds {
         /// The lower threshold.
@@ -131,7 +131,7 @@ pub enum Error {
         max: u64,
     },
     /// No queue is that long.
-    #[error("a threshold of {0} packets is beyond any queue: lower it, 2^40 bytes are the most")]
+    #[error("a threshold of {0} packets is beyond any queue: lower it to at most 2^40 bytes")]
     Threshold(u64),
 }
 

@@ -81,8 +81,8 @@ pub enum Error {
     },
     /// Gap frames need a wire that never waits.
     #[error(
-        "psp's gap frames hold the wire between packets, and a regulator would hold it too: set \
-         `gaps` to false, or use psp alone"
+        "psp spaces packets by gap frames, and a regulator would delay them too: set `gaps` to false, or use \
+         psp alone"
     )]
     Gaps,
     /// The inner discipline refuses its parameters.

@@ -157,7 +157,7 @@ pub enum Error {
         leaves: String,
     },
     /// The default class does not exist, or holds classes.
-    #[error("the default class is to be `{class}`, which {fault}: name one of {leaves}")]
+    #[error("the default class `{class}` {fault}: name one of {leaves}")]
     Default {
         /// The name given.
         class: String,
@@ -167,10 +167,10 @@ pub enum Error {
         leaves: String,
     },
     /// Neither a rate nor a share, or a share of nothing.
-    #[error("class `{0}` has no rate: give it `rate`, or `share` of the link above zero")]
+    #[error("class `{0}` has no rate: set `rate`, or `share` of the link above zero")]
     NoRate(String),
     /// A rate and a share.
-    #[error("class `{0}` has both `rate` and `share`: give it one of them")]
+    #[error("class `{0}` has both `rate` and `share`: remove one of them")]
     TwoRates(String),
     /// A class's rate is above that of its parent or the link.
     #[error("class `{class}` has {rate}, but {within} has only {has}: lower the class's rate")]
@@ -202,9 +202,7 @@ pub enum Error {
         excess: String,
     },
     /// A class would wait for more packets than it has credit for.
-    #[error(
-        "class `{class}` has minburst {packets}: give it 1 to {limit} packets, or leave it out"
-    )]
+    #[error("class `{class}` has minburst {packets}: set it to 1 to {limit} packets, or remove it")]
     Burst {
         /// The class.
         class: String,
@@ -214,7 +212,7 @@ pub enum Error {
         limit: u32,
     },
     /// A usual packet that the port never sees.
-    #[error("class `{class}` has packet_size {size}: give it 1 to {frame} bytes, or leave it out")]
+    #[error("class `{class}` has packet_size {size}: set it to 1 to {frame} bytes, or remove it")]
     PacketSize {
         /// The class.
         class: String,
@@ -225,8 +223,8 @@ pub enum Error {
     },
     /// A queue that has classes of its own or holds packets back.
     #[error(
-        "the queue of `{class}` is {discipline}, which {fault}: give it one without classes that \
-         always sends, such as fifo"
+        "the queue of `{class}` is {discipline}, which {fault}: use a work-conserving one without classes, such \
+         as fifo"
     )]
     Leaf {
         /// The class.

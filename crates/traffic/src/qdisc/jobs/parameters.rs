@@ -103,7 +103,7 @@ pub enum Error {
     #[error("{0} classes: give at most {CLASSES_MAX}")]
     TooMany(usize),
     /// A class has a parent, but these classes have no hierarchy.
-    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
+    #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
     Parent(String),
     /// The class for unclassified packets does not exist.
     #[error("the default class `{class}` does not exist: name one of {known}")]
@@ -125,7 +125,7 @@ pub enum Error {
     },
     /// Only one class has a relative number, so there is no proportion.
     #[error(
-        "class `{class}` alone has a relative {what}: give another class one too, or leave it out"
+        "class `{class}` alone has a relative {what}: give another class one too, or remove it"
     )]
     Alone {
         /// The class.
@@ -135,8 +135,8 @@ pub enum Error {
     },
     /// With separate buffers, JoBS does not choose the class that loses.
     #[error(
-        "class `{0}` has a relative loss, but each class a buffer of its own, which alone decides: \
-         make the buffer shared, or leave the relative loss out"
+        "class `{0}` has a relative loss, but a separate buffer per class decides alone: share the buffer, or \
+         remove the relative loss"
     )]
     Separate(String),
 }

@@ -139,7 +139,7 @@ impl Parameters {
 pub enum Error {
     /// Both a rate for everything and classes are given.
     #[error(
-        "a rate beside the class `{0}`: give `rate` for everything, or classes with a rate each"
+        "both a rate and the class `{0}`: give either `rate` for all packets, or classes with their own rates"
     )]
     RateAndClasses(String),
     /// The classes' names or filters make no sense.
@@ -176,8 +176,8 @@ pub enum Error {
     },
     /// A class measures its rate, and has children.
     #[error(
-        "the class `{0}` has classes within it, and only one that has packets of its own can measure its rate: give it \
-         a rate, or let the classes within it measure theirs"
+        "the class `{0}` has children, and only a class without children can measure its rate: give it a rate, \
+         or let its children measure theirs"
     )]
     MeasuredParent(String),
     /// A queue's limits make no sense.
