@@ -152,7 +152,7 @@ fn takes(kind: Kind) -> String {
         Kind::Time => "time",
         Kind::Frequency => "frequency",
         Kind::Priorities => "priorities",
-        Kind::Thresholds => "size, or two",
+        Kind::Thresholds => "size, or two sizes",
         Kind::DscpMap => "priorities by code point",
         Kind::PcpMap => "priorities by received priority",
         Kind::CodePoint => "code point",
@@ -162,7 +162,7 @@ fn takes(kind: Kind) -> String {
         Kind::Fraction => "fraction",
         Kind::FractionOrMeasured => "fraction, or measured",
         Kind::RateLimit => "rate, or unlimited",
-        Kind::TunedBytes => "size, or one that is tuned",
+        Kind::TunedBytes => "size, or autotuned",
         Kind::Choice(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
             return words.join(" or ");
