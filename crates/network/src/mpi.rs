@@ -23,7 +23,7 @@ settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Library {
         /// Maximum size of a message sent eagerly. A longer one waits for a request of the receiver (rendezvous);
-        /// 65480 B unless given, which is Open MPI's 64 KiB with its headers (`btl_tcp_eager_limit`).
+        /// 65480 B unless given (Open MPI's `btl_tcp_eager_limit` of 64 KiB includes its headers).
         pub eager_max: Bytes,
         /// Size of the header of a message and of a rendezvous request; 32 B unless given.
         #[range(Bytes(1)..)]

@@ -27,7 +27,7 @@ settings! {
         pub elements: Vec<Element>,
         /// The rules for the first element of a packet.
         pub rules: Vec<Rule>,
-        /// Action on packets that no element matches, or that return; "pass" unless given. "return" is not possible
+        /// Action on packets that no element matches, or that return; "pass" unless given. `return` is not possible
         /// here.
         pub default: Action,
     }
