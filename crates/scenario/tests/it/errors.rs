@@ -509,7 +509,7 @@ fn names_of_hosts() {
     );
 }
 
-/// A discipline says what its complaint is about: the setting that is given, else the class, else itself.
+/// A discipline reports its error at the given setting, otherwise at the class, otherwise at itself.
 #[test]
 fn a_disciplines_complaint_points_to_what_it_is_about() {
     let mut wrong = Vec::new();

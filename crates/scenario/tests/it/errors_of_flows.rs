@@ -172,7 +172,7 @@ fn expectations_are_of_what_is_measured() {
     );
     assert_eq!(expected("node.r]\ndrops.max = 0\n"), "nothing");
     assert!(expected("node.q]\ndrops.max = 0\n").contains("there is no node `q`"));
-    // A class may come by a change, or go with a queue that a change brings.
+    // A class can be added by a change, or removed with a queue that a change replaces.
     let change = "[change.later]\nat = \"r:wan\"\nwhen = \"1 s\"\n";
     let later = "link.wan.class.late]\nrate.min = \"1 Mbit/s\"\n";
     let switch = "queue.drr.class = { late = { match = {} }, later = {} }\n";
@@ -187,7 +187,7 @@ fn expectations_are_of_what_is_measured() {
     );
     assert_eq!(expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n"), "nothing");
     assert_eq!(expected("flow.bulk]\nmin_rtt.max = \"5 ms\"\nsegments.min = 3\n"), "nothing");
-    // What one flow has, several have not, and the other way round.
+    // Quantities of single flows and of groups differ.
     assert_eq!(
         expected("flow.bulk]\ngoodput_min.min = \"1 MB/s\"\n"),
         "x.toml:18:1: `bulk` has no `goodput_min`\n  \

@@ -1,4 +1,4 @@
-//! Changes by the command line, and grids of runs.
+//! Changes by the command line, and sweeps.
 
 use scenario::Document;
 use traffic::{Bytes, Duration, Instant, qdisc};
@@ -62,7 +62,7 @@ fn the_command_line_replaces_an_axis_and_adds_others() {
 fn another_discipline_takes_the_place_of_the_one_in_the_file() {
     let mut document = document();
     document.set("link.wire.queue.psp.rate=100Mbit/s").unwrap();
-    // Sweeps aside: one of them varies the size of the queue that was there.
+    // Without the sweep, which varies the size of the original queue.
     let plan = document.plan().unwrap();
     assert_eq!(plan.links[0].ends[0].queue.name(), "psp");
 }

@@ -1,4 +1,4 @@
-//! The physics check's numbers.
+//! The warnings of the physics check.
 
 use scenario::{Document, physics};
 
@@ -190,7 +190,7 @@ receiver_tcp.buffers.receive = "3 MB"
     assert!(binary[0].contains("of 2 MB") && binary[0].contains("pace at 1 GB/s"), "{binary:#?}");
 }
 
-/// Two hosts each side of a router, with a conditioner, classes and probes for the test to fill in.
+/// Two hosts on each side of a router, with a conditioner, classes and probes that tests add.
 const MET: &str = r#"
 duration = "2 s"
 [host.a]
@@ -237,10 +237,10 @@ fn a_class_that_no_flow_meets_is_named() {
             "{unmet_one}"
         );
     }
-    // Of a queue at both ends each class need be met at one.
+    // A class of a queue at both ends needs packets at only one of them.
     let both = classes("{ from = \"b\" }").replace("link.out.at.r", "link.out");
     assert_eq!(unmet(&both), [""; 0]);
-    // What marks packets on the way may make them what the class is for.
+    // Marking on the path can give packets the code point of the class.
     let marks = "[link.in.at.r.conditioner.element.m]\nmatch = {}\ngreen = \"mark ef\"\n";
     assert_eq!(unmet(&format!("{}{marks}", classes("{ dscp = \"ef\" }"))), [""; 0]);
     // The traffic of a program is unknown.

@@ -21,7 +21,7 @@ fn plan(text: &str) -> Result<Plan, String> {
     document.plan().map_err(|e| e.to_string())
 }
 
-/// The plan, which its lock file makes again.
+/// The plan, checked to be equal to that of its lock file.
 fn locked(switch: &str, host: &str) -> Plan {
     let plan = self::plan(&text(switch, host)).expect("a plan");
     let locked = scenario::lock(&plan);
@@ -120,7 +120,7 @@ fn priorities_become_others_by_number_or_range() {
     }
 }
 
-/// A pause frame stops a priority of the sender, which does not know how it is regenerated.
+/// A pause frame pauses a priority at the sender, before regeneration.
 #[test]
 fn what_a_pause_frame_does_not_stop_is_told() {
     let warnings = |switch: &str, host: &str| -> Vec<String> {
@@ -138,7 +138,7 @@ fn what_a_pause_frame_does_not_stop_is_told() {
              ends of a link, by `pcp` and `dscp`"
         ]
     );
-    // By a host's own map, which the switch does not have.
+    // With a host's own map, which the switch does not have.
     assert_eq!(warnings("lossless = 5", "dscp = \"cs5:4\"").len(), 0, "4 is lossy there");
     assert_eq!(warnings("dscp = \"cs5:3\"\nlossless = 3", "dscp = \"cs5:4\"").len(), 1);
     for fine in [
@@ -152,7 +152,7 @@ fn what_a_pause_frame_does_not_stop_is_told() {
     }
 }
 
-/// A host goes by the map of its switch, or by its own.
+/// A host uses the map of its switch, or its own.
 #[test]
 fn hosts_have_the_priorities_of_the_switch_that_they_hang_on() {
     let priorities = |plan: &Plan| -> Vec<Option<u8>> {
@@ -178,7 +178,7 @@ fn thresholds_make_the_switchs_queues_mark() {
     assert_eq!((two.threshold_max, two.probability), (Some(Bytes(400_000)), Share(1 << 30)));
     let Parameters::Ets(ets) = queue("ecn = \"100 kB\"\nlossless = 3") else { panic!("classes") };
     assert!(ets.classes.iter().all(|class| matches!(class.queue, Parameters::Mark(_))));
-    // Not those of hosts.
+    // The queues of hosts do not mark.
     let plan = locked("ecn = \"100 kB\"", "");
     assert!(matches!(plan.links[0].ends[0].queue, Parameters::Fifo(_)));
     assert_eq!(config(&plan).ecn, Some(Thresholds::one(Bytes(100_000))));
@@ -222,6 +222,6 @@ fn what_pauses_before_it_marks_is_told() {
     ] {
         assert_eq!(warnings(fine), Vec::<String>::new(), "{fine}");
     }
-    // An eighth of what is left of 12 MB.
+    // The default threshold is an eighth of the remaining 12 MB.
     assert_eq!(warnings("lossless = 3\necn = \"2 MB\"").len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Topologies by name: what they make, what they refuse, and that the lock file makes it again.
+//! Predefined topologies: their expansion, their errors, and their lock files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -20,7 +20,7 @@ fn locked(plan: &Plan) -> BTreeMap<String, usize> {
     let text = lock(plan);
     let document = Document::parse("lock.toml", &text).expect("a lock file parses");
     let mut again = document.plan().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    // Flow by flow: what all of them print together takes gigabytes.
+    // Compared flow by flow, because printing all of them takes gigabytes.
     assert_eq!(plan.flows.len(), again.flows.len());
     for (flow, again) in plan.flows.iter().zip(again.flows.drain(..)) {
         assert_eq!(format!("{flow:?}"), format!("{again:?}"));
@@ -177,7 +177,7 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
     refused(everybody, "999000 flows", "at most 100000");
 }
 
-/// 4 096 hosts at 64 leaves with 64 spines, and as many flows as a plan may have.
+/// 4 096 hosts at 64 leaves with 64 spines, and the maximum number of flows of a plan.
 #[test]
 fn a_large_fabric_and_its_lock_are_planned() {
     let mut text = String::from("[topology.dc.leaf_spine]\nleaves = 64\nspines = 64\nhosts = 64\n");
