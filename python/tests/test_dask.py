@@ -351,7 +351,7 @@ def test_what_a_client_left_that_was_killed_is_in_nobodys_way(cluster: Cluster) 
         client.wait_for_workers(1)
         assert suimon.sweep(scenario, seeds=range(1, 4), out="many", client=client, progress=False).complete
         # Another grid's folder is taken over where that is asked for, and not otherwise.
-        with pytest.raises(suimon.UsageError, match="another grid"):
+        with pytest.raises(suimon.UsageError, match="another sweep"):
             suimon.sweep(scenario, seeds=range(1, 3), out="many", client=client, progress=False)
         again = suimon.sweep(scenario, seeds=range(1, 3), out="many", client=client, fresh=True, progress=False)
     assert len(again) == 2

@@ -166,7 +166,7 @@ def test_what_holds_no_run_is_refused(other: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(other: Path, pair: Pair) -> None:
     for run in (lambda: pair().run(out=other), lambda: suimon.sweep(pair(), seeds=[1, 2], out=other)):
-        with pytest.raises(suimon.UsageError, match=r"(?s)other holds files but no .*give .* an empty folder"):
+        with pytest.raises(suimon.UsageError, match=r"(?s)other contains files but no .*set .* an empty folder"):
             run()
     with pytest.raises(suimon.MachineError, match=r"letter\.txt"):
         pair().run(out="other/letter.txt")
@@ -175,7 +175,7 @@ def test_a_folder_of_something_else_is_left_alone(other: Path, pair: Pair) -> No
 
 def test_a_folder_of_another_grid_is_left_alone(folder: Path, pair: Pair) -> None:
     suimon.sweep(pair(), seeds=[1, 2], out="grid")
-    with pytest.raises(suimon.UsageError, match="holds the runs of another grid") as caught:
+    with pytest.raises(suimon.UsageError, match="contains the runs of another sweep") as caught:
         suimon.sweep(pair(), seeds=[3, 4], out="grid")
     assert caught.value.help
     assert len(suimon.sweep(pair(), seeds=[3, 4], out="grid", fresh=True)) == 2

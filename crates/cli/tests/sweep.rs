@@ -211,7 +211,7 @@ fn what_cannot_be_swept_says_what_to_change() {
     };
     assert!(told(&[]).contains("two.toml has no grid"));
     let range = told(&["--vary", "emulator.wan.delay=1ms..5ms"]);
-    assert!(range.contains("does not say of how many points"), "{range}");
+    assert!(range.contains("has no number of points"), "{range}");
     let measure = ["--seeds", "1..2", "--set", "duration=100 ms", "--measure", "run.godput"];
     assert!(told(&measure).contains("did you mean `run.goodput`?"));
     let expected = ["--seeds", "1..2", "--set", "expect.flow.bulk.godput.min=1"];
@@ -234,7 +234,7 @@ fn a_grid_does_not_take_the_place_of_another_one() {
     let words = ["sweep", "two.toml", "-o", "grid", "--set", "duration=100 ms", "--seeds", "3..4"];
     let other = suimon(folder.path(), &words);
     assert_eq!(code(&other), 2);
-    assert!(stderr(&other).contains("another grid: 1-seed=1"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("another sweep: 1-seed=1"), "{}", stderr(&other));
     assert_eq!(text(folder.path(), "grid/sweep.json"), before);
     sweep(folder.path(), "grid", &[&short[..], &["3..4", "--fresh"]].concat());
     assert_ne!(text(folder.path(), "grid/sweep.json"), before);

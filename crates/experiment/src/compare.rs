@@ -97,12 +97,12 @@ pub fn compare_paired<P: AsRef<Path>>(
     match (papers.as_slice(), runs.as_slice()) {
         ([], _) => of_runs(&folders, all, pairs),
         _ if !pairs.is_empty() => {
-            let help = "leave --pair out: items of a paper have the same names";
+            let help = "remove --pair: items of a paper have the same names";
             Err(Error::usage("a paper has no flows", help))
         }
         ([_], []) => {
             let help = "name another folder of the same paper";
-            Err(Error::usage("one paper is nothing to compare", help))
+            Err(Error::usage("a single paper cannot be compared", help))
         }
         (_, []) => {
             let of = Compared::Papers(papers::compare(&folders, all)?);
@@ -110,7 +110,7 @@ pub fn compare_paired<P: AsRef<Path>>(
         }
         ([paper, ..], [run, ..]) => {
             let (paper, run) = (paper.display(), run.display());
-            let message = format!("{paper} holds a paper, {run} does not");
+            let message = format!("{paper} is the folder of a paper, but {run} is not");
             Err(Error::usage(message, "give run folders only, or folders of papers only"))
         }
     }

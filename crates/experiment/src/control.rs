@@ -222,7 +222,7 @@ impl Client {
     fn refuse_line(&mut self) {
         self.asked.clear();
         if !std::mem::replace(&mut self.skips, true) {
-            let help = format!("send lines of {LINE_MAX} bytes at most, or several");
+            let help = format!("send lines of at most {LINE_MAX} bytes");
             self.answer(&json!({ "error": too_long(), "help": help }).to_string());
         }
     }

@@ -47,8 +47,8 @@ pub enum Error {
         source: io::Error,
     },
     /// The disk was full before a run came to its end. What was measured until then is kept.
-    #[error("{}: the disk is full: what was measured until then is kept, and told above\n  help: make room \
-        there, or choose a folder on another disk with --out, and run it again", folder.display())]
+    #[error("{}: the disk is full: the measurements up to that point are kept and reported above\n  help: free \
+             space there, or choose a folder on another disk with --out, and run it again", folder.display())]
     DiskFull {
         /// The run's folder.
         folder: PathBuf,
@@ -110,13 +110,11 @@ impl Error {
 /// The help for a file that cannot be read, if there is any.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            "\n  help: check the name, and the folder that it is looked for in"
-        }
+        io::ErrorKind::NotFound => "\n  help: check the name and the folder",
         io::ErrorKind::IsADirectory => "\n  help: name a file in it",
-        io::ErrorKind::InvalidData => "\n  help: give a text file in UTF-8",
+        io::ErrorKind::InvalidData => "\n  help: use a UTF-8 text file",
         io::ErrorKind::PermissionDenied => {
-            "\n  help: name another file, or ask for the right to it: ls -l"
+            "\n  help: use another file, or change its permissions: ls -l"
         }
         _ => "",
     }

@@ -267,7 +267,7 @@ pub fn read_text(source: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     source.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > BYTES_MAX {
-        let why = format!("longer than {} MiB, which no scenario is", BYTES_MAX >> 20);
+        let why = format!("longer than {} MiB, the maximum of a scenario", BYTES_MAX >> 20);
         return Err(io::Error::new(ErrorKind::FileTooLarge, why));
     }
     let no_text = || io::Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8");

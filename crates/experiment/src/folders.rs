@@ -55,8 +55,11 @@ pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<FolderLock, E
     let mut others = entries.flatten().filter(|entry| entry.file_name() != LOCK);
     let marked = std::fs::symlink_metadata(folder.join(mark)).is_ok_and(|found| found.is_file());
     if !marked && others.next().is_some() {
-        let message = format!("{} holds files but no {mark}", folder.display());
-        return Err(Error::usage(message, "give --out an empty folder or that of an earlier one"));
+        let message = format!("{} contains files but no {mark}", folder.display());
+        return Err(Error::usage(
+            message,
+            "set --out to an empty folder or to that of an earlier one",
+        ));
     }
     Ok(FolderLock::take(folder)?)
 }

@@ -152,8 +152,8 @@ impl Desk {
         let (asked, known): (Option<Value>, Option<Value>) =
             (serde_json::from_str(line).ok(), serde_json::from_str(REQUEST).ok());
         if asked != known {
-            let help = format!("a run only tells what it counted: write {REQUEST}");
-            return json!({ "error": "no such request", "help": help }).to_string();
+            let help = format!("a run accepts only the request {REQUEST}");
+            return json!({ "error": "unknown request", "help": help }).to_string();
         }
         serde_json::to_string(&self.statistics()).unwrap_or_default()
     }

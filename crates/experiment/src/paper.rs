@@ -72,7 +72,7 @@ impl Paper {
         let PaperOptions { driver, quick, only, out } = options;
         let mode = Mode { driver, quick };
         if quick && !driver.is_lab() {
-            let help = "add --on lab: what is simulated takes no real time";
+            let help = "add --on lab: a simulation takes no real time";
             return Err(Error::usage("--quick is for real packets", help));
         }
         let command = command(paper, mode, &only);
@@ -81,8 +81,8 @@ impl Paper {
         let folder = out.unwrap_or_else(|| Path::new("runs").join(name));
         let cells = Cells::new(&published, &folder, mode)?;
         if cells.len() == 0 && driver.is_real() {
-            let message = "nothing of that is to run on real packets or kernels";
-            return Err(Error::usage(message, "leave out --only or --quick, or simulate it"));
+            let message = "none of these items runs on real packets or kernels";
+            return Err(Error::usage(message, "remove --only or --quick, or simulate them"));
         }
         cells.check()?;
         let costs = Costs::new(&published);
@@ -132,7 +132,7 @@ fn chosen(paper: &str, only: &[String]) -> Result<Published, Error> {
         let known = published.names().join(", ");
         published.only(only).map_err(|unknown| {
             let message = format!("{paper} has no item `{unknown}`");
-            Error::usage(message, format!("there is {known}"))
+            Error::usage(message, format!("available: {known}"))
         })?;
     }
     Ok(published)
@@ -211,7 +211,7 @@ fn notes(cells: &Cells) -> Vec<String> {
     let slowed = cells.slowed().into_iter().map(|(cell, by)| {
         format!(
             "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times {by}; \
-             frames of real stacks at the rates of the paper are more than this machine does"
+             this machine cannot keep up with frames of real stacks at the rates of the paper"
         )
     });
     notes.extend(slowed);
@@ -237,7 +237,7 @@ impl PaperOutcome {
         &self.published.title
     }
 
-    /// The items as data. Items whose runs did not finish are left out.
+    /// The items as data. Items of incomplete runs are left out.
     pub fn results(&self) -> Results {
         self.measured.results()
     }

@@ -13,7 +13,7 @@ pub const STEPS: u64 = 1_000;
 /// The control of runs from outside while they are executed.
 #[derive(Clone, Copy)]
 pub struct Steering<'a> {
-    /// Set to end all runs early; what was measured so far is kept. Runs whose disk is full set it, too.
+    /// Set to end all runs early; what was measured so far is kept. Runs on a full disk set it, too.
     pub interrupted: &'a AtomicBool,
     /// Receives the progress of the runs.
     pub progress: &'a dyn Progress,

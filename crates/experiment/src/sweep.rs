@@ -118,8 +118,9 @@ fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
         None => Ok(()),
         Some(other) => {
             let name = other.file_name().unwrap_or_default().display();
-            let message = format!("{} holds the runs of another grid: {name}", folder.display());
-            let help = "give --out another folder, or --fresh to put this grid's table over theirs";
+            let message =
+                format!("{} contains the runs of another sweep: {name}", folder.display());
+            let help = "use another --out folder, or --fresh to replace their table";
             Err(Error::usage(message, help))
         }
     }

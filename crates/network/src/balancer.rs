@@ -32,14 +32,13 @@ settings! {
     /// A forwarder that spreads packets over parallel links.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Config {
-        /// How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is needed unless
-        /// given.
+        /// Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
         #[like(Frequency)]
         pub timer: Duration,
-        /// What goes by one link as a whole: a "flow" in one direction, picked by a hash, a "flowlet", which ends with a
-        /// silence, or each "packet", the links in turn; "flow" unless given.
+        /// Unit that stays on one link: a "flow" in one direction, placed by a hash, a "flowlet", which a gap ends,
+        /// or each "packet", over the links in turn; "flow" unless given.
         pub by: Unit,
-        /// The silence that ends a flowlet; 500 us unless given.
+        /// Gap between packets that ends a flowlet; 500 us unless given.
         #[range(INTERVAL_MIN..)]
         pub gap: Option<Duration>,
     }
@@ -54,10 +53,8 @@ impl node::Config for Config {
             (Unit::Flowlet, gap) => self.gap = gap.or(Some(GAP)),
             (Unit::Flow | Unit::Packet, None) => {}
             (Unit::Flow | Unit::Packet, Some(_)) => {
-                let (message, help) = (
-                    "a `gap` where there are no flowlets",
-                    "leave it out, or set by = \"flowlet\"",
-                );
+                let (message, help) =
+                    ("`gap` without flowlets", "remove it, or set by = \"flowlet\"");
                 return Err(Invalid { setting: "gap", message, help });
             }
         }

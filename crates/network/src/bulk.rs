@@ -7,13 +7,13 @@ use crate::workload::INTERVAL_MIN;
 
 settings! {
     required: message, every;
-    /// A message every so often, as an MPI program that computes and communicates in turn.
+    /// Periodic messages, as of an MPI program that alternates between computing and communicating.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Train {
-        /// A message's size.
+        /// Size of a message.
         #[range(Bytes(1)..)]
         pub message: Bytes,
-        /// From the start of one message to the start of the next.
+        /// Time between the starts of two messages.
         #[range(INTERVAL_MIN..)]
         pub every: Duration,
     }

@@ -21,27 +21,26 @@ pub const UDP_HEADER: u32 = 8;
 settings! {
     besides: ip_header, dscp;
     required: rate;
-    /// An open-loop sender, as iperf -u or ns-3's OnOffApplication.
+    /// An open-loop UDP sender, as `iperf -u` or ns-3's OnOffApplication.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
-        /// UDP payload a second, while on.
+        /// UDP payload per second while sending.
         #[range(..=RATE_MAX)]
         pub rate: Rate,
-        /// UDP payload of each (RFC 791, RFC 768); what the narrowest MTU on the way leaves unless given. The last of
-        /// a limited number of bytes may be shorter.
+        /// UDP payload of each datagram (RFC 791, RFC 768); the payload that fits the smallest MTU of the path unless
+        /// given. The last datagram of a limited number of bytes may be shorter.
         #[range(1..=65_507)]
         #[like(Bytes32)]
         pub size: u32,
-        /// "even": the same time from each to the next; "poisson": exponential times of that mean; "even" unless
-        /// given.
+        /// Spacing of datagrams: "even" for constant intervals, "poisson" for exponential intervals of the same mean;
+        /// "even" unless given.
         pub spacing: Spacing,
-        /// How long it sends before it is silent for `off`; all the time unless given.
+        /// Duration of each sending period, before a pause of `off`; always on unless given.
         #[range(INTERVAL_MIN..)]
         pub on: Option<Duration>,
-        /// How long it is silent after each `on`.
+        /// Duration of the pause after each `on` period.
         pub off: Option<Duration>,
-        /// Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender ignores marks; false
-        /// unless given.
+        /// Whether datagrams are marked ECN-capable, ECT(0), though the sender ignores CE marks; false unless given.
         pub ecn: bool,
         /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
         pub ip_header: u32,
@@ -85,15 +84,15 @@ impl Config {
     /// `on` or `off` without the other, or a silence that is invalid.
     pub fn check(&self) -> Result<(), Invalid> {
         let half = |setting| {
-            let help = "give both `on` and `off`, or neither to send all the time";
-            Err(Invalid { setting, message: "half a period", help })
+            let help = "give both, or neither to send all the time";
+            Err(Invalid { setting, message: "only one of `on` and `off`", help })
         };
         match (self.on, self.off) {
             (Some(_), None) => half("on"),
             (None, Some(_)) => half("off"),
             (_, Some(off)) if (Duration::from_ps(1)..INTERVAL_MIN).contains(&off) => {
-                let message = "no program keeps an interval as short";
-                let help = "look at its unit: the shortest is 100 ns";
+                let message = "the interval is too short";
+                let help = "check its unit: the minimum is 100 ns";
                 Err(Invalid { setting: "off", message, help })
             }
             _ => Ok(()),

@@ -9,16 +9,16 @@ use crate::node;
 
 settings! {
     required: rate, buffer;
-    /// A WAN emulator: each of its output ports has this bandwidth limit, delay and drop-tail buffer.
+    /// A WAN emulator. Each of its output ports has this bandwidth limit, delay and drop-tail buffer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
-        /// Bandwidth limit, counted in frame bytes: header and FCS, but neither preamble nor gap, as GNET-1 does,
-        /// whose 62.5 MB/s pass one 1518-byte frame every 24.288 us.
+        /// Bandwidth limit in frame bytes: header and FCS counted, preamble and gap not, as in GNET-1, where 62.5
+        /// MB/s pass one 1518-byte frame every 24.288 us.
         #[range(..=RATE_MAX)]
         pub rate: Rate,
-        /// Delay, one way; 0 unless given.
+        /// One-way delay; 0 unless given.
         pub delay: Duration,
-        /// Drop-tail buffer, in frame bytes.
+        /// Size of the drop-tail buffer, in frame bytes.
         #[range(Bytes(1)..)]
         pub buffer: Bytes,
     }

@@ -16,35 +16,35 @@ use crate::workload::INTERVAL_MIN;
 
 settings! {
     required: fragment;
-    /// Data acquisition: at each trigger every source has a fragment of an event for one event builder, sent without Nagle's
-    /// algorithm.
+    /// Data acquisition: at each trigger, every source sends a fragment of an event to one event builder, without
+    /// Nagle's algorithm.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Readout {
-        /// A fragment's size; one that is drawn is drawn for each source and event.
+        /// Size of a fragment; a distribution is drawn for each source and event.
         #[range(Bytes(1)..)]
         pub fragment: Distribution<Bytes>,
-        /// From one trigger to the next, the same triggers for all sources: a time makes them periodic, "exponential 1 ms" a
-        /// Poisson process; by the flow's `load` unless given.
+        /// Time between two triggers, which all sources share: a constant time makes them periodic, "exponential 1
+        /// ms" makes a Poisson process; set by the flow's `load` unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Distribution<Duration>>,
-        /// "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for it; push
-        /// unless given.
+        /// Readout mode: "push", where each source sends its fragment at the trigger, or "pull", where the builder
+        /// requests it from each source; "push" unless given.
         pub mode: Mode,
-        /// With push, the time over which the sources' turns are spread: source i of N sends (i - 1)/N of it after the trigger;
-        /// all at once unless given.
+        /// With push, the time over which the sources' transmissions are spread: source i of N starts (i - 1)/N of it
+        /// after the trigger; all at once unless given.
         pub spread: Option<Duration>,
-        /// With pull, the most events that are asked for and not complete; 1 unless given.
+        /// With pull, the maximum number of events requested and not yet complete; 1 unless given.
         #[range(1..)]
         pub credits: Option<u64>,
-        /// With pull, the most fragments that are asked for and not read; those of all credits unless given.
+        /// With pull, the maximum number of fragments requested and not yet read; those of all credits unless given.
         #[range(1..)]
         pub requests_max: Option<u64>,
         /// With pull, the size of a request for a fragment; 64 B unless given.
         #[range(Bytes(1)..)]
         pub request: Option<Bytes>,
-        /// A fragment that is read longer than this after its trigger is late; none is counted unless given.
+        /// Deadline after the trigger: a fragment read later counts as late; none unless given.
         pub deadline: Option<Duration>,
-        /// After so many events the connections are closed; without end unless given.
+        /// Number of events after which the connections close; no limit unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }
@@ -89,7 +89,7 @@ impl Readout {
     /// Triggers that are too close together, and settings of the other mode.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.every.as_ref().is_some_and(|every| every.mean() < INTERVAL_MIN) {
-            let (message, help) = ("triggers come too fast", "let the mean be at least 100 ns");
+            let (message, help) = ("triggers come too fast", "set the mean to at least 100 ns");
             return Err(Invalid { setting: "every", message, help });
         }
         let pull = self.mode == Mode::Pull;
@@ -101,7 +101,7 @@ impl Readout {
         ];
         match refused.into_iter().find(|(refused, ..)| *refused) {
             Some((_, setting, message)) => {
-                let help = if pull { "leave it out, or mode" } else { "add mode = \"pull\"" };
+                let help = if pull { "remove it, or `mode`" } else { "add mode = \"pull\"" };
                 Err(Invalid { setting, message, help })
             }
             None => Ok(()),

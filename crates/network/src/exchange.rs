@@ -11,21 +11,21 @@ use crate::workload::INTERVAL_MIN;
 
 settings! {
     required: request, response;
-    /// Requests of the sending host, and responses of the receiving one.
+    /// Requests from the sending host and responses from the receiving host.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Exchange {
-        /// A request's size; one that is drawn is drawn for each.
+        /// Size of a request; a distribution is drawn for each.
         #[range(Bytes(1)..)]
         pub request: Distribution<Bytes>,
-        /// A response's size; one that is drawn is drawn for each.
+        /// Size of a response; a distribution is drawn for each.
         #[range(Bytes(1)..)]
         pub response: Distribution<Bytes>,
-        /// From one request to the next, which waits for the response in any case; at once unless given.
+        /// Time between two requests. A request always waits for the previous response; no pause unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Duration>,
-        /// From a response to the next request, in place of `every`: the time that a user thinks.
+        /// Think time: from a response to the next request, in place of `every`.
         pub think: Option<Distribution<Duration>>,
-        /// After so many responses the connection is closed; without end unless given.
+        /// Number of responses after which the connection closes; no limit unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }
@@ -47,25 +47,28 @@ impl Exchange {
     /// Two paces.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.every.is_some() && self.think.is_some() {
-            let help = "leave out one: every counts from the request, think from the response";
-            return Err(Invalid { setting: "think", message: "`think` beside `every`", help });
+            let help = "remove one of them: every counts from the request, think from the response";
+            return Err(Invalid {
+                setting: "think",
+                message: "`think` and `every` are mutually exclusive",
+                help,
+            });
         }
         Ok(())
     }
 }
 
 settings! {
-    /// Requests and responses of one size on a connection of their own, each sent when its time comes, without
-    /// Nagle's algorithm.
+    /// Periodic requests and responses of one size on a separate connection, without Nagle's algorithm.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Ping {
-        /// From one request to the next, whether or not its response came; 100 ms unless given.
+        /// Time between two requests, which do not wait for responses; 100 ms unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Duration,
-        /// The size of a request, and of its response; 64 B unless given.
+        /// Size of a request and of its response; 64 B unless given.
         #[range(Bytes(1)..)]
         pub size: Bytes,
-        /// After so many responses the connection is closed; without end unless given.
+        /// Number of responses after which the connection closes; no limit unless given.
         #[range(1..)]
         pub count: Option<u64>,
     }

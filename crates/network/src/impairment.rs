@@ -168,12 +168,12 @@ macro_rules! registry {
 }
 
 registry! {
-    Loss = loss::Loss, "loss", "the share of packets lost at random";
-    Gemodel = gemodel::GilbertElliott, "gemodel", "loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names, too)";
-    Down = down::Down, "down", "outages: what is sent meanwhile is lost";
-    Jitter = jitter::Jitter, "jitter", "what is added to the delay, drawn for each packet; the order of packets is kept";
-    Reorder = reorder::Reorder, "reorder", "packets held back at random while those behind them pass";
-    Duplicate = duplicate::Duplicate, "duplicate", "the share of packets that arrive twice";
-    Corrupt = corrupt::Corrupt, "corrupt", "the share of packets that are damaged, and dropped by the host they are for";
-    CorruptUndetected = corrupt_undetected::CorruptUndetected, "corrupt_undetected", "the share of packets with a wrong bit of payload that no checksum finds: programs receive it";
+    Loss = loss::Loss, "loss", "share of packets lost at random";
+    Gemodel = gemodel::GilbertElliott, "gemodel", "loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`; p, r, 1-h and 1-k are aliases)";
+    Down = down::Down, "down", "outages: packets sent during one are lost";
+    Jitter = jitter::Jitter, "jitter", "delay added to the propagation delay, drawn for each packet; packets keep their order";
+    Reorder = reorder::Reorder, "reorder", "packets held back at random while later ones pass";
+    Duplicate = duplicate::Duplicate, "duplicate", "share of packets that arrive twice";
+    Corrupt = corrupt::Corrupt, "corrupt", "share of packets that are damaged, and dropped by the destination host";
+    CorruptUndetected = corrupt_undetected::CorruptUndetected, "corrupt_undetected", "share of packets with a payload error that no checksum detects, so that programs receive it";
 }

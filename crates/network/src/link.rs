@@ -8,18 +8,18 @@ use crate::impairment::{Impairment, Transit};
 pub const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
 
 settings! {
-    /// A link, the same in both directions.
+    /// A link with the same settings in both directions.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
         /// Line rate; required unless there is a `trace`.
         #[range(..=RATE_MAX)]
         pub rate: Rate,
-        /// Propagation delay, one way; 0 unless given.
+        /// One-way propagation delay; 0 unless given.
         pub delay: Duration,
-        /// The longest IP datagram (every IPv4 host takes 576 B: RFC 791); 1500 B unless given.
+        /// MTU, the maximum IP datagram (every IPv4 host accepts 576 B: RFC 791); 1500 B unless given.
         #[range(Bytes(576)..=Bytes(65_535))]
         pub mtu: Bytes,
-        /// What a frame costs beyond header and FCS; 20 B unless given (Ethernet's preamble and gap).
+        /// Overhead of a frame beyond header and FCS; 20 B unless given (Ethernet's preamble and gap).
         #[range(..=Bytes(1_000_000))]
         pub overhead: Bytes,
     }
@@ -34,15 +34,16 @@ impl Default for Config {
 }
 
 settings! {
-    /// One direction of a link: what is sent at one of its ends.
+    /// One direction of a link: that of the frames sent at one of its ends.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Direction {
-        /// The line rate of what is sent there; the link's unless given.
+        /// Line rate of this direction; the link's unless given.
         #[range(..=RATE_MAX)]
         pub rate: Rate,
-        /// The propagation delay of what is sent there; the link's unless given.
+        /// Propagation delay of this direction; the link's unless given.
         pub delay: Duration,
-        /// What the device behind the discipline takes ahead of the wire, by wire bytes; nothing unless given.
+        /// Bytes that the device takes from the discipline ahead of transmission, counted as on the link; 0 unless
+        /// given.
         pub device_buffer: Bytes,
     }
 }

@@ -19,29 +19,32 @@ use transport::ProgramPhase;
 use crate::invalid::Invalid;
 
 settings! {
-    /// An MPI library: how its messages go over connections, and the algorithms of its collective operations.
+    /// An MPI library: its protocol over TCP connections and the algorithms of its collective operations.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Library {
-        /// A longer message waits for the receiver to ask for it (rendezvous); 65480 B unless given, as Open MPI's 64 KiB
-        /// with its headers (`btl_tcp_eager_limit`).
+        /// Maximum size of a message sent eagerly. A longer one waits for a request of the receiver (rendezvous);
+        /// 65480 B unless given (Open MPI's `btl_tcp_eager_limit` of 64 KiB includes its headers).
         pub eager_max: Bytes,
-        /// What goes ahead of each message, and what asks for one; 32 B unless given.
+        /// Size of the header of a message and of a rendezvous request; 32 B unless given.
         #[range(Bytes(1)..)]
         pub header: Bytes,
-        /// When connections are read: in "calls" of the library, or "always", by a thread of its own; "calls" unless given.
+        /// Time of reading from connections: during "calls" of the library, or "always", by a separate thread;
+        /// "calls" unless given.
         pub progress: Progress,
-        /// How long computing takes, in parts of what the steps or the trace say: "3/4", "12/1"; "1/1" unless given.
+        /// Scale of computing times, relative to the steps or the trace: "3/4", "12/1"; "1/1" unless given.
         pub computing_scale: (u32, u32),
-        /// How all send to all: "linear" sends and receives everything at once, as YAMPII does; unless given "linear".
+        /// Algorithm of all-to-all. "linear" sends and receives everything at once, as YAMPII does; "linear" unless
+        /// given.
         pub alltoall: Alltoall,
-        /// How all get a combination of what each has; "recursive_doubling" unless given.
+        /// Algorithm of allreduce; "recursive_doubling" unless given.
         pub allreduce: Allreduce,
-        /// How all get what each has; "ring" unless given.
+        /// Algorithm of allgather; "ring" unless given.
         pub allgather: Allgather,
-        /// Phases in which connections have a slow start threshold of their own: "off", "collective" operations but barrier and
-        /// bcast as one, or "each" operation as one; "off" unless given.
+        /// Phases with a separate slow start threshold per connection: "off", "collective" for all collective
+        /// operations except barrier and bcast as one phase, or "each" for one phase per operation; "off" unless
+        /// given.
         pub phases: Phases,
-        /// How long a phase's threshold counts; 300 s unless given.
+        /// Maximum age of a phase's threshold; 300 s unless given.
         pub phase_age_max: Duration,
     }
 }
@@ -70,8 +73,10 @@ impl Library {
     /// A scale that is not a number.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.computing_scale.1 == 0 {
-            let (message, help) =
-                ("a scale over 0", "write such as \"3/4\", or \"0/1\" for no time");
+            let (message, help) = (
+                "a scale with a denominator of zero",
+                "use a fraction such as \"3/4\", or \"0/1\" for no time",
+            );
             return Err(Invalid { setting: "computing_scale", message, help });
         }
         Ok(())

@@ -29,32 +29,33 @@ const QUEUE_MAX: usize = 1_000;
 const RATE_MAX: Rate = Rate::from_bits_per_second(1 << 50).expect("above zero");
 
 settings! {
-    /// How a host's interfaces slow flows down that switches send congestion notifications of (IEEE 802.1Qau). The
-    /// defaults are IEEE8021-CN-MIB's.
+    /// Reaction of a host's interfaces to congestion notifications (reaction points of IEEE 802.1Qau). The defaults
+    /// are those of IEEE8021-CN-MIB.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
-        /// Whether they slow them down (rpgEnable); yes unless given.
+        /// Whether the interfaces slow down flows on notifications (rpgEnable); true unless given.
         pub enable: bool,
-        /// A cycle of recovery by bytes sent, half as much beyond fast recovery (rpgByteReset); 150 kB unless given.
+        /// Bytes sent in one cycle of recovery; half of it after fast recovery (rpgByteReset); 150 kB unless given.
         #[range(Bytes(1)..)]
         pub byte_reset: Bytes,
-        /// A cycle of recovery by time, half as long beyond fast recovery (rpgTimeReset); 15 ms unless given.
+        /// Duration of one cycle of recovery; half of it after fast recovery (rpgTimeReset); 15 ms unless given.
         #[range(Duration::from_us(1)..)]
         pub time_reset: Duration,
-        /// The cycles of fast recovery (rpgThreshold); 5 unless given.
+        /// Number of cycles in fast recovery (rpgThreshold); 5 unless given.
         #[range(1..)]
         pub threshold: u32,
-        /// By how much the target rate grows in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
+        /// Increase of the target rate per cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
         #[range(..=RATE_MAX)]
         pub ai_rate: Rate,
-        /// By how much more with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given.
+        /// Increase of the target rate in the first cycle of hyper-active increase, and i times that in the i-th
+        /// cycle (rpgHaiRate); 50 Mbit/s unless given.
         #[range(..=RATE_MAX)]
         pub hai_rate: Rate,
-        /// By what part of itself the rate falls for each unit of the quantised feedback (rpgGd); 1/128 unless given.
+        /// Relative decrease of the rate per unit of quantised feedback (rpgGd); 1/128 unless given.
         pub gain: (u32, u32),
-        /// What part of itself the rate falls to at least by one notification (rpgMinDecFac); 1/2 unless given.
+        /// Minimum share of the rate that remains after one notification (rpgMinDecFac); 1/2 unless given.
         pub min_decrease: (u32, u32),
-        /// Below which rate it never falls (rpgMinRate); 5 Mbit/s unless given.
+        /// Minimum rate (rpgMinRate); 5 Mbit/s unless given.
         #[range(..=RATE_MAX)]
         pub min_rate: Rate,
     }
@@ -88,11 +89,13 @@ impl Config {
     pub fn check(&self) -> Result<(), Invalid> {
         for (setting, (over, under)) in [("gain", self.gain), ("min_decrease", self.min_decrease)] {
             if under == 0 {
-                let (message, help) = ("a part of nothing", "write a fraction such as \"1/128\"");
+                let (message, help) =
+                    ("a denominator of zero", "write a fraction such as \"1/128\"");
                 return Err(Invalid { setting, message, help });
             }
             if over > under {
-                let (message, help) = ("more than the whole", "write a fraction such as \"1/128\"");
+                let (message, help) =
+                    ("a fraction above one", "write a fraction such as \"1/128\"");
                 return Err(Invalid { setting, message, help });
             }
         }

@@ -13,11 +13,10 @@ use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 
 settings! {
-    /// A forwarder. Flows spread over all shortest paths by a hash (ECMP).
+    /// A router. Flows spread over all shortest paths by a hash (ECMP).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Config {
-        /// How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is needed unless
-        /// given.
+        /// Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
         #[like(Frequency)]
         pub timer: Duration,
     }

@@ -7,10 +7,10 @@ use crate::application::{Application, SocketEvent, SocketId, Sockets};
 
 settings! {
     required: rate;
-    /// How the receiving program reads: at once whatever comes, unless it has a rate.
+    /// Reading of the receiving program: as data arrives, or at a limited rate.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Reader {
-        /// The rate at which it reads.
+        /// Rate at which the program reads.
         pub rate: Option<Rate>,
     }
 }

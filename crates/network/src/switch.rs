@@ -46,66 +46,67 @@ choice! {
 }
 
 settings! {
-    /// A switch whose ports share a packet memory, and which loses nothing of its lossless priorities.
+    /// A switch with a packet memory that its ports share, and with lossless priorities.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
-        /// How often the timer ticks that its ports' disciplines wait by; as often as is needed unless given.
+        /// Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
         #[like(Frequency)]
         pub timer: Duration,
-        /// The packet memory, in bytes of frames; 12 MB unless given.
+        /// Size of the packet memory, in frame bytes; 12 MB unless given.
         #[range(Bytes(1)..)]
         pub buffer: Bytes,
-        /// The priorities of which nothing is lost: the far end is stopped before. None unless given.
+        /// Lossless priorities: the switch pauses the far end before it would have to drop a packet; none unless
+        /// given.
         pub lossless: Priorities,
-        /// Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table,
-        /// { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. Hosts that hang on the switch go
-        /// by it too, unless they have one of their own. The priority that a packet had before, which is its class selector
-        /// at first, unless given.
+        /// Map from the DSCP of incoming packets to their priority: "ef:5 24-31:3" as `dcb app` takes it, or a table,
+        /// { ef = 5, "24-31" = 3 }. A code point without an entry has its class selector. Hosts attached to the
+        /// switch use the same map unless they have one of their own; the packet's previous priority, initially its
+        /// class selector, unless given.
         pub dscp: Option<DscpMap>,
-        /// Which priority a packet has that comes in, by the one that it had at the node before, its tag's (the priority
-        /// regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or as a table, { 5 = 3, "0-2" = 0 }; the priority that it
-        /// had where none is given. It is queued, stopped and sent on with that. Where there is a `dscp`, packets have
-        /// their priority by that, and only congestion notifications, which have no DSCP, by this. Each priority stays what
-        /// it is unless given.
+        /// Map from the priority of incoming packets at the previous node, which is in the tag, to their priority
+        /// here (the priority regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or a table, { 5 = 3, "0-2" = 0
+        /// }. A priority without an entry is unchanged. Queueing, pausing and forwarding use the new priority. With a
+        /// `dscp` map, this one applies to congestion notifications only, which have no DSCP; all priorities
+        /// unchanged unless given.
         pub pcp: Option<PcpMap>,
-        /// What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
+        /// Unit of pausing: a "priority" (IEEE 802.1Qbb), or the "port" as a whole (802.3 PAUSE), which makes all
         /// priorities lossless; "priority" unless given.
         pub pause: PauseBy,
-        /// Of how many bytes of the shared part an ingress port's lossless priority is stopped (XOFF); by `alpha` unless
-        /// given.
+        /// XOFF threshold of a lossless priority of an ingress port, in bytes of the shared part; set by `alpha`
+        /// unless given.
         pub xoff: Option<Bytes>,
-        /// Of how many times what is left of the shared part it is stopped; 1/8 unless given.
+        /// Dynamic XOFF threshold, as a multiple of the remaining shared part; 1/8 unless given.
         pub alpha: (u32, u32),
-        /// How far below that it goes on (XON); 3 kB unless given.
+        /// Distance of the XON threshold below XOFF; 3 kB unless given.
         pub xon_offset: Bytes,
-        /// The room beyond that of each lossless priority of an ingress port; what the link needs unless given.
+        /// Headroom of each lossless priority of an ingress port, above XOFF; the link's requirement unless given.
         pub headroom: Option<Bytes>,
-        /// The minimum that each priority of an ingress port has to itself; 3 kB unless given.
+        /// Minimum reserved for each priority of an ingress port; 3 kB unless given.
         pub reserved: Bytes,
-        /// How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long again,
-        /// whatever it is told (a pause storm), at the risk of a loss; without end unless given.
+        /// Maximum time that a priority of the switch's ports stays paused (a pause storm). The priority then sends
+        /// for the same time despite pause frames, at the risk of a loss; no limit unless given.
         #[range(Duration::from_us(1)..)]
         pub watchdog: Option<Duration>,
-        /// How many times what is left of the shared part an egress queue of any other priority may have; 1/1 unless
+        /// Limit of an egress queue of any other priority, as a multiple of the remaining shared part; 1/1 unless
         /// given.
         pub lossy_alpha: (u32, u32),
-        /// The bytes queued above which a queue of its ports marks packets (ECN, by the discipline `mark`):
-        /// one threshold, "100 kB", or two between which the probability rises,
-        /// { min = "100 kB", max = "400 kB", probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
+        /// ECN marking threshold of its ports' queues, in queued bytes (discipline `mark`): one threshold, "100 kB",
+        /// or two between which the probability rises, { min = "100 kB", max = "400 kB", probability = "20 %" }. It
+        /// applies to ports without a `queue` of their own; none unless given.
         pub ecn: Option<Thresholds>,
-        /// The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose hosts'
-        /// interfaces then slow down what they were told of. None unless given.
+        /// Priorities with congestion notification (congestion points of IEEE 802.1Qau, QCN): their queues send
+        /// notifications to the hosts, which then slow down the flows concerned; none unless given.
         pub qcn: Priorities,
-        /// The length that these queues are held to (cpQSp, Qeq); 26 kB unless given.
+        /// Target length of these queues (cpQSp, Qeq); 26 kB unless given.
         #[range(Bytes(1)..)]
         pub qcn_set_point: Bytes,
-        /// How much more the growth of a queue counts than its length (cpW); 2 unless given.
+        /// Weight of a queue's growth relative to its length (cpW); 2 unless given.
         #[range(..=1024)]
         pub qcn_weight: u32,
-        /// Bytes from one sample to the next in a queue that is not congested (cpSampleBase); 150 kB unless given.
+        /// Bytes between two samples of a queue that is not congested (cpSampleBase); 150 kB unless given.
         #[range(Bytes(10_000)..)]
         pub qcn_sample_base: Bytes,
-        /// The priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
+        /// Priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
         #[range(..=7)]
         pub qcn_priority: u8,
     }
@@ -142,15 +143,15 @@ impl node::Config for Config {
     fn fill_defaults(&mut self) -> Result<(), Invalid> {
         if self.pause == PauseBy::Port {
             if !matches!(self.lossless, Priorities::NONE | Priorities::ALL) {
-                let message = "PAUSE frames stop all priorities, not some";
-                let help = "leave `lossless` out, or set pause = \"priority\"";
+                let message = "PAUSE frames pause all priorities";
+                let help = "remove `lossless`, or set pause = \"priority\"";
                 return Err(Invalid { setting: "lossless", message, help });
             }
             self.lossless = Priorities::ALL;
         }
         for (setting, (_, under)) in [("alpha", self.alpha), ("lossy_alpha", self.lossy_alpha)] {
             if under == 0 {
-                let (message, help) = ("a part of nothing", "write a fraction such as \"1/8\"");
+                let (message, help) = ("a denominator of zero", "write a fraction such as \"1/8\"");
                 return Err(Invalid { setting, message, help });
             }
         }

@@ -48,10 +48,10 @@ struct Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// There are none, or the rates carry no packet.
-    #[error("a trace without opportunities")]
+    #[error("a trace without delivery opportunities")]
     Empty,
     /// The entry of that number, from zero, is before its predecessor.
-    #[error("the millisecond {0} of a trace comes after a later one")]
+    #[error("the millisecond {0} of a trace follows a later one")]
     Falling(u64),
     /// The last one is zero: the trace would take no time.
     #[error("a trace that ends with the millisecond 0")]

@@ -60,7 +60,8 @@ pub enum Error {
         holder: Option<Box<Holder>>,
     },
     /// The folder holds other files.
-    #[error("{} holds files but no manifest.json of a run: give --out an empty folder or one of an earlier run", path.display())]
+    #[error("{} contains files but no manifest.json of a run: set --out to an empty folder or to that of an \
+             earlier run", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! Other people's names for what there is here: Linux' `reno` and `tbf`, netem's numbers of a loss model.
+//! Aliases: Linux's `reno` and `tbf`, and netem's parameters of a loss model.
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 const ALGORITHMS: [(&str, &str); 1] = [("reno", "newreno")];
 /// Queueing disciplines.
 const DISCIPLINES: [(&str, &str); 1] = [("tbf", "tbr")];
-/// The keys of `gemodel`, as tc-netem(8) has them.
+/// The keys of `gemodel` in tc-netem(8).
 const GEMODEL: [(&str, &str); 4] =
     [("p", "to_bad"), ("r", "to_good"), ("1-h", "loss_bad"), ("1-k", "loss_good")];
 
@@ -20,12 +20,12 @@ pub(crate) fn algorithm(name: &str) -> &str {
     of(&ALGORITHMS, name).unwrap_or(name)
 }
 
-/// The discipline that an alias stands for.
+/// The discipline of an alias.
 pub(crate) fn discipline(name: &str) -> Option<&'static str> {
     of(&DISCIPLINES, name)
 }
 
-/// Gives every queue below a table its discipline's own name, and every `gemodel` its keys.
+/// Replaces aliases of disciplines and of `gemodel` keys everywhere in a table.
 pub(crate) fn spell_out(table: &mut DeTable<'_>) {
     for (key, value) in table.iter_mut() {
         if let DeValue::Table(inner) = value.get_mut() {
@@ -38,13 +38,13 @@ pub(crate) fn spell_out(table: &mut DeTable<'_>) {
     }
 }
 
-/// The same of a queue's own table, and of the queues within.
+/// Replaces aliases in a queue's own table and in the queues within it.
 pub(crate) fn spell_out_queue(queue: &mut DeTable<'_>) {
     rename(queue, &DISCIPLINES);
     spell_out(queue);
 }
 
-/// Gives the keys of a table that are aliases their own names.
+/// Replaces those keys of a table that are aliases.
 fn rename(table: &mut DeTable<'_>, aliases: &[(&'static str, &'static str)]) {
     for &(alias, name) in aliases {
         if table.contains_key(name) {

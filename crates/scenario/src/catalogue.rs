@@ -1,5 +1,5 @@
-//! The catalogue: a page for each queueing discipline and each congestion control algorithm, made of what
-//! registry entry, settings and example tell.
+//! The catalogue: a page for each queueing discipline and each congestion control algorithm, from its registry entry,
+//! settings and example.
 
 mod algorithms;
 
@@ -21,11 +21,11 @@ use crate::value::{
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
 
-/// Where the examples are, from the root of the repository.
+/// The folder of the examples, from the root of the repository.
 const EXAMPLES: &str = "scenarios/disciplines";
-/// What runs every one of them, from there too; the docs' tests ask for it.
+/// The test that runs every example, from the root of the repository. The tests of the manual require it.
 const TESTED: &str = "crates/simulate/tests/runs/examples.rs";
-/// No line of a page's prose is longer.
+/// The maximum line length of prose.
 const COLUMNS: usize = 100;
 
 /// A page of the catalogue.
@@ -39,13 +39,13 @@ pub struct Page {
     pub what: &'static str,
     /// When to use it, and when not.
     pub when: &'static str,
-    /// What can be set.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What can be set in each of its classes; `None` if it has no classes.
+    /// The parameters of each of its classes; `None` if it has no classes.
     pub class: Option<Vec<Parameter>>,
-    /// The papers, RFCs and programs that it is taken from, with the sections.
+    /// The papers, RFCs and programs that it implements, with sections.
     pub sources: &'static [&'static str],
-    /// A scenario that shows it.
+    /// A scenario that uses it.
     pub example: Example,
 }
 
@@ -54,41 +54,41 @@ pub struct Page {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What kind of value it takes, with the words where it is a choice.
+    /// The kind of its value, with the words of a choice.
     pub takes: String,
-    /// Its least and greatest value in words, `1 to 16`; empty if any will do.
+    /// Its range in words, `1 to 16`; empty without one.
     pub range: String,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
-    /// What holds where nothing is given, as TOML; `None` if that is no one value, and `doc` says what.
+    /// The default as TOML; `None` if it is not a single value. Then `doc` describes it.
     pub default: Option<String>,
-    /// What it is, with range and source.
+    /// A description with range and source.
     pub doc: String,
-    /// How such a value is written.
+    /// The notation of such a value.
     #[serde(skip)]
     written: Option<&'static str>,
 }
 
-/// A scenario that shows a discipline.
+/// A scenario that uses a discipline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Example {
     /// Its file, from the root of the repository.
     pub file: String,
-    /// What to type there to run it.
+    /// The command that runs it, from there.
     pub command: String,
     /// The file's text.
     pub text: &'static str,
 }
 
-/// A discipline or an algorithm that there is not.
+/// An unknown discipline or algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what} `{name}`")]
 pub struct Unknown {
-    /// What of that name was asked for.
+    /// The kind of the unknown name.
     pub what: &'static str,
-    /// The name that was asked for.
+    /// The unknown name.
     pub name: String,
-    /// Which there are, or which one was meant.
+    /// The available names, or the one probably meant.
     pub help: String,
 }
 
@@ -96,7 +96,7 @@ pub struct Unknown {
 ///
 /// # Errors
 ///
-/// A name that the registry has not.
+/// A name that is not in the registry.
 pub fn page(name: &str) -> Result<Page, Unknown> {
     let found = REGISTRY.iter().find(|entry| entry.name == name);
     let both = (Parameters::by_name(name), Parameters::blank(name));
@@ -105,7 +105,7 @@ pub fn page(name: &str) -> Result<Page, Unknown> {
         return Err(Unknown { what: "discipline", name: name.to_owned(), help });
     };
     let (plain, blank) = (plain.settings(), blank.settings());
-    // What holds only as long as nothing else is given is no default of that one parameter.
+    // A default that holds only while no other parameter is given is not the default of this parameter.
     let default =
         |name: &str| plain.get(name).filter(|value| blank.get(name).as_ref() == Some(value));
     let parameters = plain.settings().iter().map(|s| parameter(s, default(s.name))).collect();
@@ -133,7 +133,7 @@ fn parameter(setting: &Setting, default: Option<Value>) -> Parameter {
     Parameter { name, takes, range, required, default, doc: doc(setting), written }
 }
 
-/// The range of a setting as its page tells it, on which a count of 32 bits has no end.
+/// The range of a setting for its page. A count of 32 bits has no upper end there.
 fn range(setting: &Setting) -> String {
     let mut range = setting.range;
     if setting.kind == Kind::Count && range.greatest == u64::from(u32::MAX) {
@@ -152,7 +152,7 @@ fn takes(kind: Kind) -> String {
         Kind::Time => "time",
         Kind::Frequency => "frequency",
         Kind::Priorities => "priorities",
-        Kind::Thresholds => "size, or two",
+        Kind::Thresholds => "size, or two sizes",
         Kind::DscpMap => "priorities by code point",
         Kind::PcpMap => "priorities by received priority",
         Kind::CodePoint => "code point",
@@ -162,7 +162,7 @@ fn takes(kind: Kind) -> String {
         Kind::Fraction => "fraction",
         Kind::FractionOrMeasured => "fraction, or measured",
         Kind::RateLimit => "rate, or unlimited",
-        Kind::TunedBytes => "size, or one that is tuned",
+        Kind::TunedBytes => "size, or autotuned",
         Kind::Choice(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
             return words.join(" or ");
@@ -174,7 +174,7 @@ fn takes(kind: Kind) -> String {
     word.to_owned()
 }
 
-/// The units that such a value has, by examples.
+/// The units of such a value, by examples.
 fn written(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Bytes | Kind::TunedBytes | Kind::Thresholds => Some(SizeUnit::SUMMARY),
@@ -197,7 +197,7 @@ fn written(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// A default as TOML; a share to five places of a percent, for a tenth is no whole number of 2^-32.
+/// A default as TOML; a share to five places of a percent, because a tenth is not a whole number of 2^-32.
 fn default_text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) if text.is_empty() => None,
@@ -217,14 +217,14 @@ impl Page {
         paragraph(&mut text, self.what);
         paragraph(&mut text, &format!("**When to use it.** {}", self.when));
         text += "## Parameters\n\n";
-        let place = format!("In `queue.{}` of a link, or of one end of it.", self.name);
+        let place = format!("In `queue.{}` of a link or of one of its ends.", self.name);
         paragraph(&mut text, &place);
         list(&mut text, &self.parameters);
         if let Some(class) = &self.class {
             text += "## Parameters of a class\n\n";
             let place = format!(
-                "In `queue.{}.class.NAME`, beside `match`, which packets it gets, and `parent`, the class \
-                 that it is within, where classes may be nested.",
+                "In `queue.{}.class.NAME`, besides `match`, the filter of its packets, and `parent`, its parent class, if \
+                 classes can be nested.",
                 self.name
             );
             paragraph(&mut text, &place);
@@ -238,7 +238,7 @@ impl Page {
     }
 }
 
-/// The catalogue's first page in Markdown: every discipline with a link to its own.
+/// The index of the catalogue in Markdown: every discipline with a link to its page.
 pub fn index() -> String {
     let mut text = String::from("# Queueing disciplines\n\n");
     paragraph(
@@ -256,18 +256,18 @@ pub fn index() -> String {
 }
 
 fn write_example(text: &mut String, Example { file, command, text: example }: &Example) {
-    let _ = write!(text, "## Example\n\n`{file}`; run it by\n\n<!-- run by: {TESTED} -->\n");
+    let _ = write!(text, "## Example\n\n`{file}`:\n\n<!-- run by: {TESTED} -->\n");
     let _ = write!(text, "```console\n$ {command}\n```\n\n```toml\n{example}```\n");
 }
 
 fn list(text: &mut String, parameters: &[Parameter]) {
     if parameters.is_empty() {
-        *text += "There are none.\n";
+        *text += "None.\n";
     }
     for Parameter { name, takes, range, required, default, doc, .. } in parameters {
         let range = if range.is_empty() { String::new() } else { format!(", {range}") };
         let default = match default {
-            _ if *required => "; must be given".to_owned(),
+            _ if *required => "; required".to_owned(),
             Some(default) => format!("; default `{default}`"),
             None => String::new(),
         };
@@ -276,13 +276,13 @@ fn list(text: &mut String, parameters: &[Parameter]) {
     text.push('\n');
 }
 
-/// How the kinds of values that occur are written.
+/// The notations of the kinds of values that occur.
 fn units<'p>(text: &mut String, parameters: impl Iterator<Item = &'p Parameter>) {
     let mut forms: Vec<&str> = parameters.filter_map(|parameter| parameter.written).collect();
     forms.sort_unstable();
     forms.dedup();
     if !forms.is_empty() {
-        *text += "Such values have units:\n\n";
+        *text += "Units of these values:\n\n";
         forms.iter().for_each(|form| wrap(text, "- ", form));
         text.push('\n');
     }
@@ -293,7 +293,7 @@ fn paragraph(text: &mut String, words: &str) {
     text.push('\n');
 }
 
-/// Adds `words` in lines of at most [`COLUMNS`], the first one after `mark` and the others as far in.
+/// Adds `words` in lines of at most [`COLUMNS`], the first line after `mark`, the others indented by its length.
 fn wrap(text: &mut String, mark: &str, words: &str) {
     let mut line = mark.to_owned();
     for word in words.split_whitespace() {

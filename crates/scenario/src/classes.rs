@@ -1,4 +1,4 @@
-//! The classes that a port's discipline tells of, from the start or by a change.
+//! The classes of a port's disciplines, from the start or by a change.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,14 @@ use traffic::{Discipline, Port};
 use crate::plan::{Action, Change, Link, Plan};
 
 impl Plan {
-    /// The names of the classes that the discipline at end `end` of link `link` ever has, each once, in the
-    /// order in which the discipline tells of them.
+    /// The names of all classes that the disciplines at end `end` of link `link` have in the run, without duplicates,
+    /// in the order of the disciplines.
     pub fn classes(&self, link: usize, end: usize) -> Vec<String> {
         of_end(&self.links[link], 2 * link + end, &self.changes)
     }
 }
 
-/// The classes that no packet can come to: they hold no classes, no filter and no priority leads to them, and they are
-/// not the one for the rest.
+/// The unreachable classes: leaves that no filter and no priority leads to, and that are not the default class.
 pub(crate) fn unreachable(settings: &dyn Settings) -> Vec<&str> {
     let Some(classes) = settings.classes() else { return Vec::new() };
     let class = |index| classes.class(index);
@@ -33,21 +32,21 @@ pub(crate) fn unreachable(settings: &dyn Settings) -> Vec<&str> {
     all().map(|(name, ..)| name).filter(misses).collect()
 }
 
-/// What is wrong with a class that is one of these, and what would be right.
+/// The message and the help for an unreachable class.
 pub(crate) fn unreachable_text(class: &str, settings: &dyn Settings) -> (String, String) {
-    let message = format!("no packet comes to the class `{class}`, which has no `match`");
+    let message = format!("no packet reaches the class `{class}`, which has no `match`");
     let help = match default_class(settings) {
         Some(default) => {
-            format!("write `match = {{ flow = \"NAME\" }}` in it; all else goes to `{default}`")
+            format!(
+                "add `match = {{ flow = \"NAME\" }}` to it; all other packets go to `{default}`"
+            )
         }
-        None => {
-            "write `match = {}` in it for every packet, or `match = { flow = \"NAME\" }`".into()
-        }
+        None => "add `match = {}` to it for every packet, or `match = { flow = \"NAME\" }`".into(),
     };
     (message, help)
 }
 
-/// The class for packets that no filter matches, where the discipline has one.
+/// The class for packets that no filter matches, if the discipline has one.
 fn default_class(settings: &dyn Settings) -> Option<String> {
     let is_default = |name: &str| ["default_class", "default"].contains(&name);
     let key = settings.settings().into_iter().find(|setting| is_default(setting.name))?.name;
@@ -58,7 +57,7 @@ fn default_class(settings: &dyn Settings) -> Option<String> {
     }
 }
 
-/// Those at port `port`, an end of `link`.
+/// The disciplines at port `port`, an end of `link`.
 pub(crate) fn of_end(link: &Link, port: usize, changes: &[Change]) -> Vec<String> {
     let mut known = of_queue(&link.ends[port % 2].queue, link);
     let made = changes.iter().filter_map(Change::of_port);

@@ -1,9 +1,9 @@
-//! Command lines: words apart, and what stands for an address filled in.
+//! Command lines: splitting into words, and replacing placeholders.
 
 use crate::diagnostic::Problems;
 use crate::value::Name;
 
-/// The words of `line`, each `{name}` in them replaced; a complaint if it has none.
+/// The words of `line` with each `{name}` replaced; reports an error if there are none.
 pub(crate) fn resolve(
     line: &Name,
     known: &[(&str, String)],
@@ -20,11 +20,10 @@ pub(crate) fn resolve(
     }
 }
 
-/// What is wrong, and what would be right.
+/// A message and its help.
 type Wrong = (String, String);
 
-/// Splits at blanks, except within quotes or behind a backslash, as a shell does; nothing else that a
-/// shell knows is special.
+/// Splits at blanks, except within quotes or after a backslash, as a shell does. No other shell syntax is special.
 fn words(line: &str) -> Result<Vec<String>, Wrong> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = line.chars();
@@ -42,13 +41,15 @@ fn words(line: &str) -> Result<Vec<String>, Wrong> {
     }
     words.extend(word);
     match (quote, words.is_empty()) {
-        (Some(open), _) => Err((format!("the quote {open} has no end"), "close it".into())),
-        (None, true) => Err(("no program".into(), "write it with its arguments".into())),
+        (Some(open), _) => Err((format!("unclosed quote {open}"), "add the closing quote".into())),
+        (None, true) => {
+            Err(("empty command line".into(), "write the program and its arguments".into()))
+        }
         (None, false) => Ok(words),
     }
 }
 
-/// `word` with every `{name}` replaced by what is known under that name; `{{` is a brace.
+/// `word` with every `{name}` replaced by the known value; `{{` is a literal brace.
 fn filled(word: &str, known: &[(&str, String)]) -> Result<String, Wrong> {
     let (mut text, mut rest) = (String::new(), word);
     while let Some((before, after)) = rest.split_once('{') {
@@ -79,19 +80,18 @@ fn is_name(text: &str) -> bool {
 
 fn unknown(name: &str, known: &[(&str, String)]) -> Wrong {
     let known: Vec<String> = known.iter().map(|(name, _)| format!("{{{name}}}")).collect();
-    let help = format!("there is {}; write `{{{{` for a brace", known.join(", "));
-    (format!("`{{{name}}}` stands for nothing"), help)
+    let help = format!("available: {}; write `{{{{` for a literal brace", known.join(", "));
+    (format!("unknown placeholder `{{{name}}}`"), help)
 }
 
 fn quoted(word: &str) -> String {
     in_quotes(&word.replace('{', "{{"))
 }
 
-/// The words of one of several like command lines, and what is known there.
+/// The words of one of several similar command lines, and the placeholder values of that line.
 pub(crate) type Words<'w> = (&'w [String], Vec<(&'w str, String)>);
 
-/// The line that gives every member its words: what differs from one to the next stands for what is known
-/// of each. `None` if there is no such line.
+/// The common line of all members: differing parts become placeholders. `None` if there is no such line.
 pub(crate) fn common_line(members: &[Words<'_>]) -> Option<String> {
     let (first, known) = members.first()?;
     if members.iter().any(|(words, _)| words.len() != first.len()) {
@@ -114,7 +114,7 @@ pub(crate) fn common_line(members: &[Words<'_>]) -> Option<String> {
     Some(words?.join(" "))
 }
 
-/// The word as a shell takes it, braces as they are.
+/// The word quoted for a shell, with braces unchanged.
 fn in_quotes(word: &str) -> String {
     let plain = |c: char| !(c.is_whitespace() || "\"'\\".contains(c));
     if !word.is_empty() && word.chars().all(plain) {
@@ -135,8 +135,8 @@ mod tests {
             split(r#"sh -c 'echo "a  b"' "it's" '' a\ b"#),
             ["sh", "-c", "echo \"a  b\"", "it's", "", "a b"]
         );
-        assert_eq!(words("sh -c 'echo").unwrap_err().0, "the quote ' has no end");
-        assert_eq!(words("  ").unwrap_err().0, "no program");
+        assert_eq!(words("sh -c 'echo").unwrap_err().0, "unclosed quote '");
+        assert_eq!(words("  ").unwrap_err().0, "empty command line");
     }
 
     #[test]
@@ -148,8 +148,8 @@ mod tests {
         assert_eq!(
             filled("{host}"),
             Err((
-                "`{host}` stands for nothing".into(),
-                "there is {to}, {port}; write `{{` for a brace".into()
+                "unknown placeholder `{host}`".into(),
+                "available: {to}, {port}; write `{{` for a literal brace".into()
             ))
         );
     }

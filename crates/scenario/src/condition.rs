@@ -1,5 +1,4 @@
-//! A conditioner as it stands in the file: elements, each with a meter of the registry's and what is done by its
-//! colours.
+//! A conditioner as written in the file: elements, each with a meter of the registry and an action for each colour.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,21 +17,21 @@ use crate::queue::{Entries, entries, matches, sentence};
 use crate::setting::{Given, object, one_line, properties, required};
 use crate::value::{Name, OneOrMany, Table};
 
-/// What is done to packets that come in, before they are forwarded.
+/// The conditioning of incoming packets, before they are forwarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditioner {
-    /// What is set, by name.
+    /// The given settings, by name.
     pub(crate) given: Vec<(Name, Given)>,
     pub(crate) elements: Table<Element>,
 }
 
-/// A meter, at most one, and what is done by the colour that it gives a packet.
+/// A meter, at most one, and an action for each colour that it assigns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Element {
     pub(crate) matches: Option<OneOrMany<Match>>,
-    /// The meters that are given, by name.
+    /// The given meters, by name.
     pub(crate) meters: Vec<(Name, Table<Given>)>,
-    /// What else is set, by name.
+    /// The other given settings, by name.
     pub(crate) given: Vec<(Name, Given)>,
 }
 
@@ -102,8 +101,8 @@ impl JsonSchema for Element {
         let parameters = condition::Element::default();
         let mut properties = properties(&parameters.settings(), generator);
         let matches = matches(
-            "Which packets come here first: a table, or an array of tables of which any may match. None unless \
-             given: then only other elements lead here.",
+            "Packets that this element handles first: a table, or an array of tables, one of which must match. None \
+             unless given: then only other elements lead here.",
             generator,
         );
         properties.insert("match".into(), matches);
@@ -124,11 +123,11 @@ fn meter(entry: &meter::Entry, generator: &mut SchemaGenerator) -> Json {
     json!({ "anyOf": [table], "description": sentence(entry.summary) })
 }
 
-/// What is done to a packet: `pass`, `drop`, `mark CODE-POINT`, `next ELEMENT`, `return`.
+/// Reads the action on a packet: `pass`, `drop`, `mark CODE-POINT`, `next ELEMENT`, `return`.
 ///
 /// # Errors
 ///
-/// None of these.
+/// Any other text.
 pub(crate) fn action(text: &str) -> Result<Action, Error> {
     let (verb, object) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     match (verb, object.trim()) {
@@ -138,13 +137,13 @@ pub(crate) fn action(text: &str) -> Result<Action, Error> {
         ("mark", point) if !point.is_empty() => Ok(Action::Mark(code_point(point)?)),
         ("next", element) if !element.is_empty() => Ok(Action::Next(element.to_owned())),
         _ => {
-            let help = "write pass, drop, return, \"mark af12\" or \"next NAME\"";
-            Err(Error::new(format!("`{text}` is no action"), help))
+            let help = "use pass, drop, return, \"mark af12\" or \"next NAME\"";
+            Err(Error::new(format!("invalid action `{text}`"), help))
         }
     }
 }
 
-/// The elements that packets come to which begin at `first`, or at the default action's.
+/// The elements that packets can reach from `first` or from the default action.
 pub(crate) fn reached<'p>(
     parameters: &'p condition::Parameters,
     first: impl Iterator<Item = &'p str>,
@@ -161,7 +160,7 @@ pub(crate) fn reached<'p>(
     reached
 }
 
-/// The element that it leads to.
+/// The element that the action leads to.
 fn next(action: &Action) -> Option<&str> {
     match action {
         Action::Next(element) => Some(element),
@@ -169,7 +168,7 @@ fn next(action: &Action) -> Option<&str> {
     }
 }
 
-/// An action as it is read.
+/// The text of an action, as in a scenario.
 pub(crate) fn action_text(action: &Action) -> String {
     match action {
         Action::Pass => "pass".into(),

@@ -1,5 +1,5 @@
-//! Congestion control as it stands in the file: an algorithm's name, or a table of one key, the name, with
-//! what is set in it. Nothing here knows an algorithm: each tells its parameters (`congestion::Parameter`).
+//! Congestion control as written in the file: an algorithm's name, or a table with the name as its only key and its
+//! parameters. Nothing here depends on an algorithm: each declares its parameters (`congestion::Parameter`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,21 +18,21 @@ use crate::setting::{self, Given, NO_QUEUES, adjust, written};
 use crate::value::Name;
 use crate::{aliases, nearest};
 
-/// An algorithm, and what is set in it.
+/// An algorithm and its given parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Congestion {
     name: Name,
     given: Vec<(Name, Given)>,
 }
 
-/// An algorithm, and what is set in it.
+/// An algorithm and its parameters.
 struct Tunables(Config);
 
 impl<'de> Deserialize<'de> for Congestion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         enum Loose {
             Name(String),
-            /// Of the same shape as a queue: one key, and settings below it.
+            /// A table in the form of a queue: one key, and settings below it.
             Table(Queue),
         }
         struct Either;
@@ -82,17 +82,17 @@ impl JsonSchema for Congestion {
                 "additionalProperties": false,
             })
         });
-        let name = json!({ "type": "string", "description": "Its name." });
+        let name = json!({ "type": "string", "description": "Name of the algorithm." });
         let shapes: Vec<Json> = std::iter::once(name).chain(tables).collect();
         json_schema!({
-            "description": "A congestion control algorithm: its name, or a table with what is set in it, \
+            "description": "A congestion control algorithm: its name, or a table with its parameters, \
                             { vegas = { alpha = 3 } }.",
             "oneOf": shapes,
         })
     }
 }
 
-/// What a parameter is, as of any setting.
+/// The setting that a parameter is.
 pub(crate) fn of_parameter(parameter: &'static Parameter) -> Setting {
     let range = Range::of::<u32>(parameter.range());
     let (name, doc) = (parameter.name(), parameter.doc());
@@ -127,14 +127,14 @@ fn properties(algorithm: &'static Algorithm, generator: &mut SchemaGenerator) ->
 }
 
 impl Congestion {
-    /// The name behind `kernel:`, if it is one of the kernel's own.
+    /// The name after `kernel:`, if it is an algorithm of the kernel.
     pub(crate) fn of_kernel(&self) -> Option<&str> {
         self.name.text.strip_prefix("kernel:")
     }
 
-    /// What a flow has in place of `usual`; one of the kernel's leaves it, as only the kernel runs that.
+    /// The algorithm of a flow in place of `usual`; `usual` for one of the kernel, which only the kernel runs.
     pub(crate) fn of_flow(&self, usual: Config, problems: &mut Problems) -> Option<Config> {
-        /// `TCP_CA_NAME_MAX` of Linux, less the zero that ends it.
+        /// `TCP_CA_NAME_MAX` of Linux, without the terminating zero.
         const NAME_MAX: usize = 15;
         let Some(kernel) = self.of_kernel() else { return self.read(problems) };
         let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
@@ -150,7 +150,7 @@ impl Congestion {
         Some(usual)
     }
 
-    /// The algorithm with its parameters; a complaint of each thing that there is not.
+    /// The algorithm with its parameters; reports each unknown one.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<Config> {
         let Name { text, span } = &self.name;
         let Some(algorithm) = Algorithm::by_name(aliases::algorithm(text)) else {

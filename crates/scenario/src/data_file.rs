@@ -1,8 +1,8 @@
-//! Files of numbers that other programs have written, named in a value: `cdf file:sizes.txt`.
+//! Files of numbers from other programs, named in a value: `cdf file:sizes.txt`.
 //!
-//! A byte order mark, blank lines, what follows a `#` and titles above the first number are left out. Columns stand
-//! between commas, semicolons or tabs, and where a line has none of these between blanks. What is wrong is told with
-//! the file's name and the line.
+//! A byte order mark, blank lines, comments after `#`, and titles above the first number are skipped. Columns are
+//! separated by commas, semicolons or tabs, and by blanks in lines without any of these. Errors contain the file's
+//! name and the line.
 
 use crate::included::FILE;
 use crate::quantity::Error;
@@ -14,7 +14,7 @@ pub(crate) struct DataFile<'t> {
     text: &'t str,
 }
 
-/// A line with something in it.
+/// A non-empty line.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'t> {
     /// Its number, from 1.
@@ -23,7 +23,7 @@ pub(crate) struct Line<'t> {
 }
 
 impl<'t> DataFile<'t> {
-    /// The file that a value consists of once it was read, behind the kind of value.
+    /// The file in a value after its contents were inserted, behind the kind of value.
     pub(crate) fn of(value: &'t str) -> Option<Self> {
         let file = value.trim_start().strip_prefix(FILE)?;
         let (name, text) = file.split_once('\n').unwrap_or((file, ""));
@@ -35,7 +35,7 @@ impl<'t> DataFile<'t> {
         self.name
     }
 
-    /// Its lines from the first one on that begins with a number.
+    /// Its lines from the first one that starts with a number.
     pub(crate) fn lines(self) -> impl Iterator<Item = Line<'t>> {
         let lines = (1..).zip(self.text.lines()).map(|(number, line)| {
             let text = line.split('#').next().unwrap_or(line).trim();
@@ -47,7 +47,7 @@ impl<'t> DataFile<'t> {
         })
     }
 
-    /// An error of that line.
+    /// An error in that line.
     pub(crate) fn error(self, line: usize, error: Error) -> Error {
         let message = format!("`{}`, line {line}: {}", self.name, error.message);
         Error::new(message, error.help)
@@ -55,12 +55,12 @@ impl<'t> DataFile<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// Whether something other than blanks stands between its columns.
+    /// Whether separators other than blanks are between its columns.
     pub(crate) fn is_separated(self) -> bool {
         self.text.contains(SEPARATORS)
     }
 
-    /// Its columns; one that is empty at the end is none.
+    /// Its columns; an empty one at the end is ignored.
     pub(crate) fn columns(self) -> Vec<&'t str> {
         if !self.is_separated() {
             return self.text.split_whitespace().collect();
@@ -72,13 +72,13 @@ impl<'t> Line<'t> {
 
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
-/// A number as programs write it: `1000`, `.5`, `1e3`.
+/// A number in the notation of programs: `1000`, `.5`, `1e3`.
 pub(crate) fn number(text: &str) -> Option<f64> {
     let starts = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
     text.parse().ok().filter(|number: &f64| starts && number.is_finite())
 }
 
-/// As much of a text as a message shows.
+/// The start of a text, for a message.
 pub(crate) fn shortened(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;
     match text.char_indices().nth(CHARACTERS_MAX) {

@@ -1,29 +1,28 @@
-//! When flows start and how much they send: at a time, or at one drawn at random from the run's seed and the flow's
-//! name.
+//! The starts and sizes of flows: fixed, or drawn at random from the run's seed and the flow's name.
 
 use traffic::distribution::Scalar;
 use traffic::{Bytes, Distribution, Duration, Instant, Random, settings};
 
 settings! {
-    /// When the flows of one table send, and how much.
+    /// Start times and sizes of the flows of one table.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Demand {
-        /// When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
+        /// Start time; 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
         pub start: Distribution<Duration>,
-        /// From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes Poisson
-        /// arrivals.
+        /// Time between the starts of successive flows, added to `start`; 0 unless given. "exponential 50 ms" makes
+        /// Poisson arrivals.
         pub stagger: Distribution<Duration>,
-        /// When the program stops sending; never unless given.
+        /// Time at which the program stops sending; never unless given.
         pub stop: Option<Duration>,
-        /// How much payload each flow sends; without end unless given. "web search" draws each flow's size from the
-        /// run's seed and its name.
+        /// Payload of each flow; no limit unless given. "web search" draws each flow's size from the run's seed and
+        /// its name.
         #[range(Bytes(1)..)]
         pub bytes: Option<Distribution<Bytes>>,
     }
 }
 
 impl Default for Demand {
-    /// All the time.
+    /// An unlimited flow from the start of the run.
     fn default() -> Self {
         let now = Distribution::Fixed(Duration::ZERO);
         Self { start: now.clone(), stagger: now, stop: None, bytes: None }
@@ -31,22 +30,22 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// When all of it stops; `NEVER` to go on to the run's end.
+    /// The end of all flows; `NEVER` if they continue to the end of the run.
     pub fn stops(&self) -> Instant {
         self.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop)
     }
 
-    /// How much the flow of that name sends in a run with `seed`, never nothing; `None` for without end.
+    /// The bytes that the flow of that name sends in a run with `seed`, at least one; `None` for no limit.
     pub fn bytes(&self, seed: u64, name: &str) -> Option<Bytes> {
         self.bytes.as_ref().map(|bytes| draw(bytes, seed, name, "bytes").max(Bytes(1)))
     }
 
-    /// Whether the seed has no part in the starts.
+    /// Whether the starts do not depend on the seed.
     pub const fn is_fixed(&self) -> bool {
         self.start.is_fixed() && self.stagger.is_fixed()
     }
 
-    /// When the flows of these names start in a run with `seed`. Each flow draws from streams of its own.
+    /// The starts of the flows of these names in a run with `seed`. Each flow draws from its own streams.
     pub fn starts<'n>(
         &self,
         seed: u64,
@@ -63,11 +62,11 @@ impl Demand {
     }
 }
 
-/// What the flow of that name draws for a key of its table: each has a stream of its own.
+/// The value that the flow of that name draws for a key of its table. Each key has its own stream.
 fn draw<T: Scalar>(from: &Distribution<T>, seed: u64, name: &str, key: &str) -> T {
     match from {
         Distribution::Fixed(value) => *value,
-        // No name of a flow has a blank.
+        // Flow names contain no blank.
         random => random.draw(&mut Random::new(seed, &format!("{name} {key}"))),
     }
 }

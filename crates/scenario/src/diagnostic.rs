@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where exactly, and what would be right.
+//! Errors of a scenario, each with its place and a remedy.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 /// A byte range of the [`Source`]'s text.
 pub(crate) type Span = Range<usize>;
 
-/// At most this many problems are reported at once; the rest mostly follow from the first.
+/// The maximum number of reported problems. Further ones mostly follow from the first.
 const DIAGNOSTICS_MAX: usize = 20;
 
 /// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
-    /// The file, or the option of the command line, that it is in.
+    /// The name of the file or of the command-line option.
     pub name: String,
     /// The whole text of that file or option.
     pub text: Arc<str>,
-    /// Where in `text`, in bytes.
+    /// The place in `text`, in bytes.
     pub span: Range<usize>,
     /// Line of the span's start, from 1.
     pub line: usize,
@@ -40,7 +40,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Why a text is no scenario: one or more problems, in the order of the text.
+/// The errors of a text that is not a scenario, in the order of the text; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors(Vec<Diagnostic>);
 
@@ -65,8 +65,8 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// The file's text and, behind it, the text of every override: one address space for spans. All runs of a grid share it, for
-/// it has a part for each point of a range.
+/// The file's text, followed by the text of every override: one address space for spans. All runs of a sweep share
+/// it, because it has a part for each point of a range.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     parts: Arc<Vec<Part>>,
@@ -85,7 +85,7 @@ impl Source {
         Self { parts: Arc::new(vec![part]) }
     }
 
-    /// Adds the text of an override; returns where its first byte lies.
+    /// Adds the text of an override and returns the offset of its first byte.
     pub(crate) fn append(&mut self, name: &str, text: &str) -> usize {
         // One byte between parts, so that a span at a part's end stays within that part.
         let start = self.parts.last().map_or(0, |p| p.start + p.text.len() + 1);
@@ -99,7 +99,7 @@ impl Source {
         &self.parts[after.saturating_sub(1)]
     }
 
-    /// The text at a span that lies within one part.
+    /// The text at a span within one part.
     pub(crate) fn slice(&self, span: &Span) -> &str {
         let part = self.part(span.start);
         part.text.get(span.start - part.start..span.end - part.start).unwrap_or_default()
@@ -133,7 +133,7 @@ struct Problem {
     help: String,
 }
 
-/// A message whose middle is left out where it quotes a text without end.
+/// A message without its middle, if it quotes a very long text.
 fn shortened(text: String) -> String {
     const LENGTH_MAX: usize = 1_000;
     const KEPT: usize = 120;
@@ -149,7 +149,7 @@ fn shortened(text: String) -> String {
 pub(crate) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Notes one: where, what, and what would be right.
+    /// Adds a problem: its place, its message and the remedy.
     pub(crate) fn push(
         &mut self,
         span: &Span,
@@ -164,7 +164,7 @@ impl Problems {
         self.0.is_empty()
     }
 
-    /// `Ok` if there is none.
+    /// `Ok` if there are no problems.
     pub(crate) fn into_result(mut self, source: &Source) -> Result<(), Errors> {
         if self.0.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Distributions of times and sizes, as a scenario has them.
+//! Distributions of times and sizes in the notation of scenarios.
 
 mod normal;
 pub(crate) mod stated;
@@ -13,23 +13,23 @@ use crate::data_file::{self, DataFile, Line, shortened};
 use crate::lock::{size_text, time_text};
 use crate::quantity::{self, Error};
 
-/// What can be drawn from a distribution that is written out.
+/// A quantity with distributions in scenarios.
 pub(crate) trait Written: Scalar {
-    /// A value, for help.
+    /// An example value for help texts.
     const EXAMPLE: &'static str;
-    /// Distributions known by name, with their points.
+    /// Its predefined distributions with their points.
     const NAMED: &'static [Named];
     /// Reads a value.
     fn read(text: &str) -> Result<Self, Error>;
-    /// Reads a value of a list of points, where a file may leave out the unit.
+    /// Reads a value in a list of points; a file may omit its unit.
     fn read_point(text: &str) -> Result<Self, Error>;
-    /// As a scenario has it, exactly.
+    /// The exact notation in a scenario.
     fn text(self) -> String;
 }
 
-/// A distribution known by name: values, with the probability in thousandths that no greater one is drawn.
+/// A predefined distribution: values with their cumulative probability in thousandths.
 pub(crate) struct Named {
-    /// Its name; blanks, `-` and `_` in it do not matter.
+    /// Its name; blanks, `-` and `_` are ignored.
     pub(crate) name: &'static str,
     points: &'static [(u64, u32)],
 }
@@ -63,7 +63,7 @@ impl Written for Bytes {
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             return quantity::bytes(&format!("{text} B"));
         }
-        // As programs write whole numbers: 1e3, 1460.0.
+        // Whole numbers in the notation of programs: 1e3, 1460.0.
         match data_file::number(text).filter(|bytes| (0.0..1e18).contains(bytes)) {
             Some(bytes) => Ok(Self(bytes.round() as u64)),
             None => quantity::bytes(text),
@@ -75,8 +75,8 @@ impl Written for Bytes {
     }
 }
 
-/// Flows of a cluster that answers web searches: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010,
-/// figure 4, in the points that simulations of data centres since have in common. Their mean is 1.71 MB.
+/// The flow sizes of a web search cluster: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, figure 4, with
+/// the points that data centre simulations have used since. The mean is 1.71 MB.
 const WEB_SEARCH: Named = Named {
     name: "web search",
     points: &[
@@ -95,9 +95,9 @@ const WEB_SEARCH: Named = Named {
     ],
 };
 
-/// Flows of a cluster that mines data: Greenberg et al., "VL2: a scalable and flexible data center network",
-/// SIGCOMM 2009, figure 2, in the points that simulations of data centres since have in common. Half are below
-/// 1.1 kB, and of the bytes nearly all are in flows above 100 MB. Their mean is 12.6 MB.
+/// The flow sizes of a data mining cluster: Greenberg et al., "VL2: a scalable and flexible data center network",
+/// SIGCOMM 2009, figure 2, with the points that data centre simulations have used since. Half of the flows are below
+/// 1.1 kB, and nearly all bytes are in flows above 100 MB. The mean is 12.6 MB.
 const DATA_MINING: Named = Named {
     name: "data mining",
     points: &[
@@ -129,14 +129,14 @@ impl Named {
     }
 }
 
-/// Reads a value, `10 kB..1 MB` for a uniform distribution, `exponential 50 kB`, `pareto 50 kB 1.5` (mean and
-/// shape), `normal 50 kB 10 kB` (mean and standard deviation), `distribution 50 kB 10 kB file:NAME` (by a table of
-/// netem's), `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (straight between these), `steps` of the same (these values only), or the
-/// name of one.
+/// Reads a value, `10 kB..1 MB` for a uniform distribution, `exponential 50 kB`, `pareto 50 kB 1.5` (mean and shape),
+/// `normal 50 kB 10 kB` (mean and standard deviation), `distribution 50 kB 10 kB file:NAME` (with a netem table),
+/// `cdf 1 kB 30 %, 10 kB 90 %, 1 MB 100 %` (linear interpolation), `steps` with the same points (only these values),
+/// or the name of a predefined distribution.
 ///
 /// # Errors
 ///
-/// What cannot be read, a range that does not go up, a mean of zero, a shape of 1 or less, and points that are no
+/// Unreadable text, a range that does not ascend, a mean of zero, a shape of 1 or less, and points that are not a
 /// distribution.
 pub(crate) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     let text = text.trim();
@@ -176,7 +176,7 @@ fn mean_of<T: Written>(text: &str, what: &str) -> Result<T, Error> {
 }
 
 fn uniform<T: Written>(text: &str, min: &str, max: &str) -> Result<Distribution<T>, Error> {
-    // An end without a unit has that of the other.
+    // An end without a unit takes that of the other end.
     let number = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
     let min = match min.trim().chars().all(number) {
         true => T::read(&format!("{min} {}", max.trim().trim_start_matches(number)))?,
@@ -186,13 +186,13 @@ fn uniform<T: Written>(text: &str, min: &str, max: &str) -> Result<Distribution<
     match min < max {
         true => Ok(Distribution::Uniform { min, max }),
         false => {
-            let help = format!("write the least first: \"0 {}\"", range_example::<T>());
-            Err(Error::new(format!("the range `{text}` does not go up"), help))
+            let help = format!("write the smaller value first: \"0 {}\"", range_example::<T>());
+            Err(Error::new(format!("the range `{text}` does not ascend"), help))
         }
     }
 }
 
-/// What follows the zero of an example: `s..50 ms`.
+/// The rest of an example after its zero: `s..50 ms`.
 fn range_example<T: Written>() -> String {
     let unit = T::EXAMPLE.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
     format!("{unit}..{}", T::EXAMPLE)
@@ -211,32 +211,36 @@ fn pareto<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
         }
         Some(_) => {
             let message = format!("a Pareto distribution of shape {shape}");
-            Err(Error::new(message, "give a shape above 1, or it has no mean; at most 1000"))
+            Err(Error::new(
+                message,
+                "use a shape above 1, because others have no mean, and at most 1000",
+            ))
         }
-        None => Err(Error::new(format!("`{shape}` is no shape"), example)),
+        None => Err(Error::new(format!("invalid shape `{shape}`"), example)),
     }
 }
 
-/// What is drawn between one point and the next.
+/// The values drawn between two points.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Between {
-    /// Every value, alike.
+    /// All values with equal probability.
     Straight,
-    /// The greater value of both, and no other.
+    /// Only the greater of the two values.
     Steps,
 }
 
-/// A value and its probability, and where they are written, for messages.
+/// A value and its probability, with their line for messages.
 struct Point<T> {
     value: T,
     probability: f64,
     line: usize,
 }
 
-/// Points, each a value and a probability with a blank between, with commas or in the lines of a file.
+/// Reads points, each a value and a probability separated by a blank, from a list with commas or from the lines of a
+/// file.
 fn cdf<T: Written>(text: &str, between: Between) -> Result<Cdf<T>, Error> {
     let Some(file) = DataFile::of(text) else {
-        let form = format!("write points with commas between: \"cdf {} 30 %, …\"", T::EXAMPLE);
+        let form = format!("separate points by commas: \"cdf {} 30 %, …\"", T::EXAMPLE);
         let points = text.split(',').map(str::trim).filter(|point| !point.is_empty());
         let points = points.map(|point| self::point(point, 0)).collect::<Result<Vec<_>, _>>();
         return function(points?, between, &form).map_err(|(_, error)| error);
@@ -245,7 +249,7 @@ fn cdf<T: Written>(text: &str, between: Between) -> Result<Cdf<T>, Error> {
     let (mut points, mut last) = (Vec::new(), 1);
     for (index, line) in file.lines().enumerate() {
         last = line.number;
-        // Files of Homa's simulations begin with the mean, which `stated` checks.
+        // Files of Homa's simulations start with the mean, which `stated` checks.
         let columns = line.columns();
         if index == 0 && columns.len() == 1 && data_file::number(columns[0]).is_some() {
             continue;
@@ -262,8 +266,8 @@ fn point_of_line<T: Written>(line: Line<'_>) -> Result<Point<T>, Error> {
     let numbers = columns.iter().filter(|column| data_file::number(column).is_some()).count();
     if numbers > 2 {
         let message = format!("`{}` has {numbers} numbers", shortened(line.text));
-        let help = "leave two columns, the value and the probability that no greater one is drawn; \
-                    ns-2's files have a count between them";
+        let help = "keep two columns, the value and its cumulative probability; ns-2's files have a count \
+                    between them";
         return Err(Error::new(message, help));
     }
     match columns[..] {
@@ -274,13 +278,13 @@ fn point_of_line<T: Written>(line: Line<'_>) -> Result<Point<T>, Error> {
     }
 }
 
-/// The function of points; an error with its line, if it is one point's.
+/// The distribution function of the points; an error has its line if it belongs to one point.
 fn function<T: Written>(
     points: Vec<Point<T>>,
     between: Between,
     form: &str,
 ) -> Result<Cdf<T>, (Option<usize>, Error)> {
-    // Files have percentages, too, without saying so.
+    // Some files have percentages without a unit.
     let percentages = points.last().is_some_and(|last| last.probability == 100.0);
     let scale = if percentages { 0.01 } else { 1.0 };
     let one = f64::from(Cdf::<T>::ONE);
@@ -290,12 +294,12 @@ fn function<T: Written>(
         if let Some(&(low, below)) = all.last()
             && (value < low || probability < below)
         {
-            let message = format!("`{}` is not beyond the point before", value.text());
-            let help = "let values and probabilities rise from point to point";
+            let message = format!("`{}` is not above the previous point", value.text());
+            let help = "values and probabilities must increase from point to point";
             return Err((Some(line), Error::new(message, help)));
         }
         if between == Between::Steps {
-            // Nothing is drawn below it that is above the one before.
+            // No value between the previous point and this one is drawn.
             all.push((value, all.last().map_or(0, |&(_, below)| below)));
         }
         all.push((value, probability));
@@ -303,17 +307,17 @@ fn function<T: Written>(
     Cdf::new(all).map_err(|error| match error {
         CdfError::Empty => (None, Error::new("a distribution without points", form)),
         CdfError::Falling(_) | CdfError::Unfinished => {
-            let help = "end with the greatest value and its probability, 1 or \"100 %\"";
+            let help = "end with the greatest value and the probability 1 or \"100 %\"";
             (None, Error::new("the last probability is not 1", help))
         }
     })
 }
 
-/// A value and a probability, which may be in percent.
+/// Reads a value and a probability, possibly in percent.
 fn point<T: Written>(text: &str, line: usize) -> Result<Point<T>, Error> {
     let wrong = || {
         let help = format!("write a value and a probability: {} 30 %", T::EXAMPLE);
-        Error::new(format!("`{}` is no value and probability", shortened(text)), help)
+        Error::new(format!("`{}` is not a value and a probability", shortened(text)), help)
     };
     let (point, scale) = match text.strip_suffix('%') {
         Some(point) => (point.trim_end(), 0.01),
@@ -325,7 +329,7 @@ fn point<T: Written>(text: &str, line: usize) -> Result<Point<T>, Error> {
     Ok(Point { value, probability: probability * scale, line })
 }
 
-/// As a scenario has it, exactly.
+/// The exact notation in a scenario.
 pub(crate) fn text<T: Written>(distribution: &Distribution<T>) -> String {
     match distribution {
         Distribution::Fixed(value) => value.text(),
@@ -392,7 +396,7 @@ mod tests {
     fn files_of_other_programs_are_read() {
         let steps = "1000 0.5\n10000 0.9\n100000 1\n";
         assert_eq!(of_file("steps", steps).unwrap().mean(), Bytes(14_500));
-        // Straight, from the first point on.
+        // Linear, from the first point on.
         assert_eq!(of_file("cdf", steps).unwrap().mean(), Bytes(8_200));
         let inline = read("steps 1 kB 50 %, 10 kB 90 %, 100 kB 100 %").unwrap();
         assert_eq!(of_file("steps", steps).unwrap(), inline);
@@ -419,15 +423,18 @@ mod tests {
         );
         assert_eq!(
             wrong("100 0.5\n\n50 1"),
-            "`sizes.txt`, line 3: `50 B` is not beyond the point before"
+            "`sizes.txt`, line 3: `50 B` is not above the previous point"
         );
-        assert_eq!(wrong("100 0.5\nx\n"), "`sizes.txt`, line 2: `x` is no value and probability");
+        assert_eq!(
+            wrong("100 0.5\nx\n"),
+            "`sizes.txt`, line 2: `x` is not a value and a probability"
+        );
         assert_eq!(wrong("100 0.5\n200 0.6"), "`sizes.txt`, line 2: the last probability is not 1");
         assert_eq!(wrong("nothing here"), "`sizes.txt`, line 1: a distribution without points");
     }
 
     proptest::proptest! {
-        /// Whatever a file holds, it is a distribution or an error.
+        /// Any file gives a distribution or an error.
         #[test]
         fn any_file_is_read_or_refused(
             kind in proptest::sample::select(vec!["cdf", "steps"]),
@@ -445,16 +452,16 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         let time = |text| read::<Duration>(text).unwrap_err().message;
-        assert_eq!(time("2 s..1 s"), "the range `2 s..1 s` does not go up");
+        assert_eq!(time("2 s..1 s"), "the range `2 s..1 s` does not ascend");
         assert_eq!(time("exponential 0 s"), "an exponential distribution with a mean of zero");
         assert_eq!(time("1..2"), "the time `1` has no unit");
         assert!(read::<Duration>("web search").is_err());
         let size = |text| read::<Bytes>(text).unwrap_err().message;
         assert_eq!(size("pareto 10 kB 1"), "a Pareto distribution of shape 1");
-        assert_eq!(size("pareto 10 kB x"), "`x` is no shape");
+        assert_eq!(size("pareto 10 kB x"), "invalid shape `x`");
         assert_eq!(size("cdf 10 kB 20 %"), "the last probability is not 1");
-        assert_eq!(size("cdf 10 kB 20 %, 5 kB 1"), "`5000 B` is not beyond the point before");
-        assert_eq!(size("cdf 10kB"), "`10kB` is no value and probability");
+        assert_eq!(size("cdf 10 kB 20 %, 5 kB 1"), "`5000 B` is not above the previous point");
+        assert_eq!(size("cdf 10kB"), "`10kB` is not a value and a probability");
         assert_eq!(size("cdf ,"), "a distribution without points");
     }
 }

@@ -1,4 +1,4 @@
-//! A scenario's text with the overrides of the command line, and the grid of runs that it spans.
+//! A scenario's text with the overrides of the command line, and the runs of its sweep.
 
 mod apply;
 
@@ -21,14 +21,14 @@ use crate::queue::Queue;
 use crate::units::Units;
 use crate::{aliases, grid, range, resolve, structure, syntax};
 
-/// The longest file: a hand-written one has a thousandth of it.
+/// The maximum file size: hand-written files have a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
-/// The most keys of a path: no table lies half as deep, and who walks along one recurses.
+/// The maximum number of keys in a path, twice the depth of any table; it bounds recursion.
 const KEYS_MAX: usize = 32;
-/// The most runs that a grid may span.
+/// The maximum number of runs in a sweep.
 pub(crate) const RUNS_MAX: usize = 100_000;
 
-/// A scenario file, and what the command line changes in it.
+/// A scenario file with the changes of the command line.
 #[derive(Clone, Debug)]
 pub struct Document {
     source: Source,
@@ -38,28 +38,28 @@ pub struct Document {
     files: Files,
 }
 
-/// One path set to one value; both point into the source.
+/// A path set to a value; both point into the source.
 #[derive(Clone, Debug)]
 struct Override {
     path: Vec<Segment>,
     value: Fragment,
 }
 
-/// A path with the values that it takes in turn.
+/// A path with its values in a sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) path: Vec<Segment>,
     pub(crate) values: Vec<Fragment>,
 }
 
-/// One key of a path, and where it stands.
+/// One key of a path, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     pub(crate) key: String,
     pub(crate) span: Span,
 }
 
-/// A value's text and place. A `bare` one is a string without its quotes, as people type it in a shell.
+/// A value's text and place. A `bare` one is a string without quotes, as typed in a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Fragment {
     pub(crate) span: Span,
@@ -67,40 +67,39 @@ pub(crate) struct Fragment {
 }
 
 impl Fragment {
-    /// A value that nobody typed as it stands, but as part of `name`: a point of a range.
+    /// A generated value, part of `name`: a point of a range.
     pub(crate) fn written(name: &str, text: &str, source: &mut Source) -> Self {
         let start = source.append(name, text);
         fragment(text, 0..text.len(), start)
     }
 }
 
-/// One point of the grid.
+/// One run of the sweep.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The parameters as one line: `emulator.gnet.buffer=512 KiB, seed=2`; empty without a grid.
+    /// The parameters in one line: `emulator.gnet.buffer=512 KiB, seed=2`; empty without a sweep.
     pub label: String,
-    /// Path and value of each parameter, in the grid's order.
+    /// Path and value of each parameter, in the order of the sweep.
     pub parameters: Vec<(String, String)>,
     document: Document,
 }
 
 impl Run {
-    /// What a driver runs.
+    /// The plan for a driver.
     ///
     /// # Errors
     ///
-    /// Whatever is wrong with the scenario at these parameters.
+    /// The errors of the scenario with these parameters.
     pub fn plan(&self) -> Result<Plan, Errors> {
         self.document.plan()
     }
 }
 
-/// The parameters of a queue that stands alone, written as below `queue` in a scenario:
-/// `cbq.class.a.rate = "1 Mbit/s"`.
+/// Reads the parameters of a single queue, as below `queue` in a scenario: `cbq.class.a.rate = "1 Mbit/s"`.
 ///
 /// # Errors
 ///
-/// Text that is no queue. Whether the discipline takes the parameters is seen when it is attached.
+/// Text that is not a queue. The discipline checks its parameters when it is attached.
 pub fn queue(name: &str, text: &str) -> Result<qdisc::Parameters, Errors> {
     let source = Source::new(name, text);
     let mut problems = Problems::default();
@@ -126,7 +125,7 @@ fn queue_of(text: &str, problems: &mut Problems) -> Option<qdisc::Parameters> {
     }
 }
 
-/// The text's tables, as far as it can be read.
+/// The text's tables, as far as it is readable.
 fn parsed<'t>(text: &'t str, problems: &mut Problems) -> Spanned<DeTable<'t>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -137,16 +136,16 @@ fn parsed<'t>(text: &'t str, problems: &mut Problems) -> Spanned<DeTable<'t>> {
 }
 
 impl Document {
-    /// Reads `text`, which came from the file `name`.
+    /// Reads `text`, from the file `name`.
     ///
     /// # Errors
     ///
-    /// Text that is no TOML, and a sweep that is no grid. What it means is looked at by [`Self::plan`].
+    /// Text that is not TOML, and an invalid sweep. [`Self::plan`] checks the contents.
     pub fn parse(name: &str, text: &str) -> Result<Self, Errors> {
         let mut source = Source::new(name, text);
         let mut problems = Problems::default();
         if text.len() > FILE_BYTES_MAX {
-            let help = "a scenario has at most 4 MiB; `count` makes many hosts of one line";
+            let help = "reduce it to at most 4 MiB: `count` makes many hosts from one table";
             problems.push(&(0..0), format!("the file has {} bytes", text.len()), help);
             problems.into_result(&source)?;
             unreachable!("a problem was noted");
@@ -161,12 +160,12 @@ impl Document {
         Ok(Self { source, length: text.len(), overrides: Vec::new(), axes, files })
     }
 
-    /// Sets `path=value` as if the file said so: `emulator.gnet.buffer=1MiB`. `path=none` takes away what the file says
-    /// there, unless `none` is a value there.
+    /// Sets `path=value` as if in the file: `emulator.gnet.buffer=1MiB`. `path=none` removes the entry of the file,
+    /// unless `none` is a valid value there.
     ///
     /// # Errors
     ///
-    /// A path or value that cannot be read. Whether the scenario has such a key shows in [`Self::plan`].
+    /// An unreadable path or value. [`Self::plan`] checks whether the scenario has such a key.
     pub fn set(&mut self, assignment: &str) -> Result<(), Errors> {
         let (path, values) = self.assignment("--set", assignment, false)?;
         self.axes.retain(|axis| keys(&axis.path) != keys(&path));
@@ -175,12 +174,12 @@ impl Document {
         Ok(())
     }
 
-    /// Runs once for each value of `path=a,b,c`; among them may be ranges: `10ms..200ms/8` has eight
-    /// points at equal distances, `1..64/7log` seven at equal ratios.
+    /// Runs once for each value of `path=a,b,c`. Ranges are possible: `10ms..200ms/8` has eight points at equal
+    /// distances, `1..64/7log` seven at equal ratios.
     ///
     /// # Errors
     ///
-    /// A path, value or range that cannot be read.
+    /// An unreadable path, value or range.
     pub fn vary(&mut self, assignment: &str) -> Result<(), Errors> {
         let (path, values) = self.assignment("--vary", assignment, true)?;
         self.axes.retain(|axis| keys(&axis.path) != keys(&path));
@@ -192,7 +191,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Text that is no such range, or a range that is empty or has more than 100 000 seeds.
+    /// Text that is not a range, or a range that is empty or has more than 100 000 seeds.
     pub fn seeds(&mut self, range: &str) -> Result<(), Errors> {
         let bounds = range.split_once("..").and_then(|(first, last)| {
             let last = last.strip_prefix('=').unwrap_or(last);
@@ -207,22 +206,22 @@ impl Document {
                 let start = self.source.append("--seeds", range);
                 let help = "write the first and the last seed, at most 100000 in all: 1..8";
                 let span = start..start + range.len();
-                self.reject(&span, format!("`{range}` is no range of seeds"), help)
+                self.reject(&span, format!("invalid seed range `{range}`"), help)
             }
         }
     }
 
-    /// The files of text that values of the scenario name, `cdf file:sizes.txt` for one, the command line's included.
+    /// The text files named by values of the scenario, such as `cdf file:sizes.txt`, and by the command line.
     pub fn files(&self) -> BTreeSet<String> {
         self.named(|kind| kind != included::TRACE)
     }
 
-    /// The traces of MPI programs that values of the scenario name: `mpi file:lu.parquet`.
+    /// The traces of MPI programs named by values of the scenario: `mpi file:lu.parquet`.
     pub fn traces(&self) -> BTreeSet<String> {
         self.named(|kind| kind == included::TRACE)
     }
 
-    /// The files that values of these kinds name.
+    /// The files named by values of these kinds.
     fn named(&self, kinds: impl Fn(&str) -> bool) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let (table, _) = DeTable::parse_recoverable(self.source.slice(&(0..self.length)));
@@ -236,22 +235,22 @@ impl Document {
         names.into_iter().filter(|(kind, _)| kinds(kind)).map(|(_, name)| name).collect()
     }
 
-    /// Tells what is in one of [`Self::files`].
+    /// Provides the contents of one of [`Self::files`].
     pub fn supply(&mut self, name: String, text: String) {
         self.files.texts.insert(name, text.into());
     }
 
-    /// Tells what is in one of [`Self::traces`], which [`crate::read_trace`] read.
+    /// Provides one of [`Self::traces`], read by [`crate::read_trace`].
     ///
     /// # Errors
     ///
-    /// Another trace of that name in another folder: a run's folder has them all in one.
+    /// Another trace of that name in another folder, because the folder of a run has all traces in one place.
     pub fn supply_trace(&mut self, name: String, trace: Arc<Recorded>) -> Result<(), String> {
         let same_name = |known: &&Arc<Recorded>| known.file_name() == trace.file_name();
         if self.files.traces.values().find(same_name).is_some_and(|known| known.file != trace.file)
         {
             return Err(format!(
-                "another trace is called `{}`: rename one of them",
+                "another trace has the name `{}`: rename one of them",
                 trace.file_name()
             ));
         }
@@ -259,26 +258,26 @@ impl Document {
         Ok(())
     }
 
-    /// Every point of the grid, the last axis running fastest; one run if there is no grid.
+    /// Every run of the sweep, with the last axis changing fastest; one run without a sweep.
     ///
     /// # Errors
     ///
-    /// A grid of more than 100 000 runs.
+    /// A sweep of more than 100 000 runs.
     pub fn runs(&self) -> Result<Vec<Run>, Errors> {
         let sizes = self.axes.iter().map(|axis| axis.values.len());
         let count = sizes.clone().try_fold(1, usize::checked_mul).filter(|&n| n <= RUNS_MAX);
         let Some(count) = count else {
             let sizes: Vec<String> = sizes.map(|n| n.to_string()).collect();
-            let message = format!("the grid has {} runs", sizes.join(" x "));
+            let message = format!("the sweep has {} runs", sizes.join(" x "));
             let span = self.axes[0].path[0].span.clone();
-            return self.clone().reject(&span, message, "leave at most 100000");
+            return self.clone().reject(&span, message, "reduce them to at most 100000");
         };
         Ok((0..count).map(|index| self.run(index)).collect())
     }
 
-    /// The number `index` of the grid, in mixed radix.
+    /// The run with number `index`, in mixed radix.
     fn run(&self, index: usize) -> Run {
-        // `axes` is not cloned: it has as many values as the grid has runs.
+        // `axes` is not cloned: it has as many values as the sweep has runs.
         let mut document = Self {
             source: self.source.clone(),
             length: self.length,
@@ -299,11 +298,11 @@ impl Document {
         Run { label: pairs.join(", "), parameters, document }
     }
 
-    /// What a driver runs, sweeps aside.
+    /// The plan without the sweep.
     ///
     /// # Errors
     ///
-    /// Every problem of the scenario that can be told from the others.
+    /// All independent errors of the scenario.
     pub fn plan(&self) -> Result<Plan, Errors> {
         let text = self.source.slice(&(0..self.length));
         let mut problems = Problems::default();
@@ -315,12 +314,12 @@ impl Document {
     fn plan_of(&self, text: &str, problems: &mut Problems) -> Option<Plan> {
         let (mut table, _) = DeTable::parse_recoverable(text);
         aliases::spell_out(table.get_mut());
-        // Those of the file itself, so that all runs of a scenario have the same.
+        // The units of the file itself, so that all runs of a scenario have the same.
         let units = Units::of(table.get_ref());
         for change in &self.overrides {
             self.apply(change, &mut table, problems);
         }
-        // A whole table may have been set.
+        // An override may have set a whole table.
         aliases::spell_out(table.get_mut());
         included::spell_out(table.get_mut(), &self.files, problems);
         structure::check(table.get_ref(), problems);
@@ -339,7 +338,7 @@ impl Document {
         }
     }
 
-    /// The value that a fragment is.
+    /// The value of a fragment.
     fn value(&self, fragment: &Fragment) -> Result<Spanned<DeValue<'_>>, String> {
         let text = self.source.slice(&fragment.span);
         if fragment.bare {
@@ -349,7 +348,7 @@ impl Document {
         Ok(shifted(parsed, fragment.span.start))
     }
 
-    /// A value as a label shows it: without quotes.
+    /// A value for a label: without quotes.
     fn shown(&self, fragment: &Fragment) -> String {
         match self.value(fragment).map(Spanned::into_inner) {
             Ok(DeValue::String(text)) => text.into_owned(),
@@ -357,7 +356,7 @@ impl Document {
         }
     }
 
-    /// Takes `path=value` apart; with `several`, `path=a,b,c`.
+    /// Splits `path=value`; with `several`, `path=a,b,c`.
     fn assignment(
         &mut self,
         option: &str,
@@ -386,7 +385,7 @@ impl Document {
         Ok((path, values))
     }
 
-    /// The values of a list, its ranges written out.
+    /// The values of a list, with ranges expanded.
     fn varied(
         &mut self,
         option: &str,
@@ -418,7 +417,7 @@ impl Document {
     }
 }
 
-/// The keys of the path that `path=value` sets, as [`Document::set`] reads it; `None` if it cannot be read.
+/// The keys of the path in `path=value`, as [`Document::set`] reads it; `None` if it is unreadable.
 pub fn assigned_path(assignment: &str) -> Option<Vec<String>> {
     let (path, _) = assignment.split_once('=')?;
     let mut path = segments(path, 0).ok()?;
@@ -430,7 +429,7 @@ pub(crate) fn keys(path: &[Segment]) -> Vec<&str> {
     path.iter().map(|segment| segment.key.as_str()).collect()
 }
 
-/// On the command line `flow.bulk.cc` is short for `flow.bulk.congestion`; a discipline gets its own name.
+/// Expands aliases on the command line: `flow.bulk.cc` to `flow.bulk.congestion`, and those of disciplines.
 pub(crate) fn spell_out(path: &mut [Segment]) {
     for index in 1..path.len() {
         if path[index - 1].key == "queue"
@@ -447,7 +446,7 @@ pub(crate) fn spell_out(path: &mut [Segment]) {
     }
 }
 
-/// What may not be varied: what names the runs, and the grid itself.
+/// Refuses paths that cannot vary: names of runs, and the sweep itself.
 pub(crate) fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
     match path[0].key.as_str() {
         table @ ("sweep" | "title") => {
@@ -458,9 +457,9 @@ pub(crate) fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
     }
 }
 
-/// The keys of a dotted path; one that holds a dot itself stands in quotes.
+/// The keys of a dotted path; a key with a dot is in quotes.
 pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String, &'static str)> {
-    const HELP: &str = "write keys with dots between: emulator.gnet.buffer, host.\"s.1\".profile";
+    const HELP: &str = "separate keys by dots: emulator.gnet.buffer, host.\"s.1\".profile";
     let mut path = Vec::new();
     let mut rest = text.trim();
     let mut at = start + text.len() - text.trim_start().len();
@@ -471,7 +470,7 @@ pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String
             None => rest.split_once('.').map_or((rest, rest.len()), |(key, _)| (key, key.len())),
         };
         if key.trim().is_empty() {
-            return Err((format!("`{text}` is no path"), HELP));
+            return Err((format!("invalid path `{text}`"), HELP));
         }
         if path.len() == KEYS_MAX {
             return Err((format!("a path of more than {KEYS_MAX} keys"), HELP));
@@ -481,12 +480,12 @@ pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String
         match rest.strip_prefix('.') {
             Some(after) => (rest, at) = (after, at + length + 1),
             None if rest.is_empty() => return Ok(path),
-            None => return Err((format!("`{text}` is no path"), HELP)),
+            None => return Err((format!("invalid path `{text}`"), HELP)),
         }
     }
 }
 
-/// Where the values of a comma-separated list lie; a comma within quotes or brackets is part of a value.
+/// The ranges of the values in a comma-separated list. A comma within quotes or brackets is part of a value.
 fn pieces(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut from, mut depth, mut quoted) = (Vec::new(), 0, 0_usize, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -505,7 +504,7 @@ fn pieces(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The value at `piece` of `values`, which starts at `offset` of the source.
+/// The value at `piece` of `values`, which start at `offset` in the source.
 fn fragment(values: &str, piece: Range<usize>, offset: usize) -> Fragment {
     let text = &values[piece.clone()];
     let trimmed = text.trim();
@@ -514,7 +513,7 @@ fn fragment(values: &str, piece: Range<usize>, offset: usize) -> Fragment {
     Fragment { span: start..start + trimmed.len(), bare }
 }
 
-/// Moves every place within `value` by `offset`.
+/// Adds `offset` to every place within `value`.
 fn shifted(value: Spanned<DeValue<'_>>, offset: usize) -> Spanned<DeValue<'_>> {
     let span = value.span().start + offset..value.span().end + offset;
     let inner = match value.into_inner() {

@@ -1,6 +1,6 @@
-//! The scenario file as it is written, before any name is looked up: one struct per table.
+//! The scenario file as written, before names are resolved: one struct per table.
 //!
-//! The doc comments here are what an editor shows, by way of the JSON Schema.
+//! The JSON Schema contains these doc comments, and editors show them.
 
 mod outcome;
 
@@ -37,25 +37,25 @@ pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// What it is, for people.
+    /// Title of the scenario.
     pub(crate) title: Option<String>,
-    /// How long it runs: "300 s".
+    /// Duration of the run: "300 s".
     pub(crate) duration: Quantity<TimeUnit>,
-    /// Every random stream derives from it; 1 unless given.
+    /// Seed of every random stream; 1 unless given.
     pub(crate) seed: Option<Count>,
-    /// The units that results and warnings are printed in; those that the file writes unless given.
+    /// Units of results and warnings; those of the file unless given.
     #[serde(default)]
     pub(crate) units: Units,
-    /// The part of the run that results are of; all of it unless given.
+    /// Measurement interval of the results; the whole run unless given.
     #[serde(default)]
     pub(crate) measure: Measure,
-    /// Hosts, routers and links in shapes that are known by name.
+    /// Predefined topologies of hosts, routers and links, by name.
     #[serde(default)]
     pub(crate) topology: Table<Topology>,
     /// End systems, by name.
     #[serde(default)]
     pub(crate) host: Table<Host>,
-    /// Forwarders, by name.
+    /// Routers, by name.
     #[serde(default)]
     pub(crate) router: Table<Plain<router::Config>>,
     /// WAN emulators, by name.
@@ -64,54 +64,55 @@ pub(crate) struct Scenario {
     /// Load balancers, by name.
     #[serde(default)]
     pub(crate) balancer: Table<Plain<balancer::Config>>,
-    /// Switches of lossless Ethernet, by name.
+    /// Switches for lossless Ethernet, by name.
     #[serde(default)]
     pub(crate) switch: Table<Plain<switch::Config>>,
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,
-    /// TCP connections, and unresponsive datagrams, by name.
+    /// TCP connections and unresponsive UDP flows, by name.
     #[serde(default)]
     pub(crate) flow: Table<Flow>,
-    /// Changes of ports and flows while the run goes on, by name.
+    /// Changes of ports and flows during the run, by name.
     #[serde(default)]
     pub(crate) change: Table<Change>,
-    /// What to record.
+    /// Recorded data.
     #[serde(default)]
     pub(crate) probe: Probes,
-    /// A grid of runs: each path with the values that it takes in turn, or with a range of them.
+    /// Parameter sweep: each key path with a list or a range of values. Every combination is a run.
     #[serde(default)]
     #[allow(dead_code, reason = "the document reads it, with the places of paths and values")]
     pub(crate) sweep: Grid,
-    /// What must come out.
+    /// Expected results.
     #[serde(default)]
     pub(crate) expect: Expect,
-    /// How far a simulated run and one in the lab may lie apart (`suimon compare`).
+    /// Tolerances between a simulated run and a lab run (`suimon compare`).
     #[serde(default)]
     pub(crate) compare: Compare,
 }
 
-/// The part of the run that results are of: what happens before and after it is neither counted nor judged.
+/// Measurement interval of the results. Events outside it are neither counted nor judged.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
-    /// From then on; 0 s unless given.
+    /// Start of the interval; 0 s unless given.
     pub(crate) from: Option<Quantity<TimeUnit>>,
-    /// Until then; the run's end unless given.
+    /// End of the interval; the end of the run unless given.
     pub(crate) until: Option<Quantity<TimeUnit>>,
 }
 
-/// The units that results and warnings are printed in. What is not readable in one has another prefix.
+/// Units of results and warnings. A value that is not readable in its unit gets another prefix.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Units {
-    /// Rates: "Mbit/s", "MB/s"; bits or bytes as most of the file's rates, the prefix as most links, unless given.
+    /// Unit of rates: "Mbit/s", "MB/s"; bits or bytes as in most of the file's rates, the prefix as in most links,
+    /// unless given.
     pub(crate) rate: Option<Quantity<UnitOfRate>>,
-    /// Sizes: "kB" for thousands, "KiB" for 1024s; that of most of the file's sizes unless given.
+    /// Unit of sizes: "kB" for thousands, "KiB" for 1024s; that of most sizes in the file unless given.
     pub(crate) size: Option<Quantity<UnitOfSize>>,
-    /// Delays and round trips: "ms"; that of most links' delays unless given.
+    /// Unit of delays and round-trip times: "ms"; that of most link delays unless given.
     pub(crate) time: Option<Quantity<UnitOfTime>>,
-    /// The run's own time: "s"; that of `duration` unless given.
+    /// Unit of times in the run: "s"; that of `duration` unless given.
     pub(crate) duration: Option<Quantity<UnitOfTime>>,
 }
 
@@ -119,23 +120,24 @@ pub(crate) struct Units {
 pub(crate) type Link =
     With<(Declared<link::Config>, (Declared<LabLink>, Impairments<false>)), LinkKeys>;
 
-/// A link, full duplex. Where an end is a counted node, one link for each.
+/// A full-duplex link. If an end is a counted node, one link per member.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkKeys {
-    /// The two nodes. Two counted nodes are paired by number, unless `groups` or `planes` says otherwise; a counted and
-    /// a single one form a star.
+    /// Names of the two nodes. Two counted nodes are paired by number, unless `groups` or `planes` is given; a
+    /// counted and a single node form a star.
     pub(crate) between: [Name; 2],
-    /// Cuts both counted ends into so many equal parts and joins all nodes within each part: 1 joins all with all.
+    /// Number of equal parts of both counted ends; links join all pairs within each part. 1 joins all pairs.
     pub(crate) groups: Option<Count>,
-    /// Joins the nodes of two counted ends whose numbers leave the same remainder when divided by this.
+    /// Divisor of node numbers: links join nodes of two counted ends that leave the same remainder.
     pub(crate) planes: Option<Count>,
-    /// What the line rate follows, in place of `rate`, from the run's start and over again; each direction by itself.
+    /// Trace of the line rate, in place of `rate`. It starts with the run and repeats, in each direction separately.
     pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// The queueing discipline at both ends; a fifo of 1000 packets unless given, and where a switch stops priorities one
-    /// by one a queue for each, the highest first (at the switch limited by its memory alone).
+    /// Queueing discipline at both ends; a fifo of 1000 packets unless given. Where a switch pauses single
+    /// priorities, the default is one queue per priority, the highest first (at the switch limited only by its
+    /// memory).
     pub(crate) queue: Option<Queue>,
-    /// What is different at one end, by node.
+    /// Settings of a single end, by node.
     #[serde(default)]
     pub(crate) at: Table<LinkEnd>,
 }
@@ -147,14 +149,14 @@ pub(crate) type LinkEnd = With<(Declared<link::Direction>, Impairments<true>), L
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkEndKeys {
-    /// The queueing discipline there; the link's unless given.
+    /// Queueing discipline at this end; the link's unless given.
     pub(crate) queue: Option<Queue>,
-    /// What the line rate of what is sent there follows; the link's unless given.
+    /// Trace of the line rate of this direction; the link's unless given.
     pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// The address of a host there that has several links, and with a count those that follow; 10.64.0.1 and so on
-    /// unless given. Flows name it as "host:link".
+    /// Address of a host with several links on this one; members of a counted host get the following ones; 10.64.0.1
+    /// and so on unless given. Flows refer to it as "host:link".
     pub(crate) address: Option<Quantity<AddressUnit>>,
-    /// What is done to the packets that come in there; they pass unless given.
+    /// Conditioner of the packets received here; packets pass unless given.
     pub(crate) conditioner: Option<Conditioner>,
 }
 
@@ -173,77 +175,77 @@ impl Named for link::Direction {
 /// The table of a flow.
 pub(crate) type Flow = With<(Declared<Marks>, Declared<Demand>), FlowKeys>;
 
-/// TCP connections from one host to another, or datagrams. Where an end is a counted host, one for each.
+/// TCP connections or UDP flows from one host to another. If an end is a counted host, one per member.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowKeys {
-    /// The sending host. Two counted hosts are paired by number; a counted and a single one form a
-    /// star. "NAME.3..7" is those of a counted host from one to the other. "NAME:LINK" sends by that link of a host
-    /// with several, from the address that it has there.
+    /// Sending host. Two counted hosts are paired by number; a counted and a single host form a star. "NAME.3..7"
+    /// selects members 3 to 7 of a counted host. "NAME:LINK" sends by that link of a host with several links, from
+    /// its address there.
     pub(crate) from: Name,
-    /// The receiving host. Packets for "NAME:LINK" arrive by that link.
+    /// Receiving host. Packets for "NAME:LINK" arrive by that link.
     pub(crate) to: Name,
-    /// Who of two counted ends sends to whom, rather than by number.
+    /// Traffic matrix of two counted ends, instead of pairing by number.
     pub(crate) matrix: Option<Matrix>,
-    /// How many flows between each pair, named NAME.1, NAME.2, …; one unless given.
+    /// Number of flows between each pair, named NAME.1, NAME.2, …; 1 unless given.
     pub(crate) count: Option<Count>,
-    /// The sender's port, and with a count those that follow; 20000 and so on, by flow, unless given.
+    /// Sender's port; further flows of the table get the following ones; 20000 and so on, by flow, unless given.
     pub(crate) source_port: Option<Quantity<PortUnit>>,
-    /// The receiver's port; 9000 and so on unless given.
+    /// Receiver's port; 9000 and so on unless given.
     pub(crate) destination_port: Option<Quantity<PortUnit>>,
-    /// The congestion control algorithm; the profile's own unless given. "kernel:bbr" is the kernel's, in the
-    /// lab; { vegas = { alpha = 3 } } sets what can be set in it.
+    /// Congestion control algorithm; that of the profile unless given. "kernel:bbr" is the kernel's, in the lab; {
+    /// vegas = { alpha = 3 } } sets a parameter.
     pub(crate) congestion: Option<Congestion>,
-    /// The share of the busiest link on their ways that the flows of `bytes` bytes each take, headers included:
-    /// it makes Poisson arrivals in place of `stagger`, and Poisson triggers of `events`.
+    /// Load on the busiest link of the paths, from flows of `bytes` bytes each, headers included. It sets Poisson
+    /// arrivals in place of `stagger`, and Poisson triggers of `events`.
     pub(crate) load: Option<Quantity<ShareUnit>>,
-    /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
+    /// UDP datagrams at a given rate, unresponsive to loss, in place of TCP.
     pub(crate) datagrams: Option<Declared<datagram::Config>>,
-    /// Messages with silence between, rather than writing all the time.
+    /// Messages with pauses between them, instead of continuous writing.
     pub(crate) train: Option<Declared<Train>>,
-    /// Requests and responses in turn on one connection, rather than writing all the time.
+    /// Alternating requests and responses on one connection, instead of continuous writing.
     pub(crate) exchange: Option<Declared<Exchange>>,
-    /// Small requests by the clock, for the latency that they meet: `ping = {}`.
+    /// Small periodic requests that measure latency: `ping = {}`.
     pub(crate) ping: Option<Declared<Ping>>,
-    /// Data acquisition: at each trigger every flow of the table has a fragment of an event for one event builder on the
-    /// receiving host.
+    /// Data acquisition: at each trigger, every flow of the table sends a fragment of an event to one event builder
+    /// on the receiving host.
     pub(crate) events: Option<Declared<Readout>>,
-    /// An MPI job: the hosts of both ends are its ranks, in the order of the file, and every two share a connection.
+    /// MPI job: the hosts of both ends are its ranks, in file order, and every two share a connection.
     pub(crate) mpi: Option<Mpi>,
-    /// A program that sends in place of ours, in the lab or where its hosts have a `kernel`: "iperf3 -c {to} -p {port} -t 10". `{from}` and
-    /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
+    /// Sending program in place of the built-in one, in the lab or where the hosts have a `kernel`: "iperf3 -c {to}
+    /// -p {port} -t 10". `{from}` and `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,
-    /// What is started on the receiving host before: "iperf3 -s -1 -p {port}".
+    /// Program on the receiving host, started first: "iperf3 -s -1 -p {port}".
     pub(crate) server: Option<Name>,
-    /// As whom program and server run: "nobody" has no rights and writes to its own folder only, "root" may do
-    /// everything on this machine; "nobody" unless given.
+    /// User of program and server: "nobody" has no privileges and writes only to its own folder, "root" has all
+    /// privileges on this machine; "nobody" unless given.
     #[serde(rename = "as")]
     pub(crate) user: Option<User>,
-    /// How the receiving program reads.
+    /// Reading rate of the receiving program.
     pub(crate) read: Option<Declared<Reader>>,
-    /// The sender's TCP where it differs from its host's profile.
+    /// Differences of the sender's TCP from its host's profile.
     pub(crate) tcp: Option<Tcp>,
-    /// The receiver's TCP where it differs from its host's profile.
+    /// Differences of the receiver's TCP from its host's profile.
     pub(crate) receiver_tcp: Option<Tcp>,
 }
 
-/// An MPI job: its library's settings, and what its ranks do.
+/// An MPI job: the library's settings and the ranks' actions.
 pub(crate) type Mpi = With<Declared<Library>, MpiKeys>;
 
-/// What is of an MPI job beside the settings of its library.
+/// An MPI job: the settings of its library and the actions of its ranks.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MpiKeys {
-    /// What all ranks do, one after the other.
+    /// Steps that all ranks perform in order.
     pub(crate) steps: Option<Quantity<StepsUnit>>,
-    /// How often; once unless given.
+    /// Number of iterations of the steps; 1 unless given.
     pub(crate) iterations: Option<Count>,
-    /// What each rank does is what `suimon mpi record` recorded: "mpi file:NAME". There are as many hosts as ranks.
+    /// Trace of the ranks, recorded by `suimon mpi record`: "mpi file:NAME". There must be as many hosts as ranks.
     pub(crate) trace: Option<Name>,
 }
 
 impl Mpi {
-    /// Where it says what ranks do.
+    /// The place of `steps` or `trace`.
     pub(crate) fn span(&self) -> &Span {
         let steps = self.steps.as_ref().map(|steps| &steps.span);
         steps.or(self.trace.as_ref().map(|trace| &trace.span)).unwrap_or(&self.settings.span)
@@ -258,13 +260,13 @@ impl Named for Demand {
     const NAME: &'static str = "Demand";
 }
 
-/// As whom a program runs.
+/// User of a program.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum User {
-    /// A user without rights.
+    /// A user without privileges.
     Nobody,
-    /// Who runs the lab.
+    /// The user that runs the lab.
     Root,
 }
 
@@ -277,81 +279,80 @@ impl From<User> for crate::plan::User {
     }
 }
 
-/// One change while the run goes on: of a port (a queue, `enabled`, a reservation, a release, or the wire's rate), or of
-/// a flow's connections, which may be given several options at once.
+/// One change during the run: of a port (a queue, `enabled`, a reservation, a release, or the line rate), or of a
+/// flow's connections, which can take several options at once.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// When.
+    /// Time of the change.
     pub(crate) when: Quantity<TimeUnit>,
-    /// The port, as "node:link"; or else give `flow`.
+    /// Port, as "node:link"; give either this or `flow`.
     pub(crate) at: Option<Name>,
-    /// The flow whose connections are changed, at each end that writes; or else give `at`.
+    /// Flow; the change applies to its connections at each sending end. Give either this or `at`.
     pub(crate) flow: Option<Name>,
-    /// The discipline from then on: new settings of the one that is there, or another one. No queued packet
-    /// is lost.
+    /// New queueing discipline: other settings of the current one, or another one. No queued packet is lost.
     pub(crate) queue: Option<Queue>,
-    /// False puts a plain FIFO in the discipline's place, true puts the discipline back.
+    /// False replaces the discipline with a plain FIFO, true restores the discipline.
     pub(crate) enabled: Option<bool>,
-    /// A class to be admitted, or refused, by a discipline that takes reservations (cbq, hfsc).
+    /// Reservation of a class, which the discipline admits or refuses (cbq, hfsc).
     pub(crate) reserve: Option<Reserve>,
-    /// The class whose reservation is given back.
+    /// Class with the reservation to release.
     pub(crate) release: Option<Name>,
-    /// The line rate in that direction from the next frame on. What a discipline was told of it stays: `queue` tells
-    /// anew.
+    /// Line rate of this direction from the next frame on. The settings of the discipline do not change; use `queue`
+    /// to change them.
     pub(crate) rate: Option<Quantity<RateUnit>>,
-    /// The congestion control algorithm of the flow from then on. It begins at the window that there is.
+    /// Congestion control algorithm of the flow from then on. It starts from the current window.
     pub(crate) congestion: Option<Congestion>,
-    /// The flow is paced from then on, at this rate at most.
+    /// Maximum pacing rate of the flow from then on.
     pub(crate) pacing_rate: Option<Quantity<RateUnit>>,
-    /// The floor of the flow's retransmission timeout.
+    /// Minimum of the flow's retransmission timeout.
     pub(crate) rto_min: Option<Quantity<TimeUnit>>,
-    /// What happens to the flow's window when it was idle; in the simulator only, for Linux has one setting for
-    /// all connections of a host.
+    /// Effect of idle time on the flow's window; in the simulator only, because Linux has one setting for all
+    /// connections of a host.
     pub(crate) idle_restart: Option<IdleRestart>,
-    /// Whether the flow's small segments are sent at once.
+    /// Whether the flow's small segments are sent at once (`TCP_NODELAY`).
     pub(crate) nodelay: Option<bool>,
-    /// Keeps a copy of each connection's window under this name; in the simulator only, as `restore_window`.
+    /// Name under which each connection's window is saved; in the simulator only, as `restore_window`.
     pub(crate) save_window: Option<Name>,
-    /// Each connection's window is again as it was when it was saved under this name.
+    /// Name of the saved window that each connection restores.
     pub(crate) restore_window: Option<Name>,
-    /// Each connection's program enters the phase of this name: the threshold that there is is kept for the phase that
-    /// ends, and the one that this phase ended with within the last five minutes is taken up; in the lab only while
-    /// `suimon mpi enable` has phases in this machine's kernel.
+    /// Name of the phase that each connection's program enters. The current slow start threshold is saved for the
+    /// phase that ends, and the one saved for the new phase within the last five minutes is restored; in the lab only
+    /// while `suimon mpi enable` has phases in this machine's kernel.
     pub(crate) phase: Option<Name>,
 }
 
-/// A class with a promise, as RSVP asks for.
+/// A class with a guarantee, as RSVP requests it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reserve {
-    /// Its name, unlike any other class's.
+    /// Name of the class, different from those of other classes.
     pub(crate) class: Name,
-    /// The class to be within; at the top unless given.
+    /// Parent class; at the top unless given.
     pub(crate) parent: Option<Name>,
-    /// What is guaranteed in the long run.
+    /// Guaranteed long-term rate.
     pub(crate) rate: Quantity<RateUnit>,
-    /// What may come at once beyond that and still keep the delay bound.
+    /// Burst beyond that rate for which the delay bound still holds.
     pub(crate) burst: Quantity<SizeUnit>,
-    /// The most time from a packet's arrival to its last bit's sending, if no more comes than that.
+    /// Maximum delay, from a packet's arrival to the transmission of its last bit, for traffic within rate and burst.
     pub(crate) delay: Quantity<TimeUnit>,
-    /// Which packets: a table, or an array of tables of which any may match.
+    /// Packets of the class: a table, or an array of tables, one of which must match.
     #[serde(rename = "match")]
     pub(crate) matches: OneOrMany<Match>,
 }
 
-/// What to record beside the totals, which are always there.
+/// Recorded data, besides the totals, which are always recorded.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probes {
-    /// Whether flows and queues are sampled without being asked for, about 500 times in the run, and sojourn
-    /// times and spacings counted at every port: what reports draw; true unless given.
+    /// Automatic recording for reports: samples of flows and queues, about 500 times in the run, and histograms of
+    /// sojourn times and packet spacings at every port; true unless given.
     pub(crate) automatic: Option<bool>,
     /// Samples of every flow: cwnd, RTT and so on.
     pub(crate) flows: Option<Sampling>,
     /// Samples of every queue and its classes.
     pub(crate) queues: Option<Sampling>,
-    /// Bandwidth of a port in bins, by name.
+    /// Bandwidth of a port in time bins, by name.
     #[serde(default)]
     pub(crate) bandwidth: Table<Bandwidth>,
     /// Every transmission of a flow with its sequence number, by name.
@@ -362,53 +363,53 @@ pub(crate) struct Probes {
     pub(crate) capture: Table<Capture>,
 }
 
-/// How often to sample.
+/// Sampling interval.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sampling {
-    /// The interval.
+    /// Time between two samples.
     pub(crate) every: Quantity<TimeUnit>,
 }
 
-/// Bandwidth of one port's output in bins.
+/// Output bandwidth of one port in time bins.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bandwidth {
-    /// The port, as "node:link".
+    /// Port, as "node:link".
     pub(crate) at: Name,
-    /// A bin's width, at least 1 us.
+    /// Width of a bin, at least 1 us.
     pub(crate) bin: Quantity<TimeUnit>,
-    /// Only the packets of these flows; everything unless given.
+    /// Flows whose packets count; all packets unless given.
     pub(crate) flows: Option<Vec<Name>>,
-    /// From then on; from the start unless given.
+    /// Start time; the start of the run unless given.
     pub(crate) from: Option<Quantity<TimeUnit>>,
-    /// Until then; to the end unless given.
+    /// End time; the end of the run unless given.
     pub(crate) until: Option<Quantity<TimeUnit>>,
 }
 
-/// The sequence numbers of one flow as they leave a port.
+/// Sequence numbers of one flow as they leave a port.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sequence {
-    /// The flow.
+    /// Name of the flow.
     pub(crate) flow: Name,
-    /// The port, as "node:link".
+    /// Port, as "node:link".
     pub(crate) at: Name,
-    /// From then on; from the start unless given.
+    /// Start time; the start of the run unless given.
     pub(crate) from: Option<Quantity<TimeUnit>>,
-    /// Until then; to the end unless given.
+    /// End time; the end of the run unless given.
     pub(crate) until: Option<Quantity<TimeUnit>>,
 }
 
-/// A packet capture at one port: what leaves by it, and what is dropped there or lost on its wire, with a comment that says so.
-/// What comes in is in a capture at the link's other end.
+/// Packet capture at one port: transmitted packets, and packets dropped there or lost on its link, with a comment
+/// that says so. Capture received packets at the other end of the link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Capture {
-    /// The port, as "node:link".
+    /// Port, as "node:link".
     pub(crate) at: Name,
-    /// From then on; from the start unless given.
+    /// Start time; the start of the run unless given.
     pub(crate) from: Option<Quantity<TimeUnit>>,
-    /// Until then; to the end unless given.
+    /// End time; the end of the run unless given.
     pub(crate) until: Option<Quantity<TimeUnit>>,
 }

@@ -1,37 +1,38 @@
-//! What a packet must look like, as it stands in the file.
+//! Packet filters as written in the file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::value::{Count, DscpUnit, Name, PortsUnit, PrefixUnit, ProtocolUnit, Quantity};
 
-/// What a packet must look like; what is left out is not looked at, and a field that the packet does not
-/// have matches nothing.
+/// Conditions on a packet. An omitted condition always holds; one on a field that the packet does not have never
+/// holds.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Match {
-    /// The host that sent it.
+    /// Host that sent the packet.
     pub(crate) from: Option<Name>,
-    /// The host that it is for.
+    /// Host that the packet is for.
     pub(crate) to: Option<Name>,
-    /// Its flow, both directions.
+    /// Flow, both directions.
     pub(crate) flow: Option<Name>,
-    /// Where it comes from.
+    /// Source address.
     pub(crate) source: Option<Quantity<PrefixUnit>>,
-    /// Where it goes to.
+    /// Destination address.
     pub(crate) destination: Option<Quantity<PrefixUnit>>,
-    /// Its transport protocol.
+    /// Transport protocol.
     pub(crate) protocol: Option<Quantity<ProtocolUnit>>,
-    /// The sender's port.
+    /// Sender's port.
     pub(crate) source_port: Option<Quantity<PortsUnit>>,
-    /// The receiver's port.
+    /// Receiver's port.
     pub(crate) destination_port: Option<Quantity<PortsUnit>>,
-    /// Its code point (RFC 2474).
+    /// Code point (RFC 2474).
     pub(crate) dscp: Option<Quantity<DscpUnit>>,
-    /// Its IPv6 flow label, 0 to 1048575.
+    /// IPv6 flow label, 0 to 1048575.
     pub(crate) flow_label: Option<Count>,
-    /// The priority in its 802.1Q tag, 0 to 7; simulated frames have no tag.
+    /// Priority in the 802.1Q tag, 0 to 7; simulated frames have no tag.
     pub(crate) vlan_priority: Option<Count>,
-    /// Of several that match, the greatest decides, 0 to 65535; of equals, the first. 0 unless given.
+    /// Priority among several matching filters, 0 to 65535: the highest decides, and the first among equals. 0 unless
+    /// given.
     pub(crate) priority: Option<Count>,
 }

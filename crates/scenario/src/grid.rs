@@ -1,4 +1,4 @@
-//! The grid of a scenario's `[sweep]`: paths, with the values that each takes in turn.
+//! The sweep of a scenario's `[sweep]`: paths with their values.
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,7 +9,7 @@ use crate::range;
 
 const HELP: &str = "give an array of values, [\"1 ms\", \"10 ms\"], or a range, \"1 ms..10 ms/4\"";
 
-/// The axes in the order of the file: `"link.wan.delay" = [...]`, with or without the quotes.
+/// Reads the axes in file order: `"link.wan.delay" = [...]`, with or without the quotes.
 pub(crate) fn read(
     document: &DeTable<'_>,
     source: &mut Source,
@@ -18,21 +18,21 @@ pub(crate) fn read(
     let mut reader = Reader { source, problems, axes: Vec::new() };
     match document.get("sweep").map(|sweep| (sweep.span(), sweep.get_ref())) {
         Some((_, DeValue::Table(sweep))) => reader.table(sweep, &[]),
-        Some((span, _)) => reader.problems.push(&span, "`sweep` is a table", "write [sweep]"),
+        Some((span, _)) => reader.problems.push(&span, "`sweep` must be a table", "write [sweep]"),
         None => {}
     }
     reader.axes
 }
 
 struct Reader<'r> {
-    /// Where a range's points are written out.
+    /// The source, which receives the points of ranges.
     source: &'r mut Source,
     problems: &'r mut Problems,
     axes: Vec<Axis>,
 }
 
 impl Reader<'_> {
-    /// Everything below the keys `above`.
+    /// Reads everything below the keys `above`.
     fn table(&mut self, table: &DeTable<'_>, above: &[Segment]) {
         for (key, value) in table.iter() {
             let mut path = above.to_vec();
@@ -70,7 +70,7 @@ impl Reader<'_> {
         self.axes.push(Axis { path, values });
     }
 
-    /// The points of a range, or a value as it stands.
+    /// The points of a range, or the value itself.
     fn values(&mut self, item: &Spanned<DeValue<'_>>) -> Vec<Fragment> {
         if let DeValue::String(text) = item.get_ref() {
             match range::points(text) {

@@ -1,5 +1,4 @@
-//! What stands in packets' headers, as people write it: addresses, prefixes, ports, protocols and code
-//! points; and the same written back.
+//! Packet header fields in the notation of scenarios: addresses, prefixes, ports, protocols and code points.
 
 mod priority_map;
 
@@ -11,7 +10,7 @@ use traffic::classify::{Dscp, PortRange, Prefix};
 use crate::quantity::Error;
 pub(crate) use priority_map::{Keyed, Mapping, priority_map, priority_map_text};
 
-/// IANA's protocol numbers that have names here.
+/// IANA protocol numbers with names here.
 const PROTOCOLS: &[(&str, u8)] = &[
     ("icmp", 1),
     ("tcp", 6),
@@ -52,12 +51,12 @@ const CODE_POINTS: &[(&str, u8)] = &[
     ("cs7", 56),
 ];
 
-/// The number that stands for a name, whatever its case.
+/// The number of a name, case-insensitively.
 fn by_name(names: &[(&str, u8)], text: &str) -> Option<u8> {
     names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, number)| number)
 }
 
-/// The name of a number, or the number.
+/// The name of a number, or the number itself.
 fn name_of(names: &[(&str, u8)], number: u8) -> String {
     let named = names.iter().find(|&&(_, of)| of == number);
     named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
@@ -71,23 +70,23 @@ fn number(text: &str) -> Option<u8> {
     }
 }
 
-/// A host's address.
+/// Reads a host's address.
 ///
 /// # Errors
 ///
-/// No address.
+/// Not an address.
 pub(crate) fn address(text: &str) -> Result<IpAddr, Error> {
     text.parse().map_err(|_| {
         let help = "write IPv4 or IPv6: \"10.1.0.1\", \"2001:db8::1\"";
-        Error::new(format!("`{text}` is no address"), help)
+        Error::new(format!("invalid address `{text}`"), help)
     })
 }
 
-/// An address, or those that begin with the same bits.
+/// Reads an address or a prefix.
 ///
 /// # Errors
 ///
-/// No address, or more bits than it has.
+/// Not an address, or a prefix length beyond its size.
 pub(crate) fn prefix(text: &str) -> Result<Prefix, Error> {
     let (first, length) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
     let address = address(first)?;
@@ -96,38 +95,38 @@ pub(crate) fn prefix(text: &str) -> Result<Prefix, Error> {
         None => bits,
         Some(length) => length.parse().ok().filter(|&length| length <= bits).ok_or_else(|| {
             let help = format!("give 0 to {bits} bits: \"{address}/{}\"", bits / 2);
-            Error::new(format!("`{length}` is no prefix length"), help)
+            Error::new(format!("invalid prefix length `{length}`"), help)
         })?,
     };
     Ok(Prefix { address, length })
 }
 
-/// A port.
+/// Reads a port.
 ///
 /// # Errors
 ///
 /// Not 0 to 65535.
 pub(crate) fn port(text: &str) -> Result<u16, Error> {
-    let wrong = || Error::new(format!("`{text}` is no port"), "give 0 to 65535");
+    let wrong = || Error::new(format!("invalid port `{text}`"), "give 0 to 65535");
     text.trim().parse().map_err(|_| wrong())
 }
 
-/// A port, or from the lowest to the highest.
+/// Reads a port or a range of ports.
 ///
 /// # Errors
 ///
-/// Not 0 to 65535, or the higher one first.
+/// Not 0 to 65535, or the higher port first.
 pub(crate) fn ports(text: &str) -> Result<PortRange, Error> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = PortRange { first: port(first)?, last: port(last)? };
     if range.first > range.last {
-        let help = format!("write the lower one first: \"{}-{}\"", range.last, range.first);
-        return Err(Error::new(format!("`{text}` are no ports"), help));
+        let help = format!("write the lower port first: \"{}-{}\"", range.last, range.first);
+        return Err(Error::new(format!("invalid port range `{text}`"), help));
     }
     Ok(range)
 }
 
-/// A transport protocol.
+/// Reads a transport protocol.
 ///
 /// # Errors
 ///
@@ -135,12 +134,12 @@ pub(crate) fn ports(text: &str) -> Result<PortRange, Error> {
 pub(crate) fn protocol(text: &str) -> Result<u8, Error> {
     by_name(PROTOCOLS, text).or_else(|| number(text)).ok_or_else(|| {
         let names: Vec<&str> = PROTOCOLS.iter().map(|(name, _)| *name).collect();
-        let help = format!("write {}, or IANA's number", names.join(", "));
-        Error::new(format!("`{text}` is no protocol"), help)
+        let help = format!("use {}, or an IANA number", names.join(", "));
+        Error::new(format!("invalid protocol `{text}`"), help)
     })
 }
 
-/// A code point.
+/// Reads a code point.
 ///
 /// # Errors
 ///
@@ -148,38 +147,38 @@ pub(crate) fn protocol(text: &str) -> Result<u8, Error> {
 pub(crate) fn code_point(text: &str) -> Result<u8, Error> {
     let known = by_name(CODE_POINTS, text).or_else(|| number(text).filter(|&value| value < 64));
     known.ok_or_else(|| {
-        let help = "write its name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63";
-        Error::new(format!("`{text}` is no code point"), help)
+        let help = "use a name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63";
+        Error::new(format!("invalid code point `{text}`"), help)
     })
 }
 
-/// A priority, 0 to 7; `None` if the text is none.
+/// Reads a priority, 0 to 7; `None` for other text.
 fn digit(text: &str) -> Option<u8> {
     text.trim().parse().ok().filter(|&priority: &u8| priority < 8)
 }
 
-/// Priorities: single ones and ranges, with commas between.
+/// Reads priorities: single ones and ranges, separated by commas.
 ///
 /// # Errors
 ///
-/// One is neither 0 to 7 nor a range of such, or there is none.
+/// A part that is neither 0 to 7 nor a range of these, or no part at all.
 pub(crate) fn priorities(text: &str) -> Result<Priorities, Error> {
     let help = "list priorities from 0 to 7: 3, \"0-2,5\"";
     let mut listed = Priorities::NONE;
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (Some(first), Some(last)) = (digit(first), digit(last)) else {
-            return Err(Error::new(format!("`{}` is no priority", part.trim()), help));
+            return Err(Error::new(format!("invalid priority `{}`", part.trim()), help));
         };
         if first > last {
-            return Err(Error::new(format!("`{}` is no range", part.trim()), help));
+            return Err(Error::new(format!("invalid range `{}`", part.trim()), help));
         }
         listed = (first..=last).fold(listed, |listed, one| listed.with(Priorities::one(one)));
     }
     Ok(listed)
 }
 
-/// Priorities as they are read.
+/// The text of priorities, as in a scenario.
 pub(crate) fn priorities_text(priorities: Priorities) -> String {
     let mut parts: Vec<(u8, u8)> = Vec::new();
     for priority in priorities.iter() {
@@ -195,7 +194,7 @@ pub(crate) fn priorities_text(priorities: Priorities) -> String {
     parts.into_iter().map(part).collect::<Vec<_>>().join(",")
 }
 
-/// A code point, of which after a slash only some bits count.
+/// Reads a code point, optionally with a mask after a slash.
 ///
 /// # Errors
 ///
@@ -205,27 +204,27 @@ pub(crate) fn dscp(text: &str) -> Result<Dscp, Error> {
     Ok(Dscp { value: code_point(value)?, mask: mask.map_or(Ok(63), code_point)? })
 }
 
-/// A prefix as it is read.
+/// The text of a prefix, as in a scenario.
 pub(crate) fn prefix_text(prefix: Prefix) -> String {
     format!("{}/{}", prefix.address, prefix.length)
 }
 
-/// Ports as they are read.
+/// The text of ports, as in a scenario.
 pub(crate) fn ports_text(ports: PortRange) -> String {
     format!("{}-{}", ports.first, ports.last)
 }
 
-/// A protocol as it is read.
+/// The text of a protocol, as in a scenario.
 pub(crate) fn protocol_text(protocol: u8) -> String {
     name_of(PROTOCOLS, protocol)
 }
 
-/// A code point as it is read.
+/// The text of a code point, as in a scenario.
 pub(crate) fn code_point_text(value: u8) -> String {
     name_of(CODE_POINTS, value)
 }
 
-/// The same with its mask.
+/// The text of a code point with its mask.
 pub(crate) fn dscp_text(dscp: Dscp) -> String {
     match dscp.mask {
         63 => code_point_text(dscp.value),

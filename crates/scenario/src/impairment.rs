@@ -1,5 +1,5 @@
-//! Impairments of links as they stand in the file: any of the registry's, with whatever settings it tells of. One
-//! of a single setting is written as that one's value.
+//! Impairments of links as written in the file: any one of the registry, with the settings that it declares. An
+//! impairment with a single setting is written as the value of that setting.
 
 use network::impairment::{Parameters, REGISTRY};
 use schemars::SchemaGenerator;
@@ -10,7 +10,7 @@ use crate::diagnostic::Span;
 use crate::setting::{Given, Keys, ScalarOr, object, properties, required};
 use crate::value::{Name, Table};
 
-/// The impairments of a link, or at an end those of what is sent there.
+/// The impairments of a link, or of the direction sent at one end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Impairments<const AT_END: bool>(pub(crate) Table<Impairment>);
 

@@ -1,5 +1,5 @@
-//! Distributions and traces that a plan has point by point, most of them out of files, with their means: what to hold
-//! against what the author of a file says of it.
+//! The distributions and traces of a plan, most of them from files, with their means, for comparison with what the
+//! author of a file states.
 
 use network::trace::Trace;
 use traffic::setting::{Settings, Value};
@@ -13,7 +13,7 @@ use crate::workload;
 /// A distribution or a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The key of the scenario that has it: `flow.web.bytes`.
+    /// Its key in the scenario: `flow.web.bytes`.
     pub key: String,
     /// Its mean.
     pub mean: Mean,
@@ -22,22 +22,22 @@ pub struct Input {
 /// The mean of a distribution or a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mean {
-    /// Of sizes.
+    /// A mean of sizes.
     Size(Bytes),
-    /// Of times.
+    /// A mean of times.
     Time(Duration),
-    /// Of a trace, over its time: IP packets of 1500 bytes.
+    /// The mean of a trace over its duration: IP packets of 1500 bytes.
     Rate(Rate),
 }
 
 impl Mean {
-    /// As people read it.
+    /// The text for people.
     pub fn text(self, units: Units) -> String {
         let (unit, value) = self.measured(units);
         unit.text(value)
     }
 
-    /// Its unit, and how many bytes, seconds or bytes per second it is.
+    /// Its unit, and its value in bytes, seconds or bytes per second.
     pub(crate) fn measured(self, units: Units) -> (Unit, f64) {
         match self {
             Self::Size(Bytes(bytes)) => (units.size, bytes as f64),
@@ -47,7 +47,7 @@ impl Mean {
     }
 }
 
-/// Those of a plan, flows before links, each key once. Members of a `count` have one in common.
+/// The inputs of a plan, flows before links, without duplicate keys. Members of a `count` share one.
 pub fn inputs(plan: &Plan) -> Vec<Input> {
     let groups = Groups::of(plan);
     let mut all = Vec::new();
@@ -81,7 +81,8 @@ pub fn inputs(plan: &Plan) -> Vec<Input> {
     all
 }
 
-/// Those of a member of a counted table, under the table's path; one that differs from an earlier member's under its own.
+/// Adds the inputs of a member of a counted table under the table's path, or under the member's own path if they
+/// differ from an earlier member's.
 fn add(own: Vec<Input>, [table, alone]: [String; 2], all: &mut Vec<Input>) {
     for Input { key, mean } in own {
         let path = format!("{table}.{key}");
@@ -93,13 +94,13 @@ fn add(own: Vec<Input>, [table, alone]: [String; 2], all: &mut Vec<Input>) {
     }
 }
 
-/// What there is of one direction of a link.
+/// The inputs of one direction of a link.
 fn of_end(end: &End) -> Vec<Input> {
     let mut all = Vec::new();
     for own in &end.impairments {
         let mut found = Vec::new();
         of_settings(own.name(), own.settings(), &mut found);
-        // One of a single setting is written as that one's value.
+        // An impairment with a single setting is written as the value of that setting.
         if own.settings().settings().len() == 1 {
             found.iter_mut().for_each(|input| input.key = own.name().to_owned());
         }

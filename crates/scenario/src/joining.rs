@@ -1,18 +1,18 @@
-//! Which nodes of two counted ends are joined where not every number has its own.
+//! Joining of the nodes of two counted ends by `groups` or `planes`.
 
 use std::ops::Range;
 
-/// How two ends are joined; the members of each are numbered from 0.
+/// A rule for joining two ends; the members of each are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joining {
-    /// Both ends are cut into so many equal parts; within each part every node is joined with every other.
+    /// Splits both ends into this number of equal parts and joins all pairs within each part.
     Groups(usize),
-    /// Nodes are joined whose numbers leave the same remainder when divided by so many.
+    /// Joins nodes with the same remainder of their numbers by this divisor.
     Planes(usize),
 }
 
 impl Joining {
-    /// How many pairs the ends make; `None` if their counts are no multiples of the number of parts.
+    /// The number of pairs; `None` if the counts are not multiples of the number of parts.
     pub(crate) fn count(self, [a, b]: [usize; 2]) -> Option<usize> {
         let (Self::Groups(parts) | Self::Planes(parts)) = self;
         let whole = parts > 0 && a.is_multiple_of(parts) && b.is_multiple_of(parts);

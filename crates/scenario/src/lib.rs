@@ -1,7 +1,7 @@
 //! A scenario: text in, a plan out.
 //!
-//! A [`Document`] is a file with what the command line overrides in it; [`Document::plan`] resolves every
-//! name, default and quantity. Whatever is wrong comes back as [`Errors`], each with its place.
+//! A [`Document`] is a file with the overrides of the command line. [`Document::plan`] resolves every name, default
+//! and quantity, and returns all problems as [`Errors`], each with its place.
 
 extern crate alloc;
 

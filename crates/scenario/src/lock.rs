@@ -1,7 +1,7 @@
 //! `scenario.lock.toml`: a plan as a scenario with every default written out.
 //!
-//! It parses to an equal plan: what ran can be run again when defaults have changed. What had a count is
-//! written with it, so that the file is as long as the scenario's list of tables.
+//! It parses to an equal plan, so that a run is repeatable after defaults change. Counted entities are written with
+//! their count, so that the file has about as many tables as the scenario.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -102,7 +102,7 @@ pub(crate) fn size(bytes: Bytes) -> String {
     string(&size_text(bytes))
 }
 
-/// The same without quotes.
+/// A size, to the byte, without quotes.
 pub(crate) fn size_text(bytes: Bytes) -> String {
     match bytes.0 {
         n if n > 0 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
@@ -116,7 +116,7 @@ pub(crate) fn time(duration: Duration) -> String {
     string(&time_text(duration))
 }
 
-/// The same without quotes.
+/// A time, to the picosecond, without quotes.
 pub(crate) fn time_text(duration: Duration) -> String {
     let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
     let ps = duration.as_ps();
@@ -125,7 +125,7 @@ pub(crate) fn time_text(duration: Duration) -> String {
     format!("{} {unit}", ps / scale)
 }
 
-/// A period as its frequency in millihertz, which tells one of whole picoseconds exactly enough.
+/// A period as its frequency in millihertz, which is exact for periods of whole picoseconds.
 pub(crate) fn frequency(period: Duration) -> String {
     let millihertz = (1_000_000_000_000_000 + period.as_ps() / 2) / period.as_ps();
     let (whole, rest) = (millihertz / 1_000, millihertz % 1_000);
@@ -155,7 +155,7 @@ fn count(group: &Group<'_>, text: &mut String) {
     }
 }
 
-/// A link's table; its name is known only where one end of all members is named.
+/// A link's table; its name is known only if one end of all members is named.
 fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     let members = &groups.plan.links[group.range.clone()];
     let (link, name) = (&members[0], key(group.name));
@@ -185,8 +185,8 @@ fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     }
 }
 
-/// What most members have at one end; a conditioner or impairments only where all have some, as none takes
-/// them away again.
+/// The settings that most members have at one end. A conditioner or impairments are included only if all members have
+/// some, because nothing removes them again.
 fn usual_end(members: &[Link], side: usize) -> End {
     let mut usual = members[0].ends[side].clone();
     if members.iter().any(|link| link.ends[side].conditioner.is_none()) {
@@ -199,7 +199,7 @@ fn usual_end(members: &[Link], side: usize) -> End {
     usual
 }
 
-/// One end, and its address if it has one; where others are as `usual` says, what is different there.
+/// One end with its address, if it has one; only the differences if others match `usual`.
 fn link_end(
     groups: &Groups<'_>,
     path: &str,
@@ -262,7 +262,7 @@ fn change(plan: &Groups<'_>, change: &Change, text: &mut String) {
     }
 }
 
-/// The options that connections get.
+/// The options of connections.
 fn socket_options(plan: &Plan, Options { flows, list }: &Options, text: &mut String) {
     let name = match &plan.flows[flows.clone()] {
         // The members of a counted flow, from one number to another.
@@ -341,7 +341,7 @@ fn probes(groups: &Groups<'_>, text: &mut String) {
     }
 }
 
-/// The names of these flows, one for all that are counted together.
+/// The names of these flows, one for each counted group.
 fn flow_names<'p>(groups: &Groups<'p>, flows: &[usize]) -> Vec<&'p str> {
     let (mut names, mut rest) = (Vec::new(), flows);
     while let Some(&first) = rest.first() {
@@ -368,7 +368,7 @@ fn port(plan: &Plan, port: network::PortId) -> String {
     string(&format!("{}:{}", node.name, link.name))
 }
 
-/// `flow.bulk.goodput` under `[expect]`, each quantity with its own unit.
+/// `flow.bulk.goodput` under `[expect]`, with each quantity in its own unit.
 fn expectation(expectation: &Expectation, text: &mut String) {
     let path = dotted(&expectation.path);
     for (bound, value) in [("min", expectation.low), ("max", expectation.high)] {
@@ -391,7 +391,7 @@ fn comparison(comparison: &Comparison, text: &mut String) {
     }
 }
 
-/// The path of a quantity as keys: a member's name holds a dot.
+/// The path of a quantity as keys; a member's name contains a dot.
 fn dotted(path: &str) -> String {
     let (entity, quantity) = path.rsplit_once('.').unwrap_or(("run", path));
     let (entity, class) = match entity.split_once(".class.") {

@@ -1,4 +1,4 @@
-//! Traffic matrices: who sends to whom among the members of two counted hosts.
+//! Traffic matrices between the members of two counted hosts.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use traffic::Random;
 
-/// Who sends to whom.
+/// A traffic matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Matrix {
-    /// Every host to one other and from one other, drawn from the seed.
+    /// Every host sends to one other host and receives from one, drawn from the seed.
     Permutation,
-    /// Every host to one.
+    /// Every host sends to a single host.
     Incast,
-    /// Every host to every other.
+    /// Every host sends to every other host.
     AllToAll,
-    /// Every two hosts of both ends have one, from the earlier to the later one.
+    /// Every pair of hosts of both ends has one flow, from the earlier to the later host.
     Pairs,
-    /// Every host to one drawn from the seed, which may be drawn several times.
+    /// Every host sends to a host drawn from the seed; several may send to the same one.
     Random,
-    /// As many flows as `count` says, each between two hosts drawn from the seed.
+    /// Flows between hosts drawn from the seed for each flow, `count` in all.
     AnyToAny,
 }
 
 impl Matrix {
-    /// All of them.
+    /// Every matrix.
     pub(crate) const ALL: [Self; 6] = [
         Self::Permutation,
         Self::Incast,
@@ -47,7 +47,7 @@ impl Matrix {
         }
     }
 
-    /// How many pairs it makes where `flows` are asked for; or what the ends must be.
+    /// The number of its pairs for `flows` flows, or the requirement that the ends do not meet.
     pub(crate) fn count(
         self,
         from: &Range<usize>,
@@ -78,7 +78,7 @@ impl Matrix {
         }
     }
 
-    /// The pairs of the flows of that name; none if its ends are not as [`Matrix::count`] asks.
+    /// The pairs of the flows of that name; none if the ends do not meet the requirement of [`Matrix::count`].
     pub(crate) fn pairs(
         self,
         from: Range<usize>,
@@ -93,7 +93,7 @@ impl Matrix {
         }
         match self {
             Self::Permutation => {
-                // One cycle through all, so that none sends to itself (Sattolo 1986).
+                // A single cycle through all hosts, so that none sends to itself (Sattolo 1986).
                 let mut receivers: Vec<usize> = to.collect();
                 for last in (1..receivers.len()).rev() {
                     receivers.swap(last, below(last));
@@ -126,9 +126,9 @@ impl Matrix {
     }
 }
 
-/// Pairs of `from` and `to` that stand for all of them: every host is at either end as often as the others.
+/// A sample of the pairs of `from` and `to`, in which every host is at each end equally often.
 pub(crate) fn evenly(from: &Range<usize>, to: &Range<usize>) -> Vec<(usize, usize)> {
-    /// Receivers of each sender: all, where that makes no more pairs.
+    /// The maximum number of pairs: with fewer, every sender has all receivers.
     const PAIRS: usize = 1 << 16;
     let each = (PAIRS / from.len().max(1)).clamp(1, to.len());
     let receiver = |sender: usize, turn: usize| {
@@ -138,7 +138,7 @@ pub(crate) fn evenly(from: &Range<usize>, to: &Range<usize>) -> Vec<(usize, usiz
     from.clone().flat_map(row).filter(|(from, to)| from != to).collect()
 }
 
-/// One of `to` that is not `from`.
+/// A random member of `to` other than `from`.
 fn other(from: usize, to: &Range<usize>, below: &mut impl FnMut(usize) -> usize) -> usize {
     let shared = to.contains(&from);
     let drawn = to.start + below(to.len() - usize::from(shared));

@@ -1,11 +1,11 @@
-//! Any quantity as a plain number, for tables, axes and ranges.
+//! Quantities as plain numbers, for tables, axes and ranges.
 
 use crate::quantity;
 
-/// Of what kind a quantity is, by its unit.
+/// The dimension of a quantity, from its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
-    /// A bare number, or a share.
+    /// A plain number, or a share.
     Number,
     /// Seconds.
     Time,
@@ -20,15 +20,14 @@ pub enum Dimension {
 /// A quantity in its base unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
-    /// Its kind, which tells the unit.
+    /// Its dimension, which determines the unit.
     pub dimension: Dimension,
-    /// Seconds, bytes per second (as summaries have them), bytes, hertz, or a number; a percentage is
-    /// the share that it is: 0.01 of `1 %`.
+    /// Seconds, bytes per second (as in summaries), bytes, hertz, or a number; a percentage as a share: 0.01 for `1
+    /// %`.
     pub value: f64,
 }
 
-/// What `text` measures; `None` for a word. For people and their charts: a run takes its values by the
-/// functions of [`quantity`], which are exact.
+/// The quantity in `text`; `None` for a word. For display only: a run uses the exact functions of [`quantity`].
 pub fn measure(text: &str) -> Option<Measure> {
     const PS_PER_SECOND: f64 = 1e12;
     let of = |dimension| move |value| Measure { dimension, value };

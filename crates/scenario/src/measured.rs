@@ -1,7 +1,7 @@
-//! What a run measures: one table per entity of the summary, which declares each quantity once.
+//! The measured quantities: one table per entity of the summary, which declares each quantity once.
 //!
-//! Units in tables, reports and sweeps, the short names of `[expect]` and `[compare]`, what several entities
-//! have of a quantity together, the rows of `suimon compare` and the reference page of results follow from it.
+//! Units in tables, reports and sweeps, the short names of `[expect]` and `[compare]`, the aggregates over several
+//! entities, the rows of `suimon compare` and the reference page of results derive from it.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::{Unit, Units};
 
 mod table;
 
-/// What kind of quantity it is, which decides the unit.
+/// The kind of a quantity, which determines its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes per second.
@@ -18,41 +18,41 @@ pub enum Kind {
     Size,
     /// Seconds, of a delay or a round trip.
     Time,
-    /// Seconds, of the run's own time.
+    /// Seconds of simulated time.
     Duration,
     /// A share of one.
     Share,
     /// An index from 0 to 1.
     Ratio,
-    /// Anything else.
+    /// Any other number.
     Number,
 }
 
-/// What several entities, or both directions of a link, have of a quantity together.
+/// The aggregate of a quantity over several entities, or over both directions of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregate {
     /// The sum of all.
     Sum,
-    /// The greatest.
+    /// The maximum.
     Max,
-    /// The mean, weighted by what each counts.
+    /// The mean, weighted by the number of samples.
     Mean,
-    /// Nothing that follows from the members' values alone.
+    /// No aggregate follows from the members' values.
     None,
 }
 
-/// Which way is better.
+/// The better direction of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More is better.
+    /// Higher is better.
     Higher,
-    /// Less is better.
+    /// Lower is better.
     Lower,
-    /// It describes, and is neither.
+    /// Neither is better.
     Neither,
 }
 
-/// Something of which the summary has quantities.
+/// An entity with quantities in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entity {
     /// The run as a whole: `run`.
@@ -61,7 +61,7 @@ pub enum Entity {
     Flow,
     /// The flows of a `count`: `group.NAME`.
     Group,
-    /// Those of them of about one size: `group.NAME.size.BUCKET`.
+    /// The flows of a group of about one size: `group.NAME.size.BUCKET`.
     Size,
     /// Both directions of a link: `link.NAME`.
     Link,
@@ -81,28 +81,28 @@ pub enum Entity {
     Engine,
 }
 
-/// A quantity that a run measures.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// What `[expect]`, `[compare]` and sweeps call it.
+    /// Its name in `[expect]`, `[compare]` and sweeps.
     pub name: &'static str,
-    /// Where the summary has it within the entity; its name unless told otherwise.
+    /// Its field in the summary of the entity, by default its name.
     pub field: &'static str,
     /// Its kind.
     pub kind: Kind,
-    /// What several entities have of it together.
+    /// Its aggregate over several entities.
     pub aggregate: Aggregate,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
     /// Whether `suimon compare` shows it.
     pub compared: bool,
-    /// What counts how often it was measured, within the entity: where that is zero it has no value.
+    /// The field of the entity that counts its samples. With zero samples it has no value.
     pub samples: Option<&'static str>,
-    /// What it is and how it is computed.
+    /// Its definition.
     pub what: &'static str,
 }
 
-/// Sizes that completion times are told apart by: the name of those up to so many bytes. The last takes the rest.
+/// The size buckets of completion times: the name of each and its upper limit in bytes. The last one has no limit.
 pub const SIZE_BUCKETS: [(&str, u64); 5] = [
     ("to_10_kB", 10_000),
     ("to_100_kB", 100_000),
@@ -114,29 +114,29 @@ pub const SIZE_BUCKETS: [(&str, u64); 5] = [
 /// A part of the summary that not every entity has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// A connection's own state.
+    /// The state of a connection.
     Connection,
-    /// What became of datagrams.
+    /// Results of datagrams.
     Datagrams,
-    /// What became of requests.
+    /// Results of requests.
     Exchanges,
-    /// What became of events.
+    /// Results of events.
     Events,
-    /// What became of an MPI job.
+    /// Results of an MPI job.
     Mpi,
-    /// Completion times of flows of a set size.
+    /// Completion times of flows of fixed size.
     Completion,
-    /// Sojourn times, where they are counted.
+    /// Sojourn times, where they are recorded.
     Sojourn,
-    /// What impairments did, where a wire has some.
+    /// Results of impairments, on links with any.
     Impairments,
-    /// Pauses, where one end of a link stops the other.
+    /// Pauses, where one end of a link can pause the other.
     Pauses,
-    /// Congestion notifications, where a switch may send some.
+    /// Congestion notifications, where a switch can send some.
     Notifications,
 }
 
-/// Entries whose names are not known beforehand: drops by reason, relaxed guarantees by kind.
+/// Entries with names not known in advance: drops by reason, relaxed guarantees by kind.
 const COUNTED: Quantity = Quantity {
     name: "NAME",
     field: "NAME",
@@ -165,7 +165,7 @@ impl Entity {
         Self::Engine,
     ];
 
-    /// Where the summary has such entities.
+    /// The path of such entities in the summary.
     pub const fn place(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -201,12 +201,12 @@ impl Entity {
         }
     }
 
-    /// The names of those that `suimon compare` shows.
+    /// The names of the quantities that `suimon compare` shows.
     pub fn compared(self) -> impl Iterator<Item = &'static str> {
         self.quantities().iter().filter(|quantity| quantity.compared).map(|quantity| quantity.name)
     }
 
-    /// The entity of which a path of the summary tells, or one that is short for it.
+    /// The entity of a path in the summary, or of a short path.
     fn of(path: &str) -> Option<Self> {
         let (root, _) = path.split_once('.')?;
         Some(match root {
@@ -228,7 +228,7 @@ impl Entity {
 }
 
 impl Quantity {
-    /// The quantity that the summary has under `path`, or for which that is short; none if nothing is so called.
+    /// The quantity at `path` in the summary, or at a short path; `None` if there is none.
     pub fn of(path: &str) -> Option<&'static Self> {
         let entity = Entity::of(path)?;
         let counted =
@@ -242,14 +242,14 @@ impl Quantity {
         let ends = |name: &str| path.strip_suffix(name).is_some_and(|entity| entity.ends_with('.'));
         let of = |entity: Entity| {
             let known = entity.quantities().iter().filter(|q| ends(q.name) || ends(q.field));
-            // `exchanges.completed` of a flow is no `completed`.
+            // `exchanges.completed` of a flow is not `completed`.
             known.max_by_key(|q| if ends(q.field) { q.field.len() } else { q.name.len() })
         };
         // A flow with a count stands for its group.
         of(entity).or_else(|| if entity == Entity::Flow { of(Entity::Group) } else { None })
     }
 
-    /// The part of the summary that it stands in, if not every entity has it.
+    /// The part of the summary that contains it, if not every entity has it.
     pub fn part(&self) -> Option<Part> {
         match self.field.split_once('.') {
             Some(("datagrams", _)) => Some(Part::Datagrams),
@@ -266,7 +266,7 @@ impl Quantity {
         }
     }
 
-    /// What several have together; none of none.
+    /// The aggregate of several values; `None` without values.
     pub fn together(&self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self.aggregate {
             Aggregate::Sum => values.reduce(|a, b| a + b),
@@ -277,7 +277,7 @@ impl Quantity {
 }
 
 impl Kind {
-    /// The kind of the quantity under a path of the summary, or under one that is short for it.
+    /// The kind of the quantity at a path of the summary, or at a short path.
     pub fn of(path: &str) -> Self {
         Quantity::of(path).map_or(Self::Number, |quantity| quantity.kind)
     }
@@ -308,13 +308,13 @@ impl Kind {
 
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
-    let mut text = "# Results\n\nWhat `summary.json` holds, by entity. `[expect]`, `[compare]` and sweeps use \
-                    the same paths, with the short name\nin place of the field. \"Together\" says what several \
-                    entities, or both directions of a link, have together.\n"
+    let mut text = "# Results\n\nThe contents of `summary.json`, by entity. `[expect]`, `[compare]` and sweeps use \
+                    the same paths, with the short name\nin place of the field. The aggregate is that of several \
+                    entities, or of both directions of a link.\n"
         .to_owned();
     for entity in Entity::ALL {
         let _ = write!(text, "\n## `{}`\n\n", entity.place());
-        text += "| name | field | unit | together | better | what |\n";
+        text += "| name | field | unit | aggregate | better | description |\n";
         text += "| --- | --- | --- | --- | --- | --- |\n";
         entity.quantities().iter().for_each(|quantity| row(&mut text, quantity));
     }

@@ -1,4 +1,4 @@
-//! Steps of MPI programs, as a scenario has them: `compute 2 s, burst 10 MB`.
+//! Steps of MPI programs in the notation of scenarios: `compute 2 s, burst 10 MB`.
 
 pub(crate) mod recorded;
 
@@ -10,7 +10,7 @@ use crate::lock::{size_text, time_text};
 use crate::nearest;
 use crate::quantity::{self, Error};
 
-/// The folder beside a lock file that has its traces.
+/// The folder beside a lock file that contains its traces.
 pub const TRACES: &str = "traces";
 
 /// Collective operations by name; rooted ones have the first rank as their root.
@@ -31,16 +31,19 @@ const COLLECTIVES: [(&str, Kind); 14] = [
     ("transfer", Kind::Transfer),
 ];
 
-/// Reads steps, with commas between.
+/// Reads steps, separated by commas.
 ///
 /// # Errors
 ///
-/// Steps that nobody knows, or with another number of values than they have.
+/// Unknown steps, or steps with the wrong number of values.
 pub(crate) fn steps(text: &str) -> Result<Vec<Step>, Error> {
     let steps = text.split(',').map(str::trim).filter(|step| !step.is_empty());
     let steps = steps.map(step).collect::<Result<Vec<_>, _>>()?;
     if steps.is_empty() {
-        return Err(Error::new("no steps", "write such as \"compute 10 ms, alltoall 32 KiB\""));
+        return Err(Error::new(
+            "no steps",
+            "add a step, such as \"compute 10 ms, alltoall 32 KiB\"",
+        ));
     }
     Ok(steps)
 }
@@ -56,14 +59,14 @@ fn step(text: &str) -> Result<Step, Error> {
             Ok(Step::Collective(Kind::Barrier, Bytes(0)))
         }
         (_, Some(&(_, Kind::Barrier))) => {
-            Err(Error::new("a barrier sends nothing", "write \"barrier\" alone"))
+            Err(Error::new("`barrier` takes no size", "write \"barrier\" without a size"))
         }
         (_, Some(&(_, kind))) => quantity::bytes(value).map(|size| Step::Collective(kind, size)),
         (_, None) => {
             let known = COLLECTIVES.iter().map(|(name, _)| *name);
             let names: Vec<&str> = known.chain(["compute", "wavefront"]).collect();
-            let help = format!("steps are {}", nearest::list(&names));
-            Err(Error::new(format!("`{name}` is no step"), help))
+            let help = format!("available: {}", nearest::list(&names));
+            Err(Error::new(format!("unknown step `{name}`"), help))
         }
     }
 }
@@ -77,10 +80,10 @@ fn wavefront(value: &str) -> Result<Step, Error> {
         Some(Step::Wavefront(size, time))
     });
     let form = "write the size and the time: \"wavefront 2 kB 1 ms\"";
-    split.ok_or_else(|| Error::new(format!("a wavefront of `{value}`"), form))
+    split.ok_or_else(|| Error::new(format!("invalid wavefront `{value}`"), form))
 }
 
-/// As a scenario has them.
+/// The notation of scenarios.
 pub(crate) fn text(steps: &[Step]) -> String {
     let steps: Vec<String> = steps.iter().map(step_text).collect();
     steps.join(", ")
@@ -124,9 +127,9 @@ mod tests {
     fn mistakes_are_told() {
         let message = |text: &str| steps(text).unwrap_err().message;
         assert_eq!(message(" , "), "no steps");
-        assert_eq!(message("alltoal 3 kB"), "`alltoal` is no step");
-        assert_eq!(message("barrier 3 kB"), "a barrier sends nothing");
-        assert_eq!(message("wavefront 3 kB"), "a wavefront of `3 kB`");
+        assert_eq!(message("alltoal 3 kB"), "unknown step `alltoal`");
+        assert_eq!(message("barrier 3 kB"), "`barrier` takes no size");
+        assert_eq!(message("wavefront 3 kB"), "invalid wavefront `3 kB`");
         assert!(steps("alltoall 3 ms").is_err() && steps("compute 3 kB").is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! The name that a mistyped one was meant to be.
+//! The name probably meant by a mistyped one.
 
-/// The nearest of `names` to `word`, if any is near enough to be what was meant: it begins alike and one letter
-/// is wrong, two in a long word, or `word` is its beginning. What is farther off misleads: `wfq` is not meant
-/// by `sfq`, nor `rate` by `trace`.
+/// The name in `names` nearest to `word`, if it is near enough to be meant: it starts alike and differs by one
+/// letter, or two in a long word, or `word` is its prefix. More distant names mislead: `sfq` does not mean `wfq`, nor
+/// `trace` `rate`.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word_lower = word.to_lowercase();
     names
@@ -27,13 +27,13 @@ fn begin_alike(a: &str, b: &str) -> bool {
     }
 }
 
-/// "did you mean `x`?" where a name is near, else the list of all there are.
+/// "did you mean `x`?" if a name is near, otherwise the list of all names.
 pub(crate) fn suggest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match nearest(word, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None if names.is_empty() => "there is none to choose from".into(),
-        None => format!("there is {}", list(&names)),
+        None if names.is_empty() => "none is available".into(),
+        None => format!("available: {}", list(&names)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Nodes as they stand in the file: each kind is a line of the registry here. Its table is a field of that name in
-//! [`Scenario`], where its doc comment is.
+//! Nodes as written in the file: each kind is a line of the registry here. Its table is a field of that name in
+//! [`Scenario`], with its doc comment.
 
 mod end_system;
 mod machine;
@@ -18,26 +18,26 @@ use crate::value::{Count, Name};
 
 /// The table of a node.
 pub(crate) trait Table {
-    /// How many, named NAME.1, NAME.2, …; without it, one that bears the bare name.
+    /// The count of nodes, named NAME.1, NAME.2, …; `None` for a single node with the plain name.
     fn count(&self) -> Option<&Count>;
 
-    /// What it is.
+    /// The kind of the node with its settings.
     fn kind(&self, problems: &mut Problems) -> Option<Kind>;
 
-    /// The host's table that it is, if it is one.
+    /// The table as a host's, if it is one.
     fn as_host(&self) -> Option<&Host> {
         None
     }
 }
 
-/// The table of a node of which nothing is known but its settings and how many there are.
+/// The table of a node with only settings and a count.
 pub(crate) type Plain<C> = With<Declared<C>, Counted>;
 
-// What it is, the settings say.
+// The settings describe the node.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Counted {
-    /// How many; without it, one that bears the bare name.
+    /// Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
     pub(crate) count: Option<Count>,
 }
 
@@ -51,7 +51,7 @@ impl<C: Config + Named + Into<Kind>> Table for Plain<C> {
     }
 }
 
-/// The settings of a kind of node with what hangs on others filled in.
+/// The settings of a kind of node, with dependent ones derived.
 fn config<C: Config + Named>(given: &Declared<C>, problems: &mut Problems) -> Option<C> {
     let mut config = given.read(problems)?;
     let settled = config.fill_defaults();

@@ -1,6 +1,6 @@
-//! The physics check before a run: sizes that cannot do what they seem meant for, with the numbers.
+//! The physics check before a run: settings that cannot have their apparent purpose, with numbers.
 //!
-//! Nothing here is an error: an experiment may want it so.
+//! None of them is an error, because an experiment may need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,39 +23,39 @@ mod warning;
 
 pub use warning::{Kind, Warning};
 
-/// Bins or samples beyond which a probe's file is unwieldy.
+/// The number of bins or samples above which a probe's file is unwieldy.
 const SAMPLES_MAX: u64 = 10_000_000;
 
-/// The narrowest place on a way, and the way's length.
+/// The bottleneck of a path, and its length.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// The ports from sender to receiver.
     pub links: Vec<Hop>,
-    /// The delay of wires and emulators, there.
+    /// The one-way delay of links and emulators.
     pub delay: Duration,
-    /// The same, there and back.
+    /// The round-trip delay of links and emulators.
     pub round_trip: Duration,
 }
 
-/// One output port on the way.
+/// One output port on the path.
 #[derive(Clone, Debug)]
 pub struct Hop {
     /// The link, an index into `Plan::links`.
     pub link: usize,
-    /// Which of its ends transmits.
+    /// The end of it that transmits.
     pub end: usize,
-    /// In frame bytes.
+    /// The rate in frame bytes.
     pub rate: Rate,
-    /// What a frame costs beyond its bytes.
+    /// The overhead of a frame beyond its bytes.
     pub overhead: Bytes,
-    /// The drop-tail buffer there; `None` where the queue is of another kind.
+    /// The drop-tail buffer there; `None` for another kind of queue.
     pub buffer: Option<Bytes>,
     /// The port, as `NODE:LINK`.
     pub at: String,
 }
 
-/// What is odd about a plan, flow by flow, then probe by probe, then change by change. Each kind of warning is
-/// given once for what is counted together.
+/// The warnings for a plan, flow by flow, then probe by probe, then change by change. Each kind of warning appears
+/// once per counted group.
 pub fn physics(plan: &Plan) -> Vec<Warning> {
     let names = Groups::of(plan);
     let (mut warnings, mut told) = (Vec::new(), BTreeSet::new());
@@ -163,7 +163,7 @@ fn shallow(
     }
 }
 
-/// The windows that the socket buffers allow, against the path's bandwidth-delay product.
+/// Compares the windows that the socket buffers allow with the path's bandwidth-delay product.
 fn windows(
     units: Units,
     about: &str,
@@ -200,7 +200,7 @@ fn windows(
         );
     }
     if let Some(rate) = rate_of(window, round_trip) {
-        message += &format!(" and lets at most {} through", units.rate(rate));
+        message += &format!(", which limits the rate to {}", units.rate(rate));
     }
     let enough = units.size(of_share(product.0, (share.1, share.0)));
     let help = format!("set `{about}.{key}` to {enough} or more");
@@ -216,7 +216,7 @@ fn mtu(names: &Groups<'_>, about: &str, tcp: &Tcp, path: &Path) -> Option<Warnin
         kind: Kind::Mtu,
         about: about.to_owned(),
         message: format!(
-            "`{about}` sends datagrams of {datagram}, but `{link}` takes {mtu}: every full segment is \
+            "`{about}` sends IP packets of {datagram}, but the MTU of `{link}` is {mtu}: full segments are \
              dropped there"
         ),
         help: format!("set `{link}.mtu` to {datagram}, or `{about}.tcp.segment.mtu` to {mtu}"),
@@ -234,13 +234,11 @@ fn overload(units: Units, about: &str, tcp: &Tcp, bottleneck: Rate) -> Option<Wa
         message: format!(
             "`{about}` offers {offered}, but the path carries {carried}: messages pile up"
         ),
-        help: format!(
-            "set `{about}.train.every` above {every}, or a smaller `{about}.train.message`"
-        ),
+        help: format!("set `{about}.train.every` above {every}, or reduce `{about}.train.message`"),
     })
 }
 
-/// Events that come faster than the last link to their builder takes them.
+/// Warns of events that exceed the rate of the last link to their builder.
 fn triggers(names: &Groups<'_>) -> Vec<Warning> {
     let plan = names.plan;
     let warning = |flows: Range<usize>| {
@@ -261,7 +259,7 @@ fn triggers(names: &Groups<'_>) -> Vec<Warning> {
                  {carried}: they pile up"
             ),
             help: format!(
-                "set `{about}.events.every` above {least}, or a smaller `{about}.events.fragment`"
+                "set `{about}.events.every` above {least}, or reduce `{about}.events.fragment`"
             ),
             about,
         })
@@ -269,7 +267,7 @@ fn triggers(names: &Groups<'_>) -> Vec<Warning> {
     plan.sharing().filter_map(warning).collect()
 }
 
-/// Counted flows of which not all start, as their starts are drawn.
+/// Warns of counted flows that do not all start, because their starts are random.
 fn late(names: &Groups<'_>) -> Vec<Warning> {
     let end = Instant::ZERO + names.plan.duration;
     let warning = |group: &Group<'_>| {
@@ -279,17 +277,17 @@ fn late(names: &Groups<'_>) -> Vec<Warning> {
         (begun < members.len()).then(|| Warning {
             kind: Kind::Late,
             message: format!(
-                "`{about}`: with this seed {begun} of {} flows start before the end",
+                "`{about}`: with this seed only {begun} of {} flows start before the end of the run",
                 members.len()
             ),
-            help: format!("set `{about}.start` or `{about}.stagger` lower, or `duration` higher"),
+            help: format!("reduce `{about}.start` or `{about}.stagger`, or increase `duration`"),
             about,
         })
     };
     names.flows.iter().filter_map(warning).collect()
 }
 
-/// The ports that datagrams alone fill, with the most that they come to at any time.
+/// Warns of ports that datagrams alone overload, with their maximum offered rate at any time.
 fn excess(names: &Groups<'_>) -> Vec<Warning> {
     let plan = names.plan;
     let mut ports = BTreeMap::new();
@@ -319,7 +317,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
             kind: Kind::Excess,
             about: hop.at.clone(),
             message: format!(
-                "datagrams come to {offer} at {}, which carries {rate}: the rest is lost there",
+                "datagrams offer {offer} at {}, which carries {rate}: the excess is dropped there",
                 hop.at
             ),
             help: format!("lower {}", flows.join(" or ")),
@@ -328,7 +326,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
     ports.into_values().filter_map(warning).collect()
 }
 
-/// What a source offers on average where a frame costs `overhead`, in bits per second.
+/// The mean rate that a source offers with `overhead` per frame, in bits per second.
 fn load(config: &datagram::Config, overhead: Bytes) -> i128 {
     let frame = i128::from((config.frame() + overhead).0);
     let bits = i128::from(config.rate.bits_per_second()) * frame / i128::from(config.size);
@@ -355,16 +353,18 @@ fn samples(plan: &Plan) -> Vec<Warning> {
         message: format!("`{about}` records {samples} samples"),
         help: match key {
             "bin" => {
-                format!("set `{about}.bin` higher, or `{about}.from` and `{about}.until` closer")
+                format!(
+                    "increase `{about}.bin`, or shorten the time from `{about}.from` to `{about}.until`"
+                )
             }
-            key => format!("set `{about}.{key}` higher"),
+            key => format!("increase `{about}.{key}`"),
         },
         about,
     };
     many.map(warning).collect()
 }
 
-/// The ports from sender to receiver of the flow of that number, and the delay there and back; `None` if there is no way.
+/// The ports from sender to receiver of the flow with that number, and the round-trip delay; `None` without a path.
 pub fn path(plan: &Plan, flow: &Flow, number: usize) -> Option<Path> {
     let (links, there) = way(plan, number, [flow.source, flow.destination])?;
     let (_, back) = way(plan, number, [flow.destination, flow.source])?;
@@ -385,7 +385,7 @@ fn way(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Option<(Vec<Hop>, Duratio
     Some((hops, delay))
 }
 
-/// The ports from one end of the flow of that number to the other: links, and which end of each transmits.
+/// The ports from one end of the flow with that number to the other: links, and the end of each that transmits.
 fn ports(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Option<Vec<(usize, usize)>> {
     let [mut node, to] = ends.map(|end| plan.node_of(end));
     let mut ports = Vec::new();
@@ -419,19 +419,19 @@ fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {
     }
 }
 
-/// The bytes that a fifo of full frames holds.
+/// The capacity of a fifo of full frames, in bytes.
 fn limit(fifo: &fifo::Parameters, mtu: Bytes) -> Option<Bytes> {
     let frame = mtu.0.saturating_add(traffic::packet::ETHERNET_HEADER_AND_FCS.into());
     let by_packets = fifo.packets.map(|packets| Bytes(packets.saturating_mul(frame)));
     by_packets.into_iter().chain(fifo.bytes).min()
 }
 
-/// The rate of the first class on the way that paces the flow of that number.
+/// The rate of the first class on the path that paces the flow with that number.
 pub fn paced(plan: &Plan, flow: &Flow, number: usize, path: &Path) -> Option<Rate> {
     pacing_class(plan, flow, number, path).map(|(_, _, rate)| rate)
 }
 
-/// The first class on the way that paces the flow, where, and its rate.
+/// The first class on the path that paces the flow, with its hop and its rate.
 fn pacing_class<'p>(
     plan: &Plan,
     flow: &Flow,
@@ -456,14 +456,14 @@ fn class_of(psp: &psp::Parameters, flow: &Flow, number: usize) -> Option<(String
         ..Packet::default()
     };
     let subject = Subject { header: Some(&flow.header), packet: Some(&packet) };
-    // `max_by_key` takes the last of equals.
+    // `max_by_key` takes the last of equal ones.
     let matching = psp.filters.iter().filter(|rule| rule.filter.matches(subject));
     let rule = matching.rev().max_by_key(|rule| rule.priority)?;
     let class = psp.classes.iter().find(|class| class.name == rule.class)?;
     Some((class.name.clone(), class.rate.given()?))
 }
 
-/// Bandwidth times delay.
+/// The bandwidth-delay product.
 fn product(rate: Rate, round_trip: Duration) -> Bytes {
     let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.as_ps());
     let bytes = bits / 8 / u128::from(traffic::units::PS_PER_SECOND);

@@ -1,5 +1,5 @@
-//! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
-//! Drivers read it and nothing else.
+//! The plan: a scenario with all names resolved, all defaults filled in and all quantities checked. Drivers read
+//! nothing else.
 
 mod applications;
 mod by_hand;
@@ -28,58 +28,58 @@ use crate::physics::Warning;
 pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;
 
-/// What a driver runs.
+/// The input of a driver.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it is, for people.
+    /// The title, for people.
     pub title: String,
-    /// The units that its author thinks in, for whatever is printed.
+    /// The units for all output, from the scenario.
     pub units: Units,
-    /// The seed that every random stream derives from, with the entity's name.
+    /// The seed of every random stream, together with the entity's name.
     pub seed: u64,
-    /// How long it runs.
+    /// The duration of the run.
     pub duration: Duration,
-    /// The part of it that results are of; all unless given.
+    /// The measurement interval; `None` for the whole run.
     pub measure: Option<Window>,
-    /// Hosts, routers and emulators; a packet's `HostId` is an index into these, and from their number on into
+    /// Hosts, routers and emulators. A packet's `HostId` is an index into these, or, beyond their number, into
     /// `interfaces`.
     pub nodes: Vec<Node>,
-    /// The interfaces of hosts with several links, each of which has an address of its own.
+    /// The interfaces of hosts with several links. Each has its own address.
     pub interfaces: Vec<Interface>,
-    /// Links between them; the port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
+    /// The links between them. The port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
     pub links: Vec<Link>,
-    /// The links to take from each node to each destination.
+    /// The next links from each node to each destination.
     pub routes: Routes,
-    /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
+    /// The connections and datagram flows, with each `count` expanded.
     pub flows: Vec<Flow>,
-    /// What is changed while the run goes on, the earliest first.
+    /// The changes during the run, the earliest first.
     pub changes: Vec<Change>,
-    /// What to record.
+    /// The recorded data.
     pub probes: Probes,
-    /// What must come out.
+    /// The expected results.
     pub expectations: Vec<Expectation>,
-    /// How far the results of different drivers may lie apart.
+    /// The tolerances between results of different drivers.
     pub comparison: Comparison,
-    /// What is odd about the files that its values were read from; none where a lock file has what was in them.
+    /// Warnings about the files that its values came from; none from a lock file, which contains their contents.
     pub file_warnings: Vec<Warning>,
 }
 
 /// A program that a scenario starts on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// The name of the host or the flow that it belongs to.
+    /// The name of its host or flow.
     pub owner: &'a str,
-    /// The host where it runs, an index into [`Plan::nodes`].
+    /// Its host, an index into [`Plan::nodes`].
     pub node: usize,
     /// The program and its arguments.
     pub words: &'a [String],
-    /// As whom.
+    /// Its user.
     pub user: User,
 }
 
 impl Plan {
-    /// When all that was counted so far is to be known, for what is measured: at the last instant before the measured part
-    /// begins, unless the run does then, and at its last one, unless the run ends then.
+    /// The times of snapshots for the measurement interval: the last instants before it starts and before it ends,
+    /// except at the start and the end of the run.
     pub fn looks(&self) -> impl DoubleEndedIterator<Item = Instant> + Clone + use<> {
         let end = Instant::ZERO + self.duration;
         let window = self.measure.unwrap_or(Window { from: Instant::ZERO, until: end });
@@ -88,8 +88,8 @@ impl Plan {
         edges.into_iter().flatten().map(|edge| Instant::from_ps(edge.as_ps() - 1))
     }
 
-    /// When what a flow's receiver has read matters for its goodput, unless the flow completes earlier: halfway, and
-    /// at the end, of the part of its time that is measured.
+    /// The times at which a flow's received bytes count for its goodput, unless the flow completes earlier: the
+    /// middle and the end of its measured time.
     pub fn goodput_marks(&self, flow: &Flow) -> [Instant; 2] {
         let end = Instant::ZERO + self.duration;
         let stop = flow.span.stop.min(end).max(flow.span.start);
@@ -100,8 +100,8 @@ impl Plan {
         [from + Duration::from_ps(until.since(from).as_ps() / 2), stop]
     }
 
-    /// The link by which `node` sends the packets of the flow of that number, from one host to another; `None`
-    /// if there is no way, or it is there. Of several of equal cost the flow hash takes one.
+    /// The link by which `node` sends the packets of the flow with that number, from one host to another; `None`
+    /// without a path, or at the destination. The flow hash selects one of several links of equal cost.
     pub fn next_link(&self, node: usize, flow: usize, [from, to]: [HostId; 2]) -> Option<u32> {
         let here = if node == self.node_of(from) { usize::from(from.0) } else { node };
         match self.routes.next_hops(here, to.0.into()) {
@@ -114,12 +114,12 @@ impl Plan {
         }
     }
 
-    /// The interface that a packet's `HostId` names, if it does not name a node.
+    /// The interface of a packet's `HostId`; `None` if it is a node's.
     pub fn interface(&self, id: HostId) -> Option<&Interface> {
         self.interfaces.get(usize::from(id.0).checked_sub(self.nodes.len())?)
     }
 
-    /// The node that a packet's `HostId` names, or whose interface that is.
+    /// The node of a packet's `HostId`, or of its interface.
     pub fn node_of(&self, id: HostId) -> usize {
         self.interface(id).map_or(usize::from(id.0), |interface| interface.node)
     }
@@ -130,7 +130,7 @@ impl Plan {
         self.interface(id).map_or_else(of_node, |interface| interface.address)
     }
 
-    /// The interface of that host at that link, if it has several.
+    /// The interface of that host at that link, if the host has several links.
     pub fn interface_at(&self, node: usize, link: usize) -> Option<&Interface> {
         self.interfaces.iter().find(|interface| (interface.node, interface.link) == (node, link))
     }
@@ -140,34 +140,34 @@ impl Plan {
         (0..self.nodes.len() + self.interfaces.len()).map(|number| HostId(number as u16))
     }
 
-    /// What the node hashes flows with, where several links lead on.
+    /// The seed of the node's flow hash for equal-cost links.
     pub fn path_seed(&self, node: usize) -> u64 {
         Random::new(self.seed, &format!("{}:paths", self.nodes[node].name)).next_u64()
     }
 
-    /// Whether the node of that number is a host whose stack is a kernel's in the simulator too.
+    /// Whether the node with that number is a host with a real kernel in the simulator too.
     pub fn has_kernel(&self, node: usize) -> bool {
         matches!(&self.nodes[node].kind, NodeKind::Host(host) if host.kernel.is_some())
     }
 
-    /// Whether any host is that.
+    /// Whether any host has a real kernel in the simulator.
     pub fn has_kernels(&self) -> bool {
         (0..self.nodes.len()).any(|node| self.has_kernel(node))
     }
 
-    /// Whether the simulator's own stack runs the flow, at both ends.
+    /// Whether the simulator's own stack runs both ends of the flow.
     pub fn is_modelled(&self, flow: &Flow) -> bool {
         !flow.takes_a_kernel() && ![flow.from, flow.to].iter().any(|&end| self.has_kernel(end))
     }
 
-    /// Whether the simulator can run the flow: its own stack does, kernels at both ends, or a connection between the
-    /// two.
+    /// Whether the simulator can run the flow: with its own stack, with kernels at both ends, or as a connection
+    /// between the two.
     pub fn is_simulated(&self, flow: &Flow) -> bool {
         let joins = !flow.takes_a_kernel() && flow.tcp().is_some();
         joins || self.is_modelled(flow) || self.has_kernel(flow.from) && self.has_kernel(flow.to)
     }
 
-    /// The congestion control, of ours, that the flows which `of` picks send with, from the start or by a change.
+    /// The built-in congestion control algorithms of the flows selected by `of`, from the start or by a change.
     pub fn congestion<'a>(
         &'a self,
         of: impl Fn(&Flow) -> bool + Copy + 'a,
@@ -185,7 +185,7 @@ impl Plan {
         }))
     }
 
-    /// Every program that the plan starts on real hosts: those of hosts first, then of flows, servers first.
+    /// Every program that the plan starts on real hosts: programs of hosts first, then of flows, servers first.
     pub fn commands(&self) -> impl Iterator<Item = Command<'_>> {
         let of_hosts = self.nodes.iter().enumerate().flat_map(|(number, node)| {
             let command = move |words| (node.name.as_str(), number, words, node.user);
@@ -207,23 +207,23 @@ impl Plan {
 pub struct Node {
     /// Its name in the file.
     pub name: String,
-    /// What it is.
+    /// Its kind, with settings.
     pub kind: NodeKind,
-    /// A host's address, whatever links it has; no other node's is seen.
+    /// A host's address on all its links; addresses of other nodes are unused.
     pub address: IpAddr,
-    /// What runs on a host during the whole run, each as its words.
+    /// The programs of a host during the whole run, each as its words.
     pub programs: Vec<Vec<String>>,
-    /// As whom they run.
+    /// The user of the programs.
     pub user: User,
 }
 
 impl Node {
-    /// The address of the node of that number, where the file gives none.
+    /// The default address of the node with that number.
     pub fn usual_address(number: usize) -> IpAddr {
         IpAddr::V4(Ipv4Addr::from_bits((10 << 24) + 1 + number as u32))
     }
 
-    /// The Ethernet address of the node of that number, locally administered: `02:00` and its number from 1.
+    /// The Ethernet address of the node with that number, locally administered: `02:00` and its number from 1.
     pub const fn ethernet_address(number: usize) -> [u8; 6] {
         let [a, b, c, d] = (number as u32 + 1).to_be_bytes();
         [0x02, 0x00, a, b, c, d]
@@ -237,13 +237,12 @@ pub struct Interface {
     pub node: usize,
     /// The link, an index into `Plan::links`.
     pub link: usize,
-    /// Its address, beside the host's own.
+    /// Its address, in addition to the host's own.
     pub address: IpAddr,
 }
 
 impl Interface {
-    /// The address of the interface of that number, where the file gives none: 10.64.0.1 and so on, or
-    /// fd00:0:0:40::1.
+    /// The default address of the interface with that number: 10.64.0.1 and so on, or fd00:0:0:40::1.
     pub fn usual_address(number: usize, is_ipv6: bool) -> IpAddr {
         const V4: u32 = 0x0a40_0001;
         const V6: u128 = 0xfd00_0000_0000_0040 << 64 | 1;
@@ -259,16 +258,16 @@ impl Interface {
 pub struct Link {
     /// Its name in the file.
     pub name: String,
-    /// MTU and overhead; rate and delay where an end has none of its own.
+    /// MTU and overhead, and the default rate and delay of its ends.
     pub config: link::Config,
-    /// What it is in the lab.
+    /// Its settings for the lab.
     pub lab: LabLink,
     /// The two ends.
     pub ends: [End; 2],
 }
 
 impl Link {
-    /// What it is in the direction that leads from the end of that number.
+    /// Its settings in the direction from the end with that number.
     pub const fn from_end(&self, end: usize) -> link::Config {
         let link::Direction { rate, delay, .. } = self.ends[end].direction;
         link::Config { rate, delay, ..self.config }
@@ -276,22 +275,22 @@ impl Link {
 }
 
 settings! {
-    /// What a link is in the lab.
+    /// Link settings for the lab.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct LabLink {
-        /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
-        /// time unless given.
+        /// Gaps of a discipline in the lab: "time" leaves the link idle for their duration, "frames" sends PAUSE
+        /// frames; "time" unless given.
         pub wire: Wire,
-        /// Whether the lab's hosts may hand over many segments as one (GSO); false unless given.
+        /// Whether the lab's hosts may pass several segments as one (GSO); false unless given.
         pub gso: bool,
     }
 }
 
 choice! {
-    /// How the gaps of a discipline pass a link on real packets.
+    /// The realisation of a discipline's gaps on real packets.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Wire {
-        /// The wire is taken for as long, and nothing is sent.
+        /// The link stays idle for the duration.
         #[default]
         Time = "time",
         /// As PAUSE frames.
@@ -304,15 +303,15 @@ choice! {
 pub struct End {
     /// The node, an index into `Plan::nodes`.
     pub node: usize,
-    /// The discipline on that port's output (an emulator's port has its buffer instead).
+    /// The discipline of that port's output (an emulator's port has its buffer instead).
     pub queue: qdisc::Parameters,
-    /// Its rate, the mean of one that varies, delay and device.
+    /// Its rate (the mean of a varying one), delay and device buffer.
     pub direction: link::Direction,
-    /// What that rate follows, if it varies.
+    /// The trace of a varying rate.
     pub trace: Option<Trace>,
-    /// What is done to the packets that come in there.
+    /// The conditioner of packets received there.
     pub conditioner: Option<condition::Parameters>,
-    /// What happens to packets on the wire that leads from there, in the order in which they meet it.
+    /// The impairments of packets sent from there, in order.
     pub impairments: Vec<impairment::Parameters>,
 }
 
@@ -325,62 +324,62 @@ pub struct Flow {
     pub from: usize,
     /// The receiving host.
     pub to: usize,
-    /// What its packets come from: the sending host, or the interface by which it sends.
+    /// The source of its packets: the sending host, or the interface by which it sends.
     pub source: HostId,
-    /// What they are for: the receiving host, or the interface by which they arrive.
+    /// The destination of its packets: the receiving host, or the interface by which they arrive.
     pub destination: HostId,
-    /// What the headers of its packets say from `from` to `to`.
+    /// The header fields of its packets from `from` to `to`.
     pub header: Header,
-    /// When the program sends, and how much.
+    /// The time and the amount of sending.
     pub span: ActivePeriod,
-    /// What the file says of that, which the one above was drawn from.
+    /// The demand in the file, from which `span` is drawn.
     pub demand: Demand,
-    /// By which protocol.
+    /// Its transport protocol.
     pub transport: Transport,
 }
 
 settings! {
-    /// What a file says of the headers of a flow's packets.
+    /// Header fields of a flow's packets.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Marks {
-        /// The code point of its packets, both directions; "cs0" unless given.
+        /// Code point of the packets of both directions; "cs0" unless given.
         #[like(CodePoint)]
         pub dscp: u8,
-        /// Its IPv6 flow label; 0 unless given.
+        /// IPv6 flow label; 0 unless given.
         #[range(..1 << 20)]
         pub flow_label: u32,
     }
 }
 
-/// How a flow's bytes travel.
+/// The transport of a flow.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// A connection.
     Tcp(Box<Tcp>),
     /// Datagrams of an unresponsive sender.
     Udp(datagram::Config),
-    /// Whatever a program sends.
+    /// The traffic of a program.
     Program(Program),
 }
 
-/// A program at work on a real kernel, as words, addresses and ports filled in.
+/// A program on a real kernel, as words with addresses and ports filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What runs on the sending host from the flow's start on.
+    /// The program on the sending host, started with the flow.
     pub client: Vec<String>,
-    /// What runs on the receiving host before.
+    /// The program on the receiving host, started before.
     pub server: Option<Vec<String>>,
-    /// As whom both run.
+    /// The user of both.
     pub user: User,
 }
 
-/// As whom a scenario's program runs.
+/// The user of a scenario's program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum User {
-    /// A user without rights, to whom the machine's files are read-only.
+    /// A user without privileges; the machine's files are read-only.
     #[default]
     Nobody,
-    /// Who runs the lab, with all rights.
+    /// The user that runs the lab, with all privileges.
     Root,
 }
 
@@ -401,16 +400,16 @@ pub struct Tcp {
     pub sender: Arc<transport::Config>,
     /// The receiver's TCP.
     pub receiver: Arc<transport::Config>,
-    /// The kernel's own congestion control of that name, in place of the sender's algorithm.
+    /// The name of the kernel's congestion control algorithm, in place of the sender's.
     pub kernel_congestion: Option<String>,
-    /// What the programs do.
+    /// The workload of the programs.
     pub workload: Workload,
-    /// How the receiving program reads.
+    /// The reading of the receiving program.
     pub reader: Reader,
 }
 
 impl Tcp {
-    /// Whether the receiver's congestion control needs ECN; of Linux' own only DCTCP does.
+    /// Whether the receiver's congestion control needs ECN; of Linux's own only DCTCP does.
     pub fn receiver_needs_ecn(&self) -> bool {
         match &self.kernel_congestion {
             Some(name) => name == "dctcp",
@@ -418,7 +417,8 @@ impl Tcp {
         }
     }
 
-    /// Whether the receiver's congestion control matters: where the receiver writes, and where it decides what ACKs echo.
+    /// Whether the receiver's congestion control matters: if the receiver writes, or if the algorithm determines the
+    /// ECN echoes of ACKs.
     pub fn receiver_controls(&self) -> bool {
         self.workload.both_write() || self.receiver_needs_ecn()
     }
@@ -432,20 +432,20 @@ impl Tcp {
 }
 
 impl Flow {
-    /// The ports of the flow of that number, where the file gives none.
+    /// The default ports of the flow with that number.
     pub const fn usual_ports(number: usize) -> Ports {
         const SENDERS: usize = 40_000;
         let (source, destination) = (20_000 + number % SENDERS, 9_000 + number / SENDERS);
-        // At most 100 000 flows: neither passes 60 000.
+        // At most 100 000 flows, so neither port exceeds 60 000.
         Ports { source: source as u16, destination: destination as u16 }
     }
 
-    /// The port that the program of that number listens on, where the file gives none: each has its own.
+    /// The default port on which the program with that number listens. Each program has its own.
     pub const fn usual_server_port(number: usize) -> u16 {
         10_000 + (number % 10_000) as u16
     }
 
-    /// The connection it is, if it is one.
+    /// The connection, if the flow is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         match &self.transport {
             Transport::Tcp(tcp) => Some(tcp),
@@ -453,7 +453,7 @@ impl Flow {
         }
     }
 
-    /// Whether only a real kernel runs it: it is a program's, or has the kernel's own congestion control.
+    /// Whether the flow requires a real kernel: for a program, or for the kernel's own congestion control.
     pub fn takes_a_kernel(&self) -> bool {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.kernel_congestion.is_some(),
@@ -462,35 +462,36 @@ impl Flow {
         }
     }
 
-    /// The host whose program reads what counts: the receiving one, but the sending one's responses.
+    /// The host with the program that reads the data of interest: the receiving one, or the sending one for
+    /// responses.
     pub fn reader(&self) -> usize {
         let asks = self.tcp().is_some_and(|tcp| tcp.workload.asks());
         if asks { self.from } else { self.to }
     }
 
-    /// The host at the other end, whose program writes it.
+    /// The host at the other end, which writes the data.
     pub fn writer(&self) -> usize {
         if self.reader() == self.to { self.from } else { self.to }
     }
 }
 
-/// A stretch of the run.
+/// An interval of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// From then on.
+    /// Its start.
     pub from: Instant,
-    /// Until then, not included.
+    /// Its end, not included.
     pub until: Instant,
 }
 
-/// What to record beside the totals, which are always there.
+/// The recorded data, besides the totals, which are always recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Probes {
-    /// How often each flow is sampled (cwnd, RTT, …); `None`: not.
+    /// The sampling interval of flows (cwnd, RTT, …); `None` for no samples.
     pub flows: Option<Duration>,
-    /// How often each queue is sampled, and each of its classes; `None`: not.
+    /// The sampling interval of queues and their classes; `None` for no samples.
     pub queues: Option<Duration>,
-    /// Whether sojourn times and spacings are counted at every port.
+    /// Whether sojourn times and packet spacings are recorded at every port.
     pub delays: bool,
     /// Bandwidth of ports in bins.
     pub bandwidth: Vec<Bandwidth>,
@@ -500,19 +501,19 @@ pub struct Probes {
     pub captures: Vec<Capture>,
 }
 
-/// Bandwidth of one port's output in bins, frame bytes with header and FCS; a frame across a bin's edge
-/// is divided.
+/// The bandwidth of one port's output in time bins, in frame bytes with header and FCS. A frame across the edge of a
+/// bin is split.
 #[derive(Clone, Debug)]
 pub struct Bandwidth {
     /// Its name in the file.
     pub name: String,
     /// The port.
     pub port: network::PortId,
-    /// A bin's width, at least 1 us.
+    /// The width of a bin, at least 1 us.
     pub bin: Duration,
-    /// When.
+    /// The recorded interval.
     pub window: Window,
-    /// Only the packets of these flows; `None` for everything.
+    /// The flows whose packets count; `None` for all packets.
     pub flows: Option<Vec<usize>>,
 }
 
@@ -523,20 +524,20 @@ pub struct Sequence {
     pub name: String,
     /// The flow, an index into `Plan::flows`.
     pub flow: usize,
-    /// The port where they are seen.
+    /// The recorded port.
     pub port: network::PortId,
-    /// When.
+    /// The recorded interval.
     pub window: Window,
 }
 
-/// A packet capture at one port: what it transmits, and what it drops as commented packets.
+/// A packet capture at one port: transmitted packets, and dropped packets with a comment.
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// Its name in the file.
     pub name: String,
     /// The port.
     pub port: network::PortId,
-    /// When.
+    /// The recorded interval.
     pub window: Window,
 }
 
@@ -544,20 +545,20 @@ pub struct Capture {
 /// second, counts).
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// What is asserted, as a path into the summary: `flow.bulk.goodput`, `link.wan.drops`.
+    /// The quantity, as a path into the summary: `flow.bulk.goodput`, `link.wan.drops`.
     pub path: String,
-    /// At least this.
+    /// The minimum.
     pub low: Option<f64>,
-    /// At most this.
+    /// The maximum.
     pub high: Option<f64>,
 }
 
-/// How far runs of the same scenario may lie apart, whatever driver made them.
+/// The tolerances between runs of the same scenario by any driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// In percent, for every quantity that has none of its own.
+    /// The default tolerance, in percent.
     pub percent: f64,
-    /// What is judged.
+    /// The judged quantities.
     pub tolerances: Vec<Tolerance>,
 }
 
@@ -567,26 +568,26 @@ impl Default for Comparison {
     }
 }
 
-/// How far one quantity may lie apart.
+/// The tolerance of one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
     /// The quantity, as in an [`Expectation`].
     pub path: String,
-    /// How far.
+    /// The tolerance.
     pub within: Within,
 }
 
-/// A distance from what the first run has.
+/// A distance from the value of the first run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Within {
-    /// In percent of it.
+    /// A distance in percent of that value.
     Percent(f64),
-    /// In base units, as in an [`Expectation`].
+    /// A distance in base units, as in an [`Expectation`].
     Amount(f64),
 }
 
 impl Within {
-    /// Whether `value` lies no farther from `reference` than that.
+    /// Whether the distance of `value` from `reference` is within the tolerance.
     pub fn holds(self, reference: f64, value: f64) -> bool {
         let most = match self {
             Self::Percent(percent) => reference.abs() * percent / 100.0,

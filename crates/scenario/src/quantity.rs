@@ -1,18 +1,18 @@
-//! Quantities with units, in every spelling that network people use.
+//! Quantities with units, in all spellings used by network engineers.
 //!
-//! Rates: `500 Mbit/s`, `500Mbps`, `500mbit`, `62.5 MB/s`, and tc's `62.5mbps`, where lower-case `bps`
-//! means *bytes* per second (tc(8), "RATES"). Sizes: `1500 B`, `512 KiB`, `32 MB` = `32 * 10^6` bytes; a
-//! binary prefix is spelt `Ki`, `Mi`, `Gi`. Times: `s`, `ms`, `us`, `ns`, `ps`, `min`, `h`.
+//! Rates: `500 Mbit/s`, `500Mbps`, `500mbit`, `62.5 MB/s`, and tc's `62.5mbps`, where lower-case `bps` means *bytes*
+//! per second (tc(8), "RATES"). Sizes: `1500 B`, `512 KiB`, `32 MB` = `32 * 10^6` bytes; binary prefixes are `Ki`,
+//! `Mi`, `Gi`. Times: `s`, `ms`, `us`, `ns`, `ps`, `min`, `h`.
 
 use traffic::{Bytes, Duration, Rate};
 
-/// Why a text is no quantity: what is wrong with it and what would be right.
+/// The error of a text that is not a quantity, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
 }
 
@@ -22,16 +22,17 @@ impl Error {
     }
 }
 
-/// A decimal number without loss: `digits * 10^-places`.
+/// An exact decimal number: `digits * 10^-places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Decimal {
     digits: u128,
     places: u32,
 }
 
-/// More digits than any quantity of 64 bits has; keeps products within 128 bits.
+/// The maximum number of digits, above that of any 64-bit quantity. Products stay within 128 bits.
 const DIGITS_MAX: usize = 20;
-/// More places than any quantity needs; keeps a power of ten within 128 bits, a percentage's two more included.
+/// The maximum number of decimal places, above that of any quantity. Powers of ten stay within 128 bits, with two
+/// more for a percentage.
 const PLACES_MAX: u32 = 34;
 
 impl Decimal {
@@ -64,21 +65,21 @@ impl Decimal {
         }
     }
 
-    /// `self * scale`, rounded to the nearest whole; `None` if it passes 64 bits. A `scale` is below
-    /// 2^62, so the product of 20 digits and it fits 128 bits.
+    /// `self * scale`, rounded to the nearest integer; `None` if it exceeds 64 bits. A `scale` is below 2^62, so the
+    /// product with 20 digits fits 128 bits.
     fn scaled(self, scale: u128) -> Option<u64> {
         let unit = 10_u128.pow(self.places);
         let product = self.digits.checked_mul(scale)?.checked_add(unit / 2)?;
         u64::try_from(product / unit).ok()
     }
 
-    /// The nearest float: for expectations, which decide nothing within a run.
+    /// The nearest float, for expectations, which do not affect a run.
     fn approximate(self) -> f64 {
         format!("{}e-{}", self.digits, self.places).parse().unwrap_or(f64::MAX)
     }
 }
 
-/// How much of a text is a number, perhaps with an exponent: 5 of `1.5e3 Mbit/s`.
+/// The length of the number at the start of a text, with an exponent: 5 of `1.5e3 Mbit/s`.
 pub(crate) fn number_length(text: &str) -> usize {
     let end = |text: &str, more: &[char]| {
         let other = text.find(|c: char| !(c.is_ascii_digit() || more.contains(&c)));
@@ -95,7 +96,7 @@ pub(crate) fn number_length(text: &str) -> usize {
     }
 }
 
-/// A number and its unit, apart.
+/// Splits a text into a number and its unit.
 fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a str), Error> {
     let text = text.trim();
     let right = format!("write {what} as a number and a unit, such as \"{example}\"");
@@ -113,7 +114,7 @@ fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a s
     }
 }
 
-/// The decimal or binary factor of a prefix, and what follows it.
+/// The decimal or binary factor of a prefix, and the rest.
 fn prefix(unit: &str) -> (u128, &str) {
     let factor = |c: char, base: u128| match c.to_ascii_lowercase() {
         'k' => Some(base),
@@ -132,7 +133,7 @@ fn prefix(unit: &str) -> (u128, &str) {
     }
 }
 
-/// Bits in one of the rate's unit, its prefix taken off; `None` if it is no rate.
+/// The number of bits in a rate unit without its prefix; `None` for other units.
 fn bits_per_unit(unit: &str) -> Option<u128> {
     match unit {
         "bit/s" | "b/s" | "bit" | "bits/s" | "Bit/s" | "Bit" | "BIT" => Some(1),
@@ -148,11 +149,11 @@ fn is_tc_bytes(unit: &str) -> bool {
     unit.ends_with("bps") && unit.bytes().all(|b| b.is_ascii_lowercase())
 }
 
-/// A rate; never zero.
+/// Reads a rate; never zero.
 ///
 /// # Errors
 ///
-/// A missing or unknown unit, a number that is no decimal or does not fit, zero, or a negative number.
+/// A missing or unknown unit, a number that is not a decimal or does not fit, zero, or a negative number.
 pub fn rate(text: &str) -> Result<Rate, Error> {
     const EXAMPLE: &str = "500 Mbit/s";
     let (number, unit) = split(text, "a rate", EXAMPLE)?;
@@ -190,11 +191,11 @@ fn bytes_per_unit(unit: &str) -> Option<u128> {
     matches!(unit, "B" | "byte" | "bytes" | "b").then_some(1)
 }
 
-/// A number of bytes.
+/// Reads a size in bytes.
 ///
 /// # Errors
 ///
-/// A missing or unknown unit, a number that is no decimal or does not fit, or a negative number.
+/// A missing or unknown unit, a number that is not a decimal or does not fit, or a negative number.
 pub fn bytes(text: &str) -> Result<Bytes, Error> {
     let (number, unit) = split(text, "a size", "512 KiB")?;
     let (factor, rest) = if bytes_per_unit(unit).is_some() { (1, unit) } else { prefix(unit) };
@@ -219,11 +220,11 @@ fn wrong_size_unit(text: &str, unit: &str) -> Error {
     Error::new(message, "use B, kB, MB, GB (thousands) or KiB, MiB, GiB (1024s)")
 }
 
-/// A span of time, to the picosecond.
+/// Reads a duration, to the picosecond.
 ///
 /// # Errors
 ///
-/// A missing or unknown unit, a number that is no decimal or does not fit (213 days), or a negative one.
+/// A missing or unknown unit, a number that is not a decimal or does not fit (213 days), or a negative number.
 pub fn duration(text: &str) -> Result<Duration, Error> {
     let (number, unit) = split(text, "a time", "10 ms")?;
     let scale: u128 = match unit {
@@ -241,7 +242,7 @@ pub fn duration(text: &str) -> Result<Duration, Error> {
     })
 }
 
-/// A time for people, rounded down to three digits: `111 ms`, `4.5 s`.
+/// A time for display, rounded down to three digits: `111 ms`, `4.5 s`.
 pub(crate) fn nearly(time: Duration) -> String {
     let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
     let ps = time.as_ps();
@@ -265,14 +266,14 @@ fn wrong_time_unit(text: &str, unit: &str) -> Error {
     Error::new(format!("`{unit}` is not a unit of time"), "use ps, ns, us, ms, s, min or h")
 }
 
-/// The period of a frequency, rounded to the picosecond: `100 Hz` is 10 ms.
+/// Reads a frequency as its period, rounded to the picosecond: `100 Hz` is 10 ms.
 ///
 /// # Errors
 ///
-/// A missing or unknown unit, a number that is no decimal, or a frequency below 1 Hz or above 1 GHz.
+/// A missing or unknown unit, a number that is not a decimal, or a frequency below 1 Hz or above 1 GHz.
 pub fn period(text: &str) -> Result<Duration, Error> {
     let (number, unit) = split(text, "a frequency", "100 Hz")?;
-    // In millihertz, so that decimals of any unit are whole.
+    // In millihertz, so that decimals of any unit are integers.
     let scale: u128 = match unit {
         "Hz" | "hz" => 1_000,
         "kHz" | "khz" => 1_000_000,
@@ -285,16 +286,16 @@ pub fn period(text: &str) -> Result<Duration, Error> {
     };
     let millihertz = number.scaled(scale).filter(|mhz| (1_000..=1_000_000_000_000).contains(mhz));
     let millihertz = millihertz.ok_or_else(|| {
-        Error::new(format!("a timer of `{text}`"), "a timer ticks at 1 Hz to 1 GHz")
+        Error::new(format!("invalid timer frequency `{text}`"), "use 1 Hz to 1 GHz")
     })?;
     Ok(Duration::from_ps((1_000_000_000_000_000 + millihertz / 2) / millihertz))
 }
 
-/// A share from 0 to 1 in units of 2^-32: `0.01 %`, or `0.0001`.
+/// Reads a share from 0 to 1 in units of 2^-32: `0.01 %`, or `0.0001`.
 ///
 /// # Errors
 ///
-/// Above 100 %, below zero, or no number.
+/// Above 100 %, below zero, or not a number.
 pub fn share(text: &str) -> Result<u32, Error> {
     let (number, unit) = split(text, "a share", "0.01 %")?;
     let places = match unit {
@@ -305,28 +306,28 @@ pub fn share(text: &str) -> Result<u32, Error> {
     let scaled = Decimal { places, ..number }.scaled(1 << 32);
     match scaled {
         Some(n) if n <= 1 << 32 => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
-        _ => Err(Error::new(format!("`{text}` is more than all"), "a share is at most 100 %")),
+        _ => Err(Error::new(format!("`{text}` is above 100 %"), "a share is at most 100 %")),
     }
 }
 
-/// A number of things.
+/// Reads a number.
 ///
 /// # Errors
 ///
-/// No number, or below zero.
+/// Not a number, or below zero.
 pub fn number(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text, "a number", "3")?;
     match unit {
         "" => Ok(number.approximate()),
-        _ => Err(Error::new(format!("`{text}` has a unit"), "write the bare number")),
+        _ => Err(Error::new(format!("`{text}` has a unit"), "write the number without a unit")),
     }
 }
 
-/// A number of percent, for people's tolerances: 5 of `5 %`.
+/// Reads a percentage, for tolerances: 5 for `5 %`.
 ///
 /// # Errors
 ///
-/// No number, no percent sign, or below zero.
+/// Not a number, no percent sign, or below zero.
 pub fn percent(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text, "a percentage", "5 %")?;
     match unit {
@@ -335,42 +336,42 @@ pub fn percent(text: &str) -> Result<f64, Error> {
     }
 }
 
-/// A ratio, for people's expectations: `0.95` or `95 %`.
+/// Reads a ratio, for expectations: `0.95` or `95 %`.
 ///
 /// # Errors
 ///
-/// Above 1, below zero, or no number.
+/// Above 1, below zero, or not a number.
 pub fn ratio(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text, "a ratio", "0.95")?;
     let places = number.places + if unit == "%" { 2 } else { 0 };
     let value = Decimal { places, ..number }.approximate();
     match unit {
         "" | "%" if value <= 1.0 => Ok(value),
-        "" | "%" => Err(Error::new(format!("`{text}` is more than all"), "a ratio is at most 1")),
+        "" | "%" => Err(Error::new(format!("`{text}` is above 100 %"), "a ratio is at most 1")),
         _ => Err(Error::new(format!("`{unit}` is not a unit of ratio"), "use %, or none")),
     }
 }
-/// What stands for a rate without limit.
+/// The word for an unlimited rate.
 pub(crate) const UNLIMITED: &str = "unlimited";
 
-/// What stands for a fraction or a rate that is measured.
+/// The word for a measured fraction or rate.
 pub(crate) const MEASURED: &str = "measured";
 
-/// A limit on a rate in bytes per second, `u64::MAX` for none.
+/// Reads a rate limit in bytes per second, `u64::MAX` for none.
 pub(crate) fn rate_limit(text: &str) -> Result<u64, Error> {
     if text.trim() == UNLIMITED {
         return Ok(u64::MAX);
     }
-    // Rounded up: a limit of a few bits is no limit of zero.
+    // Rounded up, so that a limit of a few bits does not become zero.
     rate(text).map(|rate| rate.bits_per_second().div_ceil(8))
 }
 
-/// A rate; none where it is measured.
+/// Reads a rate; `None` for a measured one.
 pub(crate) fn rate_or_measured(text: &str) -> Result<Option<Rate>, Error> {
     if text.trim() == MEASURED { Ok(None) } else { rate(text).map(Some) }
 }
 
-/// A numerator and a denominator; none where it is measured.
+/// Reads a numerator and a denominator; `None` for a measured fraction.
 pub(crate) fn fraction_or_measured(text: &str) -> Result<Option<(u32, u32)>, Error> {
     if text.trim() == MEASURED {
         return Ok(None);
@@ -379,13 +380,13 @@ pub(crate) fn fraction_or_measured(text: &str) -> Result<Option<(u32, u32)>, Err
     fraction(text).map(Some).map_err(help)
 }
 
-/// A numerator and a denominator.
+/// Reads a numerator and a denominator.
 pub(crate) fn fraction(text: &str) -> Result<(u32, u32), Error> {
     let parts = text.split_once('/').and_then(|(numerator, denominator)| {
         Some((numerator.trim().parse().ok()?, denominator.trim().parse().ok()?))
     });
     parts.ok_or_else(|| Error {
-        message: format!("`{text}` is no fraction"),
+        message: format!("invalid fraction `{text}`"),
         help: "write numerator and denominator: \"3/4\"".into(),
     })
 }

@@ -1,5 +1,5 @@
-//! A queueing discipline as it stands in the file: any of the registry's, with whatever settings it
-//! tells of. Which keys and kinds of values there may be is in the schema, which is checked before.
+//! A queueing discipline as written in the file: any one of the registry, with the settings that it declares. The
+//! schema, which is checked first, defines the keys and the kinds of values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,11 +14,11 @@ use crate::filter::Match;
 use crate::setting::{Given, Nested, ScalarOr, object, properties, required};
 use crate::value::{Name, OneOrMany, Table};
 
-/// A queueing discipline: one key, its name.
+/// A queueing discipline: a table with its name as the only key.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub(crate) discipline: Name,
-    /// What is set, by name.
+    /// The given settings, by name.
     pub(crate) given: Vec<(Name, Given)>,
     pub(crate) classes: Table<Class>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Class {
     pub(crate) given: Vec<(Name, Given)>,
 }
 
-/// What a table holds under keys that are known, and the rest.
+/// The entries of a table: those under known keys, and the rest.
 pub(crate) trait Entries<'de>: Sized {
     fn empty() -> Self;
     fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error>;
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-/// A table of a discipline, or of single values.
+/// A table of a discipline or of single values.
 struct Loose(Vec<(Name, ScalarOr<Body>)>);
 
 impl<'de> Entries<'de> for Loose {
@@ -196,18 +196,18 @@ fn discipline(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Jso
 
 fn class(settings: &[Setting], generator: &mut SchemaGenerator) -> Json {
     let mut properties = properties(settings, generator);
-    let parent = "The class that it is within; none unless given.";
+    let parent = "Parent class; none unless given.";
     properties.insert("parent".into(), json!({ "type": "string", "description": parent }));
     let matches = matches(
-        "Which packets: a table, or an array of tables of which any may match. Of the classes that match, \
-         the first takes a packet, unless `priority` says otherwise.",
+        "Packets of the class: a table, or an array of tables, one of which must match. The first matching class \
+         takes a packet, unless `priority` decides otherwise.",
         generator,
     );
     properties.insert("match".into(), matches);
     object("A class.".into(), properties, required(settings))
 }
 
-/// The key that says which packets.
+/// The schema of a `match` key.
 pub(crate) fn matches(description: &str, generator: &mut SchemaGenerator) -> Json {
     let mut matches = generator.subschema_for::<OneOrMany<Match>>().to_value();
     matches["description"] = json!(description);

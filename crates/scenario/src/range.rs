@@ -1,30 +1,30 @@
-//! Ranges of values, as a sweep takes them: `10ms..200ms/8`, `10 Mbit/s..1 Gbit/s/7log`.
+//! Ranges of values for sweeps: `10ms..200ms/8`, `10 Mbit/s..1 Gbit/s/7log`.
 
 use crate::document::RUNS_MAX;
 use crate::measure::measure;
 use crate::quantity::{Error, number_length};
 
-/// Points between the ends are rounded to this many digits, so that people can read what they are called.
+/// The number of digits of points between the ends, so that their names are readable.
 const DIGITS: usize = 6;
 
 /// One end of a range.
 #[derive(Clone, Copy)]
 struct End<'t> {
-    /// The number as it is written.
+    /// The number as written.
     digits: &'t str,
     number: f64,
-    /// What follows the number, the blank before it included; empty for none.
+    /// The unit after the number, with its leading blank; empty for none.
     unit: &'t str,
 }
 
-/// Every value of the range that `text` is, both ends as they are written; `None` for any other value.
+/// All values of the range `text`, with both ends as written; `None` for any other value.
 ///
-/// `A..B/N` has N points at equal distances, `A..B/Nlog` at equal ratios. An end without a unit has that
-/// of the other. Between two whole numbers without a unit all points are whole.
+/// `A..B/N` has N points at equal distances, `A..B/Nlog` at equal ratios. An end without a unit takes that of the
+/// other end. Between two integers without a unit all points are integers.
 ///
 /// # Errors
 ///
-/// A range whose number of points, ends or units are missing or do not fit each other.
+/// A range with a missing or inconsistent number of points, end or unit.
 pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
     let text = text.trim();
     let Some((first, rest)) = text.split_once("..") else { return Ok(None) };
@@ -39,13 +39,13 @@ pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
     let count = count.trim().parse::<usize>().map_err(|_| no_count(text))?;
     if !(2..=RUNS_MAX).contains(&count) {
         let message = format!("`{text}` has {count} points");
-        return Err(Error::new(message, "a range has at least its two ends, and at most 100000"));
+        return Err(Error::new(message, "a range has 2 to 100000 points"));
     }
     let (first, last) = one_unit(end(first, text)?, end(last, text)?);
     let span = (first.number, last.number * ratio(text, first, last)?);
     if geometric && (span.0 <= 0.0 || span.1 <= 0.0) {
-        let message = format!("no ratios lead from or to zero: `{text}`");
-        return Err(Error::new(message, "let both ends be above zero, or leave `log` out"));
+        let message = format!("a logarithmic range cannot start or end at zero: `{text}`");
+        return Err(Error::new(message, "use ends above zero, or remove `log`"));
     }
     let whole =
         [first, last].iter().all(|end| end.unit.is_empty() && !end.digits.contains(['.', '-']));
@@ -61,15 +61,15 @@ pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
     let [start, stop] = ends;
     let points: Vec<String> = [start].into_iter().chain(between).chain([stop]).collect();
     if points.windows(2).any(|pair| pair[0] == pair[1]) {
-        let help = "take fewer points; for fractions write an end with a decimal point: 1.0..3.0/5";
-        return Err(Error::new(format!("`{text}` has points that are equal"), help));
+        let help = "use fewer points; for fractions write an end with a decimal point: 1.0..3.0/5";
+        return Err(Error::new(format!("`{text}` has equal points"), help));
     }
     Ok(Some(points))
 }
 
 fn no_count(text: &str) -> Error {
     Error::new(
-        format!("the range `{text}` does not say of how many points"),
+        format!("the range `{text}` has no number of points"),
         format!("write {text}/8 for 8 points at equal distances, {text}/8log at equal ratios"),
     )
 }
@@ -80,13 +80,13 @@ fn end<'t>(text: &'t str, range: &str) -> Result<End<'t>, Error> {
     match digits.replace('_', "").parse::<f64>() {
         Ok(number) => Ok(End { digits, number, unit }),
         Err(_) => {
-            let message = format!("`{text}` is no end of a range: `{range}`");
+            let message = format!("`{text}` is not an end of a range: `{range}`");
             Err(Error::new(message, "write both ends as quantities: 10ms..200ms/8"))
         }
     }
 }
 
-/// An end without a unit takes the other's.
+/// Gives an end without a unit the other end's unit.
 const fn one_unit<'t>(first: End<'t>, last: End<'t>) -> (End<'t>, End<'t>) {
     match (first.unit.is_empty(), last.unit.is_empty()) {
         (true, false) => (End { unit: last.unit, ..first }, last),
@@ -95,7 +95,7 @@ const fn one_unit<'t>(first: End<'t>, last: End<'t>) -> (End<'t>, End<'t>) {
     }
 }
 
-/// How many of the first end's unit one of the last end's is.
+/// The size of the last end's unit in units of the first end.
 fn ratio(range: &str, first: End<'_>, last: End<'_>) -> Result<f64, Error> {
     if first.unit.trim() == last.unit.trim() {
         return Ok(1.0);
@@ -107,7 +107,7 @@ fn ratio(range: &str, first: End<'_>, last: End<'_>) -> Result<f64, Error> {
         }
         _ => {
             let (a, b) = (first.unit.trim(), last.unit.trim());
-            let message = format!("`{a}` and `{b}` are no units of one kind: `{range}`");
+            let message = format!("`{a}` and `{b}` are not units of one kind: `{range}`");
             Err(Error::new(message, "give both ends in the same unit: 10ms..200ms/8"))
         }
     }
@@ -167,15 +167,15 @@ mod tests {
         };
         let wanted = [
             ("1..8", "write 1..8/8 for 8 points"),
-            ("10 Mbit/s..1 Gbit/s", "does not say of how many points"),
-            ("1..8/x", "does not say of how many points"),
-            ("1..8/1", "at least its two ends"),
+            ("10 Mbit/s..1 Gbit/s", "has no number of points"),
+            ("1..8/x", "has no number of points"),
+            ("1..8/1", "has 2 to 100000 points"),
             ("1..8/999999", "at most 100000"),
-            ("10ms..1MB/3", "`ms` and `MB` are no units of one kind"),
-            ("10ms../3", "`` is no end of a range"),
-            ("0..8/3log", "leave `log` out"),
+            ("10ms..1MB/3", "`ms` and `MB` are not units of one kind"),
+            ("10ms../3", "`` is not an end of a range"),
+            ("0..8/3log", "remove `log`"),
             ("1..3/5", "1.0..3.0/5"),
-            ("5ms..5ms/2", "points that are equal"),
+            ("5ms..5ms/2", "has equal points"),
         ];
         for (text, part) in wanted {
             assert!(told(text).contains(part), "{}", told(text));

@@ -1,5 +1,5 @@
-//! From the file's tables to the plan: names become numbers, defaults are filled in, quantities are
-//! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
+//! Resolution of the file's tables to the plan: names become numbers, defaults are filled in, and quantities are
+//! checked against each other. Problems are collected. Parts that depend on a faulty one are skipped.
 
 mod changes;
 mod conditioners;
@@ -40,8 +40,7 @@ use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
 pub use routes::{Attachment, Routes};
 
-/// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of
-/// them.
+/// The plan, or `None` with the reasons in `problems`. Its units are `written` unless the file sets them.
 pub(crate) fn resolve(
     file: &Scenario,
     written: Units,
@@ -60,7 +59,7 @@ pub(crate) fn resolve(
     let links = links::resolve(file, laid, entities, problems);
     switches::check(file, &nodes, &links.list, written, problems);
     routes::check(file, &nodes.list, &links.list, problems);
-    // A network with a faulty node or link has no routes worth complaining about.
+    // Routes of a network with a faulty node or link are not worth an error.
     let complete = problems.is_empty();
     let routes = match complete {
         true => Routes::resolve(&nodes.list, &interfaces.list, &links.list),
@@ -118,8 +117,7 @@ fn units(keys: &file::Units, written: Units, problems: &mut Problems) -> Units {
     }
 }
 
-/// The parameters of a queue that stands alone, where there is neither node nor flow to match. Whether the
-/// discipline takes them is seen when it is attached.
+/// The parameters of a single queue without nodes and flows to match. The discipline checks them when it is attached.
 pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Parameters> {
     let names = Directory::new("node", 0);
     let nodes = nodes::Nodes { list: Vec::new(), names, profiles: Vec::new() };
@@ -128,7 +126,7 @@ pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Par
     queues::parameters(queue, entities, problems)
 }
 
-/// The address of a counted host so many after the first.
+/// The address of member `index` of a counted host.
 pub(crate) fn later_address(first: std::net::IpAddr, index: usize) -> Option<std::net::IpAddr> {
     nodes::later(first, index)
 }
@@ -136,15 +134,15 @@ pub(crate) fn later_address(first: std::net::IpAddr, index: usize) -> Option<std
 fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
     match file.duration.read(problems) {
         Some(Duration::ZERO) => {
-            let help = "write how long it runs: \"300 s\"";
-            problems.push(&file.duration.span, "a run of no time", help);
+            let help = "set the duration of the run: \"300 s\"";
+            problems.push(&file.duration.span, "a duration of zero", help);
             Duration::MAX
         }
         duration => duration.unwrap_or(Duration::MAX),
     }
 }
 
-/// What flows and probes refer to.
+/// The network that flows and probes refer to.
 struct Network<'f> {
     nodes: nodes::Nodes<'f>,
     interfaces: interfaces::Interfaces,
@@ -166,7 +164,7 @@ impl Network<'_> {
         }
     }
 
-    /// The node, or whose interface it is.
+    /// The node, or the node of the interface.
     fn node(&self, HostId(number): HostId) -> usize {
         let number = usize::from(number);
         let interface = number.checked_sub(self.nodes.list.len());

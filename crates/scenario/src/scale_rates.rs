@@ -1,5 +1,5 @@
-//! The same plan at a fraction of its rates, for a machine that does not keep up with them: times stay, and
-//! whatever counts bits is divided, so that windows and queues hold the same time.
+//! The same plan at a fraction of its rates, for a machine that cannot keep up. Times are unchanged, and all
+//! quantities in bits are divided, so that windows and queues hold the same time.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use transport::config::Buffer;
 use crate::plan::{End, Flow, NodeKind, Plan, Transport, headrooms};
 
 impl Plan {
-    /// This plan with rates and buffers divided by `by` and round trips as they are. `None` where a queue's
-    /// settings are more than a rate and limits, where queues change, where a rate follows a trace, where a switch would
-    /// have no memory left that its ports share, and for programs, whose load is their own.
+    /// This plan with rates and buffers divided by `by` and unchanged round trips. `None` if a queue has more
+    /// settings than a rate and limits, if queues change, if a rate follows a trace, if a switch would have no shared
+    /// memory left, and for programs, because their load is not in the plan.
     pub fn slower(&self, by: NonZeroU64) -> Option<Self> {
         let mut plan = self.clone();
         if !plan.changes.is_empty() {
@@ -54,7 +54,7 @@ fn rate(rate: &mut Rate, by: NonZeroU64) {
     *rate = Rate::from_bits_per_second(rate.bits_per_second() / by).unwrap_or(Rate::MIN);
 }
 
-/// What is measured scales by itself.
+/// Divides a given rate; a measured rate scales by itself.
 fn pace(value: &mut PacingRate, by: NonZeroU64) {
     if let PacingRate::Given(given) = value {
         rate(given, by);
@@ -65,8 +65,8 @@ fn bytes(bytes: &mut Bytes, by: NonZeroU64) {
     bytes.0 = bytes.0.div_ceil(by.get());
 }
 
-/// A packet memory and what its queues may have of it. What is kept for a port is a few frames, and as long as before; the
-/// headroom follows from the link unless it was given.
+/// Divides a packet memory and the thresholds of its queues. The reserve of a port is a few frames and unchanged; the
+/// headroom follows from the link unless it is given.
 fn share(switch: &mut switch::Config, by: NonZeroU64) {
     bytes(&mut switch.buffer, by);
     for given in [&mut switch.xoff, &mut switch.headroom].into_iter().flatten() {
@@ -78,7 +78,7 @@ fn share(switch: &mut switch::Config, by: NonZeroU64) {
     }
 }
 
-/// Queues without rates of their classes; packets are as long as before, so their number is divided, too.
+/// Divides queues without per-class rates. Packets have the same length, so their number is divided, too.
 fn regulate(queue: &mut Parameters, by: NonZeroU64) -> Option<()> {
     match queue {
         Parameters::Fifo(fifo) => limit(fifo, by),
@@ -115,7 +115,7 @@ fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
         Transport::Tcp(tcp) => {
             for end in [&mut tcp.sender, &mut tcp.receiver] {
                 let end = Arc::make_mut(end);
-                // It is what bounds the window. A send buffer bounds it only where it is too small.
+                // The receive buffer bounds the window. A send buffer bounds it only if it is too small.
                 match &mut end.buffers.receive {
                     Buffer::Fixed(size) => *size = size.div_ceil(by.get()),
                     Buffer::Auto { initial, max } => *max = max.div_ceil(by.get()).max(*initial),
@@ -164,8 +164,8 @@ receiver_tcp.buffers.receive = "32 MiB"
         Document::parse("path", &format!("{PATH}{more}")).and_then(|d| d.plan()).expect("a plan")
     }
 
-    /// What is as large as ever in a scenario that was divided by four by hand, since it is not written there: the queue
-    /// of an interface, and the sender's own receive buffer.
+    /// The defaults that dividing a scenario by hand does not change, because they are not written in it: an
+    /// interface's queue, and the sender's own receive buffer.
     fn defaults_divided(by_hand: &Plan) -> String {
         let lock = crate::lock(by_hand).replace("packets = 1000", "packets = 250");
         lock.replace("max = \"6 MiB\"", "max = \"1536 KiB\"")
@@ -215,7 +215,7 @@ receiver_tcp.buffers.receive = { initial = "131072 B", max = "6 MB" }
             .replace("6 MB", "1.5 MB");
         let slower = plan(LOSSLESS).slower(FOUR).expect("nothing that cannot be");
         assert_eq!(crate::lock(&slower), defaults_divided(&plan(&by_hand)));
-        // What two ports keep for themselves is not divided, and here is nothing else.
+        // The reserve of two ports is not divided, and nothing else remains here.
         let small = plan(&LOSSLESS.replace("\"1 MB", "\"300 kB"));
         assert!(small.slower(FOUR).is_some());
         assert!(small.slower(NonZeroU64::new(8).unwrap()).is_none());

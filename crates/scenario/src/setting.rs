@@ -1,5 +1,5 @@
-//! Settings as they stand in a file, in the schema and in a lock file, whatever they are of: parameters say what can be
-//! set in them (`traffic::setting`), and this reads, describes and writes it.
+//! Settings in a file, in the schema and in a lock file: parameters declare their settings (`traffic::setting`), and
+//! this module reads, describes and writes them.
 
 mod beside;
 mod declared;
@@ -34,25 +34,25 @@ pub(crate) use beside::{Keys, With};
 pub(crate) use declared::{Declared, Named};
 pub(crate) use schema::{doc, object, one_line, properties, required};
 
-/// Reads a queue that is a setting's value: its filters may name what the settings know nothing of.
+/// Reads a queue that is a setting's value. Its filters can refer to names unknown to the settings.
 pub(crate) type Queues<'q> = dyn Fn(&Queue, &mut Problems) -> Option<Parameters> + 'q;
 
-/// What is given where a value stands, or a table.
+/// A value or a table.
 #[derive(Clone, Debug)]
 pub(crate) enum ScalarOr<T> {
     Scalar(Scalar),
     Table(T),
 }
 
-/// What is given for a setting.
+/// The given value of a setting.
 pub(crate) type Given = ScalarOr<Nested>;
 
-/// A table where a setting's value stands.
+/// A table as the value of a setting.
 #[derive(Clone, Debug)]
 pub(crate) enum Nested {
-    /// A discipline's.
+    /// The table of a discipline.
     Queue(Box<Queue>),
-    /// Of single values.
+    /// A table of single values.
     Scalars(Vec<(Name, Scalar)>),
 }
 
@@ -68,7 +68,7 @@ impl Given {
     }
 }
 
-/// A value as text, and where it stands.
+/// A value as text with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Scalar {
     pub(crate) text: String,
@@ -118,7 +118,7 @@ impl Scalar {
                 .find(|word| **word == self.text)
                 .map(|word| Value::Choice(word))
                 .or_else(|| {
-                    let message = format!("there is no choice `{}`", self.text);
+                    let message = format!("invalid choice `{}`", self.text);
                     let words = words.iter().copied();
                     problems.push(&self.span, message, nearest::suggest(&self.text, words));
                     None
@@ -151,7 +151,7 @@ impl Scalar {
     }
 }
 
-/// The same before its place is known.
+/// A value or a table without its place.
 enum Loose<T> {
     Scalar(String),
     Table(T),
@@ -199,21 +199,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ScalarOr<T> {
     }
 }
 
-/// Of settings none of which is a queue.
+/// For settings without queues.
 pub(crate) const NO_QUEUES: &Queues<'static> = &|_, _| None;
 
 impl<'de> Deserialize<'de> for Scalar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match ScalarOr::<IgnoredAny>::deserialize(deserializer)? {
             ScalarOr::Scalar(scalar) => Ok(scalar),
-            ScalarOr::Table(_) => {
-                Err(D::Error::custom("a table stands where one value is expected"))
-            }
+            ScalarOr::Table(_) => Err(D::Error::custom("expected one value, found a table")),
         }
     }
 }
 
-/// Sets what the file gives, and misses what it must give.
+/// Sets the given settings, and reports missing required ones.
 pub(crate) fn adjust(
     settings: &mut dyn Settings,
     given: &[(Name, Given)],
@@ -236,7 +234,7 @@ pub(crate) fn adjust(
         if let Some(value) = value
             && !settings.set(setting.name, value)
         {
-            let message = format!("`{}` cannot be that", name.text);
+            let message = format!("invalid value of `{}`", name.text);
             problems.push(given.span(), message, doc(&setting));
             complete = false;
         }
@@ -270,13 +268,13 @@ fn read(
                 Kind::Queue => "write a discipline: { fifo = { packets = 100 } }",
                 _ => "give one value",
             };
-            problems.push(given.span(), format!("`{}` cannot be that", setting.name), help);
+            problems.push(given.span(), format!("invalid value of `{}`", setting.name), help);
             None
         }
     }
 }
 
-/// The value of a setting; a complaint if it is of another kind, or out of range.
+/// The value of a setting; reports one of another kind or out of range.
 pub(crate) fn scalar_value(
     setting: &Setting,
     scalar: &Scalar,
@@ -292,19 +290,19 @@ pub(crate) fn scalar_value(
     Some(value)
 }
 
-/// A size that is tuned between two. That both are given the schema asks.
+/// The limits of an autotuned size. The schema requires both.
 fn tuned(ends: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
     let end = |key: &str| ends.iter().find(|(name, _)| name.text == key).map(|(_, size)| size);
     let (from, to) = (end("initial")?, end("max")?);
     let (initial, max) = (from.size(problems)?, to.size(problems)?);
     if initial > max {
-        problems.push(&to.span, "the buffer cannot grow", "let `max` be at least `initial`");
+        problems.push(&to.span, "`max` is below `initial`", "set `max` to at least `initial`");
         return None;
     }
     Some(Value::TunedBytes { initial, max })
 }
 
-/// Two thresholds, and the probability of a mark just below the upper one. That both are given the schema asks.
+/// Two thresholds, and the marking probability just below the upper one. The schema requires both thresholds.
 fn thresholds(parts: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
     let part = |key: &str| parts.iter().find(|(name, _)| name.text == key).map(|(_, part)| part);
     let (min, max) = (part("min")?, part("max")?);
@@ -321,7 +319,7 @@ fn thresholds(parts: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value
     Some(Value::Thresholds(thresholds))
 }
 
-/// A priority for each key.
+/// A map from keys to priorities.
 fn mapped<const N: usize>(
     entries: &[(Name, Scalar)],
     problems: &mut Problems,
@@ -340,7 +338,7 @@ where
     complete.then(|| mapping.map())
 }
 
-/// Every setting that applies, and its value as TOML.
+/// Every applicable setting, with its value as TOML.
 pub(crate) fn written(settings: &dyn Settings) -> Vec<(&'static str, String)> {
     let text = |setting: Setting| Some((setting.name, self::text(&settings.get(setting.name)?)));
     settings.settings().into_iter().filter_map(text).collect()
@@ -370,7 +368,7 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         Value::Measured => string(MEASURED),
-        // What a file can say is at most 2^64 bits; anything above was written "unlimited".
+        // A file can express at most 2^64 bits; anything above is "unlimited".
         Value::RateLimit(u64::MAX) => string(UNLIMITED),
         Value::RateLimit(bytes) => format!("\"{bytes} B/s\""),
         Value::TunedBytes { initial, max } => {

@@ -1,8 +1,8 @@
-//! Whether a document has the shape that the schema asks for: every unknown key, missing key and wrong
-//! kind of value at once, each with its place and the nearest right name.
+//! Checks a document against the schema: reports every unknown key, missing key and wrong kind of value, each with
+//! its place and the nearest correct name.
 //!
-//! The schema is the single statement of the language; this walks it beside the document. Scalars of
-//! the wrong type are left to the reader of that scalar, which knows units.
+//! The schema is the only definition of the language. Scalars of the wrong type are left to the reader of that
+//! scalar, which knows the units.
 
 use serde_json::Value as Schema;
 use toml::de::{DeTable, DeValue};
@@ -11,19 +11,19 @@ use crate::diagnostic::{Problems, Span};
 use crate::nearest;
 use crate::schema::schema;
 
-/// Notes whatever keeps `document` from being a scenario.
+/// Reports all reasons why `document` is not a scenario.
 pub(crate) fn check(document: &DeTable<'_>, problems: &mut Problems) {
     let at = Place { span: 0..0, what: "the scenario".into() };
     table(document, &at, &[schema()], problems);
 }
 
-/// Notes whatever keeps `document` from being a queue.
+/// Reports all reasons why `document` is not a queue.
 pub(crate) fn check_queue(document: &DeTable<'_>, problems: &mut Problems) {
     let at = Place { span: 0..0, what: "the queue".into() };
     table(document, &at, &alternatives(&schema()["$defs"]["Queue"]), problems);
 }
 
-/// What the schema has for the value at a path of keys; nothing where the language has no such path.
+/// The schemas of the value at a path of keys; empty if there is no such path.
 fn shapes_at(path: &[&str]) -> Vec<&'static Schema> {
     path.iter().fold(vec![schema()], |shapes, key| {
         let below = shapes.into_iter().filter_map(|shape: &'static Schema| {
@@ -39,19 +39,19 @@ pub(crate) fn has(path: &[&str]) -> bool {
     !shapes_at(path).is_empty()
 }
 
-/// The keys that there may be in the table at a path.
+/// The possible keys of the table at a path.
 pub(crate) fn keys_below(path: &[&str]) -> Vec<&'static str> {
     properties(&shapes_at(path))
 }
 
-/// The keys that the table at a path must have.
+/// The required keys of the table at a path.
 pub(crate) fn required(path: &[&str]) -> Vec<&'static str> {
     let [shape] = shapes_at(path)[..] else { return Vec::new() };
     let names = shape.get("required").and_then(Schema::as_array);
     names.into_iter().flatten().filter_map(Schema::as_str).collect()
 }
 
-/// Whether the value at a path may be that word, of a few.
+/// Whether the value at a path is a choice that includes that word.
 pub(crate) fn takes_word(path: &[&str], word: &str) -> bool {
     let is_listed = |shape: &Schema| {
         let listed = shape.get("enum").and_then(Schema::as_array);
@@ -60,13 +60,13 @@ pub(crate) fn takes_word(path: &[&str], word: &str) -> bool {
     shapes_at(path).into_iter().any(is_listed)
 }
 
-/// Where a value stands: its key, and how to call it.
+/// The place of a value: its key, and its name for messages.
 struct Place {
     span: Span,
     what: String,
 }
 
-/// What a schema's reference, alternatives and nullability come down to.
+/// The alternatives of a schema, with references and nullability resolved.
 fn alternatives(schema: &'static Schema) -> Vec<&'static Schema> {
     if let Some(reference) = schema.get("$ref").and_then(Schema::as_str) {
         let name = reference.trim_start_matches("#/$defs/");
@@ -106,26 +106,26 @@ fn value(value: &DeValue<'_>, at: &Place, schema: &'static Schema, problems: &mu
         }
         DeValue::Table(_) => {
             let help = "give one value, such as a quantity in quotes";
-            problems.push(&at.span, format!("{} is no table", at.what), help);
+            problems.push(&at.span, format!("{} is not a table", at.what), help);
         }
         DeValue::Array(_) => {
             let help = "give one value; several belong in [sweep]";
-            problems.push(&at.span, format!("{} is no array", at.what), help);
+            problems.push(&at.span, format!("{} is not an array", at.what), help);
         }
         _ if !shapes.iter().any(|s| is_scalar(s)) => {
             let (kind, help) = if objects.is_empty() {
                 ("an array", "write the entries in brackets: [\"a\", \"b\"]")
             } else {
-                ("a table", "write `{ key = value }`, or a [header] of its own")
+                ("a table", "write `{ key = value }`, or use a separate [header]")
             };
-            problems.push(&at.span, format!("{} is {kind}", at.what), help);
+            problems.push(&at.span, format!("{} must be {kind}", at.what), help);
         }
         DeValue::String(text) => choice(text, at, &shapes, problems),
         _ => {}
     }
 }
 
-/// A word that must be one of a few.
+/// Checks a choice of words.
 fn choice(text: &str, at: &Place, shapes: &[&'static Schema], problems: &mut Problems) {
     let constant = |s: &'static Schema| s.get("const").and_then(Schema::as_str);
     let listed = |s: &'static Schema| s.get("enum").and_then(Schema::as_array);
@@ -158,8 +158,8 @@ fn array(
     }
 }
 
-/// A table against all the shapes that it may have; more than one stands for a choice by key, such as
-/// the discipline of a queue.
+/// Checks a table against all its possible shapes. Several shapes are a choice by key, such as the discipline of a
+/// queue.
 fn table(table: &DeTable<'_>, at: &Place, shapes: &[&'static Schema], problems: &mut Problems) {
     for (key, inner) in table.iter() {
         let name: &str = key.get_ref();
@@ -182,7 +182,7 @@ fn table(table: &DeTable<'_>, at: &Place, shapes: &[&'static Schema], problems: 
     missing(table, at, shapes, problems);
 }
 
-/// A scalar's own place tells more than its key's.
+/// A scalar's own place is more precise than its key's.
 fn place_of(key: Span, inner: &serde_spanned::Spanned<DeValue<'_>>) -> Span {
     match inner.get_ref() {
         DeValue::Table(_) => key,
@@ -209,7 +209,7 @@ fn unknown(
     problems.push(span, format!("{} has no key `{name}`", at.what), help);
 }
 
-/// Of several shapes, each told by its one key, a table takes one.
+/// Checks that a table has exactly one of several shapes, each identified by its key.
 fn one_choice(
     table: &DeTable<'_>,
     at: &Place,
@@ -227,8 +227,8 @@ fn one_choice(
             problems.push(&at.span, format!("{} is empty", at.what), help);
         }
         [(first, _), (second, _), ..] => {
-            let message = format!("{} is `{}` already", at.what, first.get_ref());
-            problems.push(&second.span(), message, "choose one of them");
+            let message = format!("{} is already `{}`", at.what, first.get_ref());
+            problems.push(&second.span(), message, "keep one of them");
         }
         _ => {}
     }
@@ -245,7 +245,7 @@ fn missing(table: &DeTable<'_>, at: &Place, shapes: &[&'static Schema], problems
     }
 }
 
-/// What a key is for, from its own description.
+/// The purpose of a key, from its description.
 fn help_for(name: &str, schema: &'static Schema) -> String {
     let property = &schema["properties"][name];
     let description = property.get("description").and_then(Schema::as_str).unwrap_or_default();

@@ -1,30 +1,30 @@
-//! What to change where a file is no TOML: the parser tells what it met, not what a person would do about it.
+//! Remedies for files that are not valid TOML: the parser reports what it found, but not what to change.
 
-/// The parser's words, and what mends it.
+/// Prefixes of the parser's messages, with remedies.
 const ADVICE: [(&str, &str); 8] = [
-    ("duplicate key", "a name stands once in its table: put both parts together, or rename one"),
+    ("duplicate key", "a key may occur once in its table: merge both parts, or rename one"),
     (
         "cannot extend value",
-        "the table is closed by its `}`: write this within it, or open it with a [header]",
+        "an inline table cannot be extended: write this inside its `}`, or use a [header]",
     ),
     ("string values must be quoted", "put it in quotes, as in \"10 s\""),
     ("invalid basic string", "close the text with a `\"` on the same line"),
     ("unclosed inline table", "close the table with a `}` on the same line, or write a [header]"),
     ("unclosed array", "close the array with a `]`"),
-    ("missing comma", "put a `,` between the two, if the line before is as it should be"),
+    ("missing comma", "add a `,` between the two values, or correct the line before"),
     ("missing value", "write a value after the `=`"),
 ];
 
-/// What else there is to say.
+/// The remedy for other messages.
 const OTHERWISE: &str = "the file is TOML: `key = \"value\"` under [table] headers";
 
-/// What mends the problem that the TOML parser words so.
+/// The remedy for a message of the TOML parser.
 pub(crate) fn advice(message: &str) -> &'static str {
     let known = ADVICE.iter().find(|(words, _)| message.starts_with(words));
     known.map_or(OTHERWISE, |(_, advice)| advice)
 }
 
-/// What a value of another kind is met with: what was expected, in people's words, and what mends it.
+/// The expected kinds of values, in the parser's words and in plain words, with remedies.
 const KINDS: [(&str, &str, &str); 6] = [
     ("u", "a whole number, 0 or above", "write digits without quotes: 3"),
     ("i", "a whole number", "write digits without quotes: 3"),
@@ -34,7 +34,7 @@ const KINDS: [(&str, &str, &str); 6] = [
     ("a boolean", "true or false", "write true or false, without quotes"),
 ];
 
-/// What is said of a value whose kind is not what its key takes, and what mends it.
+/// The message and the remedy for a value of the wrong kind.
 pub(crate) fn mismatch(message: &str) -> (String, &'static str) {
     const HELP: &str = "see docs/scenario.schema.json";
     let told = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
@@ -45,7 +45,7 @@ pub(crate) fn mismatch(message: &str) -> (String, &'static str) {
         |kind: &str| expected.strip_prefix(kind).is_some_and(|bits| bits.parse::<u8>().is_ok());
     let known = KINDS.iter().find(|(kind, ..)| expected == *kind || bits(kind));
     match known {
-        Some((_, words, help)) => (format!("{found} stands where {words} is expected"), help),
+        Some((_, words, help)) => (format!("expected {words}, found {found}"), help),
         None => (message.to_owned(), HELP),
     }
 }

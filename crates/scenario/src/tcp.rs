@@ -1,5 +1,5 @@
-//! `[flow.NAME.tcp]`: what differs from the host's profile. Which sections there are and what can be set in each,
-//! [`transport::Config`] says.
+//! `[flow.NAME.tcp]`: differences from the host's profile. [`transport::Config`] declares the sections and their
+//! settings.
 
 use std::fmt::{self, Write};
 
@@ -24,19 +24,19 @@ const ALGORITHM: &str = "algorithm";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tcp {
     algorithm: Option<Congestion>,
-    /// What is given of each section.
+    /// The given settings of each section.
     sections: Vec<(Name, Table<Given>)>,
 }
 
 impl Tcp {
-    /// Where the first of these settings of a section stands, if any is given.
+    /// The place of the first given one of these settings of a section.
     pub(crate) fn span_of(&self, section: &str, settings: &[&str]) -> Option<&Span> {
         let (_, given) = self.sections.iter().find(|(name, _)| name.text == section)?;
         let find = |wanted: &&str| given.iter().find(|(name, _)| name.text == *wanted);
         settings.iter().find_map(find).map(|(_, given)| given.span())
     }
 
-    /// Changes what the file sets.
+    /// Applies the settings of the file.
     pub(crate) fn apply(&self, config: &mut Config, problems: &mut Problems) {
         if let Some(found) = self.algorithm.as_ref().and_then(|given| given.read(problems)) {
             config.congestion = found;
@@ -49,7 +49,7 @@ impl Tcp {
     }
 }
 
-/// What happens to the window of a sender that was idle, where it stands alone.
+/// The effect of idle time on a sender's window, as a value of its own.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
 pub(crate) struct IdleRestart(Scalar);
@@ -61,7 +61,7 @@ impl IdleRestart {
         config::IdleRestart::from_value(self.0.value(Self::KIND?, problems)?)
     }
 
-    /// As TOML.
+    /// The value as TOML.
     pub(crate) fn text(value: config::IdleRestart) -> String {
         value.to_value().as_ref().map(setting::text).unwrap_or_default()
     }
@@ -77,12 +77,12 @@ impl JsonSchema for IdleRestart {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         match Self::KIND {
             Some(Kind::Choice(words)) => json_schema!({ "type": "string", "enum": words }),
-            kind => panic!("{kind:?} is no choice"),
+            kind => panic!("{kind:?} is not a choice"),
         }
     }
 }
 
-/// Every setting of `config`, one `key = value` a line.
+/// Writes every setting of `config`, one `key = value` per line.
 pub(crate) fn write(config: &Config, to: &mut String) {
     let _ = writeln!(to, "{ALGORITHM} = {}", congestion::text(&config.congestion));
     for (section, _, settings) in config.sections() {
@@ -126,7 +126,7 @@ impl JsonSchema for Tcp {
         let described = "The congestion control algorithm of this end.";
         let mut keys = Map::new();
         keys.insert(ALGORITHM.into(), json!({ "anyOf": [algorithm], "description": described }));
-        // Which settings there are is the same in every profile.
+        // All profiles have the same settings.
         for (name, doc, settings) in Profile::all()[0].config().sections() {
             let (doc, settings) = (doc.trim(), settings.settings());
             let section = object(doc.into(), properties(&settings, generator), required(&settings));

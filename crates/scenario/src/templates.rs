@@ -3,9 +3,9 @@
 /// A commented scenario to start from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its name, as `suimon init` takes it.
+    /// Its name for `suimon init`.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Its content, in one line.
     pub summary: &'static str,
     /// The file.
     text: &'static str,
@@ -62,8 +62,8 @@ pub const TEMPLATES: &[Template] = &[
     },
 ];
 
-/// The first line of the repository's scenarios names their schema for editors: `#:schema PATH`. This is
-/// `text` without it, for a place from where the path leads nowhere.
+/// `text` without the first line of the repository's scenarios, `#:schema PATH`, which names their schema for
+/// editors. Elsewhere the path is invalid.
 pub fn without_schema(text: &str) -> &str {
     match text.split_once('\n') {
         Some((first, rest)) if first.starts_with("#:schema ") => rest,

@@ -1,4 +1,4 @@
-//! How far a quantity may lie apart, as it is written: in percent, or in the quantity's own unit.
+//! Tolerances as written: in percent, or in the quantity's own unit.
 
 use traffic::{Bytes, Duration, Rate};
 
@@ -6,9 +6,9 @@ use crate::plan::Within;
 use crate::quantity::{self, Error};
 use crate::value::Unit;
 
-/// How a quantity counts in the summary.
+/// A quantity with a base unit in the summary.
 pub(crate) trait Base {
-    /// In bytes, bytes per second, seconds, or as it is.
+    /// Its value in bytes, bytes per second or seconds, or as a plain number.
     fn base(self) -> f64;
 }
 
@@ -52,12 +52,12 @@ macro_rules! tolerance {
     };
 }
 
-tolerance!(RateTolerance, quantity::rate, false, "How far apart: \"3 %\", or a rate: \"1 MB/s\"");
-tolerance!(SizeTolerance, quantity::bytes, false, "How far apart: \"3 %\", or a size: \"3 kB\"");
-tolerance!(TimeTolerance, quantity::duration, false, "How far apart: \"3 %\", or a time: \"1 ms\"");
-tolerance!(NumberTolerance, quantity::number, true, "How far apart: \"3 %\", or a number: 10");
+tolerance!(RateTolerance, quantity::rate, false, "A tolerance: \"3 %\", or a rate: \"1 MB/s\"");
+tolerance!(SizeTolerance, quantity::bytes, false, "A tolerance: \"3 %\", or a size: \"3 kB\"");
+tolerance!(TimeTolerance, quantity::duration, false, "A tolerance: \"3 %\", or a time: \"1 ms\"");
+tolerance!(NumberTolerance, quantity::number, true, "A tolerance: \"3 %\", or a number: 10");
 
-/// A share of something, in percent.
+/// A percentage.
 #[derive(Clone, Debug)]
 pub(crate) struct PercentUnit;
 

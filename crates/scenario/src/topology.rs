@@ -1,9 +1,9 @@
-//! Topologies that are known by name: a table of a few numbers becomes tables of hosts, routers and links.
+//! Predefined topologies: a table of a few numbers expands to tables of hosts, routers and links.
 //!
-//! What a topology makes is scenario text like any other: `[topology.dc.leaf_spine]` gives the hosts `dc-host.1` and
-//! so on, the routers `dc-leaf` and `dc-spine`, and the links `dc-access` and `dc-fabric`; with `switch` the routers are
-//! switches that share a packet memory among their ports. Flows, changes, probes and expectations name them, and the lock
-//! file has them in place of the topology.
+//! The expansion is ordinary scenario text: `[topology.dc.leaf_spine]` makes the hosts `dc-host.1` and so on, the
+//! routers `dc-leaf` and `dc-spine`, and the links `dc-access` and `dc-fabric`. With `switch` the routers are switches
+//! that share a packet memory among their ports. Flows, changes, probes and expectations refer to these names, and the
+//! lock file has them in place of the topology.
 
 mod dumbbell;
 mod fat_tree;
@@ -24,28 +24,28 @@ use crate::queue::Queue;
 use crate::setting::Declared;
 use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
 
-/// A topology: exactly one of the shapes, and what all its links and hosts have.
+/// A topology: exactly one of the shapes, and the settings of all its links and hosts.
 macro_rules! topologies {
     ($($(#[doc = $doc:literal])* $key:ident: $module:ident::$shape:ident,)*) => {
-        /// Hosts, routers and links in a shape that is known by name. What it makes is called NAME-host and so on.
+        /// A predefined topology of hosts, routers and links. Its parts are named NAME-host and so on.
         #[derive(Clone, Debug, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct Topology {
             $($(#[doc = $doc])* pub(crate) $key: Option<$module::$shape>,)*
-            /// The links' rate; "10 Gbit/s" unless given.
+            /// Line rate of the links; "10 Gbit/s" unless given.
             pub(crate) rate: Option<Quantity<RateUnit>>,
-            /// The links' propagation delay, one way; "1 us" unless given.
+            /// One-way propagation delay of the links; "1 us" unless given.
             pub(crate) delay: Option<Quantity<TimeUnit>>,
-            /// The queueing discipline at both ends of every link; a fifo of 1000 packets unless given.
+            /// Queueing discipline at both ends of every link; a fifo of 1000 packets unless given.
             pub(crate) queue: Option<Queue>,
-            /// What its switches are, with the keys of `[switch.NAME]`; plain routers unless given.
+            /// Settings of its switches, with the keys of `[switch.NAME]`; plain routers unless given.
             pub(crate) switch: Option<Switch>,
-            /// The hosts' TCP stack; "linux-6" unless given.
+            /// TCP stack of the hosts; "linux-6" unless given.
             pub(crate) profile: Option<Name>,
         }
 
         impl Topology {
-            /// The shapes it has: there should be one.
+            /// The given shapes; a topology must have exactly one.
             fn shapes(&self) -> Vec<&dyn Shape> {
                 let mut shapes: Vec<&dyn Shape> = Vec::new();
                 $(shapes.extend(self.$key.as_ref().map(|shape| shape as &dyn Shape));)*
@@ -58,19 +58,19 @@ macro_rules! topologies {
 }
 
 topologies! {
-    /// Two routers with a bottleneck between them, and hosts on either side.
+    /// Two routers with a bottleneck between them, and hosts on each side.
     dumbbell: dumbbell::Dumbbell,
-    /// Switches of k ports in three layers, with as many equal paths as cores (Al-Fares and others, SIGCOMM 2008).
+    /// Fat tree of k-port switches in three layers, with as many equal paths as cores (Al-Fares and others, SIGCOMM 2008).
     fat_tree: fat_tree::FatTree,
-    /// Every leaf is joined to every spine; hosts are at the leaves.
+    /// Leaf-spine fabric: every leaf is linked to every spine, and hosts are at the leaves.
     leaf_spine: leaf_spine::LeafSpine,
-    /// A chain of routers with a host at each: long flows meet others at every hop.
+    /// Chain of routers with a host at each: long flows compete with others at every hop.
     parking_lot: parking_lot::ParkingLot,
     /// Hosts around one switch.
     star: star::Star,
 }
 
-/// The settings of a topology's switches; how many there are, the shape says.
+/// The settings of a topology's switches; the shape determines their number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Switch(Declared<switch::Config>);
@@ -87,11 +87,11 @@ impl JsonSchema for Switch {
 
 /// A shape of a topology.
 trait Shape {
-    /// Adds its nodes and links; `None` if a number of it is faulty.
+    /// Adds its nodes and links; `None` if one of its numbers is invalid.
     fn build(&self, parts: &mut Parts<'_>, problems: &mut Problems) -> Option<()>;
 }
 
-/// What a topology adds to a scenario.
+/// The tables that a topology adds to a scenario.
 struct Parts<'f> {
     name: &'f Name,
     topology: &'f Topology,
@@ -101,14 +101,14 @@ struct Parts<'f> {
     links: Vec<(Name, Link)>,
 }
 
-/// Which nodes of two counted ends a link joins.
+/// The rule by which a link joins the nodes of two counted ends.
 #[derive(Clone, Copy)]
 enum Joins {
     /// By number, or all of one end with the single other.
     ByNumber,
-    /// All with all, within each of so many equal parts.
+    /// All pairs within each of this number of equal parts.
     Groups(u64),
-    /// Those whose numbers leave the same remainder.
+    /// Nodes with the same remainder of their numbers by this divisor.
     Planes(u64),
 }
 
@@ -129,7 +129,7 @@ impl Parts<'_> {
         ));
     }
 
-    /// The nodes between the hosts: routers, or switches if the topology says so.
+    /// Adds nodes between the hosts: routers, or switches if the topology has `switch`.
     fn routers(&mut self, part: &str, count: u64) {
         let counted = node::Counted { count: Some(self.count(count)) };
         let Some(Switch(settings)) = &self.topology.switch else {
@@ -141,7 +141,7 @@ impl Parts<'_> {
         self.switches.push((self.named(part), switch));
     }
 
-    /// A link's table between two parts, at the topology's rate unless it has its own.
+    /// Adds a link between two parts, at the topology's rate unless `rate` is given.
     fn link(
         &mut self,
         part: &str,
@@ -173,7 +173,7 @@ impl Parts<'_> {
     }
 }
 
-/// The number of something that a shape asks for, from `least` to `most`.
+/// A number of a shape, from `least` to `most`.
 fn number(
     given: Option<&Count>,
     usual: u64,
@@ -189,7 +189,7 @@ fn number(
     Some(given.value)
 }
 
-/// The scenario with every topology's tables in its place; `None` if it has none.
+/// The scenario with every topology expanded; `None` if it has no topology.
 pub(crate) fn expand(file: &Scenario, problems: &mut Problems) -> Option<Scenario> {
     if file.topology.0.is_empty() {
         return None;

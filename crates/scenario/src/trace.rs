@@ -1,11 +1,11 @@
-//! Traces of a link's rate, as a scenario has them: `mahimahi file:NAME`, or `mahimahi` and the milliseconds.
+//! Traces of a link's rate in the notation of scenarios: `mahimahi file:NAME`, or `mahimahi` and the milliseconds.
 
 use network::trace::{Invalid, Trace};
 
 use crate::data_file::{self, DataFile, Line, shortened};
 use crate::quantity::Error;
 
-/// The formats' names, which come first.
+/// The names of the formats, which come first.
 const MAHIMAHI: &str = "mahimahi";
 const MBIT: &str = "mbit";
 
@@ -13,7 +13,7 @@ const MBIT: &str = "mbit";
 ///
 /// # Errors
 ///
-/// What is of another format, or no trace.
+/// Another format, or an invalid trace.
 pub(crate) fn read(text: &str) -> Result<Trace, Error> {
     let text = text.trim();
     if let Some(list) = text.strip_prefix(MAHIMAHI) {
@@ -22,12 +22,12 @@ pub(crate) fn read(text: &str) -> Result<Trace, Error> {
     if let Some(list) = text.strip_prefix(MBIT) {
         return entries(list, &[','], rate, |all| Trace::of_rates(all.iter().copied()));
     }
-    let help = "name the file: \"mahimahi file:NAME\", with a millisecond in each line, or \
+    let help = "name the file: \"mahimahi file:NAME\", with one millisecond per line, or \
                 \"mbit file:NAME\", with seconds and Mbit/s";
-    Err(Error::new(format!("`{}` is no trace", shortened(text)), help))
+    Err(Error::new(format!("invalid trace `{}`", shortened(text)), help))
 }
 
-/// The trace that all entries make, which stand between separators or in the lines of a file.
+/// The trace of all entries, which are separated by `separators` or in the lines of a file.
 fn entries<E>(
     list: &str,
     separators: &[char],
@@ -45,7 +45,7 @@ fn entries<E>(
         lines.push(line.number);
     }
     make(&all).map_err(|invalid| {
-        // The first so many entries that are wrong in the same way end with what is wrong.
+        // The shortest prefix of the entries with the same error ends with the wrong entry.
         let wrong = |&count: &usize| make(&all[..count]) == Err(invalid);
         let count = match invalid {
             Invalid::Empty | Invalid::NoTime => None,
@@ -56,7 +56,7 @@ fn entries<E>(
     })
 }
 
-/// The least number up to `most` of which something is true that stays true, which it is of `most`.
+/// The least number up to `most` for which `is` holds; it holds for `most` and for all numbers above the least.
 fn first(most: usize, is: impl Fn(&usize) -> bool) -> Option<usize> {
     let (mut low, mut high) = (1, most);
     while low < high {
@@ -71,9 +71,9 @@ fn told(invalid: Invalid) -> Error {
         Invalid::Empty => {
             "give a millisecond for each packet (mahimahi), or times and rates that carry one (mbit)"
         }
-        Invalid::Falling(_) => "write them in order of time",
-        Invalid::NoTime => "let the last one tell when the trace begins anew",
-        Invalid::Long(_) => "give at most 4294967295 ms, which are 49 days",
+        Invalid::Falling(_) => "sort them by time",
+        Invalid::NoTime => "end with a later time, at which the trace repeats",
+        Invalid::Long(_) => "use at most 4294967295 ms (49 days)",
         Invalid::Fast(_) => "write the rate in Mbit/s, at most 10 Tbit/s",
     };
     Error::new(invalid.to_string(), help)
@@ -83,33 +83,33 @@ fn millisecond(line: Line<'_>) -> Result<u64, Error> {
     let form = "write a millisecond, such as 17";
     let columns = line.columns();
     if columns.len() > 1 {
-        let message = format!("`{}` is {} columns", shortened(line.text), columns.len());
-        let help = "leave one number a line, the millisecond of an opportunity; if these are seconds \
-                    and Mbit/s write \"mbit file:NAME\"";
+        let message = format!("`{}` has {} columns", shortened(line.text), columns.len());
+        let help = "keep one number per line, the millisecond of a delivery opportunity; for seconds and Mbit/s \
+                    use \"mbit file:NAME\"";
         return Err(Error::new(message, help));
     }
-    let error = |_| Error::new(format!("`{}` is no millisecond", shortened(line.text)), form);
+    let error = |_| Error::new(format!("invalid millisecond `{}`", shortened(line.text)), form);
     line.text.parse().map_err(error)
 }
 
-/// Seconds and Mbit/s, as milliseconds and bits per second.
+/// Reads seconds and Mbit/s as milliseconds and bits per second.
 fn rate(line: Line<'_>) -> Result<(u64, u64), Error> {
     let columns = line.columns();
     let numbers = match columns[..] {
         [time, rate] => data_file::number(time).zip(data_file::number(rate)),
         _ => None,
     };
-    // Milliseconds up to what an integer holds.
+    // Milliseconds within the range of an integer.
     match numbers.filter(|(time, rate)| (0.0..1e15).contains(time) && (0.0..1e12).contains(rate)) {
         Some((seconds, mbit)) => Ok(((seconds * 1e3).round() as u64, (mbit * 1e6).round() as u64)),
         None => {
-            let message = format!("`{}` is no time and rate", shortened(line.text));
-            Err(Error::new(message, "leave two columns, seconds and Mbit/s: 1.5 20.3"))
+            let message = format!("`{}` is not a time and a rate", shortened(line.text));
+            Err(Error::new(message, "keep two columns, seconds and Mbit/s: 1.5 20.3"))
         }
     }
 }
 
-/// As a scenario has it.
+/// The notation of scenarios.
 pub(crate) fn text(trace: &Trace) -> String {
     match trace.milliseconds() {
         Some(milliseconds) => {
@@ -141,13 +141,10 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         let message = |text: &str| read(text).unwrap_err().message;
-        assert_eq!(message("500 Mbit/s"), "`500 Mbit/s` is no trace");
-        assert_eq!(message("mahimahi"), "a trace without opportunities");
-        assert_eq!(message("mahimahi 1, 2, x"), "`x` is no millisecond");
-        assert_eq!(
-            message("mahimahi 3, 2"),
-            "the millisecond 2 of a trace comes after a later one"
-        );
+        assert_eq!(message("500 Mbit/s"), "invalid trace `500 Mbit/s`");
+        assert_eq!(message("mahimahi"), "a trace without delivery opportunities");
+        assert_eq!(message("mahimahi 1, 2, x"), "invalid millisecond `x`");
+        assert_eq!(message("mahimahi 3, 2"), "the millisecond 2 of a trace follows a later one");
         assert_eq!(message("mahimahi 0, 0"), "a trace that ends with the millisecond 0");
         assert_eq!(message("mahimahi 4294967296"), "a trace of 4294967296 milliseconds");
     }
@@ -163,10 +160,10 @@ mod tests {
             of_file("mahimahi", "1\n2 # two\n\n2\r\n5\n"),
             Ok(read("mahimahi 1,2,2,5").unwrap())
         );
-        assert_eq!(wrong("mahimahi", "0 5\n5 6\n7 9\n"), "`a.trace`, line 1: `0 5` is 2 columns");
+        assert_eq!(wrong("mahimahi", "0 5\n5 6\n7 9\n"), "`a.trace`, line 1: `0 5` has 2 columns");
         assert_eq!(
             wrong("mahimahi", "1\n5\n\n3\n9\n"),
-            "`a.trace`, line 4: the millisecond 3 of a trace comes after a later one"
+            "`a.trace`, line 4: the millisecond 3 of a trace follows a later one"
         );
         let rates = read("mbit 0 4.5, 1 12.25, 2.5 0").unwrap();
         assert_eq!(read(&text(&rates)), Ok(rates.clone()));
@@ -176,16 +173,19 @@ mod tests {
         ] {
             assert_eq!(of_file("mbit", same), Ok(rates.clone()), "{same}");
         }
-        assert_eq!(wrong("mbit", "0 1\n1 2 3\n"), "`a.trace`, line 2: `1 2 3` is no time and rate");
+        assert_eq!(
+            wrong("mbit", "0 1\n1 2 3\n"),
+            "`a.trace`, line 2: `1 2 3` is not a time and a rate"
+        );
         assert_eq!(
             wrong("mbit", "0 1\n2 2\n1 3\n"),
-            "`a.trace`, line 3: the millisecond 1000 of a trace comes after a later one"
+            "`a.trace`, line 3: the millisecond 1000 of a trace follows a later one"
         );
-        assert_eq!(wrong("mbit", ""), "`a.trace`, line 1: a trace without opportunities");
+        assert_eq!(wrong("mbit", ""), "`a.trace`, line 1: a trace without delivery opportunities");
     }
 
     proptest::proptest! {
-        /// Whatever a file holds, it is a trace or an error.
+        /// Any file gives a trace or an error.
         #[test]
         fn any_file_is_read_or_refused(
             kind in proptest::sample::select(vec!["mahimahi", "mbit"]),

@@ -1,7 +1,7 @@
-//! The units that results are printed in: those that the scenario writes, so that Mbit/s stays Mbit/s.
+//! The units of printed results: those of the scenario, so that Mbit/s stays Mbit/s.
 //!
-//! Every number that a person reads is formatted here. Values are in base units as in summaries: bytes per second,
-//! bytes, seconds.
+//! All numbers for people are formatted here. Values are in base units as in summaries: bytes per second, bytes,
+//! seconds.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::quantity::{Error, number_length};
 
 mod written;
 
-/// Units of one family, each a prefix above the one before.
+/// The units of one dimension, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Family {
     BitRate,
@@ -42,7 +42,7 @@ impl Family {
         Self::Share,
     ];
 
-    /// Each unit's name, and what one of it is in the base unit.
+    /// The name of each unit, and its size in base units.
     const fn units(self) -> &'static [(&'static str, f64)] {
         const KI: f64 = 1024.0;
         match self {
@@ -109,20 +109,20 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// No unit at all.
+    /// No unit.
     pub const NUMBER: Self = Self { family: Family::Number, place: 0 };
-    /// Hundredths.
+    /// Percent.
     pub const PERCENT: Self = Self { family: Family::Share, place: 0 };
     /// Seconds.
     pub const SECOND: Self = Self { family: Family::Time, place: 4 };
-    /// Thousandths of a second.
+    /// Milliseconds.
     pub const MILLISECOND: Self = Self { family: Family::Time, place: 3 };
-    /// Millions of bits per second.
+    /// Megabits per second.
     pub const MEGABIT_PER_SECOND: Self = Self { family: Family::BitRate, place: 2 };
-    /// Millions of bytes.
+    /// Megabytes.
     pub const MEGABYTE: Self = Self { family: Family::Size, place: 2 };
 
-    /// The unit of a quantity as a scenario has it, in any spelling: Mbit/s of `500mbit`; `None` for a word.
+    /// The unit of a quantity as written, in any spelling: Mbit/s for `500mbit`; `None` for a word.
     pub fn written(text: &str) -> Option<Self> {
         let text = text.trim();
         measure(text)?;
@@ -134,17 +134,17 @@ impl Unit {
         all.find(|unit| unit.factor() == value)
     }
 
-    /// As a scenario has it; empty for none.
+    /// Its name in scenarios; empty for none.
     pub const fn name(self) -> &'static str {
         self.family.units()[self.place].0
     }
 
-    /// What one of it is in bytes per second, bytes or seconds.
+    /// Its size in bytes per second, bytes or seconds.
     pub const fn factor(self) -> f64 {
         self.family.units()[self.place].1
     }
 
-    /// `goodput (Mbit/s)`; the name alone of a bare number.
+    /// `goodput (Mbit/s)`; the plain name for a number without a unit.
     pub fn label(self, name: &str) -> String {
         match self.name() {
             "" => name.to_owned(),
@@ -152,8 +152,8 @@ impl Unit {
         }
     }
 
-    /// The unit for a column of these values: this one, or, if the greatest is not readable in it (below 0.01 or above
-    /// 99 999), the one of its family that suits that.
+    /// The unit for a column of these values: this one, or, if the maximum is not readable in it (below 0.01 or above
+    /// 99 999), a suitable one of its family.
     #[must_use]
     pub fn fit(self, values: impl IntoIterator<Item = f64>) -> Self {
         const READABLE: std::ops::RangeInclusive<f64> = 0.01..=99_999.0;
@@ -165,8 +165,8 @@ impl Unit {
         }
     }
 
-    /// The greatest unit of its family that leaves at least one of `value`; minutes and hours only where a scenario
-    /// writes them.
+    /// The largest unit of its family in which `value` is at least one; minutes and hours only if a scenario uses
+    /// them.
     #[must_use]
     pub fn best(self, value: f64) -> Self {
         let units = self.family.units();
@@ -175,7 +175,7 @@ impl Unit {
         Self { place, ..self }
     }
 
-    /// `value` in this very unit, with four digits: `56.61 MB/s`.
+    /// `value` in this unit, with four digits: `56.61 MB/s`.
     pub fn show(self, value: f64) -> String {
         match self.name() {
             "" => digits(value / self.factor()),
@@ -184,12 +184,12 @@ impl Unit {
         }
     }
 
-    /// A value that stands alone: in this unit if it is readable in it.
+    /// A single value: in this unit if it is readable in it.
     pub fn text(self, value: f64) -> String {
         self.fit([value]).show(value)
     }
 
-    /// A unit by its name, for a key that takes that dimension.
+    /// A unit by its name, for a key of that dimension.
     fn parse(text: &str, wanted: Dimension, what: &str, help: &str) -> Result<Self, Error> {
         let unit = Self::written(&format!("1 {}", text.trim()));
         unit.filter(|unit| unit.family.dimension() == wanted)
@@ -197,7 +197,7 @@ impl Unit {
     }
 }
 
-/// What `units.rate` may be.
+/// Reads `units.rate`.
 pub(crate) fn of_rates(text: &str) -> Result<Unit, Error> {
     Unit::parse(
         text,
@@ -207,7 +207,7 @@ pub(crate) fn of_rates(text: &str) -> Result<Unit, Error> {
     )
 }
 
-/// What `units.size` may be.
+/// Reads `units.size`.
 pub(crate) fn of_sizes(text: &str) -> Result<Unit, Error> {
     Unit::parse(
         text,
@@ -217,7 +217,7 @@ pub(crate) fn of_sizes(text: &str) -> Result<Unit, Error> {
     )
 }
 
-/// What `units.time` and `units.duration` may be.
+/// Reads `units.time` and `units.duration`.
 pub(crate) fn of_times(text: &str) -> Result<Unit, Error> {
     Unit::parse(text, Dimension::Time, "time", "use ps, ns, us, ms, s, min or h")
 }
@@ -236,17 +236,17 @@ impl<'de> Deserialize<'de> for Unit {
     }
 }
 
-/// The units that a scenario's results are printed in, one of each dimension.
+/// The units of a scenario's printed results, one per dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Units {
-    /// Of rates, goodput among them.
+    /// The unit of rates, including goodput.
     pub rate: Unit,
-    /// Of sizes.
+    /// The unit of sizes.
     pub size: Unit,
-    /// Of delays and round trips.
+    /// The unit of delays and round-trip times.
     pub time: Unit,
-    /// Of the run's own time: its duration, and axes of time.
+    /// The unit of simulated time: duration and time axes.
     pub duration: Unit,
 }
 
@@ -267,8 +267,8 @@ impl Units {
         self.rate.text(rate.bits_per_second() as f64 / 8.0)
     }
 
-    /// A size in a sentence; by thousands or by 1024s where it is a whole number in one of the two only, as that is how
-    /// it was written: `512 KiB`.
+    /// A size in a sentence; with a decimal or binary prefix if it is an integer with only one of the two, because it
+    /// was written so: `512 KiB`.
     pub fn size(self, bytes: Bytes) -> String {
         let value = bytes.0 as f64;
         let own = self.size.fit([value]);
@@ -281,18 +281,18 @@ impl Units {
         if !is_whole(own) && is_whole(other) { other.show(value) } else { own.show(value) }
     }
 
-    /// The units that a scenario writes.
+    /// The units in a scenario.
     pub(crate) fn of(document: &DeTable<'_>) -> Self {
         written::units(document)
     }
 }
 
-/// A number with four significant digits, or all that a greater whole number has.
+/// A number with four significant digits, or with all digits of a larger integer.
 pub fn digits(value: f64) -> String {
     if value.is_finite() { significant(value, 4) } else { "–".to_owned() }
 }
 
-/// A finite number with that many significant digits, or all that a greater whole number has.
+/// A finite number with that many significant digits, or with all digits of a larger integer.
 pub fn significant(value: f64, digits: u32) -> String {
     if value == 0.0 {
         return "0".to_owned();

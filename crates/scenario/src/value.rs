@@ -1,4 +1,4 @@
-//! The leaves of a scenario file: names and quantities that remember where they stand.
+//! The leaves of a scenario file: names and quantities with their places.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,13 +17,13 @@ use traffic::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
 use crate::diagnostic::{Problems, Span};
 use crate::{condition, distribution, header, mpi, quantity, setting, trace, units};
 
-/// A kind of quantity: how it is read, and how an editor is told of it.
+/// A kind of quantity: its parser and its description in the schema.
 pub(crate) trait Unit {
-    /// What it becomes.
+    /// The type of its value.
     type Value: Clone + fmt::Debug;
     /// Its name in the schema.
     const NAME: &'static str;
-    /// What it is, for an editor's tooltip, with examples.
+    /// Its description with examples, for the schema.
     const SUMMARY: &'static str;
     /// Whether a bare number has a meaning.
     const BARE: bool = false;
@@ -54,21 +54,21 @@ unit!(
     Distribution<Duration>,
     distribution::read,
     false,
-    "A time, or one that is drawn: \"10 ms\", \"0 s..100 ms\" (uniform), \"exponential 50 ms\", \"pareto 50 ms 1.5\" (mean and shape), \"normal 10 ms 2 ms\" (mean and standard deviation), \"cdf 1 ms 30 %, 90 ms 100 %\" (straight between these), \"steps 1 ms 30 %, 90 ms 100 %\" (only these), \"cdf file:NAME\" and \"steps file:NAME\" (a point a line), \"distribution 10 ms 2 ms file:NAME\" (mean and standard deviation, by a table of netem's)"
+    "A time, or a distribution of times: \"10 ms\", \"0 s..100 ms\" (uniform), \"exponential 50 ms\", \"pareto 50 ms 1.5\" (mean and shape), \"normal 10 ms 2 ms\" (mean and standard deviation), \"cdf 1 ms 30 %, 90 ms 100 %\" (linear interpolation), \"steps 1 ms 30 %, 90 ms 100 %\" (only these values), \"cdf file:NAME\" and \"steps file:NAME\" (one point per line), \"distribution 10 ms 2 ms file:NAME\" (mean and standard deviation, with a netem table)"
 );
 unit!(
     RandomSizeUnit,
     Distribution<Bytes>,
     distribution::read,
     false,
-    "A size, or one that is drawn: \"20 kB\", \"1 kB..1 MB\" (uniform), \"exponential 50 kB\", \"pareto 50 kB 1.2\" (mean and shape), \"normal 50 kB 10 kB\" (mean and standard deviation), \"cdf 1 kB 30 %, 1 MB 100 %\" (straight between these), \"steps 1 kB 30 %, 1 MB 100 %\" (only these), \"cdf file:NAME\" and \"steps file:NAME\" (a point a line), \"distribution 50 kB 10 kB file:NAME\" (mean and standard deviation, by a table of netem's), \"web search\", \"data mining\""
+    "A size, or a distribution of sizes: \"20 kB\", \"1 kB..1 MB\" (uniform), \"exponential 50 kB\", \"pareto 50 kB 1.2\" (mean and shape), \"normal 50 kB 10 kB\" (mean and standard deviation), \"cdf 1 kB 30 %, 1 MB 100 %\" (linear interpolation), \"steps 1 kB 30 %, 1 MB 100 %\" (only these values), \"cdf file:NAME\" and \"steps file:NAME\" (one point per line), \"distribution 50 kB 10 kB file:NAME\" (mean and standard deviation, with a netem table), \"web search\", \"data mining\""
 );
 unit!(
     TraceUnit,
     Trace,
     trace::read,
     false,
-    "A trace of a rate: in mahimahi's format, \"mahimahi file:NAME\", in whose lines are the milliseconds at which a packet of 1500 B could be delivered, or \"mbit file:NAME\", with seconds and Mbit/s of IP packets in two columns, each rate up to the next time; it begins anew after the last"
+    "A rate trace that repeats: \"mahimahi file:NAME\", in mahimahi's format, where each line is the time in milliseconds at which a packet of 1500 B can be delivered, or \"mbit file:NAME\", with two columns, seconds and Mbit/s of IP packets, where each rate holds until the next time"
 );
 unit!(
     RateLimitUnit,
@@ -82,7 +82,7 @@ unit!(
     Vec<Step>,
     mpi::steps,
     false,
-    "Steps of an MPI program, with commas between: \"compute 2 s, burst 10 MB\", \"alltoall 32 KiB\". Of \"alltoall\", \"allgather\", \"scatter\", \"gather\", \"reduce_scatter\", \"halo\" (the four neighbours of a torus) \"across\" (from each rank of a half to each of the other), \"burst\" (from the first half of the ranks to the second) and \"transfer\" (from the first rank to the last) the size is what one rank sends another; \"bcast\", \"reduce\", \"allreduce\" and \"scan\" have that of the whole; \"wavefront 2 kB 1 ms\" computes between receiving and sending; \"barrier\" has none"
+    "Steps of an MPI program, separated by commas: \"compute 2 s, burst 10 MB\", \"alltoall 32 KiB\". For \"alltoall\", \"allgather\", \"scatter\", \"gather\", \"reduce_scatter\", \"halo\" (the four neighbours of a torus), \"across\" (from each rank of one half to each of the other), \"burst\" (from the first half of the ranks to the second) and \"transfer\" (from the first rank to the last), the size is that of a message from one rank to another; for \"bcast\", \"reduce\", \"allreduce\" and \"scan\" it is that of the whole buffer; \"wavefront 2 kB 1 ms\" computes between receiving and sending; \"barrier\" has no size"
 );
 unit!(FractionUnit, (u32, u32), quantity::fraction, false, "A fraction: \"3/4\"");
 unit!(
@@ -101,12 +101,12 @@ unit!(
 );
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
-unit!(NumberUnit, f64, quantity::number, true, "How many: 3");
+unit!(NumberUnit, f64, quantity::number, true, "A number: 3");
 unit!(AddressUnit, IpAddr, header::address, false, "An address: \"10.1.0.1\", \"2001:db8::1\"");
 unit!(PrefixUnit, Prefix, header::prefix, false, "Addresses: \"10.1.0.0/16\", \"2001:db8::/32\"");
 unit!(PortUnit, u16, header::port, true, "A port: 5001");
 unit!(PortsUnit, PortRange, header::ports, true, "Ports: 80, \"1024-65535\"");
-unit!(ProtocolUnit, u8, header::protocol, true, "A protocol: \"tcp\", \"udp\", or IANA's number");
+unit!(ProtocolUnit, u8, header::protocol, true, "A protocol: \"tcp\", \"udp\", or an IANA number");
 unit!(CodePointUnit, u8, header::code_point, true, "A code point: \"ef\", \"af21\", 0 to 63");
 unit!(
     PrioritiesUnit,
@@ -134,21 +134,21 @@ unit!(
     Dscp,
     header::dscp,
     true,
-    "A code point: \"ef\", \"af21\", 46; after a slash the bits that count: \"0x28/0x38\""
+    "A code point: \"ef\", \"af21\", 46, or with a mask: \"0x28/0x38\""
 );
 unit!(
     ActionUnit,
     Action,
     condition::action,
     false,
-    "What is done: \"pass\", \"drop\", \"mark af12\", \"next ELEMENT\", \"return\""
+    "An action: \"pass\", \"drop\", \"mark af12\", \"next ELEMENT\", \"return\""
 );
 unit!(UnitOfRate, units::Unit, units::of_rates, false, "A unit of rates: \"Mbit/s\", \"MB/s\"");
 unit!(UnitOfSize, units::Unit, units::of_sizes, false, "A unit of sizes: \"MB\", \"KiB\"");
 unit!(UnitOfTime, units::Unit, units::of_times, false, "A unit of times: \"ms\", \"s\"");
 unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\"");
 
-/// A quantity as it stands in the file.
+/// A quantity as written in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Quantity<U> {
     text: String,
@@ -157,12 +157,12 @@ pub(crate) struct Quantity<U> {
 }
 
 impl<U: Unit> Quantity<U> {
-    /// What `text` at `span` says.
+    /// The quantity with this text and place.
     pub(crate) fn of(text: &str, span: Span) -> Self {
         Self { text: text.to_owned(), span, unit: PhantomData }
     }
 
-    /// Its value; what is wrong with it goes to `problems`.
+    /// Its value; errors go to `problems`.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<U::Value> {
         match U::parse(&self.text) {
             Ok(value) => Some(value),
@@ -173,13 +173,13 @@ impl<U: Unit> Quantity<U> {
         }
     }
 
-    /// Its text, and where it stands.
+    /// Its text and place.
     pub(crate) fn scalar(&self) -> setting::Scalar {
         setting::Scalar { text: self.text.clone(), span: self.span.clone() }
     }
 }
 
-/// Any scalar, as text: numbers without a unit get to the unit's own parser, which names the units.
+/// Any scalar, as text. A number without a unit goes to the unit's parser too, which lists the units in its error.
 struct Scalar(String);
 
 impl<'de> Deserialize<'de> for Scalar {
@@ -207,7 +207,7 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-/// A quantity of a kind that is known only later.
+/// A quantity of a kind that is not yet known.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     text: String,
@@ -215,7 +215,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// The quantity that it is.
+    /// The quantity of the kind `U`.
     pub(crate) fn quantity<U: Unit>(&self) -> Quantity<U> {
         Quantity::of(&self.text, self.span.clone())
     }
@@ -400,7 +400,7 @@ pub(crate) struct Commands(pub(crate) Vec<Name>);
 
 impl<'de> Deserialize<'de> for Commands {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The lines; a single one has the place of the whole.
+        /// The lines; a single one has the place of the value.
         enum Lines {
             One(String),
             Many(Vec<Name>),

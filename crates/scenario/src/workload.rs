@@ -1,5 +1,5 @@
-//! Workloads as they stand in the file: what a flow's programs do, beyond writing as much as they can, and how the
-//! receiving one reads. What can be set of each, its parameters say.
+//! Workloads as written in the file: the traffic of a flow's programs other than bulk, and the reading of the
+//! receiver. Their parameters declare the settings.
 
 use network::bulk::Train;
 use network::datagram;
@@ -48,7 +48,7 @@ impl Named for Reader {
     const NAME: &'static str = "Read";
 }
 
-/// What the flow's programs do.
+/// The workload of the flow's programs.
 pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Option<Workload> {
     let flow = &table.from.span;
     if let Some(events) = &table.events {
@@ -82,7 +82,7 @@ pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Opti
     }
 }
 
-/// What the flow's sources of events do. What `load` makes of the triggers, the network says.
+/// The workload of the flow's sources of events. With `load` the network determines the triggers.
 fn read_events(
     events: &Declared<Readout>,
     table: &Flow,
@@ -108,8 +108,8 @@ fn read_events(
             return None;
         }
         (Some(_), Some(load)) => {
-            let help = "leave out one: a load says how far apart the triggers are";
-            problems.push(&load.span, "`load` beside `every`", help);
+            let help = "remove one of them: `load` sets the time between triggers";
+            problems.push(&load.span, "`load` and `every` are mutually exclusive", help);
             return None;
         }
         _ => {}
@@ -117,7 +117,7 @@ fn read_events(
     Some(readout)
 }
 
-/// What the flow's hosts do as ranks of an MPI job.
+/// The workload of the flow's hosts as ranks of an MPI job.
 fn read_mpi(mpi: &Mpi, table: &Flow, files: &Files, problems: &mut Problems) -> Option<Job> {
     let others = [
         (table.train.is_some(), "train"),
@@ -139,19 +139,23 @@ fn read_mpi(mpi: &Mpi, table: &Flow, files: &Files, problems: &mut Problems) -> 
     Some(Job { library, program })
 }
 
-/// What ranks do.
+/// The program of the ranks.
 fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
     let steps = match (&mpi.steps, &mpi.trace) {
         (Some(steps), None) => steps,
         (None, Some(name)) => return recorded(name, mpi, files, problems),
         (Some(_), Some(_)) => {
-            problems.push(mpi.span(), "`steps` beside `trace`", "leave out one of them");
+            problems.push(
+                mpi.span(),
+                "`steps` and `trace` are mutually exclusive",
+                "remove one of them",
+            );
             return None;
         }
         (None, None) => {
             let help =
                 "add `steps = \"compute 10 ms, alltoall 32 KiB\"`, or `trace = \"mpi file:NAME\"`";
-            problems.push(mpi.span(), "an MPI job that does nothing", help);
+            problems.push(mpi.span(), "an MPI job without steps or a trace", help);
             return None;
         }
     };
@@ -167,31 +171,39 @@ fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program>
     Some(Program::Steps(Steps { steps, iterations }))
 }
 
-/// What was recorded.
+/// A recorded program.
 fn recorded(name: &Name, mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
     if let Some(iterations) = &mpi.iterations {
-        problems.push(&iterations.span, "`iterations` beside `trace`", "leave it out");
+        problems.push(
+            &iterations.span,
+            "`iterations` and `trace` are mutually exclusive",
+            "remove it: a trace runs once",
+        );
         return None;
     }
     let Some((included::TRACE, file)) = included::named(&name.text) else {
         let help = "write \"mpi file:NAME\", with a file that `suimon mpi record` wrote";
-        problems.push(&name.span, format!("`{}` is no trace", name.text), help);
+        problems.push(&name.span, format!("invalid trace `{}`", name.text), help);
         return None;
     };
     let trace = files.traces.get(file);
     if trace.is_none() {
-        let help = "read the scenario from the folder that the file is named from";
-        problems.push(&name.span, format!("nobody has read the file `{file}`"), help);
+        let help = "load the scenario from its own file: the name is relative to its folder";
+        problems.push(
+            &name.span,
+            format!("cannot load the file `{file}`: its contents were not provided"),
+            help,
+        );
     }
     trace.cloned().map(Program::Recorded)
 }
 
-/// Where an exchange stands.
+/// The place of an exchange.
 fn place(exchange: &Declared<Exchange>) -> &Span {
     exchange.span_of("request").unwrap_or(&exchange.span)
 }
 
-/// Complains of what has no meaning beside requests and their responses.
+/// Reports keys without a meaning for requests and responses.
 fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) {
     for (given, key) in
         [(table.settings.1.span_of("bytes").is_some(), "bytes"), (table.read.is_some(), "read")]
@@ -202,14 +214,14 @@ fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) 
     }
 }
 
-/// Complains of a key beside a workload that it has no meaning for.
+/// Reports a key that cannot be combined with a workload.
 fn beside(workload: &Span, key: &str, name: &str, problems: &mut Problems) {
-    let message = format!("`{key}` beside {name}");
+    let message = format!("`{key}` cannot be combined with {name}");
     let (_, word) = name.split_once(' ').unwrap_or(("", name));
-    problems.push(workload, message, format!("leave out {key}, or {word}"));
+    problems.push(workload, message, format!("remove {key}, or {word}"));
 }
 
-/// Its table in a flow's, and what is set there; none of a flow that writes what it can.
+/// Its table within a flow's, and its settings; `None` for bulk.
 pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settings)> {
     match workload {
         Workload::Bulk => None,
@@ -221,7 +233,7 @@ pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settin
     }
 }
 
-/// Its lines in a lock file.
+/// Writes its lines of a lock file.
 pub(crate) fn write(workload: &Workload, text: &mut String) {
     let Some((table, settings)) = settings(workload) else { return };
     if let Workload::Mpi(job) = workload {

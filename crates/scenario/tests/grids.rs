@@ -1,4 +1,4 @@
-//! The memory of a grid's runs: it depends on their number, not on their values.
+//! The memory of a sweep's runs: it depends on their number, not on their values.
 
 #[path = "../../traffic/tests/counting/mod.rs"]
 mod counting;
@@ -17,7 +17,7 @@ from = "a"
 to = "b"
 "#;
 
-/// Bytes allocated for the runs of a grid of `count` runs, freed or not.
+/// Bytes allocated for the runs of a sweep of `count` runs, freed or not.
 fn allocated(vary: impl Fn(&mut Document, usize), count: usize) -> u64 {
     let mut document = Document::parse("grid.toml", FILE).expect("a scenario");
     vary(&mut document, count);
@@ -39,7 +39,7 @@ fn runs_share_what_they_have_in_common() {
         ("seeds", allocated(seeds, 500), allocated(seeds, 4000)),
         ("range", allocated(range, 500), allocated(range, 4000)),
     ] {
-        // Eight times as many runs; sixty-four times as much where each has the values of all.
+        // Eight times as many runs; sixty-four times as much memory if each run had all values.
         assert!(many < 10 * few, "{name}: {few} bytes for 500 runs, {many} for 4000");
     }
 }

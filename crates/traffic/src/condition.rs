@@ -20,34 +20,33 @@ use crate::units::Instant;
 use chain::Step;
 
 settings! {
-    /// What is done to packets that come in, before they are forwarded.
+    /// The conditioning of incoming packets, before they are forwarded.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Parameters {
         /// The elements, in any order.
         pub elements: Vec<Element>,
-        /// Which element a packet goes to first.
+        /// The rules for the first element of a packet.
         pub rules: Vec<Rule>,
-        /// What happens to a packet that no element matches, or that returns; "pass" unless given. There
-        /// is nowhere to return to from here.
+        /// Action on packets that no element matches, or that return; "pass" unless given. `return` is not possible
+        /// here.
         pub default: Action,
     }
 }
 
 settings! {
-    /// A meter, at most one, and what is done by the colour that it gives a packet.
+    /// A meter, at most one, and an action for each colour that it assigns.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Element {
         /// Its name, for rules and other elements.
         pub name: String,
-        /// The meter. Without one every packet is green, and keeps the colour it came with for later
-        /// meters.
+        /// The meter. Without one every packet is green, and keeps its previous colour for later meters.
         pub meter: Option<meter::Parameters>,
-        /// For a packet that is green or conforms to a token bucket, or for any if there is no meter;
+        /// Action on green packets, on packets that conform to a token bucket, or on all packets without a meter;
         /// "pass" unless given.
         pub green: Action,
-        /// For a yellow packet; "pass" unless given.
+        /// Action on yellow packets; "pass" unless given.
         pub yellow: Action,
-        /// For a packet that is red or does not conform to a token bucket; "pass" unless given.
+        /// Action on red packets, or on packets that do not conform to a token bucket; "pass" unless given.
         pub red: Action,
     }
 }
@@ -96,7 +95,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Two elements have the same name.
-    #[error("two elements are named `{0}`: give each its own name")]
+    #[error("two elements are named `{0}`: give each a different name")]
     DuplicateName(String),
     /// `next` names an element that does not exist.
     #[error("{from} leads to the element `{name}`, which does not exist: {known}")]
@@ -110,13 +109,12 @@ pub enum Error {
     },
     /// A packet would go round for ever.
     #[error(
-        "a packet would go from {} and round again: let one of them pass, drop, mark or return \
-         instead of `next`",
+        "a packet would loop through {}: use pass, drop, mark or return instead of `next` in one of them",
         tree::list(.0.iter().map(String::as_str))
     )]
     Cycle(Vec<String>),
     /// The default action has nothing to return to.
-    #[error("the default action is `return`, but there is nowhere to return to: let it pass")]
+    #[error("the default action cannot be `return`: use `pass`")]
     DefaultReturns,
     /// Past 6 bits.
     #[error("{from} marks with the code point {dscp}: it has 6 bits, at most 63")]

@@ -393,8 +393,8 @@ registry! {
     Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
     Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
     Wfq, wfq, Wfq, Box<wfq::Wfq>, "weighted fair queueing: flows share by weight, on hashed queues or exactly";
-    Fairq, fairq, Fairq, Box<fairq::Fairq>, "priorities, and fair turns among the flows within each, thin flows first";
-    FqCodel, fq_codel, FqCodel, Box<fq_codel::FqCodel>, "fair turns for flows, sparse ones first, and CoDel on each";
+    Fairq, fairq, Fairq, Box<fairq::Fairq>, "priorities, with fair queueing of the flows within each, thin flows first";
+    FqCodel, fq_codel, FqCodel, Box<fq_codel::FqCodel>, "fair queueing of flows, sparse ones first, with CoDel on each";
     Red, red, Red, Box<red::Red>, "random early detection: drops or marks before the queue is full";
     Mark, mark, Mark, Box<mark::Mark>, "marks above a threshold, and drops only when full: for DCTCP and DCQCN";
     Rio, rio, Rio, Box<rio::Rio>, "RED for three drop precedences: out-of-profile packets are dropped first";

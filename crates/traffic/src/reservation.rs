@@ -58,15 +58,15 @@ pub enum Refusal {
         takers: String,
     },
     /// A reservation of nothing.
-    #[error("a reservation `{0}` with a burst of 0 bytes: say how many may come at once")]
+    #[error("a reservation `{0}` with a burst of 0 bytes: set the burst")]
     NoBurst(String),
     /// A reservation without a filter.
-    #[error("a reservation `{0}` without a filter: say by at least one which packets are its own")]
+    #[error("a reservation `{0}` without a filter: add at least one")]
     NoFilter(String),
     /// The parent holds packets itself.
     #[error(
-        "the reservation `{name}` is to be within `{parent}`, which holds packets itself: name a \
-         class that is divided, or none"
+        "the parent `{parent}` of the reservation `{name}` has a queue of its own: name a class with children, \
+         or none"
     )]
     ParentIsLeaf {
         /// The reservation.

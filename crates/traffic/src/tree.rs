@@ -27,7 +27,7 @@ pub enum Error {
     #[error("no classes: give at least one, or use a discipline without, such as fifo")]
     NoClass,
     /// Two classes have the same name.
-    #[error("two classes are named `{0}`: give each its own name")]
+    #[error("two classes are named `{0}`: give each a different name")]
     DuplicateName(String),
     /// The parent does not exist.
     #[error("class `{class}` has the parent `{parent}`, which does not exist: {help}")]
@@ -40,7 +40,7 @@ pub enum Error {
         help: String,
     },
     /// A class is its own ancestor.
-    #[error("class `{0}` is its own ancestor: a chain of parents must end at a class without one")]
+    #[error("class `{0}` is its own ancestor: remove a parent from the cycle")]
     Cycle(String),
     /// A filter leads nowhere.
     #[error(
@@ -185,7 +185,7 @@ fn parents(
         places.get(parent).copied().map(Some).ok_or_else(|| {
             let others = classes.iter().map(|c| c.name).filter(|&name| name != class.name);
             let help = match list(others) {
-                none if none.is_empty() => "leave it out, for there is no other class".into(),
+                none if none.is_empty() => "remove it, because there is no other class".into(),
                 known => format!("name one of {known}"),
             };
             Error::UnknownParent { class: class.name.into(), parent: parent.into(), help }

@@ -120,10 +120,10 @@ config! {
 
 settings! {
     besides: ip_header, dscp;
-    /// What segments look like, and the options this end offers.
+    /// The form of segments, and the options that this end offers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SegmentConfig {
-        /// Largest IP datagram, less whose headers is the MSS option; the first link's MTU unless given.
+        /// Largest IP datagram; the MSS option is this without the headers; the first link's MTU unless given.
         #[range(576..=65_535)]
         #[like(Bytes32)]
         pub mtu: u32,
@@ -145,10 +145,10 @@ settings! {
         /// Largest window scale to offer (RFC 7323, section 2.3).
         #[range(..=14)]
         pub window_scale_max: u8,
-        /// Explicit congestion notification (RFC 3168): `true` asks for it, "accept" agrees if the peer
-        /// asks, as Linux does unless told otherwise, `false` does neither.
+        /// Explicit congestion notification (RFC 3168): `true` requests it, "accept" agrees if the peer requests it,
+        /// as Linux does by default, `false` does neither.
         pub ecn: Ecn,
-        /// A SYN that is sent again does not ask for ECN (Linux's `tcp_ecn_fallback`, since 4.1).
+        /// Whether a retransmitted SYN does not request ECN (Linux's `tcp_ecn_fallback`, since 4.1).
         pub ecn_fallback: bool,
     }
 }
@@ -258,20 +258,20 @@ settings! {
         pub initial: u32,
         /// Initial slow start threshold in packets; 2147483647 for none.
         pub initial_ssthresh: u32,
-        /// The window never exceeds this, in packets.
+        /// Maximum congestion window, in packets.
         pub clamp: u32,
-        /// Growth counts ACKs, not the packets they acknowledge (before RFC 3465's byte counting).
+        /// Whether growth counts ACKs instead of the packets they acknowledge (before RFC 3465's byte counting).
         pub count_acks: bool,
-        /// When the window counts as the limit on sending, so that it may grow.
+        /// Condition under which the window counts as limiting the sender, so that it may grow.
         pub validation: Validation,
-        /// What happens to the window of a sender that was idle.
+        /// Effect of idle time on the window of a sender.
         pub idle_restart: IdleRestart,
-        /// On leaving disorder or recovery, at most in flight + this many packets; 0 turns it off. Linux: 3
-        /// (`tcp_moderate_cwnd`).
+        /// Limit of the window when leaving disorder or recovery: in flight + this many packets; 0 disables it.
+        /// Linux: 3 (`tcp_moderate_cwnd`).
         pub moderate_burst: u32,
-        /// What a segment refused by the host's own interface queue is taken for.
+        /// Interpretation of a segment refused by the host's own interface queue.
         pub local_congestion: LocalCongestion,
-        /// What a host keeps of a connection for the next one to the same peer (`tcp_metrics`).
+        /// Metrics that a host saves of a connection for the next one to the same peer (`tcp_metrics`).
         pub metrics: SavedMetrics,
     }
 }
@@ -335,35 +335,34 @@ settings! {
     /// Loss detection and recovery.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct RecoveryConfig {
-        /// How a segment is found to be lost.
+        /// Method of loss detection.
         pub detection: LossDetection,
-        /// Duplicate ACK threshold to start with (RFC 5681: 3); reordering seen raises it.
+        /// Initial duplicate ACK threshold (RFC 5681: 3); observed reordering raises it.
         #[range(1..)]
         pub dup_threshold: u32,
-        /// The most that reordering may raise the threshold to: Linux 300, 2.4: 127.
+        /// Maximum duplicate ACK threshold by reordering: Linux 300, 2.4: 127.
         pub reordering_max: u32,
-        /// How the window comes down during recovery.
+        /// Method of window reduction during recovery.
         pub reduction: Reduction,
-        /// What a partial ACK does without SACK.
+        /// Response to a partial ACK without SACK.
         pub partial_ack: PartialAck,
-        /// How the loss of a retransmission is found before the timer finds it.
+        /// Detection of a lost retransmission before the timeout.
         pub lost_retransmission: LostRetransmission,
-        /// RFC 3042: a new segment for each of the first two duplicate ACKs.
+        /// Limited transmit (RFC 3042): a new segment for each of the first two duplicate ACKs.
         pub limited_transmit: bool,
-        /// RFC 8985, section 7: probe for tail loss.
+        /// Tail loss probe (RFC 8985, section 7).
         pub tlp: bool,
-        /// RFC 5682: find out whether a timeout was spurious.
+        /// F-RTO (RFC 5682): detection of spurious timeouts.
         pub frto: bool,
-        /// Undo a reduction when DSACKs prove every retransmission unneeded (RFC 3708's heuristics).
+        /// Undo a reduction when DSACKs prove that every retransmission was unnecessary (RFC 3708's heuristics).
         pub undo_dsack: bool,
-        /// Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC
-        /// 3522).
+        /// Undo a reduction when the echoed timestamp is older than the retransmission (Eifel, RFC 3522).
         pub undo_timestamps: bool,
-        /// A timeout forgets what SACK told (RFC 2018, section 8) rather than keep it as Linux does.
+        /// Whether a timeout discards SACK information (RFC 2018, section 8) instead of keeping it as Linux does.
         pub timeout_forgets_sack: bool,
-        /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission queue from
-        /// the head to the end of every block, and again to mark and to retransmit (Linux before 2.6.24). It
-        /// costs the simulated host, not the simulator.
+        /// Whether the modelled stack lacks a SACK cache: each ACK with SACK blocks walks the retransmission queue
+        /// from the head to the end of every block, and again to mark and to retransmit (Linux before 2.6.24). The
+        /// cost falls on the simulated host, not on the simulator.
         pub walks_queue: bool,
     }
 }
@@ -383,25 +382,26 @@ settings! {
     /// The retransmission timer (RFC 6298).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct RtoConfig {
-        /// Before the first round trip sample, at most `max`: 1 s by RFC 6298, 3 s by RFC 1122.
+        /// Timeout before the first RTT sample, at most `max`: 1 s by RFC 6298, 3 s by RFC 1122.
         pub initial: Duration,
-        /// Floor, at most `max`: RFC 6298 1 s, Linux 200 ms.
+        /// Minimum, at most `max`: RFC 6298 1 s, Linux 200 ms.
         #[range(Duration::from_ps(1)..)]
         pub min: Duration,
-        /// What the floor applies to.
+        /// Quantity that the minimum applies to.
         pub floor: RtoFloor,
-        /// Ceiling, of the backed-off timer too; Linux 120 s.
+        /// Maximum, also with backoff; Linux 120 s.
         pub max: Duration,
-        /// The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exactly.
+        /// Granularity of the timer: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exact.
         pub tick: Duration,
-        /// Timers are kept in a wheel (Linux since 4.8): one that is set for 63 ticks or more waits for a multiple of 8
-        /// ticks, from 504 ticks on of 64, and so on. Tail probes, RACK's timer and SYNs tick too.
+        /// Whether a timer wheel rounds timeouts (Linux since 4.8): a timer of 63 ticks or more waits for a multiple
+        /// of 8 ticks, one of 504 ticks or more for a multiple of 64, and so on. Tail loss probes, RACK's timer and
+        /// SYNs are rounded to ticks too.
         pub wheel: bool,
-        /// Round trips are measured in whole multiples of this; 0 s: exactly.
+        /// Granularity of RTT measurements; 0 s: exact.
         pub rtt_tick: Duration,
-        /// Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
+        /// Retransmissions in a row before the connection is aborted; Linux `tcp_retries2` is 15.
         pub retries_max: u32,
-        /// SYN retransmissions before giving up, beside those of `syn_linear`; Linux 6.
+        /// SYN retransmissions before giving up, in addition to those of `syn_linear`; Linux 6.
         pub syn_retries_max: u32,
         /// SYN retransmissions before the timeout begins to double (Linux's `tcp_syn_linear_timeouts`: 4 since 6.5).
         pub syn_linear: u32,
@@ -409,43 +409,44 @@ settings! {
 }
 
 settings! {
-    /// Acknowledging.
+    /// Acknowledgements.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AckConfig {
-        /// An ACK at the latest for this many full segments: 2 by RFC 5681, 1 turns delayed ACKs off.
+        /// Maximum number of full segments per ACK: 2 by RFC 5681, 1 disables delayed ACKs.
         #[range(1..)]
         pub every: u32,
-        /// Least delay of a delayed ACK: Linux 40 ms.
+        /// Minimum delay of a delayed ACK: Linux 40 ms.
         pub delay_min: Duration,
-        /// Greatest delay of a delayed ACK: Linux and 4.4BSD 200 ms.
+        /// Maximum delay of a delayed ACK: Linux and 4.4BSD 200 ms.
         pub delay_max: Duration,
-        /// The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); 0 s: exactly.
+        /// Granularity of the delayed ACK timer (4.4BSD's fast timer: 200 ms); 0 s: exact.
         pub tick: Duration,
         /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
         pub quick_acks: u32,
-        /// After which segments an ACK goes as soon as all is read: "never", "short" ones, or "pushed", also a full one that
-        /// ends what was written.
+        /// Segments that are acknowledged as soon as the program has read all data: "never", "short" ones, or
+        /// "pushed", also a full one that ends a write.
         pub after_read: ReadAck,
-        /// How long an ACK of what is out of order waits for more, at most a twentieth of the round trip (SACK
-        /// compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms).
+        /// Maximum delay of an ACK for out-of-order data, at most a twentieth of the RTT (SACK compression, Linux's
+        /// `tcp_comp_sack_delay_ns`: 1 ms).
         pub compression_delay: Duration,
-        /// By how much its timer is late (Linux's `tcp_comp_sack_slack_ns`: 100 us).
+        /// Slack of the SACK compression timer (Linux's `tcp_comp_sack_slack_ns`: 100 us).
         pub compression_slack: Duration,
-        /// So many at most are left out for one (Linux's `tcp_comp_sack_nr`: 44); 0: none.
+        /// Maximum number of ACKs that one replaces by SACK compression (Linux's `tcp_comp_sack_nr`: 44); 0: none.
         pub compression_max: u32,
     }
 }
 
 settings! {
-    /// When segments leave.
+    /// The times at which segments leave.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct EmissionConfig {
-        /// Coalesce small segments (RFC 896, Minshall's variant as in Linux); off is `TCP_NODELAY`.
+        /// Coalesce small segments (Nagle's algorithm, RFC 896, in Minshall's variant as in Linux); `false` is
+        /// `TCP_NODELAY`.
         pub nagle: bool,
-        /// The segment with the FIN goes whatever the congestion window says, so that no flow waits a round
-        /// trip to end (Linux, but 6.12 no longer, `tcp_cwnd_test`).
+        /// Whether a segment with FIN ignores the congestion window, so that no flow waits a round trip to end (Linux
+        /// before 6.12, `tcp_cwnd_test`).
         pub fin_ignores_cwnd: bool,
-        /// The TCP layer paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
+        /// Whether TCP paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
         pub pacing: bool,
         /// Pacing rate in slow start as a percentage of cwnd * MSS / SRTT: Linux 200.
         #[range(1..)]
@@ -453,27 +454,26 @@ settings! {
         /// Pacing rate in congestion avoidance as a percentage of cwnd * MSS / SRTT: Linux 120.
         #[range(1..)]
         pub pacing_avoidance_percent: u32,
-        /// Ceiling of the pacing rate (`SO_MAX_PACING_RATE`), or "unlimited".
+        /// Maximum pacing rate (`SO_MAX_PACING_RATE`), or "unlimited".
         #[like(RateLimit)]
         pub pacing_rate_max: u64,
-        /// Hand segments to the interface in bursts, as TCP segmentation offload makes them.
+        /// Pass segments to the interface in bursts (TCP segmentation offload).
         pub tso: bool,
-        /// Largest burst: Linux 64 KiB.
+        /// Maximum burst: Linux 64 KiB.
         #[like(Bytes32)]
         pub tso_max: u32,
-        /// A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least
-        /// two segments.
+        /// Time whose bytes at the pacing rate make one burst of at least two segments (Linux: about 1 ms, rate >>
+        /// 10).
         pub tso_time: Duration,
-        /// On a short path a burst has `tso_max` more, halved for each of these in the least round trip (Linux
-        /// since 5.18: 512 us, `tcp_tso_rtt_log`); 0 adds nothing.
+        /// Unit of minimum RTT for larger bursts on short paths: a burst has `tso_max` more, halved for each such
+        /// unit (Linux since 5.18: 512 us, `tcp_tso_rtt_log`); 0 adds nothing.
         pub tso_rtt: Duration,
-        /// The last segment of a burst of several has PSH (Linux since 5.4, `__tcp_transmit_skb`): by it a receiver knows that
-        /// what follows may be late, and its ACK does not wait.
+        /// Whether the last segment of a burst of several has PSH (Linux since 5.4, `__tcp_transmit_skb`). It signals
+        /// to the receiver that the next data may be late, so that its ACK does not wait.
         pub tso_push: bool,
-        /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); 0 never
-        /// waits.
+        /// Divisor of cwnd that gives the minimum burst to wait for (`tcp_tso_win_divisor`, Linux 3); 0 never waits.
         pub tso_win_divisor: u32,
-        /// TCP small queues (Linux since 3.6, `tcp_small_queue_check`): wait while the own interface's queue
+        /// TCP small queues (Linux since 3.6, `tcp_small_queue_check`): wait while the host's own interface queue
         /// holds two bursts of this connection.
         pub small_queues: bool,
     }

@@ -203,8 +203,8 @@ fn means_of_files_are_shown_kept_and_held_against_what_the_files_say() {
                   link.path.at.b.jitter: mean 10.75 ms\n";
     // Three in four are 1 ms below 10 ms, and one 6 ms above.
     assert_eq!(stdout(&checked), wanted, "{}", stderr(&checked));
-    let warning = "warning: flow.web.bytes: the first line of `sizes.txt` says a mean of 0.0145 MB, and its \
-                   points have one of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
+    let warning = "warning: flow.web.bytes: the first line of `sizes.txt` states a mean of 0.0145 MB, but its \
+                   points have a mean of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
     assert!(stderr(&checked).contains(warning), "{}", stderr(&checked));
 
     let steps = "flow.web.bytes=steps file:sizes.txt";
@@ -238,7 +238,7 @@ fn mistakes_in_a_table_are_told_with_file_and_line() {
     let checked = suimon(folder.path(), &[&["check", "files.toml"], &set[..]].concat());
     assert_eq!(code(&checked), 2);
     let told = stderr(&checked);
-    for words in ["`skewed.dist`, line 2: `40000` is no number of a table", "-32768 to 32767"] {
+    for words in ["`skewed.dist`, line 2: `40000` is not a number of a table", "-32768 to 32767"] {
         assert!(told.contains(words), "{words} is not in\n{told}");
     }
 }

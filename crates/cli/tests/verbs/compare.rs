@@ -30,7 +30,7 @@ fn compare_shows_what_differs_and_judges_what_is_named() {
     assert!(row("flow.bulk.goodput").is_some_and(|row| row.contains("7 %")), "{text}");
     assert!(row("flow.bulk.1.goodput").is_none(), "members stand together");
     assert!(row("flow.bulk.timeouts").is_none(), "equal ones are left out");
-    assert!(text.contains("are equal in all; --all shows what is"), "{text}");
+    assert!(text.contains("are equal in all runs; use --all to show them"), "{text}");
     assert!(stderr(&output).contains("their scenarios differ in seed"), "{}", stderr(&output));
 
     let all = suimon(folder.path(), &["compare", "1", "1", "--all"]);
@@ -90,7 +90,7 @@ fn compare_refuses_what_cannot_be_compared() {
     assert_eq!(code(&suimon(folder.path(), &["run", "other.toml", "--quiet", "-o", "3"])), 0);
     let other = told(&["compare", "1", "3"]);
     assert!(other.contains("3 shares no flow with 1: it has `mass`, not `bulk`"), "{other}");
-    assert!(other.contains("--pair bulk=mass holds them against each other"), "{other}");
+    assert!(other.contains("use --pair bulk=mass to compare them"), "{other}");
     let none = told(&["compare", "1", "3", "--pair", "bulk=mas"]);
     assert!(none.contains("3 has no flow `mas`\n  help: name one of its flows: `mass`"), "{none}");
     let wider = SCENARIO.replace("[host.b]", "[host.b]\n[host.c]");
@@ -102,7 +102,7 @@ fn compare_refuses_what_cannot_be_compared() {
     std::fs::create_dir(folder.path().join("paper")).expect("a folder");
     std::fs::write(folder.path().join("paper/paper.json"), "{}").expect("a file");
     let mixed = told(&["compare", "1", "paper"]);
-    assert!(mixed.contains("paper holds a paper, 1 does not"), "{mixed}");
+    assert!(mixed.contains("paper is the folder of a paper, but 1 is not"), "{mixed}");
     let damaged = told(&["compare", "paper", "paper"]);
     assert!(damaged.contains("paper/paper.json: missing field"), "{damaged}");
 }

@@ -23,7 +23,10 @@ pub(super) fn read(folders: &[PathBuf], pairs: &[Pair]) -> Result<Vec<StoredRun>
         }
     }
     if runs.len() < 2 {
-        return Err(Error::usage("one run is nothing to compare", "name two run folders or more"));
+        return Err(Error::usage(
+            "a single run cannot be compared",
+            "name at least two run folders",
+        ));
     }
     Ok(runs)
 }
@@ -37,15 +40,15 @@ fn places(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let text = record::regular::read_text(&path).map_err(Error::file(&path))?;
     let document: Value = serde_json::from_str(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Error::usage(message, "run `suimon sweep` again: it writes the file anew")
+        Error::usage(message, "run `suimon sweep` again to rewrite the file")
     })?;
     let runs = document["runs"].as_array().into_iter().flatten();
     let done = runs.filter(|run| run["summary"]["run"]["complete"] == true);
     let names = done.filter_map(|run| run["folder"].as_str());
     let places: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     if places.is_empty() {
-        let message = format!("{} tells of no run that is done", path.display());
-        return Err(Error::usage(message, "run `suimon sweep` again: it goes on where it was"));
+        let message = format!("{} contains no complete run", path.display());
+        return Err(Error::usage(message, "run `suimon sweep` again to continue it"));
     }
     Ok(places)
 }

@@ -29,7 +29,7 @@ impl std::str::FromStr for Pair {
             Some((first, other)) if !first.is_empty() && !other.is_empty() => {
                 Ok(Self { first: first.to_owned(), other: other.to_owned() })
             }
-            _ => Err("write the flow of the first run and that of the others: down=down2".into()),
+            _ => Err("use the flow of the first run and that of the others: down=down2".into()),
         }
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn check(first: &StoredRun, other: &StoredRun) -> Result<(), Error> {
         listed(&theirs),
         listed(&ours)
     );
-    Err(Error::usage(message, format!("--pair {one}={another} holds them against each other")))
+    Err(Error::usage(message, format!("use --pair {one}={another} to compare them")))
 }
 
 /// Lists the flows that only one of two runs has: the comparison covers only what both have.
@@ -170,8 +170,8 @@ pub(super) fn unknown_to_programs(runs: &[StoredRun]) -> Vec<String> {
         let folder = run.folder.display();
         (!mixed.is_empty()).then(|| {
             format!(
-                "{folder}: {} is a program's, of which retransmissions, timeouts and round trips are not known, \
-                 and goodput and bytes are payload both ways",
+                "{folder}: {} belongs to a program: its retransmissions, timeouts and RTTs are unknown, and \
+                 goodput and bytes are payload in both directions",
                 listed(&mixed)
             )
         })

@@ -59,7 +59,7 @@ pub(super) fn compare(folders: &[PathBuf], all: bool) -> Result<Comparison, Erro
     let papers: Vec<Results> = papers.collect::<Result<_, _>>()?;
     for (paper, folder) in papers.iter().zip(folders) {
         if paper.paper != papers[0].paper {
-            let message = format!("{} is of paper {}", folder.display(), paper.paper);
+            let message = format!("{} belongs to paper {}", folder.display(), paper.paper);
             return Err(Error::usage(message, format!("compare folders of {}", papers[0].paper)));
         }
     }
@@ -166,9 +166,9 @@ impl Comparison {
             head: [words(&["item", "case", "published"]), drivers, words(&["verdict"])].concat(),
             rows: self.rows.iter().map(row).collect(),
             notes: vec![
-                "A dot for each driver, in the order of the columns: it is what that driver measured, in percent \
-                 from what was published (the dashed line), or from the first driver where nothing was; the \
-                 line spans what is allowed."
+                "One dot per driver, in the order of the columns: the difference of its measured value from the \
+                 published one (dashed line) in percent, or from the first driver's value if nothing was \
+                 published. The line spans the tolerance."
                     .to_owned(),
             ],
             ..Differences::default()

@@ -19,7 +19,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
         names: 1,
         rows: comparison.rows.iter().map(|row| words(row, comparison.units)).collect(),
         left_out: (comparison.equal > 0)
-            .then(|| format!("{}; --all shows what is", equal_in_all(comparison.equal))),
+            .then(|| format!("{}; use --all to show them", equal_in_all(comparison.equal))),
     }
 }
 
@@ -33,7 +33,7 @@ fn head(comparison: &Comparison) -> Vec<String> {
 
 fn equal_in_all(number: usize) -> String {
     let are = if number == 1 { "is" } else { "are" };
-    format!("{} {are} equal in all", format::things(number, "quantity", "quantities"))
+    format!("{} {are} equal in all runs", format::things(number, "quantity", "quantities"))
 }
 
 /// The heading of each run: its folder, and its driver if there are several: `lab runs/demo-1`.
@@ -113,9 +113,8 @@ pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error
     let runs = headings(&comparison.runs);
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![
-        format!("Dots show how far the others lie from {}, in percent of it.", runs[0]),
-        "A single run tells nothing of chance: give several seeds of each for confidence intervals."
-            .to_owned(),
+        format!("Dots show the differences of the others from {}, in percent.", runs[0]),
+        "Single runs have no confidence intervals. Use --seeds.".to_owned(),
     ];
     if comparison.equal > 0 {
         notes.push(equal_in_all(comparison.equal) + ".");

@@ -87,9 +87,9 @@ fn left_out(comparison: &Comparison) -> Option<String> {
     let noise =
         (comparison.noise > 0).then(|| format!("{} left out as noise", things(comparison.noise)));
     let equal =
-        (comparison.equal > 0).then(|| format!("{} equal in all", things(comparison.equal)));
+        (comparison.equal > 0).then(|| format!("{} equal in all runs", things(comparison.equal)));
     let parts: Vec<String> = [noise, equal].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("{}; --all shows what is", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{}; use --all to show them", parts.join(", ")))
 }
 
 /// `{"groups":[…],"quantities":[…],"equal","noise","ok"}`; differences are absolute, from the first group to
@@ -145,9 +145,8 @@ pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error
     let first = &comparison.groups[0].name;
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![format!(
-        "Means over the seeds with Student's 95 % confidence interval. Dots show how far the others lie \
-         from {first}, in percent of it, with Welch's 95 % confidence interval; the dashed line is no \
-         difference."
+        "Means over the seeds with Student's 95 % confidence interval. Dots show the differences of the others \
+         from {first}, in percent, with Welch's 95 % confidence interval; the dashed line marks zero difference."
     )];
     notes.extend(left_out(comparison).map(|text| text + "."));
     let page = Differences {

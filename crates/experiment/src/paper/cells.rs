@@ -170,7 +170,7 @@ impl Cells {
         runs.into_iter().filter(|run| !stands(run)).filter_map(of_run).collect()
     }
 
-    /// The cells whose runs the machine could not keep up with, each with its warning.
+    /// The cells of runs that the machine could not keep up with, each with its warning.
     pub(super) fn late(&self) -> Vec<(String, String)> {
         let warning = |cell: &Cell| {
             let warning = cell.outcome.as_ref()?.lab.as_ref()?.warning()?;
@@ -317,7 +317,7 @@ fn points(
     Ok(document.runs()?.into_iter().map(|point| (name(&point), point)).collect())
 }
 
-/// The points of a run whose values in `with` change together with those of `vary`.
+/// The points of a run with values in `with` that change together with those of `vary`.
 fn points_in_step(
     paper: &str,
     run: &Run,

@@ -9,7 +9,7 @@ use super::measure::Measured;
 use super::published::{self, Figure, Kind, Published, Value};
 use crate::error::Error;
 
-/// All figures. A series whose run did not finish is left out.
+/// All figures. A series of an incomplete run is left out.
 pub(super) fn section(
     published: &Published,
     cells: &Cells,

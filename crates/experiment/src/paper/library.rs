@@ -56,7 +56,7 @@ pub(super) fn published(paper: &str) -> Result<Published, Error> {
     let Some(text) = file(paper, PUBLISHED) else {
         let known: Vec<_> = papers().collect();
         let message = format!("there is no paper `{paper}`");
-        return Err(Error::usage(message, format!("there is {}", known.join(", "))));
+        return Err(Error::usage(message, format!("available: {}", known.join(", "))));
     };
     Published::read(text).map_err(|message| Error::Paper { paper: paper.into(), message })
 }

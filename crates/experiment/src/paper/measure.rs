@@ -11,7 +11,7 @@ use super::statistic;
 use crate::driver::Driver;
 use crate::error::Error;
 
-/// All items whose runs finished.
+/// All items of complete runs.
 #[derive(Debug)]
 pub(super) struct Measured {
     /// The paper.

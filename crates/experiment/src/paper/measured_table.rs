@@ -106,8 +106,8 @@ impl MeasuredTable<'_> {
     /// The notes below the table.
     pub fn notes(&self) -> Vec<String> {
         let asked = self.asked.join("; ");
-        let asked =
-            (!self.asked.is_empty()).then(|| format!("Asked: {asked}. {SHORT} falls short of it."));
+        let asked = (!self.asked.is_empty())
+            .then(|| format!("Requirement: {asked}. {SHORT} marks values that miss it."));
         asked.into_iter().chain((!self.note.is_empty()).then(|| self.note.to_owned())).collect()
     }
 }

@@ -90,11 +90,10 @@ pub(super) fn page(
 ) -> Result<Page, Error> {
     let by = match measured.driver {
         Driver::Simulator => "in the simulator",
-        Driver::Kernel(_) => "of real kernels in the simulator",
+        Driver::Kernel(_) => "with real kernels in the simulator",
         Driver::Lab(_) => "on real packets",
     };
-    let lead =
-        format!("Paper {}, its published numbers beside what came out {by}", published.paper);
+    let lead = format!("Paper {}: published numbers and those measured {by}", published.paper);
     let mut page = Page::new(&published.title, &lead);
     let (mood, verdict) = verdict(measured);
     page.banner(mood, &verdict);

@@ -5,7 +5,7 @@ use record::{Names, Recording};
 use super::cells::Cell;
 use super::published::Statistic;
 
-/// The statistic of `probe` in a cell whose run finished.
+/// The statistic of `probe` in a cell with a complete run.
 ///
 /// # Errors
 /// A probe that recorded nothing, or a table that cannot be read.
@@ -23,7 +23,7 @@ pub(super) fn of(statistic: Statistic, probe: &str, cell: &Cell) -> Result<f64, 
         Statistic::SsthreshLast => thresholds(probe, recording)?,
         Statistic::QueueMax => queues(probe, recording)?,
     };
-    let missing = || format!("probe `{probe}` recorded too little for that");
+    let missing = || format!("probe `{probe}` recorded too few samples");
     match statistic {
         Statistic::BandwidthMin | Statistic::SpacingMin => values.into_iter().reduce(f64::min),
         Statistic::BandwidthMean => mean(&values),

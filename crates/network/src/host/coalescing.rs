@@ -17,18 +17,18 @@ const JOINED_MAX: Bytes = Bytes(65_536);
 
 settings! {
     required: delay;
-    /// How an interface tells its host of frames (`ethtool -C`). Where the table is not given the host hears of each at once.
+    /// Interrupt coalescing of the interfaces (`ethtool -C`). Without this table each frame interrupts at once.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Coalescing {
-        /// From one interrupt to the next at least: ethtool's rx-usecs, as Intel's interfaces have it. A frame that comes
-        /// after a longer silence is told of at once.
+        /// Minimum time between two interrupts: ethtool's rx-usecs, as in Intel's interfaces. A frame after a longer
+        /// silence interrupts at once.
         #[range(..=DELAY_MAX)]
         pub delay: Duration,
-        /// So many frames that wait make the interrupt come at once: ethtool's rx-frames. However many wait unless given.
+        /// Number of waiting frames that trigger an immediate interrupt: ethtool's rx-frames; no limit unless given.
         #[range(1..)]
         pub frames: Option<u32>,
-        /// Whether segments of one connection that come with one interrupt and follow one another are one to the stack, up
-        /// to 64 KiB, and acknowledged once (generic receive offload, GRO); yes unless given.
+        /// Whether consecutive segments of one connection within one interrupt are merged, up to 64 KiB, and
+        /// acknowledged once (generic receive offload, GRO); true unless given.
         pub gro: bool,
     }
 }

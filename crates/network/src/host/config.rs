@@ -14,25 +14,25 @@ settings! {
     /// An end system.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Config {
-        /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
+        /// Frequency of the timer that its interfaces' disciplines use; exact timers unless given.
         #[like(Frequency)]
         pub timer: Duration,
-        /// Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built once by
-        /// `suimon linux build`; modelled unless given. In the lab every host has this machine's.
+        /// TCP/IP stack of the host in the simulator: "linux-6.12", a real kernel on the simulator's clock, built
+        /// once by `suimon linux build`; the model unless given. In the lab every host uses this machine's kernel.
         pub kernel: Option<Kernel>,
-        /// What its programs may take of the memory of a guest kernel, where it has one, all together; 128 MiB for each unless
-        /// given. What they do not use is not taken of this machine.
+        /// Memory limit of all its programs together, in a host with a guest kernel; 128 MiB per program unless
+        /// given. Unused memory costs this machine nothing.
         #[range(..=MEMORY_MAX)]
         pub memory: Option<Bytes>,
-        /// Which priority its packets have, by their DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table,
-        /// { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. That of the switch that it
-        /// hangs on unless given.
+        /// Map from the DSCP of its packets to their priority: "ef:5 24-31:3" as `dcb app` takes it, or a table, { ef
+        /// = 5, "24-31" = 3 }. A code point without an entry has its class selector; the map of the attached switch
+        /// unless given.
         pub dscp: Option<DscpMap>,
         /// The processor model; `None` takes no time.
         pub processor: Option<Processor>,
-        /// How its interfaces tell it of frames; `None` of each at once.
+        /// Interrupt coalescing of its interfaces; `None` interrupts for each frame.
         pub coalesce: Option<Coalescing>,
-        /// How its interfaces slow flows down where switches tell of congestion; by the standard's defaults unless given.
+        /// Reaction of its interfaces to congestion notifications; the standard's defaults unless given.
         pub qcn: Option<reaction_point::Config>,
     }
 }

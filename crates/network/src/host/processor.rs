@@ -22,59 +22,61 @@ pub(super) use work::Pending;
 use work::{Job, Waiting};
 
 settings! {
-    /// What a host's processor takes for each operation. What is not given is the machine's, or free.
+    /// Processing costs of a host. A cost that is not given is the machine's, or zero.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Processor {
-        /// For each segment received.
+        /// Time for each received segment.
         pub per_segment: Duration,
-        /// For each segment sent.
+        /// Time for each sent segment.
         pub per_sent: Duration,
-        /// For each entry of the retransmission queue that an ACK makes the stack walk.
+        /// Time for each entry of the retransmission queue that an ACK makes the stack walk.
         pub per_walked: Duration,
-        /// Segments that may wait, 300 to 1000 in Linux (netdev_max_backlog); more are dropped.
+        /// Maximum number of waiting segments, 300 to 1000 in Linux (netdev_max_backlog). Further segments are
+        /// dropped.
         #[range(1..)]
         pub backlog: u32,
-        /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4 (`netif_rx`).
+        /// Whether a backlog that overflowed accepts no segment until it is empty, as in Linux 2.4 (`netif_rx`).
         pub throttle: bool,
-        /// Bytes a second that are copied from memory to memory (lmbench's bcopy); copies are free unless given.
+        /// Memory copy bandwidth in bytes per second (lmbench's bcopy); free unless given.
         pub memory_copy: Option<Rate>,
-        /// Bytes a second that are read from memory, as for a checksum; free unless given.
+        /// Memory read bandwidth in bytes per second, as for a checksum; free unless given.
         pub memory_read: Option<Rate>,
-        /// Bytes a second that are written to memory; free unless given.
+        /// Memory write bandwidth in bytes per second; free unless given.
         pub memory_write: Option<Rate>,
-        /// Whether the processor computes TCP's checksum, rather than the interface.
+        /// Whether the processor computes the TCP checksum instead of the interface.
         pub checksum: bool,
-        /// Instructions a second; those of TCP and IP are free unless given.
+        /// Instructions per second, for the TCP and IP instruction counts; free unless given.
         #[range(1..)]
         pub instructions_per_second: Option<u64>,
-        /// Instructions by which TCP makes a segment (Clark et al. 1989).
+        /// Instructions of TCP to send a segment (Clark et al. 1989).
         pub tcp_output: u32,
-        /// Instructions by which TCP takes a segment with data (Clark et al. 1989).
+        /// Instructions of TCP to receive a segment with data (Clark et al. 1989).
         pub tcp_input_data: u32,
-        /// Instructions by which TCP takes a segment without data, 191 to 213 (Clark et al. 1989).
+        /// Instructions of TCP to receive a segment without data, 191 to 213 (Clark et al. 1989).
         pub tcp_input_ack: u32,
-        /// Instructions by which IP makes a packet (Clark et al. 1989).
+        /// Instructions of IP to send a packet (Clark et al. 1989).
         pub ip_output: u32,
-        /// Instructions by which IP takes a packet (Clark et al. 1989).
+        /// Instructions of IP to receive a packet (Clark et al. 1989).
         pub ip_input: u32,
-        /// For each system call, what it copies aside.
+        /// Time for each system call, without the copy.
         pub system_call: Duration,
-        /// What a program moves with one system call.
+        /// Bytes that a program moves per system call.
         #[range(Bytes(1)..)]
         pub call_size: Bytes,
-        /// For each time that a program which waits for data or room is woken.
+        /// Time for each wakeup of a program that waits for data or buffer space.
         pub wakeup: Duration,
-        /// For each interrupt. One comes with each frame that finds the processor idle, or, with `interrupt_interval`, so often.
+        /// Time for each interrupt. Each frame that finds the processor idle interrupts, or, with
+        /// `interrupt_interval`, one interrupt serves all frames of an interval.
         pub interrupt: Duration,
-        /// From one interrupt to the next at least, as an interface that moderates them has it.
+        /// Minimum time between two interrupts, as in an interface with interrupt moderation.
         pub interrupt_interval: Duration,
-        /// The rate at which an interface takes frames out of memory, for which the processor waits; it does not unless given.
+        /// Rate at which an interface reads frames from memory while the processor waits; no wait unless given.
         pub dma_read: Option<Rate>,
-        /// The rate at which an interface puts frames into memory, for which the processor waits; it does not unless given.
+        /// Rate at which an interface writes frames to memory while the processor waits; no wait unless given.
         pub dma_write: Option<Rate>,
-        /// What programs themselves do with data, such as hashes and encryption, in bytes a second; nothing unless given.
+        /// Rate at which programs process data, as for hashing or encryption, in bytes per second; free unless given.
         pub program_rate: Option<Rate>,
-        /// Where programs have data from and where they put it: from file to socket "copy" has two copies, "direct" one, "pages" none.
+        /// Data path of programs: from file to socket, "copy" makes two copies, "direct" one, "pages" none.
         pub data: DataPath,
     }
 }

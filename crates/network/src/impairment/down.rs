@@ -8,15 +8,15 @@ use crate::invalid::Invalid;
 
 settings! {
     required: at, lasts;
-    /// What a user may set.
+    /// The settings of the impairment.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Parameters {
-        /// When the link goes down, by the run's time.
+        /// Time in the run at which the link goes down.
         pub at: Duration,
-        /// For how long.
+        /// Duration of the outage.
         #[range(Duration::from_ps(1)..)]
         pub lasts: Duration,
-        /// From one outage's start to the next one's; there is one only unless given.
+        /// Time between the starts of two outages; a single outage unless given.
         pub every: Duration,
     }
 }
@@ -48,7 +48,7 @@ impl Impair for Down {
         let Parameters { lasts, every, .. } = *parameters;
         if every != Duration::ZERO && every <= lasts {
             let message = "the next outage begins before the link is up again";
-            let help = "give more than `lasts`: what is beyond that the link is up";
+            let help = "set it above `lasts`: the link is up for the difference";
             return Err(Invalid { setting: "every", message, help });
         }
         Ok(())

@@ -11,18 +11,18 @@ use super::{Impair, Transit};
 
 settings! {
     required: to_bad, to_good;
-    /// What a user may set. Linux' `netem loss gemodel` has the same four numbers as p, r, 1-h and 1-k.
+    /// The settings of the impairment: the numbers p, r, 1-h and 1-k of Linux's `netem loss gemodel`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The probability, at each packet, that the good state turns bad.
+        /// Transition probability, per packet, from the good state to the bad state.
         pub to_bad: Share,
-        /// The probability, at each packet, that the bad state turns good; 1 divided by it is the mean length of a
-        /// bad period, in packets: "25 %" for bursts of 4.
+        /// Transition probability, per packet, from the bad state to the good state. Its reciprocal is the mean
+        /// length of a bad period in packets: "25 %" for bursts of 4.
         #[range(Share(1)..)]
         pub to_good: Share,
-        /// The share of packets lost in the bad state; 100 % unless given.
+        /// Share of packets lost in the bad state; 100 % unless given.
         pub loss_bad: Share,
-        /// The share of packets lost in the good state; 0 unless given.
+        /// Share of packets lost in the good state; 0 unless given.
         pub loss_good: Share,
     }
 }

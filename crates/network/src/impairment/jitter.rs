@@ -10,10 +10,10 @@ use super::{Impair, Transit};
 
 settings! {
     required: delay;
-    /// What a user may set.
+    /// The settings of the impairment.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// What is added to the propagation delay; drawn for each packet.
+        /// Delay added to the propagation delay, drawn for each packet.
         pub delay: Distribution<Duration>,
     }
 }

@@ -6,7 +6,7 @@ use super::{Impair, Transit};
 
 settings! {
     required: share;
-    /// What a user may set.
+    /// The settings of the impairment.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Parameters {
         /// The probability that a packet is lost.

@@ -7,12 +7,12 @@ use super::{Impair, Transit};
 
 settings! {
     required: share;
-    /// What a user may set.
+    /// The settings of the impairment.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
         /// The probability that a packet is held back.
         pub share: Share,
-        /// For how long, which those behind it have to pass; drawn for each packet that is. 1 ms unless given.
+        /// Time that a packet is held back while later ones pass, drawn for each such packet; 1 ms unless given.
         #[range(Duration::from_ps(1)..)]
         pub by: Distribution<Duration>,
     }

@@ -1,5 +1,5 @@
-//! The catalogue of congestion control: a page for each algorithm, made of its registry entry, the comment
-//! that its C file begins with, its parameters and its example.
+//! The catalogue of congestion control: a page for each algorithm, from its registry entry, the initial comment of
+//! its C file, its parameters and its example.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::nearest;
 use crate::queue::sentence;
 use crate::templates::without_schema;
 
-/// Where the examples are, from the root of the repository.
+/// The folder of the examples, from the root of the repository.
 const EXAMPLES: &str = "scenarios/congestion";
 
 /// A page of the catalogue.
@@ -23,11 +23,11 @@ pub struct AlgorithmPage {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    /// Its rules, where they are from, and where it departs from that: Markdown.
+    /// Its rules, their sources and departures from them, in Markdown.
     pub about: String,
-    /// What can be set.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// A scenario that shows it.
+    /// A scenario that uses it.
     pub example: Example,
 }
 
@@ -35,7 +35,7 @@ pub struct AlgorithmPage {
 ///
 /// # Errors
 ///
-/// A name that the registry has not.
+/// A name that is not in the registry.
 pub fn algorithm(name: &str) -> Result<AlgorithmPage, Unknown> {
     let Some(algorithm) = Algorithm::by_name(name) else {
         let help = nearest::suggest(name, Algorithm::all().iter().map(Algorithm::name));
@@ -74,7 +74,7 @@ impl AlgorithmPage {
     }
 }
 
-/// The first page in Markdown: every algorithm with a link to its own.
+/// The index in Markdown: every algorithm with a link to its page.
 pub fn algorithms() -> String {
     let mut text = String::from("# Congestion control\n\n");
     paragraph(

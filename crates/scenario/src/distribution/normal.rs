@@ -1,7 +1,8 @@
-//! `normal 10 ms 2 ms`: a normal distribution by its mean and standard deviation, straight between points an eighth of that apart.
+//! `normal 10 ms 2 ms`: a normal distribution by its mean and standard deviation, linear between points an eighth of
+//! the deviation apart.
 //!
-//! Draws end at four standard deviations from the mean, as in iproute2's table for netem, and what would be below zero is
-//! zero, as netem does not delay by less than nothing.
+//! Draws are within four standard deviations of the mean, as in iproute2's table for netem. Negative draws become
+//! zero, as in netem.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use traffic::distribution::{Cdf, Distribution};
 use super::Written;
 use crate::quantity::Error;
 
-/// The normal distribution function at 0, 1/8, 2/8 … 4 standard deviations above the mean, in multiples of 10^-9; the last is
-/// rounded up to certainty.
+/// The normal distribution function at 0, 1/8, 2/8 … 4 standard deviations above the mean, in multiples of 10^-9; the
+/// last one is rounded up to one.
 const PROBABILITIES: [u32; 33] = [
     500_000_000,
     549_738_225,
@@ -47,10 +48,10 @@ const PROBABILITIES: [u32; 33] = [
     999_946_688,
     1_000_000_000,
 ];
-/// Points to a standard deviation.
+/// The number of points per standard deviation.
 const STEPS: i128 = 8;
 
-/// What follows `normal`.
+/// Reads the text after `normal`.
 pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     let help = || format!("write both: \"normal {0} {0}\"", T::EXAMPLE);
     let (mean, deviation) = mean_and_deviation::<T>(text).ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! The mean that a file of points says of itself, in a first line of one number as Homa's simulations have it, held
-//! against the mean of its points: one that is far off has another meaning, or another unit.
+//! The mean that a file of points states in a first line of one number, as in Homa's simulations, compared with the
+//! mean of its points. A large difference indicates another meaning or another unit.
 
 use toml::de::{DeTable, DeValue};
 use traffic::{Bytes, Duration};
@@ -11,10 +11,10 @@ use crate::lock::key;
 use crate::physics::{Kind, Warning};
 use crate::units::Units;
 
-/// Of how many of its own parts a mean may be off: rounded figures are.
+/// The tolerance of a stated mean, as a divisor of it, because stated means are rounded.
 const PARTS: u64 = 100;
 
-/// Warnings of the files in a table, which are spelled out in it.
+/// The warnings for the files in a table with inserted contents.
 pub(crate) fn check(table: &DeTable<'_>, units: Units) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (name, value) in table {
@@ -39,14 +39,14 @@ fn walk(path: &str, value: &DeValue<'_>, units: Units, warnings: &mut Vec<Warnin
 }
 
 fn warning(path: &str, text: &str, units: Units) -> Option<Warning> {
-    // Points say of which kind they are: sizes have no unit of time, and times have one.
+    // The points show their kind: sizes have no unit of time, and times have one.
     let sizes = off::<Bytes>(text, Mean::Size, units);
     let (message, help) = sizes.or_else(|| off::<Duration>(text, Mean::Time, units))?;
     let message = format!("{path}: {message}");
     Some(Warning { kind: Kind::StatedMean, about: path.to_owned(), message, help })
 }
 
-/// What is wrong, and what to do, if a value is a file that says a mean, and its points have another.
+/// The message and the help, if a value is a file that states a mean different from that of its points.
 fn off<T: Written>(text: &str, mean: fn(T) -> Mean, units: Units) -> Option<(String, String)> {
     let (form, rest) = text.trim_start().split_once(' ')?;
     let other = match form {
@@ -64,7 +64,7 @@ fn off<T: Written>(text: &str, mean: fn(T) -> Mean, units: Units) -> Option<(Str
     let [(unit, said), (_, has)] = [stated, found].map(|value| mean(value).measured(units));
     let unit = unit.fit([said, has]);
     let message = format!(
-        "the first line of `{}` says a mean of {}, and its points have one of {}",
+        "the first line of `{}` states a mean of {}, but its points have a mean of {}",
         file.name(),
         unit.show(said),
         unit.show(has)
@@ -119,12 +119,12 @@ mod tests {
             assert_eq!(check(&right), Vec::<String>::new(), "{right}");
         }
         let told = check(&format!("cdf file:sizes.txt\n14500\n{points}"));
-        let message = "flow.web.bytes: the first line of `sizes.txt` says a mean of 0.0145 MB, and its points \
-                       have one of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
+        let message = "flow.web.bytes: the first line of `sizes.txt` states a mean of 0.0145 MB, but its points \
+                       have a mean of 0.0082 MB: write \"steps file:sizes.txt\", which has that mean";
         assert_eq!(told, [message]);
         let told = check(&format!("steps file:sizes.txt\n14\n{points}"));
         assert!(told[0].ends_with(": correct the points or that line"), "{told:?}");
         let told = check("cdf file:times.txt\n14.5\n1 ms,50\n10 ms,90\n100 ms,100");
-        assert!(told[0].contains("says a mean of 14.5 ms, and its points have one of 8.2 ms"));
+        assert!(told[0].contains("states a mean of 14.5 ms, but its points have a mean of 8.2 ms"));
     }
 }

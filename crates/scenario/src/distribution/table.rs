@@ -1,9 +1,9 @@
-//! `distribution 10 ms 2 ms file:pareto.dist`: a table of netem's, by its mean and standard deviation.
+//! `distribution 10 ms 2 ms file:pareto.dist`: a netem table, with mean and standard deviation.
 //!
-//! The file is as iproute2 has them (`tc/q_netem.c`, `get_distribution`): whole numbers of 16 bits with blanks between, at
-//! most 16384, what follows a `#` left out. Of these netem takes one at random, each with the same probability, as so many
-//! of 8192 parts of the standard deviation above the mean (`net/sched/sch_netem.c`, `tabledist`). What would be below zero
-//! is zero, as netem does not delay by less than nothing.
+//! The file has iproute2's format (`tc/q_netem.c`, `get_distribution`): at most 16384 whole numbers of 16 bits,
+//! separated by blanks, with comments after `#`. netem draws one of them, all with equal probability, as a multiple
+//! of 1/8192 of the standard deviation above the mean (`net/sched/sch_netem.c`, `tabledist`). Negative draws become
+//! zero, as in netem.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::data_file::{DataFile, Line, shortened};
 use crate::included::FILE;
 use crate::quantity::Error;
 
-/// What a table has for one standard deviation: `NETEM_DIST_SCALE`.
+/// The table's value for one standard deviation: `NETEM_DIST_SCALE`.
 const SCALE: i128 = 8_192;
-/// The most that a table may have: `MAX_DIST` of `tc`.
+/// The maximum number of values in a table: `MAX_DIST` of `tc`.
 const LENGTH_MAX: usize = 16 * 1_024;
 
-/// What follows `distribution`.
+/// Reads the text after `distribution`.
 pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     let form = format!("write both and the table: \"distribution {0} {0} file:NAME\"", T::EXAMPLE);
     let split = text.find(FILE).map(|at| text.split_at(at));
@@ -43,7 +43,7 @@ pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
     }
     let value = |entry: i16| {
         let above = deviation * i128::from(entry);
-        // To the nearest, halves away from zero.
+        // Rounded to nearest, halves away from zero.
         let above = (above + above.signum() * (SCALE / 2)) / SCALE;
         T::of((mean + above).clamp(0, i128::from(u64::MAX)) as u64)
     };
@@ -54,19 +54,25 @@ pub(super) fn read<T: Written>(text: &str) -> Result<Distribution<T>, Error> {
 fn entries(line: Line<'_>, table: &mut Vec<i16>) -> Result<(), Error> {
     for text in line.columns().into_iter().flat_map(str::split_whitespace) {
         let entry = text.parse().map_err(|_| {
-            let message = format!("`{}` is no number of a table", shortened(text));
-            Error::new(message, "write whole numbers from -32768 to 32767, 8192 a deviation")
+            let message = format!("`{}` is not a number of a table", shortened(text));
+            Error::new(
+                message,
+                "use whole numbers from -32768 to 32767; 8192 is one standard deviation",
+            )
         })?;
         if table.len() == LENGTH_MAX {
             let message = format!("more than {LENGTH_MAX} numbers");
-            return Err(Error::new(message, "leave as many as netem takes"));
+            return Err(Error::new(
+                message,
+                "keep at most that number, which is the limit of netem",
+            ));
         }
         table.push(entry);
     }
     Ok(())
 }
 
-/// Each of the values, with the same probability, and no other.
+/// The distribution of exactly these values with equal probability.
 fn steps<T: Written>(mut values: Vec<T>) -> Cdf<T> {
     values.sort_unstable();
     let count = values.len() as u64;
@@ -117,9 +123,9 @@ mod tests {
     fn mistakes_are_told_with_file_and_line() {
         let long = "1 ".repeat(LENGTH_MAX + 1);
         for (text, message) in [
-            ("# x\n1 2\n3 x\n", "`a.dist`, line 3: `x` is no number of a table"),
-            ("1\n\n32768\n", "`a.dist`, line 3: `32768` is no number of a table"),
-            ("1 0.5\n", "`a.dist`, line 1: `0.5` is no number of a table"),
+            ("# x\n1 2\n3 x\n", "`a.dist`, line 3: `x` is not a number of a table"),
+            ("1\n\n32768\n", "`a.dist`, line 3: `32768` is not a number of a table"),
+            ("1 0.5\n", "`a.dist`, line 1: `0.5` is not a number of a table"),
             (&*long, "`a.dist`, line 1: more than 16384 numbers"),
             ("# nothing\n", "`a.dist`, line 1: a table without numbers"),
         ] {

@@ -1,4 +1,4 @@
-//! What the command line changes, done to the file's tables.
+//! Applies the changes of the command line to the file's tables.
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -7,11 +7,11 @@ use super::{Document, Override, Segment, keys};
 use crate::diagnostic::Problems;
 use crate::{nearest, structure};
 
-/// What takes a setting away, unless it is a value of that setting.
+/// The value that removes a setting, unless it is a valid value of that setting.
 const NONE: &str = "none";
 
 impl Document {
-    /// Sets what `change` says in the tables below `root`, or takes it away.
+    /// Applies `change` to the tables below `root`.
     pub(super) fn apply<'d>(
         &'d self,
         change: &'d Override,
@@ -47,7 +47,7 @@ impl Document {
             match table.entry(key).or_insert_with(fresh).get_mut() {
                 DeValue::Table(inner) => table = inner,
                 _ => {
-                    let message = format!("`{}` is no table", segment.key);
+                    let message = format!("`{}` is not a table", segment.key);
                     return to.push(&segment.span, message, "end the path there");
                 }
             }
@@ -57,8 +57,8 @@ impl Document {
         table.insert(key, value);
     }
 
-    /// Whether all that an entity must have is set, so that it need not be in the file. One that must have nothing
-    /// is no other's misspelt name only if it is set as a whole.
+    /// Whether the change sets all required keys of an entity, so that the file need not contain it. An entity
+    /// without required keys could be a misspelt name, unless it is set as a whole.
     fn makes(&self, entity: &[Segment]) -> bool {
         let entity = keys(entity);
         let required = structure::required(&entity);
@@ -72,13 +72,13 @@ impl Document {
     }
 }
 
-/// Whether the value takes away what stands at `path`.
+/// Whether the value removes the entry at `path`.
 fn is_none(value: &DeValue<'_>, path: &[Segment]) -> bool {
     matches!(value, DeValue::String(text) if text == NONE)
         && !structure::takes_word(&keys(path), NONE)
 }
 
-/// Takes away what stands at `path`; where nothing does, only a path that could not be is a problem.
+/// Removes the entry at `path`. Without an entry, only an impossible path is an error.
 fn unset(path: &[Segment], root: &mut DeTable<'_>, to: &mut Problems) {
     let Some((last, parents)) = path.split_last() else { return };
     let mut table = root;
@@ -99,7 +99,7 @@ fn unset(path: &[Segment], root: &mut DeTable<'_>, to: &mut Problems) {
     }
 }
 
-/// Notes the first key of a path that the language does not have.
+/// Reports the first unknown key of a path.
 fn known(path: &[Segment], to: &mut Problems) {
     let all = keys(path);
     for (depth, segment) in path.iter().enumerate() {
@@ -110,7 +110,7 @@ fn known(path: &[Segment], to: &mut Problems) {
     }
 }
 
-/// Notes that `table` has no entity of the name at `depth` of the path.
+/// Reports that `table` has no entity of the name at `depth` of the path.
 fn missing(path: &[Segment], depth: usize, table: &DeTable<'_>, to: &mut Problems) {
     let names = table.keys().map(|key| &**key.get_ref());
     let message = format!("there is no {} `{}`", path[depth - 1].key, path[depth].key);
@@ -128,7 +128,7 @@ fn is_name(path: &[Segment], depth: usize) -> bool {
     }
 }
 
-/// A queue has one discipline: setting another takes the place of the one in the file.
+/// Removes the discipline in the file, because a queue has only one.
 fn make_room(table: &mut DeTable<'_>, key: &str) {
     let disciplines = traffic::qdisc::REGISTRY.iter().map(|d| d.name);
     if disciplines.clone().any(|name| name == key) {

@@ -1,5 +1,5 @@
-//! `[expect]` and `[compare]` as they are written: what must come out, and how far runs may lie apart. Which
-//! quantities there are follows from the tables of [`crate::measured`].
+//! `[expect]` and `[compare]` as written: expected results, and tolerances between runs. The tables of
+//! [`crate::measured`] determine the quantities.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,64 +15,64 @@ use crate::value::{
     Name, NumberUnit, Quantity, RateUnit, RatioUnit, SizeUnit, Table, TimeUnit, Written,
 };
 
-/// What must come out.
+/// Expected results.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
-    /// By flow. A flow with a count stands for all its connections together.
+    /// Per flow. A flow with a count aggregates all its connections.
     #[serde(default)]
     pub(crate) flow: Table<Judged<Flow, Bounds<Written>>>,
-    /// By link. A link with a count stands for all that it made: for their drops together, and for the
-    /// greatest of everything else.
+    /// Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all other
+    /// quantities.
     #[serde(default)]
     pub(crate) link: Table<Judged<Link, Bounds<Written>>>,
-    /// By emulator.
+    /// Per emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Bounds<Written>>>,
-    /// By host, router, balancer or emulator, of what it did itself rather than its ports. One with a count stands for
-    /// all that it made.
+    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
+    /// members.
     #[serde(default)]
     pub(crate) node: Table<Judged<Node, Bounds<Written>>>,
-    /// Of the whole run.
+    /// For the whole run.
     pub(crate) run: Option<Judged<Run, Bounds<Written>>>,
 }
 
-/// How far runs of different drivers may lie apart: a share of what the first has, or an amount.
+/// Tolerances between runs of different drivers: a share of the first run's value, or an amount.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
-    /// For every quantity that has none of its own; 5 % unless given. It only marks them: what is to be
-    /// judged is named below.
+    /// Tolerance of quantities without one of their own; 5 % unless given. It only marks them; quantities to judge
+    /// are listed below.
     pub(crate) tolerance: Option<Quantity<PercentUnit>>,
-    /// By flow. A flow with a count stands for all its connections together.
+    /// Per flow. A flow with a count aggregates all its connections.
     #[serde(default)]
     pub(crate) flow: Table<Judged<Flow, Written>>,
-    /// By link. A link with a count stands for all that it made: for their drops together, and for the
-    /// greatest of everything else.
+    /// Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all other
+    /// quantities.
     #[serde(default)]
     pub(crate) link: Table<Judged<Link, Written>>,
-    /// By emulator.
+    /// Per emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Written>>,
-    /// By host, router, balancer or emulator, of what it did itself rather than its ports. One with a count stands for
-    /// all that it made.
+    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
+    /// members.
     #[serde(default)]
     pub(crate) node: Table<Judged<Node, Written>>,
-    /// Of the whole run.
+    /// For the whole run.
     pub(crate) run: Option<Judged<Run, Written>>,
 }
 
-/// From `min` to `max`, both included.
+/// Range from `min` to `max`, both included.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bounds<Q> {
-    /// At least this.
+    /// Minimum.
     pub(crate) min: Option<Q>,
-    /// At most this.
+    /// Maximum.
     pub(crate) max: Option<Q>,
 }
 
-/// The tables that `[expect]` and `[compare]` have in common.
+/// The tables common to `[expect]` and `[compare]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables<'f, V> {
     pub(crate) flow: &'f Table<Judged<Flow, V>>,
@@ -96,17 +96,17 @@ impl Compare {
     }
 }
 
-/// Something that quantities are measured of.
+/// An entity with measured quantities.
 pub(crate) trait Measured: Clone + fmt::Debug {
-    /// What its schema's name ends with.
+    /// The suffix of its name in the schema.
     const NAME: &'static str;
-    /// What it is called.
+    /// Its name with an article.
     const ARTICLE: &'static str;
-    /// Whose quantities it has.
+    /// The entities that provide its quantities.
     const ENTITIES: &'static [Entity];
-    /// What it has parts of with quantities of their own, if it has; these parts have none.
+    /// Its parts with quantities of their own, if any; these have no parts.
     type Part: Measured;
-    /// The key that such parts stand below, and what they are.
+    /// The key of such parts, and their description.
     const PART: Option<(&'static str, &'static str)>;
 }
 
@@ -124,8 +124,8 @@ macro_rules! measured {
     };
 }
 
-const SIZES: (&str, &str) = ("size", "By size of the flows that a `count` or a `matrix` made.");
-const CLASSES: (&str, &str) = ("class", "By class of the disciplines at its ends.");
+const SIZES: (&str, &str) = ("size", "Per flow size, for the flows of a `count` or a `matrix`.");
+const CLASSES: (&str, &str) = ("class", "Per class of the disciplines at its ends.");
 
 measured!(Flow, "a flow", &[Entity::Flow, Entity::Group], Size, Some(SIZES));
 measured!(Size, "flows of about one size", &[Entity::Size], Size, None);
@@ -135,13 +135,13 @@ measured!(Emulator, "an emulator", &[Entity::Emulator], Emulator, None);
 measured!(Node, "a node", &[Entity::Node], Node, None);
 measured!(Run, "the whole run", &[Entity::Run], Run, None);
 
-/// How quantities are judged.
+/// A way to judge quantities.
 pub(crate) trait Judgement: Clone + fmt::Debug {
-    /// What the schema's names begin with.
+    /// The prefix of its names in the schema.
     const NAME: &'static str;
-    /// What such a table says.
+    /// The description of such a table.
     fn about(entity: &str) -> String;
-    /// What is written for a quantity of that kind.
+    /// The schema of the value for a quantity of that kind.
     fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Schema;
 }
 
@@ -149,7 +149,7 @@ impl Judgement for Bounds<Written> {
     const NAME: &'static str = "Expect";
 
     fn about(entity: &str) -> String {
-        format!("What must come out of {entity}.")
+        format!("Expected results of {entity}.")
     }
 
     fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
@@ -167,7 +167,7 @@ impl Judgement for Written {
     const NAME: &'static str = "Compare";
 
     fn about(entity: &str) -> String {
-        format!("How far the results of {entity} may lie apart.")
+        format!("Tolerances of the results of {entity}.")
     }
 
     fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
@@ -182,25 +182,25 @@ impl Judgement for Written {
     }
 }
 
-/// Quantities of an entity with how they are judged, by name, and those of its parts.
+/// The judged quantities of an entity, by name, and those of its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged<E: Measured, V> {
     pub(crate) own: Given<E, V>,
     pub(crate) parts: Table<Given<E::Part, V>>,
 }
 
-/// Quantities with how they are judged.
+/// Quantities with their judgements.
 #[derive(Clone, Debug)]
 pub(crate) struct Given<E, V> {
     pub(crate) list: Vec<(Name, V)>,
     entity: PhantomData<E>,
 }
 
-/// The quantities of such an entity that may be judged, each once.
+/// The quantities of these entities that can be judged, without duplicates.
 pub(crate) fn quantities(entities: &[Entity]) -> Vec<&'static measured::Quantity> {
     let mut found: Vec<&measured::Quantity> = Vec::new();
     for quantity in entities.iter().flat_map(|entity| entity.quantities()) {
-        // What lies deeper in the summary and has no short name is no key.
+        // A quantity deeper in the summary without a short name is not a key.
         if !quantity.name.contains('.') && !found.iter().any(|known| known.name == quantity.name) {
             found.push(quantity);
         }

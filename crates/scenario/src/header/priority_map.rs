@@ -1,4 +1,4 @@
-//! Which priority a code point has and which one a priority becomes, as the file says it and as a lock file writes it.
+//! Maps from code points or priorities to priorities, as written in a scenario and in a lock file.
 
 use traffic::priority_map::PriorityMap;
 use traffic::{DscpMap, PcpMap};
@@ -6,21 +6,22 @@ use traffic::{DscpMap, PcpMap};
 use super::{code_point, digit};
 use crate::quantity::Error;
 
-/// A map as the file says it: what its keys are.
+/// A map with keys in scenario notation.
 pub(crate) trait Keyed {
-    /// What one is called.
+    /// The name of a key.
     const KEY: &'static str;
-    /// How one is written, or a range of such.
+    /// The help for a key, or for a range of keys.
     const KEY_HELP: &'static str;
-    /// How the map is written.
+    /// The help for the map.
     const HELP: &'static str;
-    /// A key; `None` if the text is none.
+    /// Reads a key; `None` for other text.
     fn key(text: &str) -> Option<u8>;
 }
 
 impl Keyed for DscpMap {
     const KEY: &'static str = "code point";
-    const KEY_HELP: &'static str = "write its name, such as \"ef\" or \"af41\", a number from 0 to 63, or a range such as \"24-31\"";
+    const KEY_HELP: &'static str = "use a name, such as \"ef\" or \"af41\", a number from 0 to 63, or a range \
+                                    such as \"24-31\"";
     const HELP: &'static str =
         "write code points and their priorities: \"ef:5 24-31:3\", or { ef = 5, \"24-31\" = 3 }";
     fn key(text: &str) -> Option<u8> {
@@ -30,7 +31,7 @@ impl Keyed for DscpMap {
 
 impl Keyed for PcpMap {
     const KEY: &'static str = "received priority";
-    const KEY_HELP: &'static str = "write a number from 0 to 7, or a range such as \"0-2\"";
+    const KEY_HELP: &'static str = "use a number from 0 to 7, or a range such as \"0-2\"";
     const HELP: &'static str =
         "write priorities and what they become: \"5:3 0-2:0\", or { 5 = 3, \"0-2\" = 0 }";
     fn key(text: &str) -> Option<u8> {
@@ -38,11 +39,11 @@ impl Keyed for PcpMap {
     }
 }
 
-/// A map in the making: what is given, each key once.
+/// A map under construction, with its given keys.
 #[derive(Debug)]
 pub(crate) struct Mapping<const N: usize> {
     map: PriorityMap<N>,
-    /// By key.
+    /// The given priorities, by key.
     given: [Option<u8>; N],
 }
 
@@ -56,23 +57,23 @@ impl<const N: usize> Mapping<N>
 where
     PriorityMap<N>: Keyed,
 {
-    /// Gives what `key` names, one or a range, a priority.
+    /// Assigns a priority to a key or a range of keys.
     ///
     /// # Errors
     ///
-    /// The key names nothing, the priority is none, or what is named has another one already.
+    /// An invalid key, an invalid priority, or a key with another priority already.
     pub(crate) fn add(&mut self, key: &str, priority: &str) -> Result<(), Error> {
         let (first, last) = range::<PriorityMap<N>>(key.trim())?;
         let Some(value) = digit(priority) else {
-            let message = format!("`{}` is no priority", priority.trim());
-            return Err(Error::new(message, "give a priority from 0 to 7"));
+            let message = format!("invalid priority `{}`", priority.trim());
+            return Err(Error::new(message, "use a priority from 0 to 7"));
         };
         for key in first..=last {
             let given = &mut self.given[usize::from(key)];
             if let Some(other) = given.filter(|&other| other != value) {
                 let name = PriorityMap::<N>::KEY;
                 let message = format!("{name} {key} has two priorities, {other} and {value}");
-                return Err(Error::new(message, "leave out one"));
+                return Err(Error::new(message, "remove one of them"));
             }
             *given = Some(value);
             self.map.set(key, value);
@@ -86,23 +87,23 @@ where
     }
 }
 
-/// The first and the last of the keys that are named.
+/// The first and the last key of a range.
 fn range<M: Keyed>(text: &str) -> Result<(u8, u8), Error> {
     if let Some(key) = M::key(text) {
         return Ok((key, key));
     }
-    let no_key = || Error::new(format!("`{text}` is no {}", M::KEY), M::KEY_HELP);
+    let no_key = || Error::new(format!("invalid {} `{text}`", M::KEY), M::KEY_HELP);
     let (first, last) = text.split_once('-').ok_or_else(no_key)?;
     let ends = M::key(first.trim()).zip(M::key(last.trim()));
     let (first, last) = ends.ok_or_else(no_key)?;
     if first > last {
-        return Err(Error::new(format!("`{text}` is no range"), M::KEY_HELP));
+        return Err(Error::new(format!("invalid range `{text}`"), M::KEY_HELP));
     }
     Ok((first, last))
 }
 
-/// A map as `dcb app … dscp-prio` and `ip link … type vlan ingress-qos-map` take it: "ef:5 24-31:3", "5:3 0-2:0", with
-/// blanks or commas between.
+/// Reads a map in the notation of `dcb app … dscp-prio` and `ip link … type vlan ingress-qos-map`: "ef:5 24-31:3",
+/// "5:3 0-2:0", separated by blanks or commas.
 ///
 /// # Errors
 ///
@@ -115,18 +116,18 @@ where
     let mut entries = text.split([' ', ',']).filter(|entry| !entry.is_empty()).peekable();
     let (key, help) = (PriorityMap::<N>::KEY, PriorityMap::<N>::HELP);
     if entries.peek().is_none() {
-        return Err(Error::new(format!("no {key} has a priority"), help));
+        return Err(Error::new(format!("no {key} is mapped"), help));
     }
     for entry in entries {
-        let (key, priority) = entry
-            .split_once(':')
-            .ok_or_else(|| Error::new(format!("`{entry}` gives no {key} a priority"), help))?;
+        let (key, priority) = entry.split_once(':').ok_or_else(|| {
+            Error::new(format!("`{entry}` does not map a {key} to a priority"), help)
+        })?;
         mapping.add(key, priority)?;
     }
     Ok(mapping.map())
 }
 
-/// A map as it is read.
+/// The text of a map, as in a scenario.
 pub(crate) fn priority_map_text<const N: usize>(map: &PriorityMap<N>) -> String {
     let mut entries: Vec<(u8, u8, u8)> = Vec::new();
     for (key, priority) in map.given() {
@@ -135,7 +136,7 @@ pub(crate) fn priority_map_text<const N: usize>(map: &PriorityMap<N>) -> String 
             _ => entries.push((key, key, priority)),
         }
     }
-    // One that says nothing has to say something.
+    // An identity map still needs an entry.
     if entries.is_empty() {
         entries.push((0, 0, map.priority(0)));
     }
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        // As `dcb app` writes it; a class selector's own priority says nothing new.
+        // As `dcb app` writes it; the priority of a class selector itself is redundant.
         assert_eq!(said("EF:4 24:3 AF41:6"), "34:6 46:4");
         assert_eq!(said("24-31:5,8:1, 0:7"), "0:7 24-31:5");
         assert_eq!(said("0:0"), "0:0");
@@ -177,11 +178,11 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         for (text, message) in [
-            ("", "no code point has a priority"),
-            ("ef", "`ef` gives no code point a priority"),
-            ("64:1", "`64` is no code point"),
-            ("ef:8", "`8` is no priority"),
-            ("31-24:1", "`31-24` is no range"),
+            ("", "no code point is mapped"),
+            ("ef", "`ef` does not map a code point to a priority"),
+            ("64:1", "invalid code point `64`"),
+            ("ef:8", "invalid priority `8`"),
+            ("31-24:1", "invalid range `31-24`"),
             ("24-31:3 26:4", "code point 26 has two priorities, 3 and 4"),
         ] {
             let error = dscp_map(text).expect_err(text);
@@ -197,13 +198,13 @@ mod tests {
         assert_eq!(said("3:3").as_deref(), Some("0:0"));
         assert_eq!(said("0-7:7").as_deref(), Some("0-6:7"));
         for (text, message) in [
-            ("", "no received priority has a priority"),
-            ("5", "`5` gives no received priority a priority"),
-            ("8:1", "`8` is no received priority"),
-            ("ef:1", "`ef` is no received priority"),
-            ("0-8:1", "`0-8` is no received priority"),
-            ("1:8", "`8` is no priority"),
-            ("2-1:1", "`2-1` is no range"),
+            ("", "no received priority is mapped"),
+            ("5", "`5` does not map a received priority to a priority"),
+            ("8:1", "invalid received priority `8`"),
+            ("ef:1", "invalid received priority `ef`"),
+            ("0-8:1", "invalid received priority `0-8`"),
+            ("1:8", "invalid priority `8`"),
+            ("2-1:1", "invalid range `2-1`"),
             ("0-2:0 1:4", "received priority 1 has two priorities, 0 and 4"),
         ] {
             let error = pcp_map(text).expect_err(text);

@@ -72,7 +72,7 @@ fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut Strin
     }
 }
 
-/// What the file says of when and how much; of a member that is written out alone, what was drawn for it.
+/// The demand as in the file, or as drawn for a member that is written out alone.
 fn demand(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow) -> Demand {
     let mut demand = flow.demand.clone();
     let seed = plan.plan.seed;
@@ -88,7 +88,7 @@ fn demand(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow) -> Demand {
     demand
 }
 
-/// Every setting, one a line.
+/// Writes every setting, one per line.
 fn settings(settings: &dyn Settings, text: &mut String) {
     written(settings).iter().for_each(|(name, value)| line(text, name, value));
 }
@@ -107,7 +107,7 @@ fn connection(name: &str, flow: &Tcp, members: &[Flow], text: &mut String) {
     tcp_settings(&flow.receiver, groups::same_length(members, groups::receiver_mtu), text);
 }
 
-/// All settings of an end; without its MTU where each member has its own path's.
+/// All settings of an end, without its MTU if each member has that of its own path.
 fn tcp_settings(config: &transport::Config, mtu: bool, text: &mut String) {
     let mut all = String::new();
     tcp::write(config, &mut all);

@@ -1,5 +1,5 @@
-//! Counted entities, found again in a plan: `NAME.1` to `NAME.n` become one table with a `count`, where that
-//! table makes the same members. What is not like its neighbours is written out by itself.
+//! Reconstruction of counted entities from a plan: `NAME.1` to `NAME.n` become one table with a `count` if that table
+//! makes the same members. Members that differ are written out individually.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -19,9 +19,9 @@ use crate::plan::{Flow, Interface, Link, Node, NodeKind, Plan, Transport};
 pub(crate) struct Group<'p> {
     /// The table's name.
     pub(crate) name: &'p str,
-    /// Its members' numbers in the plan.
+    /// The numbers of its members in the plan.
     pub(crate) range: Range<usize>,
-    /// Whether the members have numbers behind their names.
+    /// Whether the members' names have numbers.
     pub(crate) counted: bool,
 }
 
@@ -32,35 +32,35 @@ pub(crate) struct Groups<'p> {
     pub(crate) nodes: Vec<Group<'p>>,
     pub(crate) links: Vec<Group<'p>>,
     pub(crate) flows: Vec<Group<'p>>,
-    /// Of interfaces, by link and host.
+    /// The addresses of interfaces, by link and host.
     addresses: BTreeMap<(usize, usize), IpAddr>,
 }
 
-/// How a table names one end of all its members.
+/// The name of one end of all members in a table.
 #[derive(Clone, Debug)]
 pub(super) struct End<'p> {
     pub(super) name: &'p str,
-    /// How many nodes take turns there.
+    /// The number of nodes that take turns there.
     pub(super) length: usize,
-    /// Whether that is a counted node's name.
+    /// Whether the name is that of a counted node.
     pub(super) counted: bool,
 }
 
-/// How a table names the two ends of all its flows.
+/// The names of both ends of all flows in a table.
 #[derive(Clone, Debug)]
 pub(super) struct FlowEnds<'p> {
     pub(super) from: End<'p>,
     pub(super) to: End<'p>,
-    /// The links by which they leave and arrive, where those are not left to the routes.
+    /// The links by which they leave and arrive, if not determined by the routes.
     pub(super) links: [Option<&'p str>; 2],
-    /// Who sends to whom, if not by number.
+    /// The traffic matrix, if they are not paired by number.
     pub(super) matrix: Option<Matrix>,
-    /// How many pairs of hosts take turns.
+    /// The number of pairs of hosts that take turns.
     pub(super) pairs: usize,
 }
 
 impl<'p> Groups<'p> {
-    /// The tables that make this plan.
+    /// The tables of this plan.
     pub(crate) fn of(plan: &'p Plan) -> Self {
         let addresses = plan.interfaces.iter();
         let addresses = addresses.map(|own| ((own.link, own.node), own.address)).collect();
@@ -75,7 +75,7 @@ impl<'p> Groups<'p> {
         groups
     }
 
-    /// The table of a node as a path: `host.a` of `a.3`.
+    /// The table of a node as a path: `host.a` for `a.3`.
     pub(crate) fn node_path(&self, node: usize) -> String {
         format!("{}.{}", self.plan.nodes[node].kind.name(), key(holding(&self.nodes, node)))
     }
@@ -91,13 +91,12 @@ impl<'p> Groups<'p> {
         format!("{}.at.{}", self.link_path(link), key(holding(&self.nodes, node)))
     }
 
-    /// The table of a flow as a path: `flow.bulk` of `bulk.7`.
+    /// The table of a flow as a path: `flow.bulk` for `bulk.7`.
     pub(crate) fn flow_path(&self, flow: usize) -> String {
         format!("flow.{}", key(holding(&self.flows, flow)))
     }
 
-    /// The members of a link's or flow's table at one end: one node, or in a table of several a counted one's
-    /// in turn.
+    /// The members of a link's or flow's table at one end: one node, or the members of a counted node in turn.
     fn end(&self, nodes: &[usize], several: bool) -> Option<End<'p>> {
         let &first = nodes.first()?;
         let group = starting(&self.nodes, first).filter(|group| several && group.counted);
@@ -119,7 +118,7 @@ impl<'p> Groups<'p> {
         }
     }
 
-    /// The two ends of a link's table, and how they are joined if not by number.
+    /// The two ends of a link's table, and their joining if not by number.
     pub(super) fn link_ends(
         &self,
         members: &[Link],
@@ -176,8 +175,8 @@ impl<'p> Groups<'p> {
         }
     }
 
-    /// The name of the link by which all of them leave, or arrive, if that is not left to the routes; the outer `None`
-    /// where there is no such name.
+    /// The name of the link by which all members leave, or arrive, if the routes do not determine it; the outer
+    /// `None` if there is no such name.
     fn link_of(&self, members: &[Flow], of: fn(&Flow) -> HostId) -> Option<Option<&'p str>> {
         let mut interfaces = members.iter().map(|flow| self.plan.interface(of(flow)));
         let Some(found) = interfaces.clone().collect::<Option<Vec<_>>>() else {
@@ -189,7 +188,7 @@ impl<'p> Groups<'p> {
         }
         let group = &self.links[place(&self.links, first)];
         let is_of_group = |interface: &&Interface| group.range.contains(&interface.link);
-        // A host may have several of the table's links.
+        // A host can have several of the table's links.
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
         let of_group = self.plan.interfaces.iter().filter(is_of_group);
         of_group.for_each(|interface| *counts.entry(interface.node).or_default() += 1);
@@ -203,7 +202,7 @@ impl<'p> Groups<'p> {
         self.addresses.get(&(link, node)).copied()
     }
 
-    /// The address that the table gives that end of these links; the outer `None` where it cannot say them all.
+    /// The address in the table for that end of these links; the outer `None` if it cannot represent them all.
     pub(super) fn addresses(&self, links: &Range<usize>, end: usize) -> Option<Option<IpAddr>> {
         let mut addresses = links.clone().map(|link| self.address(link, end));
         let Some(first) = addresses.clone().next()? else {
@@ -213,7 +212,7 @@ impl<'p> Groups<'p> {
         addresses.enumerate().all(follows).then_some(Some(first))
     }
 
-    /// The ends of a flow's table with that traffic matrix, if its members are such.
+    /// The ends of a flow's table with that traffic matrix, if its members match it.
     fn matrix(&self, members: &[Flow], matrix: Matrix) -> Option<FlowEnds<'p>> {
         let first = &members[0];
         let name = first.name.strip_suffix(".1")?;
@@ -228,7 +227,7 @@ impl<'p> Groups<'p> {
                 let name = self.plan.nodes[first.to].name.as_str();
                 (End { name, length: 1, counted: false }, first.to..first.to + 1)
             }
-            // Both ends have all hosts between them, and the last pair is of the last two.
+            // All hosts are in one of the ends, and the last pair consists of the last two.
             Matrix::Pairs => whole(members.last()?.to),
             _ => whole(first.to),
         };
@@ -285,7 +284,7 @@ impl<'p> Groups<'p> {
     }
 }
 
-/// The counted entities among these names for which `are_one` holds, and the rest one by one.
+/// The counted entities among these names for which `are_one` holds, and the others individually.
 fn tables<'p>(names: &[&'p str], are_one: impl Fn(Range<usize>) -> bool) -> Vec<Group<'p>> {
     let all: BTreeSet<&str> = names.iter().copied().collect();
     let mut stems: BTreeMap<&str, usize> = BTreeMap::new();
@@ -311,17 +310,17 @@ fn tables<'p>(names: &[&'p str], are_one: impl Fn(Range<usize>) -> bool) -> Vec<
     found
 }
 
-/// The name of the table that has the member of that number.
+/// The name of the table that contains the member with that number.
 fn holding<'p>(groups: &[Group<'p>], number: usize) -> &'p str {
     groups[place(groups, number)].name
 }
 
-/// The place of that table.
+/// The index of that table.
 fn place(groups: &[Group<'_>], number: usize) -> usize {
     groups.partition_point(|group| group.range.start <= number).saturating_sub(1)
 }
 
-/// The table whose first member has that number.
+/// The table with that number as its first member.
 pub(super) fn starting<'g, 'p>(groups: &'g [Group<'p>], number: usize) -> Option<&'g Group<'p>> {
     let place = groups.binary_search_by_key(&number, |group| group.range.start).ok()?;
     groups.get(place)
@@ -341,7 +340,7 @@ pub(crate) fn node_programs(members: &[Node]) -> Option<Vec<String>> {
     (0..count).map(line).collect()
 }
 
-/// The command lines of a flow's table: the client's and the server's, where it has them.
+/// The command lines of a flow's table: those of client and server, if any.
 pub(super) fn flow_programs(plan: &Plan, members: &[Flow]) -> Option<[Option<String>; 2]> {
     let (mut clients, mut servers) = (Vec::new(), Vec::new());
     for flow in members {
@@ -361,8 +360,7 @@ pub(super) fn flow_programs(plan: &Plan, members: &[Flow]) -> Option<[Option<Str
     Some([line(&clients)?, line(&servers)?])
 }
 
-/// The ports that a flow's table gives, `None` for one that its members have unasked; the first flow has that
-/// number.
+/// The ports in a flow's table, `None` for default ones; the first flow has that number.
 pub(super) fn ports(members: &[Flow], number: usize) -> Option<[Option<u16>; 2]> {
     let program = matches!(members[0].transport, Transport::Program(_));
     let usual = |index: usize| {
@@ -384,7 +382,7 @@ pub(super) fn ports(members: &[Flow], number: usize) -> Option<[Option<u16>; 2]>
     Some([source.filter(|_| !program), destination])
 }
 
-/// Whether two flows of one table may have these: alike but for what their paths' MTUs make of them.
+/// Whether two flows of one table can have these transports: equal except for the effects of their paths' MTUs.
 fn same_transport(one: &Transport, other: &Transport) -> bool {
     match (one, other) {
         (Transport::Tcp(one), Transport::Tcp(other)) => {
@@ -402,7 +400,7 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
     }
 }
 
-/// Whether two ends of connections are told the same of TCP, but for the length of their segments.
+/// Whether two ends of connections have the same TCP settings, except for the segment size.
 pub(crate) fn same_config(one: &transport::Config, other: &transport::Config) -> bool {
     let transport::Config { congestion, segment, window, recovery, rto, ack, buffers, emission } =
         one;
@@ -416,7 +414,7 @@ pub(crate) fn same_config(one: &transport::Config, other: &transport::Config) ->
         && *emission == other.emission
 }
 
-/// Whether the table can tell how long segments and datagrams are: all alike, or what their paths take.
+/// Whether the table can represent the sizes of segments and datagrams: all equal, or the maximum of their paths.
 fn segments_are_said(plan: &Plan, members: &[Flow]) -> bool {
     let lengths = |of: fn(&Flow) -> Option<u32>| same_length(members, of);
     let tcp = [sender_mtu as fn(&Flow) -> Option<u32>, receiver_mtu];
@@ -426,7 +424,7 @@ fn segments_are_said(plan: &Plan, members: &[Flow]) -> bool {
         && (lengths(datagram_size) || members.iter().all(|flow| fills_path(plan, flow)))
 }
 
-/// Whether all members have the same length there.
+/// Whether all members have the same size there.
 pub(super) fn same_length(members: &[Flow], of: fn(&Flow) -> Option<u32>) -> bool {
     members.iter().all(|flow| of(flow) == of(&members[0]))
 }
@@ -446,7 +444,7 @@ pub(super) fn datagram_size(flow: &Flow) -> Option<u32> {
     }
 }
 
-/// Whether an end's segments are what its first link takes.
+/// Whether an end's segment size is that of its first link.
 fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: bool) -> bool {
     let ends = [flow.source, flow.destination].map(|end| usize::from(end.0));
     let [local, peer] = if back { [ends[1], ends[0]] } else { ends };
@@ -455,7 +453,7 @@ fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: boo
     of(flow) == mtu
 }
 
-/// Whether a flow's datagrams are the longest that its path takes.
+/// Whether a flow's datagrams have the maximum size of its path.
 fn fills_path(plan: &Plan, flow: &Flow) -> bool {
     let Transport::Udp(config) = &flow.transport else { return false };
     let [from, to] = [flow.source, flow.destination].map(|end| usize::from(end.0));

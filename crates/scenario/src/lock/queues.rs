@@ -1,4 +1,4 @@
-//! Queues and conditioners of a lock file, and what packets must look like.
+//! Queues and conditioners of a lock file, with their filters.
 
 use traffic::classify::Filter;
 use traffic::{FlowId, HostId, condition, qdisc};
@@ -36,9 +36,9 @@ pub(super) fn queue(
     }
 }
 
-/// Rules as an array, one table for all the members of counted hosts and flows.
+/// Rules as an array, with one table for all members of counted hosts and flows.
 pub(super) fn matches(plan: &Groups<'_>, rules: &[(Filter, u16)]) -> String {
-    // Whoever names a host means all its interfaces.
+    // A name of a host means all its interfaces.
     let is_node = |id: Option<HostId>| id.is_none_or(|id| plan.plan.interface(id).is_none());
     let named = |(filter, _): &&(Filter, u16)| {
         is_node(filter.source_host) && is_node(filter.destination_host)
@@ -55,7 +55,7 @@ pub(super) fn matches(plan: &Groups<'_>, rules: &[(Filter, u16)]) -> String {
     format!("[{}]", tables.join(", "))
 }
 
-/// The hosts and the flow that a filter names, each alone or with all that are counted with it.
+/// The hosts and the flow of a filter, individually or as counted groups.
 #[derive(Clone, Copy)]
 struct Named<'p> {
     source: Option<(&'p str, usize)>,
@@ -74,13 +74,13 @@ impl<'p> Named<'p> {
         }
     }
 
-    /// How many filters the file's table stands for.
+    /// The number of filters that the file's table represents.
     fn length(&self) -> usize {
         let lengths = [self.source, self.destination, self.flow];
         lengths.into_iter().flatten().fold(1, |product, (_, length)| product.saturating_mul(length))
     }
 
-    /// Whether the first rules are those that the table stands for, in the order in which it makes them.
+    /// Whether the first rules are those that the table represents, in its order.
     fn covers(&self, rules: &[(Filter, u16)]) -> bool {
         let Some(rules) = rules.get(..self.length()) else { return false };
         let (first, priority) = rules[0];
@@ -96,7 +96,7 @@ impl<'p> Named<'p> {
     }
 }
 
-/// What one table may stand for that begins with this filter, the most first.
+/// The possible tables that start with this filter, those with the most filters first.
 fn choices<'p>(plan: &Groups<'p>, first: &Filter) -> impl Iterator<Item = Named<'p>> {
     let whole = |groups: &[Group<'p>], number: usize| {
         let group = starting(groups, number).filter(|group| group.counted)?;

@@ -1,4 +1,4 @@
-//! The tables of quantities, an entry each.
+//! The tables of quantities.
 
 mod completion;
 mod events;
@@ -50,17 +50,17 @@ const fn quantity(
 }
 
 impl Quantity {
-    /// It stands elsewhere in the summary.
+    /// Sets its path in the summary.
     const fn at(self, field: &'static str) -> Self {
         Self { field, ..self }
     }
 
-    /// `suimon compare` shows it.
+    /// Marks it as shown by `suimon compare`.
     const fn compared(self) -> Self {
         Self { compared: true, ..self }
     }
 
-    /// It is measured of so many.
+    /// Sets the quantity that counts its samples.
     const fn samples(self, samples: &'static str) -> Self {
         Self { samples: Some(samples), ..self }
     }
@@ -72,7 +72,7 @@ pub(super) const FLOW: &[Quantity] = &[
         Rate,
         Aggregate::None,
         Higher,
-        "Bytes that the receiving program read per second, from the flow's start to its end.",
+        "Bytes per second that the receiving program read, from the flow's start to its end.",
     )
     .compared(),
     quantity(
@@ -80,26 +80,20 @@ pub(super) const FLOW: &[Quantity] = &[
         Rate,
         Aggregate::None,
         Higher,
-        "The same over the second half of that time.",
+        "Bytes per second that the receiving program read in the second half of that time.",
     )
     .compared(),
     quantity("bytes", Size, Sum, Higher, "Bytes that the receiving program read.").compared(),
-    quantity(
-        "drops",
-        Number,
-        Sum,
-        Lower,
-        "Packets dropped anywhere on the way, of either direction.",
-    )
-    .compared(),
+    quantity("drops", Number, Sum, Lower, "Packets dropped anywhere on the path, both directions.")
+        .compared(),
     quantity(
         "marks",
         Number,
         Sum,
         Lower,
-        "Packets that arrived with a congestion mark (CE), of either direction.",
+        "Packets received with a congestion mark (CE), both directions.",
     ),
-    quantity("retransmissions", Number, Sum, Lower, "Segments sent again.").compared(),
+    quantity("retransmissions", Number, Sum, Lower, "Retransmitted segments.").compared(),
     quantity("timeouts", Number, Sum, Lower, "Retransmission timeouts.").compared(),
     quantity("min_rtt", Time, Aggregate::None, Lower, "Minimum RTT.")
         .at("min_rtt_seconds")
@@ -112,8 +106,7 @@ pub(super) const FLOW: &[Quantity] = &[
         .at("datagrams.delay_max_seconds")
         .samples("datagrams.received")
         .compared(),
-    quantity("exchanges", Number, Sum, Higher, "Requests that were answered.")
-        .at("exchanges.completed"),
+    quantity("exchanges", Number, Sum, Higher, "Completed requests.").at("exchanges.completed"),
     quantity(
         "response_mean",
         Time,
@@ -152,7 +145,7 @@ pub(super) const FLOW: &[Quantity] = &[
         Number,
         Sum,
         Lower,
-        "Datagrams neither received nor under way at the end.",
+        "Datagrams neither received nor in flight at the end.",
     ),
     quantity("datagrams.marked", Number, Sum, Lower, "Datagrams received with a congestion mark."),
     quantity(
@@ -174,9 +167,9 @@ pub(super) const FLOW: &[Quantity] = &[
         Duration,
         Aggregate::None,
         Lower,
-        "From its start to its end; of a flow of a set size that completed, its completion time.",
+        "Time from the flow's start to its end; the completion time of a completed flow of fixed size.",
     ),
-    quantity("completed", Number, Aggregate::None, Higher, "1 if all that was to be sent arrived."),
+    quantity("completed", Number, Aggregate::None, Higher, "1 if all data arrived."),
     quantity(
         "segments",
         Number,
@@ -184,7 +177,7 @@ pub(super) const FLOW: &[Quantity] = &[
         Neither,
         "Segments or datagrams sent, pure ACKs and retransmissions included.",
     ),
-    quantity("retransmitted_bytes", Size, Aggregate::None, Lower, "Payload bytes sent again."),
+    quantity("retransmitted_bytes", Size, Aggregate::None, Lower, "Retransmitted payload bytes."),
     quantity(
         "spurious_timeouts",
         Number,
@@ -192,22 +185,22 @@ pub(super) const FLOW: &[Quantity] = &[
         Lower,
         "Retransmission timeouts found spurious.",
     ),
-    quantity("fast_recoveries", Number, Aggregate::None, Lower, "Times fast recovery was entered."),
-    quantity("undos", Number, Aggregate::None, Neither, "Window reductions taken back."),
+    quantity("fast_recoveries", Number, Aggregate::None, Lower, "Entries into fast recovery."),
+    quantity("undos", Number, Aggregate::None, Neither, "Undone window reductions."),
     quantity("tail_loss_probes", Number, Aggregate::None, Neither, "Tail loss probes."),
     quantity(
         "local_drops",
         Number,
         Aggregate::None,
         Lower,
-        "Segments that the sender's own interface queue refused.",
+        "Segments refused by the sender's own interface queue.",
     ),
     quantity(
         "congestion_echoes",
         Number,
         Aggregate::None,
         Lower,
-        "Packets that ACKs with an echo of a congestion mark acknowledged.",
+        "Packets acknowledged by ACKs that echo a congestion mark.",
     ),
     quantity("srtt", Time, Aggregate::None, Lower, "Smoothed RTT at the end.").at("srtt_seconds"),
     quantity("cwnd", Number, Aggregate::None, Neither, "Congestion window at the end, packets.")
@@ -262,7 +255,7 @@ pub(super) const GROUP: &[Quantity] = &[
         Rate,
         Aggregate::None,
         Higher,
-        "Bytes that their receivers read, per second of the time in which any of them ran.",
+        "Bytes that their receivers read, per second of the time during which any of them ran.",
     ),
     quantity(
         "goodput_min",
@@ -290,18 +283,18 @@ pub(super) const GROUP: &[Quantity] = &[
         Number,
         Aggregate::None,
         Neither,
-        "How many flows a `count` or a `matrix` made.",
+        "Number of flows of a `count` or a `matrix`.",
     ),
     quantity("bytes", Size, Aggregate::None, Higher, "Bytes that their receivers read."),
-    quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere on the way."),
+    quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere on the path."),
     quantity(
         "marks",
         Number,
         Aggregate::None,
         Lower,
-        "Packets that arrived with a congestion mark (CE), of either direction.",
+        "Packets received with a congestion mark (CE), both directions.",
     ),
-    quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again."),
+    quantity("retransmissions", Number, Aggregate::None, Lower, "Retransmitted segments."),
     quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts."),
     quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
         .at("datagrams.delay_mean_seconds")
@@ -309,8 +302,7 @@ pub(super) const GROUP: &[Quantity] = &[
     quantity("delay_max", Time, Max, Lower, "Max one-way delay of its datagrams.")
         .at("datagrams.delay_max_seconds")
         .samples("datagrams.received"),
-    quantity("exchanges", Number, Sum, Higher, "Requests that were answered.")
-        .at("exchanges.completed"),
+    quantity("exchanges", Number, Sum, Higher, "Completed requests.").at("exchanges.completed"),
     quantity(
         "response_mean",
         Time,
@@ -363,7 +355,7 @@ pub(super) const GROUP: &[Quantity] = &[
         Number,
         Sum,
         Lower,
-        "Datagrams neither received nor under way at the end.",
+        "Datagrams neither received nor in flight at the end.",
     ),
     quantity("datagrams.marked", Number, Sum, Lower, "Datagrams received with a congestion mark."),
     quantity(
@@ -405,14 +397,14 @@ pub(super) const LINK: &[Quantity] = &[
         Number,
         Sum,
         Lower,
-        "Packets dropped in front of it or on it, both directions.",
+        "Packets dropped in the queues or on the link, both directions.",
     ),
     quantity(
         "utilisation",
         Share,
         Max,
         Neither,
-        "The share of the time that the wire was taken, of the busier direction.",
+        "Share of the time that the link was busy, in the busier direction.",
     )
     .compared(),
     quantity(
@@ -420,7 +412,7 @@ pub(super) const LINK: &[Quantity] = &[
         Size,
         Max,
         Lower,
-        "Max length of the queue, of the direction where it is greater.",
+        "Max length of the queue, in the direction where it is greater.",
     )
     .at("backlog_bytes_max")
     .compared(),
@@ -429,7 +421,7 @@ pub(super) const LINK: &[Quantity] = &[
         Time,
         Max,
         Lower,
-        "p50 of the time that packets waited, to 0.8 %, of the direction where it is greater.",
+        "p50 of the sojourn time in the queue, to 0.8 %, in the direction where it is greater.",
     )
     .at("sojourn_p50_seconds")
     .compared(),
@@ -438,7 +430,7 @@ pub(super) const LINK: &[Quantity] = &[
         Time,
         Max,
         Lower,
-        "p99 of the time that packets waited, to 0.8 %, of the direction where it is greater.",
+        "p99 of the sojourn time in the queue, to 0.8 %, in the direction where it is greater.",
     )
     .at("sojourn_p99_seconds")
     .compared(),
@@ -447,7 +439,7 @@ pub(super) const LINK: &[Quantity] = &[
         Time,
         Max,
         Lower,
-        "Max of the time that packets waited, of the direction where it is greater.",
+        "Max sojourn time in the queue, in the direction where it is greater.",
     )
     .at("sojourn_max_seconds"),
     LOST,
@@ -470,7 +462,7 @@ pub(super) const LINK: &[Quantity] = &[
 ];
 
 pub(super) const DIRECTION: &[Quantity] = &[
-    quantity("drops", Number, Sum, Lower, "Packets dropped in the queue or on the wire."),
+    quantity("drops", Number, Sum, Lower, "Packets dropped in the queue or on the link."),
     quantity(
         "marks",
         Number,
@@ -483,18 +475,18 @@ pub(super) const DIRECTION: &[Quantity] = &[
         Share,
         Max,
         Neither,
-        "The share of the time that the wire was taken, by packets and gaps with their overhead.",
+        "Share of the time that the link was busy with packets and gaps, with their overhead.",
     ),
     quantity("packets", Number, Sum, Neither, "Packets sent."),
-    quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
+    quantity("bytes", Size, Sum, Neither, "Bytes sent, Ethernet header and FCS included."),
     quantity("gap_frames", Number, Sum, Neither, "Gap frames sent."),
-    quantity("gap_bytes", Size, Sum, Neither, "Their bytes."),
+    quantity("gap_bytes", Size, Sum, Neither, "Bytes of the gap frames sent."),
     quantity("queue_max", Size, Max, Lower, "Max length of the queue.").at("backlog_bytes_max"),
-    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that packets waited, to 0.8 %.")
+    quantity("sojourn_p50", Time, Max, Lower, "p50 of the sojourn time in the queue, to 0.8 %.")
         .at("sojourn_p50_seconds"),
-    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that packets waited, to 0.8 %.")
+    quantity("sojourn_p99", Time, Max, Lower, "p99 of the sojourn time in the queue, to 0.8 %.")
         .at("sojourn_p99_seconds"),
-    quantity("sojourn_max", Time, Max, Lower, "Max of the time that packets waited.")
+    quantity("sojourn_max", Time, Max, Lower, "Max sojourn time in the queue.")
         .at("sojourn_max_seconds"),
     LOST,
     PASSED,
@@ -521,7 +513,7 @@ pub(super) const CLASS: &[Quantity] = &[
         Rate,
         Max,
         Higher,
-        "Bytes that it sent per second of the run, Ethernet header and FCS included.",
+        "Bytes sent per second of the run, Ethernet header and FCS included.",
     )
     .compared(),
     quantity(
@@ -529,41 +521,41 @@ pub(super) const CLASS: &[Quantity] = &[
         Rate,
         Max,
         Higher,
-        "Frame bytes per second that it measured as its path's and sent by in the end (`psp`).",
+        "Rate of its path as measured at the end, in frame bytes per second (`psp`).",
     ),
     quantity(
         "measured_after",
         Duration,
         Max,
         Lower,
-        "From the start of the run to when it first had measured a rate.",
+        "Time from the start of the run to the first measured rate.",
     )
     .at("measured_after_seconds"),
     quantity("drops", Number, Sum, Lower, "Packets dropped.").compared(),
     quantity("marks", Number, Sum, Lower, "Packets marked \"congestion experienced\"."),
     quantity("packets", Number, Sum, Neither, "Packets sent."),
-    quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
+    quantity("bytes", Size, Sum, Neither, "Bytes sent, Ethernet header and FCS included."),
     quantity("queue_max", Size, Max, Lower, "Max length of its queue.").at("backlog_bytes_max"),
-    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that its packets waited, to 0.8 %.")
+    quantity("sojourn_p50", Time, Max, Lower, "p50 of the sojourn time of its packets, to 0.8 %.")
         .at("sojourn_p50_seconds")
         .samples("packets")
         .compared(),
-    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that its packets waited, to 0.8 %.")
+    quantity("sojourn_p99", Time, Max, Lower, "p99 of the sojourn time of its packets, to 0.8 %.")
         .at("sojourn_p99_seconds")
         .samples("packets")
         .compared(),
-    quantity("sojourn_max", Time, Max, Lower, "Max of the time that its packets waited.")
+    quantity("sojourn_max", Time, Max, Lower, "Max sojourn time of its packets.")
         .at("sojourn_max_seconds")
         .samples("packets"),
 ];
 
 pub(super) const ELEMENT: &[Quantity] = &[
-    quantity("green", Number, Sum, Neither, "Packets that were green, or not metered."),
-    quantity("green_bytes", Size, Sum, Neither, "Their bytes, of IP packets."),
-    quantity("yellow", Number, Sum, Neither, "Packets that were yellow."),
-    quantity("yellow_bytes", Size, Sum, Neither, "Their bytes, of IP packets."),
-    quantity("red", Number, Sum, Neither, "Packets that were red."),
-    quantity("red_bytes", Size, Sum, Neither, "Their bytes, of IP packets."),
+    quantity("green", Number, Sum, Neither, "Green packets, or packets without a meter."),
+    quantity("green_bytes", Size, Sum, Neither, "Bytes of green IP packets."),
+    quantity("yellow", Number, Sum, Neither, "Yellow packets."),
+    quantity("yellow_bytes", Size, Sum, Neither, "Bytes of yellow IP packets."),
+    quantity("red", Number, Sum, Neither, "Red packets."),
+    quantity("red_bytes", Size, Sum, Neither, "Bytes of red IP packets."),
 ];
 
 pub(super) const EMULATOR: &[Quantity] = &[
@@ -578,7 +570,7 @@ pub(super) const EMULATOR: &[Quantity] = &[
     quantity("queue_max", Size, Max, Lower, "Max length of any of its buffers.")
         .at("backlog_bytes_max"),
     quantity("packets", Number, Sum, Neither, "Packets sent."),
-    quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
+    quantity("bytes", Size, Sum, Neither, "Bytes sent, Ethernet header and FCS included."),
 ];
 
 pub(super) const CHANGE: &[Quantity] = &[quantity(
@@ -586,5 +578,5 @@ pub(super) const CHANGE: &[Quantity] = &[quantity(
     Number,
     Aggregate::None,
     Higher,
-    "1 if it was made: a class admitted, a discipline attached.",
+    "1 if the change succeeded: a class admitted, a discipline attached.",
 )];

@@ -1,4 +1,4 @@
-//! What was recorded of an MPI program, as calls of modelled ranks.
+//! Recorded MPI programs as calls of modelled ranks.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use network::mpi::collective::{Collective, Kind};
 use network::mpi::program::{self, Call, Message, Request};
 use traffic::Duration;
 
-/// Reads what `suimon mpi record` wrote into the file of that name.
+/// Reads a trace of `suimon mpi record`, from the file of that name.
 ///
 /// # Errors
 ///
-/// What is no trace, or contradicts itself: a rank would wait for what nobody sends.
+/// A file that is not a trace, or that is inconsistent: a rank would wait for a message that is never sent.
 pub fn read(name: &str, file: &[u8]) -> Result<program::Recorded, String> {
     let trace = Trace::read(file).map_err(|error| error.to_string())?;
     if let Some(first) = trace.inconsistencies(1).first() {
@@ -28,14 +28,14 @@ pub fn read(name: &str, file: &[u8]) -> Result<program::Recorded, String> {
     Ok(program::Recorded { name: name.to_owned(), ranks, file: file.to_owned() })
 }
 
-/// Requests of calls that wait: a trace's own numbers lie below.
+/// Request numbers of blocking calls; those of a trace are below.
 const BLOCKING: Request = 1 << 30;
 
-/// A rank's calls so far.
+/// The calls of a rank so far.
 struct Rank<'t> {
     members: &'t [Arc<[u32]>],
     calls: Vec<Call>,
-    /// The request of the next call that waits.
+    /// The request of the next blocking call.
     blocking: Request,
 }
 
@@ -65,7 +65,7 @@ impl Rank<'_> {
             }
             (Class::Wait, _) => self.calls.push(Call::Wait(call.requests.clone())),
             (Class::Collective, _) => self.collective(call)?,
-            // Nothing comes from nobody, and a probe leaves its message to the receive.
+            // A receive from no rank transfers nothing, and a probe leaves its message for the receive.
             _ => {}
         }
         Ok(())
@@ -93,7 +93,7 @@ impl Rank<'_> {
             Operation::ReduceScatter => (Kind::ReduceScatter, call.bytes / all),
             Operation::ReduceScatterBlock => (Kind::ReduceScatter, call.bytes),
             Operation::Scan | Operation::Exscan => (Kind::Scan, call.bytes),
-            // What libraries do there is no more than to agree.
+            // Libraries only synchronise there.
             _ => (Kind::Barrier, 0),
         };
         let counts =

@@ -18,46 +18,46 @@ use crate::value::{AddressUnit, Commands, Count, Name, Quantity};
 /// The table of a host.
 pub(crate) type Host = With<Declared<host::Config>, HostKeys>;
 
-// What it is, the settings say.
+// The settings describe the host.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostKeys {
-    /// How many, named NAME.1, NAME.2, …; without it, one that bears the bare name.
+    /// Number of hosts, named NAME.1, NAME.2, …; without it, a single host with the plain name.
     pub(crate) count: Option<Count>,
-    /// Its address, and with a count those that follow; 10.0.0.1 and so on, by place in the file, unless
-    /// given.
+    /// Address; members of a counted host get the following ones; 10.0.0.1 and so on, in file order, unless given.
     pub(crate) address: Option<Quantity<AddressUnit>>,
-    /// The TCP stack of its connections; "linux-6" unless given.
+    /// TCP stack of its connections; "linux-6" unless given.
     pub(crate) profile: Option<Name>,
-    /// What a segment costs its processor; nothing unless given.
+    /// Processing costs; none unless given.
     pub(crate) processor: Option<Declared<Processor>>,
-    /// How its interfaces tell it of frames; of each at once unless given.
+    /// Interrupt coalescing of its interfaces; an interrupt per frame unless given.
     pub(crate) coalesce: Option<Declared<Coalescing>>,
-    /// How its interfaces slow flows down where switches tell of congestion (`qcn`); as IEEE 802.1Qau has it unless given.
+    /// Reaction of its interfaces to congestion notifications of switches (`qcn`); the defaults of IEEE 802.1Qau
+    /// unless given.
     pub(crate) qcn: Option<Declared<reaction_point::Config>>,
-    /// What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m http.server 80", or several in an
-    /// array. `{address}` is the host's own.
+    /// Program that runs during the whole run, in the lab or where the host has a `kernel`: "python3 -m http.server
+    /// 80", or several in an array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
-    /// As whom its programs run: "nobody" has no rights and writes to its own folder only, "root" may do
-    /// everything on this machine; "nobody" unless given.
+    /// User of its programs: "nobody" has no privileges and writes only to its own folder, "root" has all privileges
+    /// on this machine; "nobody" unless given.
     #[serde(rename = "as")]
     pub(crate) user: Option<User>,
 }
 
-/// A processor as the file describes it: by `machine`, what that one costs, and by the others what is different.
+/// A processor as written in the file: the costs of `machine`, and settings that differ from them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Processor {
     pub(super) costs: host::Processor,
 }
 
-/// The machine that the other settings start from, which is read before them.
+/// The machine that provides the defaults of the other settings; it is read first.
 pub(super) const MACHINE: Setting = Setting {
     name: "machine",
     kind: <String as Field>::KIND.expect("text"),
     required: false,
     range: <String as Field>::RANGE,
-    doc: "A machine whose costs are known, \"ideal\" unless given: \"pentium-4-linux-2.4\", \"pentium-4-e1000\", \
-          \"pentium-ii-266\", \"pentium-iii-xeon-550\"; or \"file:NAME\", as `suimon cost host` writes one.",
+    doc: "Machine with known costs, \"ideal\" unless given: \"pentium-4-linux-2.4\", \"pentium-4-e1000\", \
+          \"pentium-ii-266\", \"pentium-iii-xeon-550\"; or \"file:NAME\", a file that `suimon cost host` wrote.",
 };
 
 impl Settings for Processor {
@@ -115,7 +115,7 @@ impl Table for Host {
     }
 }
 
-/// What a segment costs; `Some(None)` for nothing.
+/// The processing costs; `Some(None)` for none.
 fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Processor>> {
     let Some(processor) = &table.processor else { return Some(None) };
     let machine = processor.scalar(MACHINE.name);
@@ -123,23 +123,22 @@ fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Proce
     let mut costs = Processor { costs: machine.unwrap_or(Some(host::Processor::FREE))? };
     processor.adjust(&mut costs, problems)?;
     let Processor { costs } = costs;
-    // Where nothing costs time nothing waits, and there is no backlog to model.
+    // Without costs nothing waits, and there is no backlog to model.
     Some((costs != host::Processor::FREE).then_some(costs))
 }
 
-/// How frames are told of; `Some(None)` for each at once.
+/// The interrupt coalescing; `Some(None)` for an interrupt per frame.
 fn coalesce(table: &Host, problems: &mut Problems) -> Option<Option<Coalescing>> {
     let Some(coalesce) = &table.coalesce else { return Some(None) };
     if table.processor.is_some() {
-        let help =
-            "leave out one: a processor whose work is modelled is told of each frame at once";
-        problems.push(&coalesce.span, "`coalesce` beside `processor`", help);
+        let help = "remove one of them: a modelled processor receives each frame at once";
+        problems.push(&coalesce.span, "`coalesce` and `processor` are mutually exclusive", help);
         return None;
     }
     coalesce.read(problems).map(Some)
 }
 
-/// How flows are slowed down; `Some(None)` as the standard has it.
+/// The reaction to congestion notifications; `Some(None)` for the standard's defaults.
 fn reaction_point(table: &Host, problems: &mut Problems) -> Option<Option<reaction_point::Config>> {
     let Some(qcn) = &table.qcn else { return Some(None) };
     let config = qcn.read(problems)?;
@@ -147,7 +146,7 @@ fn reaction_point(table: &Host, problems: &mut Problems) -> Option<Option<reacti
     Some(Some(config))
 }
 
-/// What a lock file says of hosts beyond their settings.
+/// Writes the entries of hosts in a lock file, besides their settings.
 pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) {
     let node = &members[0];
     line(text, "address", &string(&node.address.to_string()));

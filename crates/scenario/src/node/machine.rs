@@ -1,6 +1,6 @@
-//! Machines whose costs are known: files in `machines/`, one for each, and files that a scenario names itself.
+//! Machines with known costs: a file each in `machines/`, and files that a scenario names.
 //!
-//! A file holds settings of `[host.NAME.processor]`, one a line, with their sources in comments.
+//! A file has settings of `[host.NAME.processor]`, one per line, with their sources in comments.
 
 use network::host::Processor as Costs;
 use traffic::setting::Settings;
@@ -13,7 +13,7 @@ use crate::{included, nearest};
 /// Name and file.
 macro_rules! machines {
     ($($name:literal)+) => {
-        /// Every machine that is known by name.
+        /// Every predefined machine.
         pub(crate) const MACHINES: &[(&str, &str)] =
             &[$(($name, include_str!(concat!("../../machines/", $name, ".toml")))),+];
     };
@@ -21,10 +21,10 @@ macro_rules! machines {
 
 machines! { "ideal" "pentium-4-e1000" "pentium-4-linux-2.4" "pentium-ii-266" "pentium-iii-xeon-550" }
 
-/// The costs of the machine that a scenario names, or of the file that stands in its place.
+/// The costs of a machine that a scenario names, or of a file.
 pub(super) fn read(text: &str, span: &Span, problems: &mut Problems) -> Option<Costs> {
     let (name, file) = match text.strip_prefix(included::FILE) {
-        // Without a text it was complained of already.
+        // A missing text was reported already.
         Some(file) => file.split_once('\n')?,
         None => match MACHINES.iter().find(|(name, _)| *name == text) {
             Some(&machine) => machine,
@@ -40,20 +40,20 @@ pub(super) fn read(text: &str, span: &Span, problems: &mut Problems) -> Option<C
     costs.map_err(|Wrong { message, help }| problems.push(span, message, help)).ok()
 }
 
-/// What is wrong with a file, its place first, and what would be right.
+/// An error in a file, with its place first, and the remedy.
 #[derive(Debug, PartialEq)]
 struct Wrong {
     message: String,
     help: String,
 }
 
-/// The costs in a machine's file of that name.
+/// The costs in a machine's file.
 fn parse(name: &str, text: &str) -> Result<Costs, Wrong> {
     let mut problems = Problems::default();
     let costs = match toml::from_str::<Declared<Processor>>(text) {
         Ok(table) => read_table(&table, &mut problems),
         Err(error) => {
-            let help = "write settings of `processor`, one a line: memory_copy = \"1 GB/s\"";
+            let help = "write settings of `processor`, one per line: memory_copy = \"1 GB/s\"";
             problems.push(&error.span().unwrap_or_default(), error.message(), help);
             None
         }

@@ -1,5 +1,5 @@
-//! Switches that stop the far ends of their links: whether what they lose nothing of has the room that it needs, and
-//! whether they could wait for each other in a circle.
+//! Switches that pause the far ends of their links: checks of the headroom of lossless priorities, and of possible
+//! deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use traffic::Bytes;
 use super::{Groups, Hop, Kind, Warning, way};
 use crate::plan::{Link, NodeKind, Plan, Transport};
 
-/// The switch at a node, if it stops the far ends of its links.
+/// The switch at a node, if it pauses the far ends of its links.
 fn pausing(plan: &Plan, node: usize) -> Option<&switch::Config> {
     match &plan.nodes[node].kind {
         NodeKind::Switch(config) if config.pauses() => Some(config),
@@ -18,7 +18,7 @@ fn pausing(plan: &Plan, node: usize) -> Option<&switch::Config> {
     }
 }
 
-/// Links from which more comes in after "stop" than a switch has room for.
+/// Warns of links with more data in flight after a pause frame than the switch's headroom.
 pub(super) fn small_headrooms(plan: &Plan) -> Vec<Warning> {
     let ends = plan.links.iter().flat_map(|link| [(link, 0), (link, 1)]);
     let warning = |(link, near): (&Link, usize)| {
@@ -32,22 +32,22 @@ pub(super) fn small_headrooms(plan: &Plan) -> Vec<Warning> {
             kind: Kind::Headroom,
             about: format!("switch {name}"),
             message: format!(
-                "`{name}` has a headroom of {has} for what `{from}` sends, which can be {needs} after \"stop\": up to \
-                 {lost} of it are lost each time"
+                "`{name}` has a headroom of {has} for `{from}`, which can send {needs} after a pause frame: up \
+                 to {lost} are lost each time"
             ),
-            help: "leave `headroom` out: it is computed for each link".into(),
+            help: "remove `headroom`: it is then computed for each link".into(),
         })
     };
     ends.filter_map(warning).collect()
 }
 
-/// Switches that stop the far ends before a queue is as long as it has to be for marks or notifications: pauses mask them
-/// (Zhu et al., SIGCOMM 2015, section 4: the thresholds of ECN have to be reached before those of PFC).
+/// Warns of switches that pause the far ends before a queue reaches its marking or notification threshold: pauses
+/// mask them (Zhu et al., SIGCOMM 2015, section 4: ECN thresholds must be reached before those of PFC).
 pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (number, node) in plan.nodes.iter().enumerate() {
         let Some(config) = pausing(plan, number) else { continue };
-        // A threshold that is a share of what is left is as high as it may be: of an empty memory.
+        // A dynamic threshold has its maximum with an empty memory.
         let shared = config.shared(headrooms(plan, number)).unwrap_or(Bytes(0));
         let (over, under) = config.alpha;
         let xoff = config.xoff.unwrap_or(Bytes(
@@ -55,8 +55,10 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
                 .unwrap_or(u64::MAX),
         ));
         let marks = config.ecn.map(|thresholds| ("ecn", "marks", thresholds.min));
-        let told =
-            (config.notifies(), ("qcn_set_point", "tells of congestion", config.qcn_set_point));
+        let told = (
+            config.notifies(),
+            ("qcn_set_point", "sends congestion notifications", config.qcn_set_point),
+        );
         let told = told.0.then_some(told.1);
         for (key, what, from) in marks.into_iter().chain(told) {
             if from < xoff {
@@ -67,8 +69,8 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
                 kind: Kind::Masked,
                 about: format!("switch {}", node.name),
                 message: format!(
-                    "`{}` {what} from {from} of a queue on, and stops who sends to it from {xoff} on (XOFF): of one sender the \
-                     queue never gets there",
+                    "`{}` {what} from a queue of {from} on, but pauses a sender at {xoff} (XOFF): the queue of \
+                     a single sender never gets that long",
                     node.name
                 ),
                 help: format!("lower `{key}`, or raise `xoff`"),
@@ -78,7 +80,7 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
     warnings
 }
 
-/// What each port of a node needs as headroom.
+/// The required headroom of each port of a node.
 fn headrooms(plan: &Plan, node: usize) -> impl Iterator<Item = Bytes> {
     plan.links.iter().filter_map(move |link| {
         let near = link.ends.iter().position(|end| end.node == node)?;
@@ -87,11 +89,11 @@ fn headrooms(plan: &Plan, node: usize) -> impl Iterator<Item = Bytes> {
     })
 }
 
-/// A port that a pause may stop, and the priority: `2 * link + end`.
+/// A port that a pause can stop, as `2 * link + end`, and the priority.
 type Stoppable = (usize, usize);
 
-/// Circles in which each switch waits for room in the next one's memory (a cyclic buffer dependency): once all are
-/// stopped, none goes on.
+/// Warns of circles in which each switch waits for space in the next one's memory (a cyclic buffer dependency): a
+/// deadlock.
 pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
     let mut waits_for: BTreeMap<Stoppable, BTreeSet<Stoppable>> = BTreeMap::new();
     for (_, steps) in ways(plan) {
@@ -100,7 +102,7 @@ pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
             stopped.then_some((2 * step.hop.link + step.hop.end, usize::from(step.sent)))
         };
         for pair in steps.windows(2) {
-            // Only where one leads into the switch that sends the other.
+            // Only if the first step leads into the switch that sends the second.
             if let (Some(before), Some(next)) = (stoppable(&pair[0]), stoppable(&pair[1])) {
                 waits_for.entry(before).or_default().insert(next);
             }
@@ -109,12 +111,12 @@ pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
     circle(&waits_for).map(|ports| warning(plan, &ports)).into_iter().collect()
 }
 
-/// A packet's step from one node to the next.
+/// The step of a packet from one node to the next.
 struct Step {
     hop: Hop,
-    /// The priority by which it is sent: what a pause frame has to speak of to stop it.
+    /// The priority at the sender, which a pause frame must name to pause it.
     sent: u8,
-    /// The priority by which it is taken.
+    /// The priority at the receiver.
     taken: u8,
 }
 
@@ -124,8 +126,8 @@ impl Step {
         plan.links[self.hop.link].ends[1 - self.hop.end].node
     }
 
-    /// Whether the switch that it leads into can stop it, if that loses nothing of it: by whole ports, or by the priority that
-    /// the sender has it in (IEEE 802.1Q, 36.1).
+    /// Whether the switch at its end can pause it, if the priority is lossless there: the whole port, or the priority
+    /// at the sender (IEEE 802.1Q, 36.1).
     fn stopped(&self, plan: &Plan) -> Option<bool> {
         let switch = pausing(plan, self.to(plan))?;
         let stopped = switch.pause == PauseBy::Port || self.sent == self.taken;
@@ -133,14 +135,14 @@ impl Step {
     }
 }
 
-/// The steps of each flow's packets, and of what answers them.
+/// The steps of each flow's packets, and of the replies.
 fn ways(plan: &Plan) -> Vec<(usize, Vec<Step>)> {
     let maps = plan.priorities();
     let mut ways = Vec::new();
     for (number, flow) in plan.flows.iter().enumerate() {
         let dscp = flow.header.tos >> 2;
         let there = [flow.source, flow.destination];
-        // Datagrams are not answered.
+        // UDP flows have no replies.
         let back = !matches!(flow.transport, Transport::Udp(_));
         let back = back.then_some([flow.destination, flow.source]);
         for ends in [there].into_iter().chain(back) {
@@ -160,7 +162,7 @@ fn ways(plan: &Plan) -> Vec<(usize, Vec<Step>)> {
     ways
 }
 
-/// Switches that are to lose nothing of what comes in, and cannot stop it: the sender has it in another priority.
+/// Warns of switches that cannot pause a lossless priority, because the sender has the packets in another priority.
 pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
     let (plan, mut told, mut warnings) = (names.plan, BTreeSet::new(), Vec::new());
     for (flow, steps) in ways(plan) {
@@ -176,22 +178,22 @@ pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
                 kind: Kind::Unstopped,
                 about: format!("switch {to}"),
                 message: format!(
-                    "`{from}` sends packets of `{}` by priority {sent}, which becomes {taken} in `{to}`: a pause frame for \
-                     {taken} does not stop {sent}, and what finds no room is lost",
+                    "`{from}` sends packets of `{}` with priority {sent}, which becomes {taken} in `{to}`: a \
+                     pause frame for {taken} does not pause {sent}, and packets without buffer space are lost",
                     names.flow_path(flow)
                 ),
-                help: "let a lossless priority be one and the same on both ends of a link, by `pcp` and `dscp`".into(),
+                help: "use the same lossless priority on both ends of a link, by `pcp` and `dscp`".into(),
             });
         }
     }
     warnings
 }
 
-/// The first circle that there is.
+/// The first circle found.
 fn circle(waits_for: &BTreeMap<Stoppable, BTreeSet<Stoppable>>) -> Option<Vec<Stoppable>> {
     let mut done = BTreeSet::new();
     for &start in waits_for.keys() {
-        // The way down to where it is, each with those that it waits for and were not yet looked at.
+        // The current path of the search, each port with its unvisited successors.
         let mut way: Vec<(Stoppable, Vec<Stoppable>)> = Vec::new();
         let next_of = |port| waits_for.get(&port).into_iter().flatten().copied().collect();
         if !done.contains(&start) {
@@ -225,9 +227,9 @@ fn warning(plan: &Plan, ports: &[Stoppable]) -> Warning {
         kind: Kind::Circle,
         about: names[0].clone(),
         message: format!(
-            "priority {priority} can stop without end: {} wait for each other in a circle (cyclic buffer dependency)",
+            "priority {priority} can deadlock: {} wait for each other in a circle (cyclic buffer dependency)",
             names.join(", ")
         ),
-        help: "let routes go up and then down a tree only, or make the priority lossy at one of these switches".into(),
+        help: "use only routes up and then down a tree, or make the priority lossy at one of these switches".into(),
     }
 }

@@ -1,5 +1,4 @@
-//! Changes that ask for a class, or give one back, where that cannot be. Whether a class is admitted only the
-//! run tells.
+//! Warns of reservations and releases that are impossible. Admission of a class is known only in the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +8,7 @@ use super::{Kind, Warning};
 use crate::lock::key;
 use crate::plan::{Action, Plan};
 
-/// Those that will be refused whatever else happens.
+/// The changes that are refused in any case.
 pub(super) fn refused(plan: &Plan) -> Vec<Warning> {
     let mut ports = BTreeMap::new();
     let mut found = Vec::new();
@@ -27,13 +26,13 @@ pub(super) fn refused(plan: &Plan) -> Vec<Warning> {
     found
 }
 
-/// What there is at a port at a time.
+/// The state of a port.
 struct Port<'p> {
-    /// The discipline that was asked for last.
+    /// The discipline that was last attached.
     asked: &'p str,
-    /// Whether it is in its place.
+    /// Whether the discipline is enabled.
     enabled: bool,
-    /// Classes that were asked for and not given back.
+    /// The reserved classes that were not released.
     classes: BTreeSet<&'p str>,
 }
 
@@ -42,7 +41,7 @@ impl<'p> Port<'p> {
         Self { asked: attached, enabled: true, classes: BTreeSet::new() }
     }
 
-    /// Makes a change; why not, if it cannot be.
+    /// Applies a change, or returns the reason why it is impossible.
     fn apply(&mut self, action: &'p Action) -> Result<(), (String, String)> {
         match action {
             Action::Switch(parameters) => self.attach(parameters.name(), true),
@@ -56,7 +55,7 @@ impl<'p> Port<'p> {
             Action::Release(class) => {
                 self.must_take()?;
                 if !self.classes.remove(class.as_str()) {
-                    let help = "let its `when` come after that of a change that reserves it";
+                    let help = "set `when` after the change that reserves it";
                     let message = format!("no earlier change reserves `{class}` there");
                     return Err((message, help.to_owned()));
                 }
@@ -65,7 +64,7 @@ impl<'p> Port<'p> {
         Ok(())
     }
 
-    /// Another discipline begins without reservations; new settings leave them.
+    /// Another discipline starts without reservations; new settings keep them.
     fn attach(&mut self, asked: &'p str, enabled: bool) {
         if (self.asked, self.enabled) != (asked, enabled) {
             self.classes.clear();
@@ -78,7 +77,7 @@ impl<'p> Port<'p> {
         if TAKERS.contains(&there) {
             return Ok(());
         }
-        let message = format!("{there}, which is there then, takes no reservations");
+        let message = format!("{there}, the discipline there at that time, takes no reservations");
         Err((message, format!("attach {}", TAKERS.join(" or "))))
     }
 }

@@ -1,7 +1,7 @@
-//! What no flow meets: classes and elements whose `match` takes none of the packets that come by, and probes and
-//! changes where none do.
+//! Warns of parts without matching packets: classes and elements with a `match` that selects no packet there, and
+//! probes and changes at ports without packets.
 //!
-//! Where programs run only the first are looked at that nothing leads to, for nobody knows what programs send.
+//! If programs run, only unreachable classes are checked, because the traffic of programs is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::condition::reached;
 use crate::lock::{Groups, key};
 use crate::plan::{self, Plan, Target, Transport};
 
-/// All that no flow meets: at ports, then of probes, then of changes.
+/// The warnings for ports, then for probes, then for changes.
 pub(super) fn unmet(names: &Groups<'_>) -> Vec<Warning> {
     let plan = names.plan;
     let mut found = unreachable(names);
@@ -45,7 +45,7 @@ fn warning(about: String, message: String, help: String) -> Warning {
     Warning { kind: Kind::Unmet, about, message, help }
 }
 
-/// The disciplines at all ports, from the start or by a change, and where each stands in the file.
+/// The disciplines at all ports, from the start or by a change, with their paths in the file.
 fn queues<'p>(names: &Groups<'p>) -> impl Iterator<Item = (PortId, &'p qdisc::Parameters, String)> {
     let plan = names.plan;
     let ends = plan.links.iter().enumerate().flat_map(move |(number, link)| {
@@ -69,7 +69,7 @@ fn has_classes((_, end): &(usize, &plan::End)) -> bool {
     end.queue.settings().classes().is_some_and(|classes| classes.count() > 0)
 }
 
-/// Classes that nothing leads to, where reservations are taken: the others have been refused.
+/// Unreachable classes of disciplines with reservations. Those of other disciplines were refused already.
 fn unreachable(names: &Groups<'_>) -> Vec<Warning> {
     let requests = names.plan.changes.iter().filter_map(|change| match change.of_port()? {
         (_, plan::Action::Reserve(request)) => request.parent.as_deref(),
@@ -90,7 +90,7 @@ fn unreachable(names: &Groups<'_>) -> Vec<Warning> {
     found
 }
 
-/// The ports that packets of the flow of that number leave by, there and back, and what they look like.
+/// The ports by which packets of the flow with that number leave in both directions, and the fields of these packets.
 fn passages(plan: &Plan, number: usize) -> Vec<(PortId, Fields)> {
     let flow = &plan.flows[number];
     let fields = |header, source, destination| {
@@ -110,7 +110,7 @@ fn passages(plan: &Plan, number: usize) -> Vec<(PortId, Fields)> {
     passages.collect()
 }
 
-/// What leads packets to classes or elements.
+/// The rules that assign packets to classes or elements.
 #[derive(Clone, Copy, PartialEq)]
 enum Content<'p> {
     Queue(&'p qdisc::Parameters),
@@ -118,7 +118,7 @@ enum Content<'p> {
 }
 
 impl<'p> Content<'p> {
-    /// Filters, their priorities, and the classes or elements that they lead to.
+    /// Filters, their priorities, and their classes or elements.
     fn rules(self) -> Vec<(&'p Filter, u16, &'p str)> {
         match self {
             Self::Queue(queue) => {
@@ -133,22 +133,22 @@ impl<'p> Content<'p> {
     }
 }
 
-/// Filters at ports. What is the same at several ports is one of these, for in the file it may be one table.
+/// The filters at ports. Equal filters at several ports are one table, because they may be one in the file.
 struct Table<'p> {
     content: Content<'p>,
-    /// Where its classes or elements stand in the file, at the first of its ports.
+    /// The path of its classes or elements in the file, at the first of its ports.
     path: String,
-    /// What filters lead to, in the order of the first of each.
+    /// The targets of the filters, in the order of the first filter of each.
     names: Vec<&'p str>,
-    /// Each leads to an index of these.
+    /// The rules; each leads to an index of `names`.
     rules: Rules,
     met: Vec<bool>,
-    /// The first flow whose packets pass there.
+    /// The first flow with packets there.
     passing: Option<&'p str>,
 }
 
 impl<'p> Table<'p> {
-    /// `None` if there are no filters, or they look at code points that conditioners change on the way.
+    /// Creates the table; `None` without filters, or if they match code points that conditioners change on the path.
     fn new(content: Content<'p>, path: String, is_marked: bool) -> Option<Self> {
         let (mut rules, mut places, mut names) = (Rules::new(0), BTreeMap::new(), Vec::new());
         for (filter, priority, name) in content.rules() {
@@ -173,7 +173,7 @@ impl<'p> Table<'p> {
         }
     }
 
-    /// Those that no packet is led to; what takes whatever is left may stand there for none.
+    /// The targets without packets, except those that match all packets.
     fn warnings(&self) -> Vec<Warning> {
         let rules = self.content.rules();
         let takes_all =
@@ -186,13 +186,15 @@ impl<'p> Table<'p> {
         let unmet = self.names.iter().filter(|name| !met.contains(*name) && !takes_all(**name));
         let warning = |name: &&str| {
             let about = format!("{}.{}", self.path, key(name));
-            let message = format!("`{about}`: its `match` takes no packet of any flow there");
+            let message = format!("`{about}`: its `match` selects no packet of any flow there");
             let help = match self.passing {
                 Some(flow) => format!(
-                    "set `{about}.match` to what one is, such as {{ flow = \"{flow}\" }}, or take \
-                     `{about}` out"
+                    "change `{about}.match` so that it matches, such as {{ flow = \"{flow}\" }}, or remove \
+                     `{about}`"
                 ),
-                None => format!("no flow passes there: take `{about}` out, or set a flow's ends"),
+                None => {
+                    format!("no flow passes there: remove `{about}`, or change the ends of a flow")
+                }
             };
             warning(about, message, help)
         };
@@ -200,7 +202,7 @@ impl<'p> Table<'p> {
     }
 }
 
-/// All of them, and which of them are at a port.
+/// All tables, and the indices of those at each port.
 struct Tables<'p> {
     list: Vec<Table<'p>>,
     at: BTreeMap<PortId, Vec<usize>>,
@@ -224,7 +226,7 @@ impl<'p> Tables<'p> {
         for (number, link) in plan.links.iter().enumerate() {
             for (index, end) in link.ends.iter().enumerate() {
                 if let Some(conditioner) = &end.conditioner {
-                    // What comes in there has left by the other end.
+                    // Packets received here leave at the other end.
                     let port = PortId((2 * number + 1 - index) as u32);
                     let path = format!("{}.conditioner.element", names.end_path(number, index));
                     tables.add(port, Content::Conditioner(conditioner), path);
@@ -250,7 +252,7 @@ impl<'p> Tables<'p> {
     }
 }
 
-/// A probe or a change at a port, and whether packets that it is for leave there.
+/// A probe or a change at a port, and whether its packets leave there.
 struct Watch<'p> {
     about: String,
     port: PortId,
@@ -258,7 +260,7 @@ struct Watch<'p> {
     met: bool,
 }
 
-/// The flows that are looked at.
+/// The observed flows.
 enum Flows<'p> {
     All,
     One(usize),
@@ -312,17 +314,17 @@ impl Watch<'_> {
         let ports = ports.collect::<Vec<_>>().join(", ");
         let more = if passed.len() > PORTS_MAX { ", …" } else { "" };
         let help = format!(
-            "set `{about}.at` to a port that packets leave by, as those of `{}` do by {ports}{more}",
+            "set `{about}.at` to a port by which packets leave; those of `{}` leave by {ports}{more}",
             plan.flows[flow].name
         );
         warning(about.clone(), message, help)
     }
 }
 
-/// As many ports are named at most.
+/// The maximum number of ports in a message.
 const PORTS_MAX: usize = 6;
 
-/// Changes of connections that have all stopped by then.
+/// Warns of changes of connections that have all stopped before.
 fn late_changes(plan: &Plan) -> Vec<Warning> {
     let late = plan.changes.iter().filter_map(|change| {
         let Target::Sockets(options) = &change.target else { return None };
@@ -330,8 +332,8 @@ fn late_changes(plan: &Plan) -> Vec<Warning> {
         let stop = plan.flows[flows].iter().map(|flow| flow.span.stop).max()?;
         let about = format!("change.{}", key(&change.name));
         (change.when >= stop).then(|| {
-            let message = format!("`{about}` comes when its flow has stopped");
-            let help = format!("set `{about}.when` before the flow's `stop`");
+            let message = format!("`{about}` comes after the end of its flow");
+            let help = format!("set `{about}.when` below the flow's `stop`");
             warning(about, message, help)
         })
     });

@@ -1,17 +1,17 @@
-//! What is told of a plan before a run, with the key that changes it.
+//! Warnings about a plan before a run, with the keys to change.
 
 use std::fmt;
 
-/// Something that will not work out as it seems meant.
+/// A warning about a setting that probably does not have the intended effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Of what kind it is.
+    /// Its kind.
     pub kind: Kind,
-    /// The table that it is about, as a path: `flow.bulk`.
+    /// Its subject as a path: `flow.bulk`.
     pub about: String,
-    /// What is wrong, with the numbers.
+    /// The problem, with numbers.
     pub message: String,
-    /// The keys that change it, and to what.
+    /// The keys to change, with their new values.
     pub help: String,
 }
 
@@ -21,37 +21,37 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What a warning is about. One of a kind is given for what is counted together.
+/// The kind of a warning. Each kind appears once per counted group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A buffer far below a path's bandwidth-delay product, which standard TCP needs to keep it full.
+    /// A buffer far below a path's bandwidth-delay product, so that standard TCP cannot fill the path.
     ShallowBuffer,
     /// A socket buffer below the bandwidth-delay product.
     SmallWindow,
-    /// A class paced faster than the bottleneck behind it.
+    /// A class paced faster than the bottleneck after it.
     PacedAbove,
-    /// A sender's segments are longer than a link on the path takes.
+    /// A sender's segments exceed the MTU of a link on the path.
     Mtu,
-    /// A train of messages asks for more than the path carries.
+    /// A train of messages exceeds the rate of the path.
     Overload,
-    /// Flows that are drawn to start when the run is over, or when they would stop.
+    /// Flows with random starts after the end of the run, or after their stop.
     Late,
-    /// Datagrams, whose senders do not slow down, that come to more than a port carries.
+    /// Unresponsive datagrams that exceed the rate of a port.
     Excess,
-    /// A probe records very much.
+    /// A probe with very many samples.
     ManySamples,
-    /// A change that no run can make.
+    /// A change that is impossible in any run.
     Refused,
-    /// A class, an element, a probe or a change that no flow's packets come to.
+    /// A class, an element, a probe or a change without packets of any flow.
     Unmet,
-    /// A switch has less room than a link needs after "stop".
+    /// A switch with too little headroom for a link.
     Headroom,
-    /// A switch stops senders before it marks their packets, or tells them of congestion.
+    /// A switch that pauses senders before it marks their packets or sends congestion notifications.
     Masked,
-    /// A switch stops another priority than the one that its senders send by.
+    /// A switch that pauses another priority than the one of its senders.
     Unstopped,
-    /// A file says another mean of its points than they have.
+    /// A file that states another mean than that of its points.
     StatedMean,
-    /// Switches that may wait for each other in a circle.
+    /// Switches that can wait for each other in a circle.
     Circle,
 }

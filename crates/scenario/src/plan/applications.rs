@@ -1,5 +1,5 @@
-//! The applications of a plan's flows: two of each flow, but sources of events have one builder together, and a rank of an MPI
-//! job has the ends of all flows that are at its host.
+//! The applications of a plan's flows: two per flow, but sources of events share one builder, and a rank of an MPI
+//! job has the ends of all flows at its host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use network::workload::Workload;
 
 use super::{Flow, Plan, Transport};
 
-/// An application, and the ends of flows at which it has sockets.
+/// An application, with the flow ends of its sockets.
 #[derive(Debug)]
 pub struct PlannedApplication {
-    /// What runs there.
+    /// The application.
     pub application: Box<dyn Application>,
-    /// A socket at each, in this order, all on one host; never none.
+    /// The flow end of each of its sockets, in this order, all on one host; never empty.
     pub sockets: Vec<FlowEnd>,
 }
 
@@ -30,7 +30,7 @@ pub struct FlowEnd {
 }
 
 impl Plan {
-    /// All flows in their order, those together that have an application in common.
+    /// All flows in their order, grouped by shared application.
     pub fn sharing(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut next = 0;
         self.flows.chunk_by(|a, b| a.shares_application(b)).map(move |flows| {
@@ -48,14 +48,14 @@ impl Plan {
         })
     }
 
-    /// The traces that MPI jobs replay, by the names of their files.
+    /// The traces that MPI jobs replay, by file name.
     pub fn traces(&self) -> BTreeMap<&str, &[u8]> {
         let recorded = self.flows.iter().filter_map(|flow| flow.job()?.program.recorded());
         recorded.map(|trace| (trace.file_name(), &trace.file[..])).collect()
     }
 
-    /// The applications of flows that [`Self::sharing`] names, in the order in which hosts have them; none where programs of
-    /// this machine are.
+    /// The applications of a group of [`Self::sharing`], in the order in which hosts run them; empty for programs of
+    /// this machine.
     pub fn applications(&self, flows: Range<usize>) -> Vec<PlannedApplication> {
         let first = &self.flows[flows.start];
         if let Some(readout) = first.readout() {
@@ -72,7 +72,7 @@ impl Plan {
         both.map(planned).collect()
     }
 
-    /// The ranks of a job, which has these flows.
+    /// The ranks of a job with these flows.
     fn ranks(&self, job: &Job, flows: Range<usize>) -> Vec<PlannedApplication> {
         let members = &self.flows[flows.clone()];
         let hosts = ranks(members);
@@ -81,7 +81,7 @@ impl Plan {
                 let end = [member.from, member.to].iter().position(|end| end == node)?;
                 Some((member.from + member.to, FlowEnd { flow, end }))
             });
-            // By the rank at the other end.
+            // Sorted by the rank at the other end.
             let mut own: Vec<_> = own.collect();
             own.sort_by_key(|&(both, _)| both);
             let sockets = own.into_iter().map(|(_, at)| at).collect();
@@ -90,7 +90,7 @@ impl Plan {
         job.ranks(members[0].span, hosts.len()).into_iter().zip(&hosts).map(planned).collect()
     }
 
-    /// The sources of these flows, and after the first of them their builder.
+    /// The sources of these flows, with their builder after the first source.
     fn readout(&self, readout: &Readout, flows: Range<usize>) -> Vec<PlannedApplication> {
         let members = &self.flows[flows.clone()];
         let sources = flows.clone().zip(members).enumerate().map(|(index, (number, flow))| {
@@ -107,7 +107,7 @@ impl Plan {
     }
 }
 
-/// The hosts of a job's ranks, in their order.
+/// The hosts of a job's ranks, in order.
 fn ranks(flows: &[Flow]) -> Vec<usize> {
     let mut hosts: Vec<usize> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     hosts.sort_unstable();
@@ -116,7 +116,7 @@ fn ranks(flows: &[Flow]) -> Vec<usize> {
 }
 
 impl Flow {
-    /// The applications at its ends, that at `from` first; none where programs of this machine are.
+    /// The applications at its ends, that at `from` first; none for programs of this machine.
     fn applications(&self, seed: u64) -> Option<[Box<dyn Application>; 2]> {
         let stream = (seed, self.name.as_str());
         match &self.transport {
@@ -126,7 +126,7 @@ impl Flow {
         }
     }
 
-    /// Its name without the number that a count gave it.
+    /// Its name without the number from a count.
     fn group(&self) -> &str {
         match self.name.rsplit_once('.') {
             Some((group, number)) if number.bytes().all(|b| b.is_ascii_digit()) => group,
@@ -134,12 +134,12 @@ impl Flow {
         }
     }
 
-    /// What its programs draw random numbers by, if it is a source of events.
+    /// The names of the random streams of its programs, if it is a source of events.
     fn names(&self, seed: u64) -> Names<'_> {
         Names { seed, flow: &self.name, group: self.group() }
     }
 
-    /// What it does as a source of events, if it is one.
+    /// Its settings as a source of events, if it is one.
     pub fn readout(&self) -> Option<&Readout> {
         match &self.tcp()?.workload {
             Workload::Events(readout) => Some(readout),
@@ -147,7 +147,7 @@ impl Flow {
         }
     }
 
-    /// The MPI job whose ranks it joins, if it does.
+    /// Its MPI job, if it has one.
     pub fn job(&self) -> Option<&Job> {
         match &self.tcp()?.workload {
             Workload::Mpi(job) => Some(job),
@@ -155,7 +155,7 @@ impl Flow {
         }
     }
 
-    /// Whether both send to one event builder, or are of one MPI job.
+    /// Whether both flows have the same event builder or MPI job.
     fn shares_application(&self, other: &Self) -> bool {
         if self.group() != other.group() {
             return false;

@@ -1,11 +1,11 @@
-//! A plan to work in by hand, with commands in its hosts.
+//! Plans for manual work, with commands in the hosts.
 
 use traffic::Duration;
 
 use super::{Comparison, Plan, Probes};
 
 impl Plan {
-    /// A plan of this network and its hosts' programs, without flows and without end: to work in by hand.
+    /// A plan of this network and its hosts' programs, without flows and without end, for manual work.
     pub fn by_hand(&self) -> Self {
         let mut plan = Self {
             duration: Duration::MAX,

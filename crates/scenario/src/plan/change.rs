@@ -1,4 +1,4 @@
-//! Changes while the run goes on: of a port, or of connections' options.
+//! Changes during the run: of a port, or of connections' options.
 
 use std::ops::Range;
 
@@ -9,54 +9,54 @@ use transport::{OptionError, SocketOption};
 
 use super::Plan;
 
-/// Something that is changed while the run goes on.
+/// A change during the run.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// Its name in the file.
     pub name: String,
-    /// When.
+    /// The time.
     pub when: Instant,
-    /// What.
+    /// The target, with the change.
     pub target: Target,
 }
 
-/// What is changed.
+/// The target of a change.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// That port, or its queue.
+    /// A port, or its queue.
     Port(PortId, Action),
     /// Socket options of connections.
     Sockets(Options),
 }
 
-/// What is done to a port.
+/// A change of a port.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// It gets these parameters, of the discipline that it has or of another.
+    /// Sets these parameters, of the current discipline or of another one.
     Switch(qdisc::Parameters),
-    /// A plain FIFO takes the discipline's place.
+    /// Replaces the discipline with a plain FIFO.
     Disable,
-    /// The discipline takes its place again.
+    /// Restores the discipline.
     Enable,
-    /// A class is asked for.
+    /// Requests a class.
     Reserve(Request),
-    /// The class of that name is given back.
+    /// Releases the class of that name.
     Release(String),
-    /// The wire has this rate from the next frame on.
+    /// Sets the line rate from the next frame on.
     Rate(Rate),
 }
 
-/// Options that connections get.
+/// New options of connections.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The connections, by their numbers in [`Plan::flows`].
     pub flows: Range<usize>,
-    /// What is set, in this order.
+    /// The options, in this order.
     pub list: Vec<SocketOption>,
 }
 
 impl Change {
-    /// The port that it changes, and how, if it changes one.
+    /// The port, with its change, if the target is a port.
     pub const fn of_port(&self) -> Option<(PortId, &Action)> {
         match &self.target {
             Target::Port(port, action) => Some((*port, action)),
@@ -66,8 +66,8 @@ impl Change {
 }
 
 impl Options {
-    /// Has `set` set each option of each connection, given its number, at each end that writes, given its
-    /// node. Returns what was refused, each reason once.
+    /// Calls `set` for each option of each connection, given its number, at each sending end, given its node. Returns
+    /// the refusals, each reason once.
     pub fn set_each(
         &self,
         plan: &Plan,
@@ -86,7 +86,7 @@ impl Options {
                 }
             }
         }
-        // One of a thousand connections tells what the others would.
+        // One of a thousand connections represents the others.
         refused.dedup_by(|(a, why, _), (b, before, _)| (a, why) == (b, before));
         let texts: Vec<String> = refused.into_iter().map(|(.., text)| text).collect();
         (!texts.is_empty()).then(|| texts.join("; "))

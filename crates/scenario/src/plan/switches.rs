@@ -1,4 +1,4 @@
-//! What a plan's switches have the rest of its network do.
+//! Effects of a plan's switches on the rest of its network.
 
 use network::headroom::headroom;
 use traffic::{Bytes, DscpMap};
@@ -6,21 +6,20 @@ use traffic::{Bytes, DscpMap};
 use super::{Link, Node, NodeKind, Plan};
 
 impl Plan {
-    /// Whether a switch tells senders of congestion (QCN).
+    /// Whether a switch sends congestion notifications (QCN).
     pub fn has_notifications(&self) -> bool {
         let notifies = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.notifies());
         self.nodes.iter().any(notifies)
     }
 
-    /// Whether a switch stops the far ends of its links by pause frames.
+    /// Whether a switch pauses the far ends of its links.
     pub fn has_pauses(&self) -> bool {
         let pauses = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.pauses());
         self.nodes.iter().any(pauses)
     }
 
-    /// By node which priority a code point has at a host, where that is not its class selector: by the host's own map, or
-    /// that of the switch that it hangs on, the first of several, as an interface that is "willing" is told (DCBX,
-    /// IEEE 802.1Qaz).
+    /// The map from code points to priorities of each host, if it is not the class selector: the host's own map, or
+    /// that of its first switch, as a "willing" interface receives it (DCBX, IEEE 802.1Qaz).
     pub fn priorities(&self) -> Vec<Option<DscpMap>> {
         let own = |node: &Node| match &node.kind {
             NodeKind::Host(host) => host.dscp,
@@ -41,7 +40,7 @@ impl Plan {
     }
 }
 
-/// What each port of a node needs as headroom.
+/// The required headroom of each port of a node.
 pub(crate) fn headrooms(node: usize, links: &[Link]) -> impl Iterator<Item = Bytes> {
     links.iter().filter_map(move |link| {
         let near = link.ends.iter().position(|end| end.node == node)?;

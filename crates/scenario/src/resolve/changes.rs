@@ -1,4 +1,4 @@
-//! Changes of ports and connections while the run goes on.
+//! Changes of ports and connections during the run.
 
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, Port};
@@ -11,7 +11,7 @@ use crate::file::{self, Scenario};
 use crate::plan::{Action, Change, Flow, NodeKind, Options, Target};
 use crate::value::{Name, Quantity, TimeUnit};
 
-/// The changes, the earliest first; at one instant in the order of the file.
+/// The changes, the earliest first; simultaneous ones in file order.
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
@@ -35,27 +35,27 @@ fn change(
 ) -> Option<Change> {
     let when = table.when.read(problems);
     if when.is_some_and(|when| when >= network.duration) {
-        let help = "let it come before the scenario's duration";
-        problems.push(&table.when.span, "it comes when the run is over", help);
+        let help = "set `when` below `duration`";
+        problems.push(&table.when.span, "the change comes after the end of the run", help);
     }
     let target = match (&table.at, &table.flow) {
         (Some(at), None) => of_port(name, at, table, network, flows, problems)?,
         (None, Some(flow)) => of_flow(name, flow, table, (flows, plan), problems)?,
         _ => {
             let help = "give at = \"node:link\" for a port, or flow = \"name\" for connections";
-            problems.push(&name.span, format!("`{}` needs one of at and flow", name.text), help);
+            problems.push(&name.span, format!("`{}` needs either `at` or `flow`", name.text), help);
             return None;
         }
     };
     Some(Change { name: name.text.clone(), when: Instant::ZERO + when?, target })
 }
 
-/// How many of these are given.
+/// The number of given keys.
 fn count<const N: usize>(given: [bool; N]) -> usize {
     given.into_iter().filter(|&given| given).count()
 }
 
-/// Which keys there are of a port's, and of connections'.
+/// The numbers of given keys for a port, and for connections.
 fn given(table: &file::Change) -> [usize; 2] {
     let of_port = [
         table.queue.is_some(),
@@ -90,13 +90,13 @@ fn of_port(
     let link = &network.links.list[port.0 as usize / 2];
     let end = &link.ends[port.0 as usize % 2];
     if let NodeKind::Emulator(_) = network.nodes.list[end.node].kind {
-        let help = "put a discipline on a router's or a host's port; an emulator has its buffer";
+        let help = "choose a port of a router, switch or host; an emulator has only its buffer";
         problems.push(&at.span, "an emulator's port has no discipline", help);
         return None;
     }
     if given(table) != [1, 0] {
-        let help = "give one of queue, enabled, reserve, release and rate";
-        problems.push(&name.span, format!("`{}` is not one change", name.text), help);
+        let help = "give exactly one of queue, enabled, reserve, release and rate";
+        problems.push(&name.span, format!("`{}` is not exactly one change", name.text), help);
         return None;
     }
     let config = &link.config;
@@ -119,7 +119,7 @@ fn of_port(
     Some(Target::Port(port, action))
 }
 
-/// The change of a flow's connections. A window is saved before anything else and restored after it.
+/// The change of a flow's connections. A window is saved first and restored last.
 fn of_flow(
     name: &Name,
     flow: &Name,
@@ -128,16 +128,17 @@ fn of_flow(
     problems: &mut Problems,
 ) -> Option<Target> {
     let members = flows.find(flow, problems)?;
-    // Flows are complete only where nothing else is wrong.
+    // Flows are complete only if there are no other problems.
     let connection = |flow: &Flow| flow.tcp().is_some();
     if problems.is_empty() && !plan[members.range.clone()].iter().all(connection) {
         let help = "name a flow without `datagrams` and `program`";
-        problems.push(&flow.span, format!("`{}` is no connection", flow.text), help);
+        problems.push(&flow.span, format!("`{}` is not a TCP connection", flow.text), help);
         return None;
     }
     let [of_port, options] = given(table);
     if of_port > 0 || options == 0 {
-        let help = "give congestion, pacing_rate, rto_min, idle_restart, nodelay, save_window, restore_window or phase";
+        let help = "give congestion, pacing_rate, rto_min, idle_restart, nodelay, save_window, restore_window \
+                    or phase";
         problems.push(&name.span, format!("`{}` sets no option of a flow", name.text), help);
         return None;
     }
@@ -166,17 +167,17 @@ fn phase(given: &Name) -> SocketOption {
     SocketOption::Phase(ProgramPhase { name, age_max })
 }
 
-/// The floor of a timeout.
+/// The minimum of the retransmission timeout.
 fn rto_min(given: &Quantity<TimeUnit>, problems: &mut Problems) -> Option<Duration> {
     let floor = given.read(problems)?;
     if floor == Duration::ZERO {
-        problems.push(&given.span, "a floor of no time", "give 1 ms or more");
+        problems.push(&given.span, "a minimum timeout of zero", "use 1 ms or more");
         return None;
     }
     Some(floor)
 }
 
-/// The class that is asked for.
+/// The requested class.
 fn request(
     table: &file::Reserve,
     entities: Entities<'_>,
@@ -186,14 +187,13 @@ fn request(
     let burst = table.burst.read(problems);
     let delay = table.delay.read(problems);
     if burst == Some(Bytes(0)) {
-        let help = "say how many bytes may come at once: \"3 kB\"";
-        problems.push(&table.burst.span, "a burst of nothing", help);
+        let help = "set the burst in bytes: \"3 kB\"";
+        problems.push(&table.burst.span, "a burst of zero", help);
     }
     let mut filters = Vec::new();
     for matched in &table.matches.0 {
         if let Some(priority) = &matched.priority {
-            let help =
-                "leave it out: a reservation's filters are looked at before the other classes'";
+            let help = "remove it: the filters of a reservation precede those of other classes";
             problems.push(&priority.span, "a reservation has no priority", help);
         }
         filters.extend(filters::resolve(matched, entities, problems)?.filters);

@@ -12,7 +12,7 @@ use crate::diagnostic::{Problems, Span};
 use crate::setting::{Given, NO_QUEUES, adjust};
 use crate::value::Name;
 
-/// The parameters; what the conditioner itself refuses is among the problems.
+/// The parameters; reasons of the conditioner to refuse them are among the problems.
 pub(super) fn resolve(
     name: &Name,
     table: &file::Conditioner,
@@ -47,9 +47,9 @@ pub(super) fn resolve(
     }
 }
 
-/// The conditioner's own reason, at what it is about.
+/// Reports a refusal of the conditioner at its subject.
 fn refused(name: &Name, table: &file::Conditioner, error: &Error, problems: &mut Problems) {
-    // What comes before the last colon says what is wrong, and what comes after it what to do.
+    // The text before the last colon is the message, and the text after it the help.
     let text = error.to_string();
     let (message, help) = text.rsplit_once(": ").unwrap_or((&text, ""));
     let Subject { class, settings } = error.subject();
@@ -64,7 +64,7 @@ fn refused(name: &Name, table: &file::Conditioner, error: &Error, problems: &mut
     problems.push(span, message, help);
 }
 
-/// Where the first of these settings is given.
+/// The place of the first given one of these settings.
 fn set<'g>(given: &'g [(Name, Given)], settings: &[&str]) -> Option<&'g Span> {
     let (_, value) = given.iter().find(|(name, _)| settings.contains(&name.text.as_str()))?;
     Some(value.span())
@@ -92,7 +92,7 @@ fn meter(
             Some(Some(parameters))
         }
         _ => {
-            let help = "leave one; `next` leads on to another element";
+            let help = "keep one; use `next` to reach another element";
             let message = format!("`{}` has more than one meter", name.text);
             problems.push(&name.span, message, help);
             None

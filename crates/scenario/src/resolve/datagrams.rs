@@ -21,7 +21,7 @@ pub(super) fn resolve(
     let connection =
         connection || flow.exchange.is_some() || flow.ping.is_some() || flow.events.is_some();
     if connection || flow.tcp.is_some() || flow.receiver_tcp.is_some() {
-        let help = "leave out congestion, train, exchange, ping, events, read, tcp and receiver_tcp, or datagrams";
+        let help = "remove congestion, train, exchange, ping, events, read, tcp and receiver_tcp, or datagrams";
         let span = table.span_of("rate").unwrap_or(&table.span);
         problems.push(span, "datagrams are sent without TCP", help);
     }
@@ -39,18 +39,18 @@ pub(super) fn resolve(
     accepted.and(Some(Config { size: size?, ip_header, dscp: dscp?, ..config }))
 }
 
-/// The least MTU on the paths.
+/// The minimum MTU of the paths.
 fn mtu([from, to]: Ends, network: &Network<'_>) -> Option<Bytes> {
     let links = &network.links.list;
     let path = network.routes.links_between(links, from.0.into(), to.0.into());
     path.into_iter().map(|link| links[link as usize].config.mtu).min()
 }
 
-/// Fragments are not modelled: a datagram that does not fit its way would never arrive.
+/// Checks the size. Fragmentation is not modelled: a datagram that exceeds the path MTU would never arrive.
 fn size(size: u32, span: &Span, fits: u32, headers: u32, problems: &mut Problems) -> Option<u32> {
     if size > fits {
-        let message = format!("datagrams of {size} B do not fit the way");
-        let help = format!("give 1 B to {fits} B: the least MTU on it less {headers} B");
+        let message = format!("datagrams of {size} B exceed the MTU of the path");
+        let help = format!("use 1 B to {fits} B: the path MTU minus {headers} B of headers");
         problems.push(span, message, help);
         return None;
     }

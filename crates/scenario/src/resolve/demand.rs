@@ -1,5 +1,5 @@
-//! When flows send and how much, and whether they start at all: a flow that a stagger puts behind the end would be
-//! missing without a word.
+//! Starts and sizes of flows, with a check that all flows start: a flow with a start after the end of the run would
+//! be missing silently.
 
 use traffic::{Distribution, Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::plan::Demand;
 use crate::quantity;
 use crate::value::Name;
 
-/// What the table says of so many flows between these pairs of hosts.
+/// The demand of a table with this number of flows between these pairs of hosts.
 pub(super) fn read(
     table: &file::Flow,
     members: usize,
@@ -24,29 +24,29 @@ pub(super) fn read(
     let bytes = demand.as_ref().and_then(|demand| demand.bytes.as_ref());
     let load = match &table.events {
         None => load::stagger(table, bytes, pairs, network, problems),
-        // Its triggers make the load.
+        // The load determines the triggers.
         Some(_) => None,
     };
     let mut demand = demand?;
     demand.stagger = match members {
-        // One flow has no next one.
+        // A single flow has no successor.
         ..=1 => Distribution::Fixed(Duration::ZERO),
         _ => load.unwrap_or(demand.stagger),
     };
     let start = demand.start.min();
     if let Some(span) = declared.span_of("start").filter(|_| start >= network.duration) {
-        let help = "start before the scenario's duration";
-        problems.push(span, "it starts when the run is over", help);
+        let help = "set `start` below `duration`";
+        problems.push(span, "the flow starts after the end of the run", help);
     }
     if let Some(span) = declared.span_of("stop").filter(|_| demand.stop <= Some(start)) {
-        let help = "stop after the start; both count from the start of the run";
-        problems.push(span, "it stops before it starts", help);
+        let help = "set `stop` above `start`; both count from the start of the run";
+        problems.push(span, "the flow stops before it starts", help);
     }
     Some(demand)
 }
 
-/// Complains where not all of a table's flows start before the run ends or they stop. What is drawn at random
-/// is left to the warnings: it differs with the seed.
+/// Reports a table with flows that start after the end of the run or after their stop. Random starts depend on the
+/// seed and are left to the warnings.
 pub(super) fn check(
     name: &Name,
     table: &file::Flow,

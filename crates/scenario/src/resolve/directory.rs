@@ -1,4 +1,4 @@
-//! What the names of one kind stand for: one entity, or the numbered members of a counted one.
+//! Names of one kind of entity: single entities, and counted ones with numbered members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
@@ -7,7 +7,7 @@ use crate::diagnostic::{Problems, Span};
 use crate::nearest;
 use crate::value::{Count, Name};
 
-/// What a name stands for.
+/// The entities of a name.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     /// Their numbers in the plan.
@@ -21,31 +21,31 @@ pub(super) struct Members {
 pub(super) struct Directory<'f> {
     kind: &'static str,
     by_name: BTreeMap<&'f str, (Members, Span)>,
-    /// Every name that the file has, though what bears it may be faulty and left out.
+    /// Every name in the file, including those of faulty entities.
     mentioned: BTreeSet<&'f str>,
     length: usize,
     length_max: usize,
 }
 
 impl<'f> Directory<'f> {
-    /// For at most `length_max` entities.
+    /// Creates a directory of at most `length_max` entities.
     pub(super) fn new(kind: &'static str, length_max: usize) -> Self {
         let (by_name, mentioned) = (BTreeMap::new(), BTreeSet::new());
         Self { kind, by_name, mentioned, length: 0, length_max }
     }
 
-    /// How many entities there are.
+    /// The number of entities.
     pub(super) const fn len(&self) -> usize {
         self.length
     }
 
-    /// Tells that the file has an entity of that name: should it turn out to be faulty, nobody who names it
-    /// is told that there is none.
+    /// Records that the file has an entity of that name, so that references to a faulty one do not cause further
+    /// errors.
     pub(super) fn mention(&mut self, name: &'f Name) {
         self.mentioned.insert(&name.text);
     }
 
-    /// Adds `count` members, or one bare name; `None` if the name or the count cannot be used.
+    /// Adds `count` members, or a single entity; `None` if the name or the count is invalid.
     pub(super) fn add(
         &mut self,
         name: &'f Name,
@@ -55,13 +55,17 @@ impl<'f> Directory<'f> {
         check_name(name, problems)?;
         if self.by_name.contains_key(name.text.as_str()) || self.hides(&name.text, count) {
             let message = format!("there are two {}s named `{}`", self.kind, name.text);
-            problems.push(&name.span, message, "give each its own name");
+            problems.push(&name.span, message, "give each a different name");
             return None;
         }
         let end = self.length.saturating_add(count.unwrap_or(1));
         if end > self.length_max {
-            let message = format!("`{}` brings the {}s to {end}", name.text, self.kind);
-            problems.push(&name.span, message, format!("leave at most {}", self.length_max));
+            let message = format!("`{}` raises the number of {}s to {end}", name.text, self.kind);
+            problems.push(
+                &name.span,
+                message,
+                format!("reduce them to at most {}", self.length_max),
+            );
             return None;
         }
         let members = Members { range: self.length..end, counted: count.is_some() };
@@ -70,13 +74,13 @@ impl<'f> Directory<'f> {
         Some(members)
     }
 
-    /// Whether a member of one name would be called like another name.
+    /// Whether a member of one name would have another entity's name.
     fn hides(&self, name: &str, count: Option<usize>) -> bool {
         let stem = name.rsplit_once('.').and_then(|(stem, _)| self.by_name.get(stem));
         stem.is_some_and(|(members, _)| members.counted) || (count.is_some() && self.is_group(name))
     }
 
-    /// Whether there are `NAME.1` and so on, as a lock file spells out what had a count.
+    /// Whether there are `NAME.1` and so on, as a lock file writes the members of a count.
     pub(super) fn is_group(&self, name: &str) -> bool {
         let prefix = format!("{name}.");
         let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
@@ -84,7 +88,7 @@ impl<'f> Directory<'f> {
         next.is_some_and(|(name, _)| name.starts_with(&prefix))
     }
 
-    /// What `text` stands for: a name, `NAME.3` of a counted one, or `NAME.3..7` for those from one to the other.
+    /// The entities of `text`: a name, a member `NAME.3`, or a range of members `NAME.3..7`.
     pub(super) fn get(&self, text: &str) -> Option<Members> {
         if let Some((members, _)) = self.by_name.get(text) {
             return Some(members.clone());
@@ -102,7 +106,7 @@ impl<'f> Directory<'f> {
         members.range.contains(&at).then_some(Members { range: at..at + 1, counted: false })
     }
 
-    /// The same, with a complaint if it stands for nothing.
+    /// The entities of a name; reports an unknown one.
     pub(super) fn find(&self, name: &Name, problems: &mut Problems) -> Option<Members> {
         let found = self.get(&name.text);
         if found.is_none() && !self.is_faulty(&name.text) {
@@ -112,7 +116,7 @@ impl<'f> Directory<'f> {
         found
     }
 
-    /// Whether the file has it, or what it is a member of, with mistakes of its own.
+    /// Whether the file has it, or its group, with errors of its own.
     fn is_faulty(&self, text: &str) -> bool {
         let faulty = |name| self.mentioned.contains(name) && !self.by_name.contains_key(name);
         let text = text.split_once("..").map_or(text, |(first, _)| first);
@@ -125,13 +129,13 @@ impl<'f> Directory<'f> {
             Some((name, (members, _))) if members.counted => {
                 format!("they are `{name}.1` to `{name}.{}`", members.range.len())
             }
-            Some((name, _)) => format!("`{name}` has no count: name it without a number"),
+            Some((name, _)) => format!("`{name}` has no count: write it without a number"),
             None => nearest::suggest(text, self.by_name.keys().copied()),
         }
     }
 }
 
-/// How many members an optional `count` asks for: `Some(None)` for one bare name, `None` for a mistake.
+/// The number of members: `Some(None)` for a single entity, `None` for an error.
 pub(super) fn count(count: Option<&Count>, problems: &mut Problems) -> Option<Option<usize>> {
     match count {
         None => Some(None),
@@ -148,7 +152,7 @@ pub(super) fn member_name(name: &str, counted: bool, index: usize) -> String {
     if counted { format!("{name}.{}", index + 1) } else { name.to_owned() }
 }
 
-/// The pairs that two ends make: by number if both are counted, else each of one with the single other.
+/// The pairs of two ends: by number if both are counted, otherwise each member with the single one.
 pub(super) fn pairs(
     [a, b]: [&Members; 2],
     names: [&Name; 2],
@@ -157,16 +161,16 @@ pub(super) fn pairs(
     let pairs = a.range.clone().cycle().zip(b.range.clone().cycle());
     if a.counted && b.counted && a.range.len() != b.range.len() {
         let [(from, m), (to, n)] = [(names[0], a.range.len()), (names[1], b.range.len())];
-        let message = format!("`{}` are {m}, but `{}` are {n}", from.text, to.text);
-        let help = "counted ends pair by number: give both one count, or one of them none";
+        let message = format!("`{}` has {m} members, but `{}` has {n}", from.text, to.text);
+        let help = "counted ends pair by number: use equal counts, or one end without a count";
         problems.push(&names[1].span, message, help);
         return None;
     }
     Some(pairs.take(a.range.len().max(b.range.len())).collect())
 }
 
-/// Names appear in paths (`flow.NAME.goodput`) and ports (`NODE:LINK`): letters, digits, `-` and `_`. A
-/// number behind a dot is how a counted entity's member is called, which a lock file spells out.
+/// Checks a name. Names appear in paths (`flow.NAME.goodput`) and ports (`NODE:LINK`): letters, digits, `-` and `_`.
+/// A number after a dot names a member of a counted entity, as a lock file writes it.
 fn check_name(name: &Name, problems: &mut Problems) -> Option<()> {
     const LETTERS_MAX: usize = 64;
     let (stem, number) = name.text.rsplit_once('.').unwrap_or((&name.text, "1"));

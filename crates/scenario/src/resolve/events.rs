@@ -1,4 +1,4 @@
-//! Events: whether a table's flows can be the sources of one event builder.
+//! Events: checks that a table's flows can be the sources of one event builder.
 
 use traffic::{Distribution, Duration};
 
@@ -8,7 +8,7 @@ use crate::diagnostic::Problems;
 use crate::file;
 use crate::value::Name;
 
-/// Complains of several builders, and of sources that do not start together: they would have different triggers.
+/// Reports several builders, and sources that do not start together, because their triggers would differ.
 pub(super) fn check(
     name: &Name,
     table: &file::Flow,
@@ -22,7 +22,7 @@ pub(super) fn check(
     let node = |end| network.node(end);
     if pairs.iter().any(|&[_, to]| node(to) != node(pairs[0][1])) {
         let message = format!("`{}` has several event builders", name.text);
-        let help = "name one host, and a flow for each builder";
+        let help = "name one host, and use one flow per builder";
         problems.push(&table.to.span, message, help);
         return None;
     }
@@ -30,13 +30,13 @@ pub(super) fn check(
     let read = demand.read(problems)?;
     let together = Distribution::Fixed(Duration::ZERO);
     if let Some(stagger) = demand.span_of("stagger").filter(|_| read.stagger != together) {
-        let help = "leave it out; `spread` has the sources send one after another";
-        problems.push(stagger, "`stagger` beside events", help);
+        let help = "remove it, and use `spread` to separate the sources in time";
+        problems.push(stagger, "`stagger` and `events` are mutually exclusive", help);
         return None;
     }
     if let Some(start) = demand.span_of("start").filter(|_| !read.start.is_fixed()) {
-        let help = "give one time: the sources have their triggers in common";
-        problems.push(start, "a start that is drawn, beside events", help);
+        let help = "use a constant time: all sources share the triggers";
+        problems.push(start, "a random `start` with events", help);
         return None;
     }
     Some(())

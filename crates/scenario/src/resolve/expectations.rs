@@ -27,7 +27,7 @@ pub(super) fn resolve(
         if let (Some(least), Some(most), Some(written)) = (low, high, &bounds.max)
             && least > most
         {
-            let help = "let `min` be at most `max`";
+            let help = "set `min` to at most `max`";
             problems.push(&written.span, format!("`{path}` cannot be met"), help);
         }
         if low.is_some() || high.is_some() {

@@ -1,5 +1,5 @@
-//! What packets must look like: from the file's `match` tables to filters, one for each combination of
-//! the members of counted names, and of the interfaces of hosts with several links.
+//! Packet filters: from the file's `match` tables to one filter for each combination of the members of counted names
+//! and of the interfaces of hosts with several links.
 
 use traffic::FlowId;
 use traffic::classify::Filter;
@@ -11,10 +11,10 @@ use crate::diagnostic::{Problems, Span};
 use crate::filter::Match;
 use crate::value::{Count, Name, Quantity, Unit};
 
-/// Filters of one port, a counted host or flow standing for each of its members.
+/// The maximum number of filters at one port, with one for each member of a counted host or flow.
 pub(super) const FILTERS_MAX: usize = 65_536;
 
-/// What filters refer to.
+/// The network that filters refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Entities<'e> {
     pub(super) nodes: &'e Nodes<'e>,
@@ -73,11 +73,11 @@ pub(super) fn resolve(
 }
 
 pub(super) fn too_many(span: &Span, problems: &mut Problems) {
-    let help = format!("leave at most {FILTERS_MAX}; a counted name stands for each member");
+    let help = format!("reduce them to at most {FILTERS_MAX}; a counted name adds one per member");
     problems.push(span, "too many filters at one port", help);
 }
 
-/// What is asked of the headers.
+/// The conditions on headers.
 fn headers(matched: &Match, problems: &mut Problems) -> Option<Filter> {
     let source = read(matched.source.as_ref(), problems);
     let destination = read(matched.destination.as_ref(), problems);
@@ -100,7 +100,7 @@ fn headers(matched: &Match, problems: &mut Problems) -> Option<Filter> {
     })
 }
 
-/// `None` if what is given is faulty.
+/// Reads a condition; `None` if it is invalid.
 fn read<U: Unit>(given: Option<&Quantity<U>>, problems: &mut Problems) -> Option<Option<U::Value>> {
     given.map_or(Some(None), |given| given.read(problems).map(Some))
 }

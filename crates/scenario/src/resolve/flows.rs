@@ -1,4 +1,4 @@
-//! Flows: who sends to whom, with which TCP or as datagrams, when and how much.
+//! Flows: ends, transport, start and size.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -25,10 +25,10 @@ use crate::plan::{Flow, Marks, NodeKind, Tcp, Transport};
 use crate::value::{Name, PortUnit, Quantity};
 use crate::{nearest, tcp, workload};
 
-/// Ten times what DESIGN.md asks of one run.
+/// The maximum number of flows: ten times the requirement of DESIGN.md for one run.
 const FLOWS_MAX: usize = 100_000;
 
-/// The flows' names, and who talks to whom; queues may refer to them.
+/// The flows' names and ends; queues may refer to them.
 pub(super) struct Declared<'f> {
     pub(super) names: Directory<'f>,
     list: Vec<Declaration<'f>>,
@@ -40,13 +40,13 @@ struct Declaration<'f> {
     table: &'f file::Flow,
     members: Members,
     pairs: Vec<(usize, usize)>,
-    /// Where pairs are drawn for each flow, some that stand for all that may be.
+    /// A sample of the possible pairs, if pairs are drawn for each flow.
     typical: Option<Vec<(usize, usize)>>,
-    /// The links by which its packets leave and arrive, where the file names them.
+    /// The links by which its packets leave and arrive, if the file names them.
     links: [Option<Name>; 2],
 }
 
-/// Whom a flow's packets come from, and whom they are for.
+/// The source and the destination of a flow's packets.
 pub(super) type Ends = [HostId; 2];
 
 pub(super) fn declare<'f>(
@@ -99,14 +99,20 @@ fn declare_one<'f>(
     Some(())
 }
 
-/// Who sends to whom; the ranks of an MPI job have a connection for every two.
+/// The traffic matrix; the ranks of an MPI job have a connection for every two.
 fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matrix>> {
     let Some(mpi) = &table.mpi else { return Some(table.matrix) };
     let matrix = table.matrix.unwrap_or(Matrix::Pairs);
     let complaint = if matrix != Matrix::Pairs {
-        (format!("an MPI job with the matrix `{}`", matrix.name()), "leave out `matrix`")
+        (
+            format!("an MPI job with the matrix `{}`", matrix.name()),
+            "remove `matrix`: every two ranks share one connection",
+        )
     } else if table.count.as_ref().is_some_and(|count| count.value != 1) {
-        ("`count` beside mpi".to_owned(), "leave it out: every two ranks share one connection")
+        (
+            "`count` and `mpi` are mutually exclusive".to_owned(),
+            "remove `count`: every two ranks share one connection",
+        )
     } else {
         return Some(Some(matrix));
     };
@@ -114,7 +120,7 @@ fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matri
     None
 }
 
-/// The pairs of a traffic matrix; a complaint where its ends do not suit it.
+/// The pairs of a traffic matrix; reports unsuitable ends.
 fn matrix_pairs(
     table: &file::Flow,
     (matrix, flows): (Matrix, usize),
@@ -128,8 +134,10 @@ fn matrix_pairs(
             debug_assert_eq!(pairs.len(), count);
             return Some(pairs);
         }
-        Ok(0) => ("nobody sends".into(), "name a sender that is not the receiver".to_owned()),
-        Ok(count) => (format!("these are {count} flows"), format!("leave at most {FLOWS_MAX}")),
+        Ok(0) => ("the receiver is the only sender".into(), "name another sender".to_owned()),
+        Ok(count) => {
+            (format!("this makes {count} flows"), format!("reduce them to at most {FLOWS_MAX}"))
+        }
         Err(needs) => {
             (format!("`{}` needs {needs}", matrix.name()), "change `from` or `to`".into())
         }
@@ -171,7 +179,7 @@ fn add(
     check_paths(table, &pairs, network, problems)?;
     let mut configs = Configs::default();
     let mut transport = |&ends: &Ends| match (&table.program, &table.datagrams) {
-        // Its words hold each flow's own port.
+        // The program's words contain each flow's own port.
         (Some(_), _) => ip_header(ends, table, network, problems).map(|_| None),
         (None, Some(datagrams)) => {
             let config = datagrams::resolve(datagrams, table, ends, network, problems)?;
@@ -221,8 +229,7 @@ fn add(
     Some(())
 }
 
-/// What the headers of the packets say of the table's flow of that index, which is the plan's of that
-/// number.
+/// The packet header of the table's flow with that index, which has that number in the plan.
 fn header(
     table: &file::Flow,
     marks: Marks,
@@ -238,12 +245,13 @@ fn header(
         let port = usize::from(given.read(problems)?) + index;
         let port = u16::try_from(port).ok();
         if port.is_none() {
-            let help = "begin lower: each connection has the port after the one before";
+            let help =
+                "use a lower first port: each connection has the port after the previous one";
             problems.push(&given.span, "there is no port after 65535", help);
         }
         port
     };
-    // A program of others has its server to itself.
+    // An external program has its own server.
     let (listening, servers) = match table.program {
         Some(_) => (Flow::usual_server_port(number), index),
         None => (usual.destination, 0),
@@ -293,7 +301,7 @@ fn host_and_link(name: &Name) -> (Name, Option<Name>) {
     }
 }
 
-/// Whom the packets of these pairs of hosts come from and are for, where the file names `links` of theirs.
+/// The source and destination of the packets between these pairs of hosts, if the file names their `links`.
 fn ends(
     pairs: &[(usize, usize)],
     links: &[Option<Name>; 2],
@@ -301,7 +309,7 @@ fn ends(
     problems: &mut Problems,
 ) -> Option<Vec<Ends>> {
     let [out, into] = links.each_ref().map(|link| match link {
-        // Where links are faulty nothing is known of them.
+        // With faulty links there are no routes.
         Some(link) if !network.routes.is_empty() => {
             let range = network.links.names.find(link, problems)?.range;
             let ends = network.links.list[range.clone()].iter().flat_map(|link| &link.ends);
@@ -322,14 +330,14 @@ fn ends(
     pairs.iter().map(|&(from, to)| Some([end(from, &out)?, end(to, &into)?])).collect()
 }
 
-/// A link that the file names, and who is at it.
+/// A link named in the file, with its hosts.
 struct By<'f> {
     link: &'f Name,
     range: Range<usize>,
     hosts: BTreeSet<usize>,
 }
 
-/// Complains of a link that a host has not, or of a name for several that it has.
+/// Reports a link that a host does not have, or an ambiguous name.
 fn no_such_link(
     node: usize,
     link: &Name,
@@ -345,7 +353,7 @@ fn no_such_link(
         _ => format!("host `{host}` has {several} links `{}`", link.text),
     };
     let help = match names[..] {
-        [] => "join it to something with a [link.NAME]".to_owned(),
+        [] => "connect it with a [link.NAME]".to_owned(),
         [only] => format!("its link is `{only}`"),
         _ => format!("its links are {}", nearest::list(&names)),
     };
@@ -378,7 +386,7 @@ fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Membe
     }
 }
 
-/// One end's TCP: its host's profile, segments that fit the first link, what the file changes.
+/// The TCP settings of one end: its host's profile, segments that fit the first link, and the changes of the file.
 fn tcp(
     local: HostId,
     peer: HostId,
@@ -396,8 +404,8 @@ fn tcp(
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
-    // What a ping measures is the way there and back, and not what waits for it; nor does the end of a fragment wait for the
-    // ACK of what is before it.
+    // A ping measures the round trip without waiting data, so Nagle's algorithm is off; nor does the end of a
+    // fragment wait for the ACK of earlier data.
     config.emission.nagle &= table.ping.is_none() && table.events.is_none() && table.mpi.is_none();
     if let Some(changes) = changes {
         changes.apply(&mut config, problems);
@@ -415,12 +423,12 @@ fn tcp(
     Some(config)
 }
 
-/// What the ends of one table's flows are told of TCP: mostly the same, and kept once.
+/// The TCP settings of the ends of one table's flows, mostly equal and stored once.
 #[derive(Default)]
 struct Configs(VecDeque<Arc<Config>>);
 
 impl Configs {
-    /// Different ones that are compared: a table's paths differ by their first links' MTUs at most.
+    /// The maximum number of compared ones: a table's paths differ at most by the MTUs of their first links.
     const KEPT: usize = 8;
 
     fn shared(&mut self, config: Config) -> Arc<Config> {
@@ -436,7 +444,7 @@ impl Configs {
     }
 }
 
-/// The length of the IP header between these two; a complaint if they are of different versions.
+/// The length of the IP header between these two; reports different IP versions.
 pub(super) fn ip_header(
     ends: Ends,
     table: &file::Flow,
@@ -447,8 +455,8 @@ pub(super) fn ip_header(
         [IpAddr::V4(_), IpAddr::V4(_)] => Some(20),
         [IpAddr::V6(_), IpAddr::V6(_)] => Some(40),
         [one, other] => {
-            let message = format!("{one} cannot talk to {other}");
-            let help = "give both hosts an `address` of one version of IP";
+            let message = format!("{one} and {other} have different IP versions");
+            let help = "use addresses of the same IP version for both hosts";
             problems.push(&table.to.span, message, help);
             None
         }
@@ -468,7 +476,7 @@ fn check_paths(
     let Some(&ends) = pairs.iter().find(blocked) else { return Some(()) };
     let [from, to] = ends.map(|end| name_of(end, network));
     let message = format!("there is no path from `{from}` to `{to}`");
-    let help = "join them with a [link.NAME], by way of routers or emulators: hosts do not forward";
+    let help = "connect them by [link.NAME] tables, through routers, switches or emulators: hosts do not forward";
     problems.push(&table.to.span, message, help);
     None
 }

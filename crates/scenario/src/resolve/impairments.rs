@@ -37,7 +37,7 @@ fn one(name: &Name, given: &Impairment, problems: &mut Problems) -> Option<Param
     Some(parameters)
 }
 
-/// Where the setting of that name is given.
+/// The place of the setting of that name.
 fn span_of<'g>(setting: &str, given: &'g Impairment) -> Option<&'g Span> {
     match given {
         ScalarOr::Scalar(scalar) => Some(&scalar.span),
@@ -47,7 +47,7 @@ fn span_of<'g>(setting: &str, given: &'g Impairment) -> Option<&'g Span> {
     }
 }
 
-/// Gives a list of impairments `own`, each in place of the one of the same name, in the registry's order.
+/// Overrides impairments in a list by those in `own`, in the registry's order.
 pub(super) fn override_by(list: &mut Vec<Parameters>, own: &[Parameters]) {
     list.retain(|other| own.iter().all(|own| own.name() != other.name()));
     list.extend_from_slice(own);

@@ -1,7 +1,7 @@
-//! Interfaces with addresses: one for each link of a host with several.
+//! Interfaces with addresses: one for each link of a host with several links.
 //!
-//! A packet tells them apart as it does hosts, by numbers behind those of the nodes. So they are known before queues,
-//! whose filters ask for a host under any of its numbers.
+//! A packet identifies them as it does hosts, by numbers after those of the nodes. They are resolved before queues,
+//! because filters match a host under all its numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,26 +15,25 @@ use crate::file::Scenario;
 use crate::plan::{Interface, NodeKind};
 use crate::value::{AddressUnit, Name, Quantity};
 
-/// Numbers that a packet has room for, with some to spare.
+/// The maximum number of nodes and interfaces in a packet's field, with a reserve.
 const NUMBERS_MAX: usize = 65_000;
 
-/// The interfaces, by the numbers that follow those of the nodes.
+/// The interfaces, by the numbers after those of the nodes.
 #[derive(Default)]
 pub(super) struct Interfaces {
     pub(super) list: Vec<Interface>,
-    /// The places in the list of each host with several links.
+    /// The indices of each host with several links.
     by_node: BTreeMap<usize, Vec<usize>>,
 }
 
 impl Interfaces {
-    /// Every number under which a packet may have that node.
+    /// All numbers of that node in packets.
     pub(super) fn ids(&self, nodes: usize, node: usize) -> impl Iterator<Item = HostId> + '_ {
         let own = self.by_node.get(&node).into_iter().flatten().map(move |place| nodes + place);
         std::iter::once(node).chain(own).map(|number| HostId(number as u16))
     }
 
-    /// The number of a host where it is at one of these links: its own if that is its only one. What else it has
-    /// there is counted.
+    /// The number of a host at one of these links: its own with a single link. Further interfaces there are counted.
     pub(super) fn at(
         &self,
         nodes: usize,
@@ -68,8 +67,9 @@ pub(super) fn resolve(
         && let Some((name, _)) = file.link.iter().next()
     {
         let message = format!("{count} interfaces of hosts with several links");
-        let help =
-            format!("leave at most {NUMBERS_MAX} with the nodes; hosts with one link have none");
+        let help = format!(
+            "reduce nodes and interfaces to at most {NUMBERS_MAX}; hosts with one link have no interfaces"
+        );
         problems.push(&name.span, message, help);
         return Interfaces::default();
     }
@@ -95,10 +95,10 @@ pub(super) fn resolve(
     all
 }
 
-/// An address that the file gives, and the key that gives it.
+/// An address in the file, with its key.
 type Given<'f> = (IpAddr, &'f Quantity<AddressUnit>);
 
-/// The addresses that a link's table gives its ends, by side and member: each the one after the one before.
+/// The addresses that a link's table gives its ends, by side and member, in ascending order.
 fn addresses<'f>(
     laid: &Laid<'f>,
     nodes: &Nodes<'_>,
@@ -108,7 +108,7 @@ fn addresses<'f>(
     let mut addresses = BTreeMap::new();
     for (name, end) in laid.table.at.iter() {
         let Some(given) = &end.address else { continue };
-        // Of one that is no name of a node the link itself complains.
+        // An unknown node name is reported by the link itself.
         let Some(at) = nodes.names.get(&name.text) else { continue };
         let Some(first) = given.read(problems) else { continue };
         let ends = (0..2).flat_map(|side| (0..laid.ends.len()).map(move |member| (side, member)));
@@ -117,7 +117,8 @@ fn addresses<'f>(
             at.range.contains(&[a, b][*side])
         };
         if !at.range.clone().all(&has_address) {
-            let help = "only a host with several links has an address for each; else it is the host's `address`";
+            let help =
+                "only a host with several links has an address per link; use the host's `address`";
             let message = format!("`{}` has no address of its own on this link", name.text);
             problems.push(&given.span, message, help);
             continue;
@@ -126,8 +127,8 @@ fn addresses<'f>(
             match later(first, index).filter(|address| is_alike(*address, name, nodes)) {
                 Some(address) => drop(addresses.insert(end, (address, given))),
                 None => {
-                    let help = "give one of the version of IP that the host's `address` has";
-                    problems.push(&given.span, "there is no such address for the host", help);
+                    let help = "use the IP version of the host's `address`";
+                    problems.push(&given.span, "the host cannot have this address", help);
                     break;
                 }
             }
@@ -136,14 +137,14 @@ fn addresses<'f>(
     addresses
 }
 
-/// Whether the address is of the host's version of IP.
+/// Whether the address has the host's IP version.
 fn is_alike(address: IpAddr, name: &Name, nodes: &Nodes<'_>) -> bool {
     let members = nodes.names.get(&name.text);
     let hosts = members.and_then(|members| nodes.list.get(members.range)).unwrap_or_default();
     hosts.iter().all(|host| host.address.is_ipv4() == address.is_ipv4())
 }
 
-/// Gives each interface its address: that of the file, else the first usual one that nobody has.
+/// Gives each interface its address: that of the file, or the first unused default.
 fn name_each(
     list: &mut [Interface],
     given: &[Option<Given<'_>>],
@@ -156,8 +157,8 @@ fn name_each(
         let Some((address, key)) = given else { continue };
         interface.address = *address;
         if !taken.insert(*address) {
-            let message = format!("another interface or host has the address {address} already");
-            problems.push(&key.span, message, "give every interface an address of its own");
+            let message = format!("another interface or host already has the address {address}");
+            problems.push(&key.span, message, "give every interface a different address");
         }
     }
     let mut next = 0;

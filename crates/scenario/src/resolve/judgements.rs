@@ -1,4 +1,4 @@
-//! What `[expect]` and `[compare]` have in common: which quantities of which entities they judge.
+//! The common parts of `[expect]` and `[compare]`: the judged quantities of entities.
 
 use super::{Directory, Network};
 use crate::classes;
@@ -9,18 +9,18 @@ use crate::nearest;
 use crate::plan::{Change, Flow, Node, NodeKind, Transport};
 use crate::value::{Name, Table};
 
-/// What judgements refer to beside the network.
+/// The entities of judgements besides the network.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'k> {
     pub(super) names: &'k Directory<'k>,
     pub(super) flows: &'k [Flow],
     pub(super) changes: &'k [Change],
-    /// Whether sojourn times are counted.
+    /// Whether sojourn times are recorded.
     pub(super) delays: bool,
 }
 
-/// Tells `found` of each quantity that is judged, with its path in the summary or what is short for it.
-/// Complains of those that are not measured.
+/// Calls `found` for each judged quantity, with its path or short path in the summary. Reports quantities that are
+/// not measured.
 pub(super) fn each<'f, V>(
     tables: Tables<'f, V>,
     network: &Network<'_>,
@@ -92,7 +92,7 @@ pub(super) fn each<'f, V>(
     }
 }
 
-/// What a table judges; keys that name nothing were complained of before.
+/// The judged quantities of a table; unknown keys were reported before.
 fn known_quantities<E: Measured, V>(
     table: &Given<E, V>,
 ) -> impl Iterator<Item = (&Name, &'static Quantity, &V)> {
@@ -114,7 +114,7 @@ fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Problems) -> b
     found
 }
 
-/// Complains of a quantity that the flow of that name, or those that its count made, do not have.
+/// Reports a quantity that the flow of that name, or the flows of its count, do not have.
 fn check_flow(
     name: &Name,
     key: &Name,
@@ -122,7 +122,7 @@ fn check_flow(
     flows: &[Flow],
     problems: &mut Problems,
 ) {
-    // Flows are complete only where nothing else is wrong.
+    // Flows are complete only if there are no other problems.
     if !problems.is_empty() {
         return;
     }
@@ -131,7 +131,7 @@ fn check_flow(
     if !quantities(&[entity]).iter().any(|known| known.name == quantity.name) {
         let message = format!("`{}` has no `{}`", name.text, quantity.name);
         let help = match single {
-            true => "it is of the flows of a `count` or a `matrix` together".to_owned(),
+            true => "only the flows of a `count` or a `matrix` have it, together".to_owned(),
             false => format!("name one flow: \"{}.1\"", name.text),
         };
         return problems.push(&key.span, message, help);
@@ -139,7 +139,7 @@ fn check_flow(
     let Some(flow) = named(&name.text, flows) else { return };
     let (lacks, help) = match (quantity.part(), &flow.transport) {
         (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
-            ("delay that is measured", "expect it of a flow with `datagrams` beside it")
+            ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }
         (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
             ("exchanges", "name a flow with an `exchange` or a `ping`")
@@ -161,7 +161,7 @@ fn check_flow(
     problems.push(&key.span, format!("`{}` has no {lacks}", name.text), help);
 }
 
-/// Complains of a size that completion times are not told apart by.
+/// Reports an unknown size bucket of completion times.
 fn check_bucket(bucket: &Name, problems: &mut Problems) {
     let known = SIZE_BUCKETS.map(|(name, _)| name);
     if !known.contains(&bucket.text.as_str()) {
@@ -170,40 +170,43 @@ fn check_bucket(bucket: &Name, problems: &mut Problems) {
     }
 }
 
-/// Complains if the flows that a count made have no completion times.
+/// Reports flows of a count without completion times.
 fn check_sized(name: &Name, at: &Name, flows: &[Flow], problems: &mut Problems) {
     let one = named(&name.text, flows);
     let sized = one.is_some_and(|flow| flow.tcp().is_some() && flow.span.bytes.is_some());
     if !sized && problems.is_empty() {
         let message = format!("`{}` has no completion times", name.text);
-        problems.push(&at.span, message, "give its flows `bytes`, or name others");
+        problems.push(&at.span, message, "set `bytes` for its flows, or name other flows");
     }
 }
 
-/// The flow of that name, or the first of those that its count made.
+/// The flow of that name, or the first flow of its count.
 fn named<'f>(name: &str, flows: &'f [Flow]) -> Option<&'f Flow> {
     flows.iter().find(|flow| flow.name == name || is_member(&flow.name, name))
 }
 
-/// Whether `name` is that of a member of what has a count: `group.3` of `group`.
+/// Whether `name` is a member of a group: `group.3` of `group`.
 fn is_member(name: &str, group: &str) -> bool {
     let number = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('.'));
     number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Complains of what impairments do on links that have none.
+/// Reports quantities of impairments on links without any.
 fn check_impaired(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
     let links = network.links.list.iter();
     let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
     let impaired = own.any(|link| link.ends.iter().any(|end| !end.impairments.is_empty()));
     if !impaired && problems.is_empty() {
-        let message =
-            format!("`{}` has no impairments that could tell of `{}`", name.text, key.text);
-        problems.push(&key.span, message, "give the link some, such as `loss`, or name another");
+        let message = format!("`{}` has no impairments, so it has no `{}`", name.text, key.text);
+        problems.push(
+            &key.span,
+            message,
+            "add an impairment to the link, such as `loss`, or name another link",
+        );
     }
 }
 
-/// Complains of pauses on links where nobody stops anybody.
+/// Reports quantities of pauses on links without pauses.
 fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
     let links = network.links.list.iter();
     let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
@@ -211,7 +214,7 @@ fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut P
     let paused = own.any(|link| link.ends.iter().any(|end| pauses(end.node)));
     if !paused && problems.is_empty() {
         let message =
-            format!("no end of `{}` stops the other: there is no `{}`", name.text, key.text);
+            format!("no end of `{}` pauses the other: there is no `{}`", name.text, key.text);
         problems.push(
             &key.span,
             message,
@@ -220,24 +223,26 @@ fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut P
     }
 }
 
-/// Complains of congestion notifications where no switch sends any.
+/// Reports quantities of congestion notifications where no switch sends any.
 fn check_notified(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
     let notifies =
         |node: &Node| matches!(&node.kind, NodeKind::Switch(switch) if switch.notifies());
     if !network.nodes.list.iter().any(notifies) && problems.is_empty() {
-        let message =
-            format!("no switch tells `{}` of congestion: there is no `{}`", name.text, key.text);
-        problems.push(&key.span, message, "give a switch priorities as `qcn`");
+        let message = format!(
+            "no switch sends congestion notifications for `{}`: there is no `{}`",
+            name.text, key.text
+        );
+        problems.push(&key.span, message, "set `qcn` priorities on a switch");
     }
 }
 
-/// That sojourn times are judged which the file says not to count.
+/// Reports judged sojourn times that the file excludes from recording.
 fn no_sojourn(name: &Name, problems: &mut Problems) {
     let message = format!("sojourn times at `{}` are not counted", name.text);
-    problems.push(&name.span, message, "leave `automatic = false` out of [probe]");
+    problems.push(&name.span, message, "remove `automatic = false` from [probe]");
 }
 
-/// A class is one that a discipline at either end has, from the start or by a change.
+/// Checks that a discipline at either end has the class, from the start or by a change.
 fn check_classes<T>(
     name: &Name,
     table: &Table<T>,

@@ -18,9 +18,9 @@ use crate::plan::{End, Link, NodeKind};
 use crate::setting::{Declared, Named};
 use crate::value::{Count, Name, Quantity, RateUnit, TraceUnit};
 
-/// The setting in whose place a trace may stand.
+/// The setting that a trace replaces.
 const RATE: &str = "rate";
-/// More than a fat tree of 8 192 hosts has.
+/// The maximum number of links, above that of a fat tree of 8 192 hosts.
 const LINKS_MAX: usize = 65_536;
 /// The links and their names.
 pub(super) struct Links<'f> {
@@ -28,7 +28,7 @@ pub(super) struct Links<'f> {
     pub(super) names: Directory<'f>,
 }
 
-/// A link's table, and what it joins.
+/// A link's table, with the nodes it joins.
 pub(super) struct Laid<'f> {
     name: &'f Name,
     pub(super) table: &'f file::Link,
@@ -40,7 +40,7 @@ pub(super) struct Laid<'f> {
     counted: bool,
 }
 
-/// What is joined, before anything is known of queues.
+/// Resolves the joined nodes, before queues are known.
 pub(super) fn lay<'f>(
     file: &'f Scenario,
     nodes: &Nodes<'_>,
@@ -132,7 +132,7 @@ fn add<'f>(
     Some(())
 }
 
-/// The discipline at the end of a link at `node`, one of the two, where a switch says what it is unless given.
+/// The default discipline at the end of a link at `node`, one of the two, as a switch determines it.
 fn usual(nodes: &Nodes<'_>, node: usize, [from, to]: [usize; 2]) -> Option<qdisc::Parameters> {
     let far = if node == from { to } else { from };
     match (&nodes.list[node].kind, &nodes.list[far].kind) {
@@ -143,7 +143,7 @@ fn usual(nodes: &Nodes<'_>, node: usize, [from, to]: [usize; 2]) -> Option<qdisc
     }
 }
 
-/// How the table joins two counted ends, if not by number.
+/// The joining of two counted ends, if not by number.
 fn joining(table: &file::Link, problems: &mut Problems) -> Option<Option<Joining>> {
     let number = |count: &Count| usize::try_from(count.value).unwrap_or(usize::MAX);
     match (&table.groups, &table.planes) {
@@ -151,13 +151,17 @@ fn joining(table: &file::Link, problems: &mut Problems) -> Option<Option<Joining
         (Some(groups), None) => Some(Some(Joining::Groups(number(groups)))),
         (None, Some(planes)) => Some(Some(Joining::Planes(number(planes)))),
         (Some(_), Some(planes)) => {
-            problems.push(&planes.span, "`planes` beside `groups`", "leave out one of them");
+            problems.push(
+                &planes.span,
+                "`planes` and `groups` are mutually exclusive",
+                "remove one of them",
+            );
             None
         }
     }
 }
 
-/// The pairs of nodes that are joined, in equal parts of both ends.
+/// The pairs of joined nodes, in equal parts of both ends.
 fn joined(
     table: &file::Link,
     joining: Joining,
@@ -172,21 +176,23 @@ fn joined(
             Some(joining.pairs(from.range.clone(), to.range.clone()).collect())
         }
         Some(count) => {
-            let help = format!("leave at most {LINKS_MAX}, with more parts or fewer nodes");
-            problems.push(&span, format!("these are {count} links"), help);
+            let help =
+                format!("reduce them to at most {LINKS_MAX}, with more parts or fewer nodes");
+            problems.push(&span, format!("this makes {count} links"), help);
             None
         }
         None => {
             let [one, other] = [&table.between[0].text, &table.between[1].text];
-            let message =
-                format!("`{one}` are {a} and `{other}` {b}: they have no so many equal parts");
-            problems.push(&span, message, "give a number that divides both counts");
+            let message = format!(
+                "`{one}` has {a} members and `{other}` has {b}: they cannot be split into that many equal parts"
+            );
+            problems.push(&span, message, "use a number that divides both counts");
             None
         }
     }
 }
 
-/// What an end has of its own.
+/// The settings of a single end.
 struct Own {
     settings: Vec<(&'static str, Value)>,
     queue: Option<qdisc::Parameters>,
@@ -195,7 +201,7 @@ struct Own {
     impairments: Vec<impairment::Parameters>,
 }
 
-/// `None` if any of it is faulty.
+/// Reads the settings of a single end; `None` if any is faulty.
 fn own(
     node: &Name,
     end: &file::LinkEnd,
@@ -226,12 +232,12 @@ fn apply(settings: &[(&'static str, Value)], direction: &mut Direction) {
     }
 }
 
-/// `None` if what is given is faulty.
+/// The given value, if any; `None` if it is faulty.
 fn settled<T>(given: Option<Option<T>>) -> Option<Option<T>> {
     given.map_or(Some(None), |read| read.map(Some))
 }
 
-/// Gives the ends at `at` what is their own; false if there are none.
+/// Applies the settings of single ends at `at`; false if there are none.
 fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
     let mut found = false;
     for end in links.iter_mut().flat_map(|link| &mut link.ends) {
@@ -253,24 +259,23 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
     found
 }
 
-/// The rate of a link or a source; a complaint if nothing is as fast.
+/// The rate of a link or a source; reports one above the maximum.
 pub(crate) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Option<Rate> {
     let rate = quantity.read(problems)?;
     if rate > RATE_MAX {
-        let help = "look at its unit: the fastest is 100 Tbit/s";
-        problems.push(&quantity.span, format!("no link has a rate of {rate}"), help);
+        let help = "check its unit: the maximum is 100 Tbit/s";
+        problems.push(&quantity.span, format!("the link rate {rate} is too high"), help);
         return None;
     }
     Some(rate)
 }
 
-/// An emulator has a rate of its own, which follows nothing.
+/// An emulator sends at its own rate, without a trace.
 fn check_traces(between: &[Name; 2], links: &[Link], nodes: &Nodes<'_>, problems: &mut Problems) {
     for (end, name) in between.iter().enumerate() {
         let emulates = |end: &End| matches!(nodes.list[end.node].kind, NodeKind::Emulator(_));
         if links.iter().any(|link| link.ends[end].trace.is_some() && emulates(&link.ends[end])) {
-            let message =
-                format!("what `{}` sends follows its own rate, and no `trace`", name.text);
+            let message = format!("`{}` sends at its own rate and ignores `trace`", name.text);
             problems.push(
                 &name.span,
                 message,
@@ -280,7 +285,7 @@ fn check_traces(between: &[Name; 2], links: &[Link], nodes: &Nodes<'_>, problems
     }
 }
 
-/// What a wire's rate follows, if it varies; the outer `None` if that is faulty.
+/// The trace of a link's rate, if it varies; the outer `None` if it is faulty.
 fn trace<T: Named>(
     settings: &Declared<T>,
     given: Option<&Quantity<TraceUnit>>,
@@ -288,13 +293,17 @@ fn trace<T: Named>(
 ) -> Option<Option<Trace>> {
     let Some(trace) = given else { return Some(None) };
     if settings.span_of(RATE).is_some() {
-        problems.push(&trace.span, "`trace` beside `rate`", "leave out one of them");
+        problems.push(
+            &trace.span,
+            "`trace` and `rate` are mutually exclusive",
+            "remove one of them",
+        );
         return None;
     }
     trace.read(problems).map(Some)
 }
 
-/// What a link is in both directions, and the trace that its rate follows.
+/// The settings of a link in both directions, and the trace of its rate.
 fn config(
     name: &Name,
     table: &file::Link,

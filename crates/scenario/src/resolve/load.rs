@@ -1,5 +1,5 @@
-//! `load`: the stagger at which the flows of a table take that share of the busiest link on their ways, or the triggers
-//! at which their events do.
+//! `load`: the stagger with which the flows of a table use that share of the busiest link on their paths, or the
+//! triggers with which their events do.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::value::{Quantity, ShareUnit};
 /// IP and TCP headers, timestamps included.
 const HEADERS: f64 = 52.0;
 
-/// Poisson arrivals of flows between these pairs of hosts, in turn, whose sizes are drawn from `size`.
+/// Poisson arrivals of flows between these pairs of hosts, in turn, with sizes drawn from `size`.
 pub(super) fn stagger(
     table: &file::Flow,
     size: Option<&Distribution<Bytes>>,
@@ -25,19 +25,19 @@ pub(super) fn stagger(
 ) -> Option<Distribution<Duration>> {
     let (load, share) = share(table, problems)?;
     if let Some(stagger) = table.settings.1.span_of("stagger") {
-        let help = "leave out one: a load says how far apart the flows start";
-        problems.push(stagger, "`stagger` beside `load`", help);
+        let help = "remove one of them: `load` sets the time between starts";
+        problems.push(stagger, "`stagger` and `load` are mutually exclusive", help);
         return None;
     }
     let Some(size) = size else {
         let help = "give `bytes`, a size or a distribution of sizes";
-        problems.push(&load.span, "a load by flows without end", help);
+        problems.push(&load.span, "a load of flows without a size", help);
         return None;
     };
     Some(poisson(seconds_of_busiest(size.mean().0 as f64, pairs, network) / share))
 }
 
-/// Poisson triggers of events, of which so many flows between these pairs of hosts have a fragment each.
+/// Poisson triggers of events, each with a fragment of this number of flows between these pairs of hosts.
 pub(super) fn triggers(
     table: &file::Flow,
     flows: usize,
@@ -51,7 +51,7 @@ pub(super) fn triggers(
     Some(poisson(seconds_of_busiest(event, pairs, network) / share))
 }
 
-/// The share that is asked for, above nothing, and where it stands.
+/// The given share, above zero, with its place.
 fn share<'f>(
     table: &'f file::Flow,
     problems: &mut Problems,
@@ -59,27 +59,28 @@ fn share<'f>(
     let load = table.load.as_ref()?;
     let share = f64::from(load.read(problems)?) / 2_f64.powi(32);
     if share == 0.0 {
-        problems.push(&load.span, "a load of nothing", "give a share: \"60 %\"");
+        problems.push(&load.span, "a load of zero", "give a share: \"60 %\"");
         return None;
     }
     Some((load, share))
 }
 
 fn poisson(seconds: f64) -> Distribution<Duration> {
-    // At least a picosecond, so that there is a mean.
+    // At least one picosecond, so that the mean is not zero.
     let ps = (seconds * 1e12).max(1.0) as u64;
     Distribution::Exponential { mean: Duration::from_ps(ps) }
 }
 
-/// For how long a flow of that size takes the link that the flows take most, on average over all pairs. Where
-/// there are several next hops, flows spread evenly.
+/// The mean time over all pairs for which a flow of that size occupies the most used link. Flows spread evenly over
+/// several next hops.
 fn seconds_of_busiest(bytes: f64, pairs: &[Ends], network: &Network<'_>) -> f64 {
     let links = &network.links.list;
-    // By link and direction.
+    // The shares by link and direction.
     let mut shares = vec![[0.0_f64; 2]; links.len()];
     for ends in pairs {
         let [from, to] = ends.map(|HostId(number)| usize::from(number));
-        // The nodes that many hops from the first, with what passes them: shortest paths come together again.
+        // The nodes at that number of hops from the first, with their share of the traffic, because shortest paths
+        // can merge.
         let mut here = BTreeMap::from([(from, 1.0 / pairs.len() as f64)]);
         while !here.is_empty() {
             let mut beyond = BTreeMap::new();

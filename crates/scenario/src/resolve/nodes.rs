@@ -1,4 +1,4 @@
-//! Nodes, in the order of the file.
+//! Nodes, in file order.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,16 +16,16 @@ use crate::node::{self, Host, Table};
 use crate::plan::{Node, NodeKind};
 use crate::value::{AddressUnit, Name, Quantity};
 
-/// A leaf-spine or fat tree of 8 192 hosts has fewer; a packet tells 65 535 apart.
+/// The maximum number of nodes, above that of a leaf-spine or fat tree of 8 192 hosts; a packet can identify 65 535.
 const NODES_MAX: usize = 16_384;
-/// The profile of a host that names none.
+/// The default profile of a host.
 const PROFILE: &str = "linux-6";
 
 /// The nodes and their names.
 pub(super) struct Nodes<'f> {
     pub(super) list: Vec<Node>,
     pub(super) names: Directory<'f>,
-    /// By node; `None` for what is no host.
+    /// The profile of each node; `None` for other nodes than hosts.
     pub(super) profiles: Vec<Option<&'static Profile>>,
 }
 
@@ -43,8 +43,7 @@ pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<
     nodes
 }
 
-/// Complains of names that a host cannot go by among programs: in the lab they look each other up by
-/// these, whatever the case of the letters, and hosts bear them.
+/// Reports invalid host names: in the lab they are the hosts' names, and programs resolve them case-insensitively.
 fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems) {
     /// `HOST_NAME_MAX` of Linux.
     const LETTERS_MAX: usize = 64;
@@ -53,17 +52,17 @@ fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems)
         let Some(members) = nodes.names.get(&name.text) else { continue };
         let last = nodes.list.get(members.range).and_then(|hosts| hosts.last());
         let lower = name.text.to_ascii_lowercase();
-        // `1` and `0x7f` are addresses to whoever looks them up.
+        // `1` and `0x7f` resolve as addresses.
         let mistake = if !lower.starts_with(|c: char| c.is_ascii_lowercase()) {
-            Some(("does not begin with a letter".to_owned(), "begin a host's name with a letter"))
+            Some(("does not start with a letter".to_owned(), "start the host's name with a letter"))
         } else if lower == "localhost" {
-            Some(("is every host's own name for itself".into(), "give it another name"))
+            Some(("has a reserved name".into(), "give it another name"))
         } else if last.is_some_and(|host| host.name.len() > LETTERS_MAX) {
-            Some(("is longer with its number than 64 letters".into(), "shorten it"))
+            Some(("has more than 64 characters with its number".into(), "shorten it"))
         } else {
             let other = taken.insert(lower, &name.text);
-            let differs = |other| format!("differs from `{other}` by capitals only");
-            other.map(|other| (differs(other), "give each host a name of its own"))
+            let differs = |other| format!("differs from `{other}` only in case");
+            other.map(|other| (differs(other), "give each host a different name"))
         };
         if let Some((what, help)) = mistake {
             problems.push(&name.span, format!("the host `{}` {what}", name.text), help);
@@ -71,7 +70,7 @@ fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems)
     }
 }
 
-/// What runs on a host of that address.
+/// The programs of a host with that address.
 fn programs(table: &Host, address: IpAddr, problems: &mut Problems) -> Vec<Vec<String>> {
     let known = [("address", address.to_string())];
     let lines = table.program.iter().flat_map(|commands| &commands.0);
@@ -87,7 +86,7 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &dyn Table, problems: &
     }
     let Some(count) = count(table.count(), problems) else { return };
     let Some(members) = nodes.names.add(name, count, problems) else { return };
-    // A faulty node keeps its number, so that what refers to it is still looked at.
+    // A faulty node keeps its number, so that references to it are still checked.
     let kind = kind.unwrap_or(NodeKind::Router(router::Config::default()));
     let given = host.and_then(|host| host.address.as_ref());
     let first = given.and_then(|given| first_address(given, members.range.len(), problems));
@@ -102,7 +101,8 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &dyn Table, problems: &
     }
 }
 
-/// The address of a table's first host; `None` if it is faulty, or not all of `count` have one from there.
+/// The address of a table's first host; `None` if it is faulty, or if there are not enough addresses for `count`
+/// hosts.
 fn first_address(
     given: &Quantity<AddressUnit>,
     count: usize,
@@ -111,13 +111,13 @@ fn first_address(
     let first = given.read(problems)?;
     let last = later(first, count.saturating_sub(1));
     if last.is_none() {
-        let help = "begin lower: each host has the address after the one before";
-        problems.push(&given.span, "there is no address after the last", help);
+        let help = "use a lower first address: each host has the address after the previous one";
+        problems.push(&given.span, "there are not enough addresses", help);
     }
     last.map(|_| first)
 }
 
-/// The address so many after the first.
+/// The address `index` after the first.
 pub(super) fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
     Some(match first {
         IpAddr::V4(v4) => {
@@ -127,21 +127,21 @@ pub(super) fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
     })
 }
 
-/// Complains of a host with the address of another one, whether that was given or is the usual one.
+/// Reports two hosts with the same address, given or by default.
 fn check_addresses(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems) {
     let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
     let (given, usual): (Vec<_>, Vec<_>) =
         file.host.iter().partition(|(_, table)| table.address.is_some());
-    // What nobody gave comes first, so that the complaint is at an address that stands in the file.
+    // Default addresses come first, so that the error is at an address in the file.
     for (name, table) in usual.into_iter().chain(given) {
         let Some(members) = nodes.names.get(&name.text) else { continue };
         let hosts = nodes.list.get(members.range).unwrap_or_default();
         let clash = hosts.iter().find_map(|host| {
             let other = owners.insert(host.address, &host.name)?;
-            Some(format!("`{other}` has the address {} already", host.address))
+            Some(format!("`{other}` already has the address {}", host.address))
         });
         if let (Some(message), Some(address)) = (clash, &table.address) {
-            problems.push(&address.span, message, "give every host an address of its own");
+            problems.push(&address.span, message, "give every host a different address");
         }
     }
 }
@@ -154,6 +154,6 @@ fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Prof
         let message = format!("there is no profile `{}`", name.text);
         problems.push(&name.span, message, nearest::suggest(&name.text, names));
     }
-    // What is refused here is refused once: the connections go on with the default.
+    // Reported once; the connections continue with the default.
     found.or_else(|| Profile::by_name(PROFILE))
 }

@@ -1,4 +1,4 @@
-//! What to record, and at which port.
+//! Recorded data and the ports of probes.
 
 use network::PortId;
 use traffic::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::nearest;
 use crate::plan::{Bandwidth, Capture, Link, Probes, Sequence, Window};
 use crate::value::{Name, Quantity, TimeUnit};
 
-/// The finest bin of bandwidth.
+/// The minimum width of a bin of bandwidth.
 const BIN_MIN: Duration = Duration::from_us(1);
 
 pub(super) fn resolve(
@@ -41,7 +41,7 @@ pub(super) fn resolve(
     Probes { flows, queues, delays, bandwidth, sequences, captures }
 }
 
-/// From one sample that nobody asked for to the next, of so many flows, or queues and classes.
+/// The interval of automatic samples of this number of flows, or queues and classes.
 fn automatic(duration: Duration, series: usize) -> Duration {
     const SAMPLES: u64 = 500;
     const ROWS: u64 = 200_000;
@@ -58,7 +58,11 @@ fn series_of_queues(network: &Network<'_>) -> usize {
 fn sampling(table: &file::Sampling, problems: &mut Problems) -> Option<Duration> {
     let every = table.every.read(problems)?;
     if every < BIN_MIN {
-        problems.push(&table.every.span, "samples closer than 1 us", "write \"1 us\" or more");
+        problems.push(
+            &table.every.span,
+            "a sampling interval below 1 us",
+            "write \"1 us\" or more",
+        );
         return None;
     }
     Some(every)
@@ -105,7 +109,7 @@ fn sequence(
     let port = port(&table.at, network, problems);
     let members = flows.find(&table.flow, problems)?;
     if members.range.len() > 1 {
-        let message = format!("`{}` is {} connections", table.flow.text, members.range.len());
+        let message = format!("`{}` has {} connections", table.flow.text, members.range.len());
         let help = format!("name one of them, such as `{}.1`", table.flow.text);
         problems.push(&table.flow.span, message, help);
         return None;
@@ -125,7 +129,7 @@ fn capture(
     Some(Capture { name: name.text.clone(), port: port?, window: window? })
 }
 
-/// The stretch from `from` to `until`, within the run.
+/// The interval from `from` to `until`, within the run.
 pub(super) fn window(
     from: Option<&Quantity<TimeUnit>>,
     until: Option<&Quantity<TimeUnit>>,
@@ -136,8 +140,8 @@ pub(super) fn window(
     let end = until.map_or(Some(duration), |quantity| quantity.read(problems))?.min(duration);
     if begin >= end {
         if let Some(quantity) = until.filter(|_| begin < duration).or(from).or(until) {
-            let help = "let `from` come before `until` and before the run's end";
-            problems.push(&quantity.span, "the window is empty", help);
+            let help = "set `from` before `until` and before the end of the run";
+            problems.push(&quantity.span, "the interval is empty", help);
         }
         return None;
     }
@@ -147,7 +151,7 @@ pub(super) fn window(
 /// `node:link`: that node's output into that link.
 pub(super) fn port(at: &Name, network: &Network<'_>, problems: &mut Problems) -> Option<PortId> {
     let Some((node, link)) = at.text.split_once(':') else {
-        let message = format!("`{}` is no port", at.text);
+        let message = format!("invalid port `{}`", at.text);
         problems.push(&at.span, message, "write node:link, such as \"sender:access\"");
         return None;
     };
@@ -174,7 +178,7 @@ pub(super) fn port(at: &Name, network: &Network<'_>, problems: &mut Problems) ->
         (Some((number, end)), Some(_)) => {
             let link = &list[number];
             let node = &network.nodes.list[link.ends[end].node].name;
-            let message = format!("`{}` is several ports", at.text);
+            let message = format!("`{}` names several ports", at.text);
             let help = format!("name one of them, such as `{node}:{}`", link.name);
             problems.push(&at.span, message, help);
             None

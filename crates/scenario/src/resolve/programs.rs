@@ -1,4 +1,4 @@
-//! Programs of other people: what runs on a host, and what sends in place of our own programs.
+//! External programs: those of a host, and those that send in place of the built-in ones.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::file;
 use crate::plan::Program;
 use crate::value::Name;
 
-/// What a flow's program and its server are, on hosts of these addresses.
+/// A flow's program and its server, on hosts with these addresses.
 pub(super) fn resolve(
     program: &Name,
     table: &file::Flow,
@@ -29,7 +29,7 @@ pub(super) fn resolve(
     Some(Program { client: client?, server: server?, user })
 }
 
-/// Complains of a user who runs nothing, in the table of that name.
+/// Reports a user without a program, in the table of that name.
 pub(super) fn check_user(
     name: &Name,
     user: Option<file::User>,
@@ -37,17 +37,16 @@ pub(super) fn check_user(
     problems: &mut Problems,
 ) {
     if user.is_some() && !has_program {
-        let message = format!("`{}` has `as`, and no program", name.text);
-        problems.push(&name.span, message, "name a program, or leave out `as`");
+        let message = format!("`{}` has `as` but no program", name.text);
+        problems.push(&name.span, message, "add a program, or remove `as`");
     }
 }
 
-/// Complains of a flow that a program sends and that says how our own programs shall, and of a server
-/// without a client.
+/// Reports a flow of a program with keys for built-in programs, and a server without a client.
 pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
     let Some(program) = &table.program else {
         if let Some(server) = &table.server {
-            let help = "name the client too: program = \"iperf3 -c {to} -p {port}\"";
+            let help = "add the client: program = \"iperf3 -c {to} -p {port}\"";
             problems.push(&server.span, "a server without a program", help);
         }
         return;
@@ -69,7 +68,9 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         (marks.span_of("flow_label").is_some(), "flow_label"),
     ];
     if let Some((_, key)) = given.iter().find(|(given, _)| *given) {
-        let message = format!("`{key}` is for our own programs, and this flow is of another");
-        problems.push(&program.span, message, format!("leave out {key}, or program"));
+        let message = format!(
+            "`{key}` applies to built-in programs only, but this flow has its own `program`"
+        );
+        problems.push(&program.span, message, format!("remove {key}, or program"));
     }
 }

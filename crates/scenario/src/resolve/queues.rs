@@ -1,7 +1,6 @@
 //! Queueing disciplines: from the file's tables to the disciplines' parameters.
 //!
-//! Nothing here knows a discipline: each tells what can be set (`traffic::setting`), and refuses what
-//! makes no sense.
+//! Nothing here depends on a discipline: each declares its settings (`traffic::setting`) and checks them.
 
 use traffic::classify::Rule;
 use traffic::qdisc::{self, Parameters, Qdisc};
@@ -17,9 +16,9 @@ use crate::queue::{Class, Queue};
 use crate::setting::{Given, Queues, adjust};
 use crate::value::Name;
 
-/// Four times what DESIGN.md asks of one port.
+/// The maximum number of classes: four times the requirement of DESIGN.md for one port.
 const CLASSES_MAX: usize = 4_096;
-/// The parameters of a queue at a port; what the discipline itself refuses is among the problems.
+/// The parameters of a queue at a port; reasons of the discipline to refuse them are among the problems.
 pub(super) fn resolve(
     queue: Option<&Queue>,
     port: Port,
@@ -40,7 +39,7 @@ pub(super) fn resolve(
     }
 }
 
-/// A discipline's parameters: its defaults where nothing is given.
+/// A discipline's parameters, with defaults for settings not given.
 pub(super) fn parameters(
     queue: &Queue,
     entities: Entities<'_>,
@@ -67,7 +66,7 @@ fn classes(
     problems: &mut Problems,
 ) -> Option<()> {
     if let Some((name, _)) = tables.get(CLASSES_MAX) {
-        let help = format!("leave at most {CLASSES_MAX}");
+        let help = format!("reduce them to at most {CLASSES_MAX}");
         problems.push(&name.span, "too many classes at one port", help);
         return None;
     }
@@ -89,8 +88,8 @@ fn classes(
     Some(())
 }
 
-/// The discipline's own reason, at what it is about. What the file does not have, such as the one class of a
-/// discipline without any, stands for the discipline.
+/// Reports a refusal of the discipline at its subject. A subject that is not in the file, such as the implicit class
+/// of a discipline without classes, is the discipline itself.
 fn refused(queue: &Queue, error: &qdisc::Error, problems: &mut Problems) {
     let text = error.to_string();
     let (message, mut help) = match text.split_once(": ") {

@@ -1,4 +1,4 @@
-//! MPI jobs: whether a table has as many hosts as its trace has ranks.
+//! MPI jobs: checks that a table has as many hosts as its trace has ranks.
 
 use super::Network;
 use super::flows::Ends;
@@ -6,7 +6,7 @@ use crate::diagnostic::Problems;
 use crate::file;
 use crate::included;
 
-/// Complains of other hosts than ranks.
+/// Reports different numbers of hosts and ranks.
 pub(super) fn check(
     table: &file::Flow,
     pairs: &[Ends],
@@ -19,13 +19,13 @@ pub(super) fn check(
     let (hosts, ranks) = (ranks(pairs.len()), trace.ranks.len());
     if hosts != ranks {
         let message = format!("a trace of {ranks} ranks on {hosts} hosts");
-        problems.push(&name.span, message, format!("give it {ranks} hosts"));
+        problems.push(&name.span, message, format!("use {ranks} hosts"));
         return None;
     }
     Some(())
 }
 
-/// Of how many these are all pairs.
+/// The number of ranks for that number of pairs.
 fn ranks(pairs: usize) -> usize {
     (1..).find(|ranks| ranks * (ranks - 1) / 2 >= pairs).unwrap_or(0)
 }

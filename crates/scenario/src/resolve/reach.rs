@@ -1,4 +1,4 @@
-//! Elements and classes that no packet can ever come to, whatever flows there are.
+//! Elements and classes that no packet can reach with any flows.
 
 use traffic::condition::{Action, Element, Parameters};
 use traffic::reservation::TAKERS;
@@ -10,8 +10,8 @@ use crate::diagnostic::Problems;
 use crate::queue::Queue;
 use crate::value::Name;
 
-/// Refuses classes without a way in. Where reservations are taken a class may be there as their parent, so
-/// that they are only warned of, with all that the plan knows.
+/// Refuses unreachable classes. In a discipline with reservations such a class can be a parent, so that it only
+/// causes a warning later, when the plan is complete.
 pub(super) fn check_classes(queue: &Queue, settings: &dyn Settings, problems: &mut Problems) {
     if TAKERS.contains(&queue.discipline.text.as_str()) {
         return;
@@ -25,7 +25,7 @@ pub(super) fn check_classes(queue: &Queue, settings: &dyn Settings, problems: &m
     }
 }
 
-/// Refuses elements without a way in, and actions for colours that no packet gets.
+/// Refuses unreachable elements, and actions for colours that no packet can have.
 pub(super) fn check_elements(
     table: &file::Conditioner,
     parameters: &Parameters,
@@ -35,10 +35,10 @@ pub(super) fn check_elements(
     let reached = condition::reached(parameters, first);
     for ((name, given), element) in table.elements.iter().zip(&parameters.elements) {
         if !reached.contains(name.text.as_str()) {
-            let message = format!("no packet comes to the element `{}`", name.text);
+            let message = format!("no packet reaches the element `{}`", name.text);
             let help = format!(
-                "write `match = {{}}` in it for every packet that comes in there, or let another \
-                 element's action be \"next {}\"",
+                "add `match = {{}}` to it for all packets received there, or set an action of another element \
+                 to \"next {}\"",
                 name.text
             );
             problems.push(&name.span, message, help);
@@ -56,13 +56,12 @@ fn check_colours(name: &Name, given: &file::Element, element: &Element, problems
         let Some((key, _)) = given.given.iter().find(|(key, _)| key.text == *colour) else {
             continue;
         };
-        let message = format!("no packet gets {} at the element `{}`", key.text, name.text);
+        let message = format!("no packet becomes {} at the element `{}`", key.text, name.text);
         let help = match &element.meter {
-            None => "without a meter every packet is green: give it one, such as token_bucket, or \
-                     write `green`"
+            None => "without a meter every packet is green: add one, such as token_bucket, or use `green`"
                 .to_owned(),
             Some(meter) => {
-                format!("{} gives other colours: take `{}` out", meter.name(), key.text)
+                format!("{} assigns other colours: remove `{}`", meter.name(), key.text)
             }
         };
         problems.push(&key.span, message, help);

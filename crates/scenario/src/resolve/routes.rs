@@ -1,10 +1,10 @@
-//! Routes by fewest hops: a router spreads flows over all next hops that lie on a shortest path (ECMP, RFC
-//! 2992); a host takes the first of them in the order of the file.
+//! Routes by fewest hops: a router spreads flows over all next hops on shortest paths (ECMP, RFC 2992); a host uses
+//! the first one in file order.
 //!
-//! Hosts do not forward, and most have one link: whatever they send leaves by it, and whatever is for
-//! them goes the way of their router. So the table has rows and columns for routers, emulators and hosts
-//! with several links only: its size does not follow the number of hosts. An interface of a host with several
-//! links is routed as if it were a host with that link alone.
+//! Hosts do not forward, and most have one link: their packets leave by it, and packets for them follow the routes to
+//! their router. So the table has rows and columns only for routers, emulators and hosts with several links, and its
+//! size does not depend on the number of hosts. An interface of a host with several links is routed as a host with
+//! that link alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,52 +12,52 @@ use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::{Interface, Link, Node, NodeKind};
 
-/// Every pair of these has a route entry of 4 bytes: 64 MiB at this many.
+/// The maximum number of rows: every pair has a route entry of 4 bytes, 64 MiB in all.
 const ROWS_MAX: usize = 4_096;
 
-/// The next hops from every node, and every interface with an address of its own, to every other one. Interfaces
-/// are numbered behind the nodes, as in packets.
+/// The next hops from every node, and every interface with its own address, to every other one. Interfaces are
+/// numbered after the nodes, as in packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     places: Vec<Place>,
-    /// The next-hop set from one of the table's nodes to another, row by row; [`NONE`] where there is no way.
+    /// The next-hop set from one of the table's nodes to another, row by row; [`NONE`] without a path.
     table: Vec<u32>,
-    /// The links of each next-hop set, in the order of the file.
+    /// The links of each next-hop set, in file order.
     sets: Vec<Box<[u32]>>,
-    /// The table's rows.
+    /// The number of rows.
     width: usize,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Where a node stands.
+/// The place of a node in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// In the table, in that row.
+    /// A row of the table.
     Row(u32),
-    /// A host with one link, or one interface of the host `node`, to the node `at`; `row` is that one's, [`NONE`] if
-    /// it does not forward.
+    /// A host with one link, or one interface of the host `node`, to the node `at`; `row` is the row of `at`,
+    /// [`NONE`] if that does not forward.
     Leaf { node: u32, link: u32, at: u32, row: u32 },
 }
 
-/// Where a destination is attached: what a forwarding table by prefix is made of.
+/// The attachment of a destination, for a forwarding table by prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// The node at the other end of a host's only link, and that link.
+    /// The node at the other end of a host's only link, with that link.
     pub gateway: Option<(usize, u32)>,
     /// The prefix that leads there: a row of [`Routes::by_prefix`].
     pub prefix: Option<u32>,
 }
 
 impl Routes {
-    /// The link that `node` sends by what is for `destination`, the first of several; `None` if there is no
-    /// way, or they are one.
+    /// The link by which `node` sends packets for `destination`, the first of several; `None` without a path, or if
+    /// they are the same.
     pub fn next(&self, node: usize, destination: usize) -> Option<u32> {
         self.next_hops(node, destination).first().copied()
     }
 
-    /// The links on shortest paths from `node` to `destination`, in the order of the file; none if there is no
-    /// way, or they are one host's. A host has at most one, an interface its own.
+    /// The links on shortest paths from `node` to `destination`, in file order; empty without a path, or if they
+    /// belong to one host. A host has at most one, an interface its own.
     pub fn next_hops(&self, node: usize, destination: usize) -> &[u32] {
         use std::slice::from_ref;
         let (Some(from), Some(to)) = (self.places.get(node), self.places.get(destination)) else {
@@ -67,7 +67,7 @@ impl Routes {
         match (from, to) {
             _ if node == destination => &[],
             (Place::Leaf { link, at, .. }, to) if *at as usize == destination => match to {
-                // The other end takes it there, by another of its links.
+                // The other end delivers it by another of its links.
                 Place::Leaf { link: last, .. } if last != link => &[],
                 _ => from_ref(link),
             },
@@ -82,7 +82,7 @@ impl Routes {
         }
     }
 
-    /// The node of that number, or whose interface has it.
+    /// The node with that number, or the node of the interface with that number.
     pub fn node(&self, number: usize) -> usize {
         match self.places.get(number) {
             Some(Place::Leaf { node, .. }) => *node as usize,
@@ -90,7 +90,7 @@ impl Routes {
         }
     }
 
-    /// Every link on the shortest paths from `from` to `to`, once each.
+    /// Every link on the shortest paths from `from` to `to`, without duplicates.
     pub fn links_between(&self, links: &[Link], from: usize, to: usize) -> BTreeSet<u32> {
         let (mut found, mut open, mut seen) = (BTreeSet::new(), vec![from], BTreeSet::new());
         while let Some(node) = open.pop() {
@@ -106,7 +106,7 @@ impl Routes {
         found
     }
 
-    /// Where `node`, or the interface of that number, is attached.
+    /// The attachment of `node`, or of the interface with that number.
     pub fn attachment(&self, node: usize) -> Attachment {
         let prefix = |row: u32| (row != NONE).then_some(row);
         match self.places.get(node) {
@@ -118,13 +118,13 @@ impl Routes {
         }
     }
 
-    /// The next hops from `node` by prefix, none where no path leads; `None` for a host with one link.
+    /// The next hops from `node` by prefix, none without a path; `None` for a host with one link.
     pub fn by_prefix(&self, node: usize) -> Option<impl Iterator<Item = &[u32]>> {
         let Place::Row(row) = *self.places.get(node)? else { return None };
         Some((0..self.width as u32).map(move |to| self.set(row, to)))
     }
 
-    /// Whether no node has a place: nothing is known of any way.
+    /// Whether there are no nodes, so that no routes are known.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -161,7 +161,7 @@ impl Routes {
             leaf(node, (link as u32, if a.node == node { b.node } else { a.node }))
         };
         let places = (0..nodes.len()).map(place).chain(interfaces.iter().map(interface)).collect();
-        // Between the table's nodes nothing passes the others.
+        // Other nodes do not forward between the table's nodes.
         let ways: Vec<Vec<(u32, usize)>> = core
             .iter()
             .map(|&node| {
@@ -175,7 +175,7 @@ impl Routes {
     }
 }
 
-/// Complains of more routers, emulators and hosts with several links than the table has rows for.
+/// Reports too many routers, emulators and hosts with several links for the table.
 pub(super) fn check(file: &Scenario, nodes: &[Node], links: &[Link], problems: &mut Problems) {
     let mut degrees = vec![0_usize; nodes.len()];
     links.iter().flat_map(|link| &link.ends).for_each(|end| degrees[end.node] += 1);
@@ -184,7 +184,7 @@ pub(super) fn check(file: &Scenario, nodes: &[Node], links: &[Link], problems: &
     let place = file.link.iter().next().map(|(name, _)| name.span.clone());
     if rows > ROWS_MAX {
         let message = format!("{rows} routers, emulators and hosts without exactly one link");
-        let help = format!("leave at most {ROWS_MAX}; hosts with one link do not count");
+        let help = format!("reduce them to at most {ROWS_MAX}; hosts with one link do not count");
         problems.push(&place.unwrap_or(0..0), message, help);
     }
 }
@@ -216,7 +216,7 @@ fn table(forwards: &[bool], ways: &[Vec<(u32, usize)>]) -> (Vec<u32>, Vec<Box<[u
     (table, sets)
 }
 
-/// For each node the links at it, in the order of the file, and the node at the other end.
+/// The links of each node, in file order, with the node at the other end.
 fn neighbours(count: usize, links: &[Link]) -> Vec<Vec<(u32, usize)>> {
     let mut neighbours = vec![Vec::new(); count];
     for (number, link) in links.iter().enumerate() {
@@ -253,7 +253,7 @@ impl Tree {
         }
     }
 
-    /// Adds the links to nodes that are one hop nearer and forward; of a host's only the first.
+    /// Adds the links to forwarding nodes that are one hop nearer; only the first one for a host.
     fn next_hops(
         &self,
         node: usize,

@@ -1,5 +1,5 @@
-//! Whether a switch's packet memory holds what its ports have to themselves, and whether the two ends of a link agree
-//! on what is stopped.
+//! Checks that a switch's packet memory holds the reserve of its ports, and that both ends of a link agree on the
+//! unit of pausing.
 
 use network::switch;
 
@@ -9,7 +9,7 @@ use crate::file::Scenario;
 use crate::plan::{Link, NodeKind, headrooms};
 use crate::units::Units;
 
-/// Complains of switches that cannot be built as they are given.
+/// Reports switches with impossible settings.
 pub(super) fn check(
     file: &Scenario,
     nodes: &Nodes<'_>,
@@ -29,24 +29,21 @@ pub(super) fn check(
         if let Some((config, own)) = too_much {
             let (has, text) = (config.buffer, &name.text);
             let (needs, has) = (written.size(own), written.size(has));
-            let message = format!(
-                "the ports of `{text}` need {needs} to themselves, and its buffer is {has}"
-            );
-            let help =
-                "give it a greater `buffer`, fewer `lossless` priorities, or less `reserved`";
+            let message = format!("the ports of `{text}` reserve {needs}, but its buffer is {has}");
+            let help = "increase `buffer`, or reduce `reserved` or the `lossless` priorities";
             problems.push(span, message, help);
         }
         let other = members.find_map(|node| disagreeing(nodes, node, links));
         if let Some(other) = other {
             let other = &nodes.list[other].name;
             let message =
-                format!("`{}` and `{other}` stop each other by different frames", name.text);
-            problems.push(&name.span, message, "give both the same `pause`");
+                format!("`{}` and `{other}` pause each other with different frames", name.text);
+            problems.push(&name.span, message, "set the same `pause` on both");
         }
     }
 }
 
-/// The switch of that number, if it is one.
+/// The switch with that number, if it is one.
 fn switch_at<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config> {
     match &nodes.list.get(node)?.kind {
         NodeKind::Switch(config) => Some(config),
@@ -54,12 +51,12 @@ fn switch_at<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config
     }
 }
 
-/// The switch of that number, if it stops the far ends of its links.
+/// The switch with that number, if it pauses the far ends of its links.
 fn pausing<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config> {
     switch_at(nodes, node).filter(|config| config.pauses())
 }
 
-/// The switch at the other end of one of a switch's links that pauses by other frames.
+/// A switch at the other end of one of a switch's links that uses other pause frames.
 fn disagreeing(nodes: &Nodes<'_>, node: usize, links: &[Link]) -> Option<usize> {
     let config = pausing(nodes, node)?;
     links.iter().find_map(|link| {

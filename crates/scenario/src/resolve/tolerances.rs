@@ -1,4 +1,4 @@
-//! `[compare]`: how far runs of different drivers may lie apart.
+//! `[compare]`: tolerances between runs of different drivers.
 
 use super::Network;
 use super::judgements::{self, Known};
@@ -26,7 +26,7 @@ pub(super) fn resolve(
     comparison
 }
 
-/// How far a quantity of that kind may lie apart.
+/// The tolerance of a quantity of that kind.
 fn value(kind: Kind, written: &Written, problems: &mut Problems) -> Option<Within> {
     match kind {
         Kind::Rate => written.quantity::<RateTolerance>().read(problems),

@@ -1,4 +1,4 @@
-//! Tables of the file in which settings stand beside keys of other kinds.
+//! Tables of the file with settings and other keys.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,28 +14,28 @@ use serde_spanned::Spanned;
 use crate::diagnostic::Span;
 use crate::value::Name;
 
-/// What takes some of the keys of a table.
+/// A part that takes some keys of a table.
 pub(crate) trait Keys: Default {
     /// Whether it takes the key of that name.
     fn takes(name: &str) -> bool;
 
-    /// Takes a key, whose value is the next of `map`.
+    /// Takes a key with its value, the next one of `map`.
     fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error>;
 
-    /// The name in the schema of a table that has them, and what it is unless its other keys say so.
+    /// The schema name of a table with these keys, and its description unless its other keys have one.
     fn about() -> (&'static str, String);
 
-    /// Learns where the table stands.
+    /// Sets the place of the table.
     fn place(&mut self, span: &Span);
 
-    /// What the schema says of these keys.
+    /// The schema of these keys.
     fn properties(generator: &mut SchemaGenerator) -> Map<String, Json>;
 
-    /// Those that must be given.
+    /// The required keys.
     fn required() -> Vec<&'static str>;
 }
 
-/// Two kinds of keys in one table, which is named after the first.
+/// Two kinds of keys in one table, which has the name of the first.
 impl<A: Keys, B: Keys> Keys for (A, B) {
     fn takes(name: &str) -> bool {
         A::takes(name) || B::takes(name)
@@ -65,7 +65,7 @@ impl<A: Keys, B: Keys> Keys for (A, B) {
     }
 }
 
-/// A table `T` of the file, and the settings that stand among its keys.
+/// A table `T` of the file with settings among its keys.
 #[derive(Clone, Debug)]
 pub(crate) struct With<K, T> {
     pub(crate) settings: K,
@@ -73,7 +73,7 @@ pub(crate) struct With<K, T> {
 }
 
 impl<K: Keys, T> With<K, T> {
-    /// A table in which no setting is given.
+    /// A table without given settings.
     pub(crate) fn of(table: T) -> Self {
         Self { settings: K::default(), table }
     }
@@ -86,7 +86,7 @@ impl<K, T> Deref for With<K, T> {
     }
 }
 
-/// The keys of a map that `K` does not take: it has taken the others when all are read.
+/// The keys of a map that `K` does not take. It takes the others while all are read.
 struct Rest<'k, K, A> {
     keys: &'k mut K,
     map: A,
@@ -116,7 +116,7 @@ impl<'de, K: Keys, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, K, A> {
 
 impl<'de, K: Keys, T: Deserialize<'de>> Deserialize<'de> for With<K, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The two before their place is known.
+        /// The two parts without their place.
         struct Parts<K, T>(K, T);
         struct AnyTable<K, T>(PhantomData<(K, T)>);
         impl<'de, K: Keys, T: Deserialize<'de>> Visitor<'de> for AnyTable<K, T> {

@@ -1,4 +1,4 @@
-//! Tables of the file that are parameters and nothing else.
+//! Tables of the file with parameters only.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -14,13 +14,13 @@ use super::{Given, Keys, NO_QUEUES, Scalar, adjust, object, one_line, properties
 use crate::diagnostic::{Problems, Span};
 use crate::value::{Name, Table};
 
-/// Parameters that have a table of the file to themselves.
+/// Parameters with their own table in the file.
 pub(crate) trait Named: Settings + Default {
     /// The table's name in the schema.
     const NAME: &'static str;
 }
 
-/// What is given of such parameters. What can be set, their declaration says.
+/// The given values of such parameters. Their declaration lists the settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Declared<T> {
     given: Table<Given>,
@@ -29,19 +29,19 @@ pub(crate) struct Declared<T> {
 }
 
 impl<T: Named> Declared<T> {
-    /// The parameters with what the file sets; `None` if any of that is faulty.
+    /// The parameters with the values in the file; `None` if any is invalid.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<T> {
         let mut parameters = T::blank();
         self.adjust(&mut parameters, problems)?;
         Some(parameters)
     }
 
-    /// Sets what the file sets; `None` if any of that is faulty.
+    /// Applies the values in the file; `None` if any is invalid.
     pub(crate) fn adjust(&self, parameters: &mut T, problems: &mut Problems) -> Option<()> {
         adjust(parameters, &self.given.0, &self.span, NO_QUEUES, problems)
     }
 
-    /// What the file sets, and nothing else; `None` if any of that is faulty.
+    /// Only the values in the file; `None` if any is invalid.
     pub(crate) fn values(&self, problems: &mut Problems) -> Option<Vec<(&'static str, Value)>> {
         let parameters = self.read(problems)?;
         let settings = parameters.settings().into_iter().map(|setting| setting.name);
@@ -49,19 +49,19 @@ impl<T: Named> Declared<T> {
         Some(given.filter_map(|name| Some((name, parameters.get(name)?))).collect())
     }
 
-    /// Gives a setting that the file does not write.
+    /// Adds a setting that is not in the file.
     pub(crate) fn give(&mut self, setting: &str, scalar: Scalar) {
         let name = Name { text: setting.to_owned(), span: scalar.span.clone() };
         self.given.0.push((name, Given::Scalar(scalar)));
     }
 
-    /// Where the setting of that name is given.
+    /// The place of the setting of that name.
     pub(crate) fn span_of(&self, setting: &str) -> Option<&Span> {
         let found = self.given.iter().find(|(name, _)| name.text == setting);
         found.map(|(_, value)| value.span())
     }
 
-    /// What is given for the setting of that name, if it is one value.
+    /// The given value of the setting of that name, if it is a single value.
     pub(crate) fn scalar(&self, setting: &str) -> Option<&Scalar> {
         let found = self.given.0.iter().find(|(name, _)| name.text == setting);
         found.and_then(|(_, given)| match given {
@@ -70,17 +70,17 @@ impl<T: Named> Declared<T> {
         })
     }
 
-    /// That name, where it is given.
+    /// The name of a setting, if it is given.
     pub(crate) fn name(&self, setting: &str) -> Option<&Name> {
         self.given.0.iter().map(|(name, _)| name).find(|name| name.text == setting)
     }
 
-    /// A name that is given and is no setting.
+    /// A given name that is not a setting.
     pub(crate) fn unknown(&self) -> Option<&Name> {
         self.given.0.iter().map(|(name, _)| name).find(|name| !Self::takes(&name.text))
     }
 
-    /// Complains, at its setting, of what makes no sense.
+    /// Reports an invalid combination at its setting.
     pub(crate) fn accept(
         &self,
         checked: Result<(), Invalid>,

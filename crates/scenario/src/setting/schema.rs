@@ -1,4 +1,4 @@
-//! What the schema says of settings.
+//! The schema of settings.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ pub(crate) fn doc(setting: &Setting) -> String {
     one_line(setting.doc)
 }
 
-/// Documentation, whose lines are those of the source.
+/// Documentation with its source lines joined.
 pub(crate) fn one_line(doc: &str) -> String {
     doc.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// The same with the range of what is not a plain number in the file, for there the schema cannot tell it otherwise.
+/// A setting's documentation with its range, which the schema can express only for plain numbers.
 fn described(setting: &Setting) -> String {
     let range = setting.range.text(setting.kind);
     match (setting.kind, range.is_empty()) {
@@ -32,7 +32,7 @@ fn described(setting: &Setting) -> String {
     }
 }
 
-/// One of a few words; `true` and `false` stand without quotes.
+/// A choice of words; `true` and `false` are not quoted.
 fn choice(words: &[&str]) -> Json {
     let is_flag = |word: &&&str| ["true", "false"].contains(*word);
     let quoted: Vec<_> = words.iter().filter(|word| !is_flag(word)).collect();
@@ -43,7 +43,7 @@ fn choice(words: &[&str]) -> Json {
     }
 }
 
-/// A size, or the two that one is tuned between.
+/// A size, or the two limits of an autotuned one.
 struct Tuned;
 
 impl JsonSchema for Tuned {
@@ -54,10 +54,10 @@ impl JsonSchema for Tuned {
         let size = generator.subschema_for::<Quantity<SizeUnit>>();
         json_schema!({ "anyOf": [size, {
             "type": "object",
-            "description": "A buffer that the kernel tunes.",
+            "description": "Limits of an autotuned buffer.",
             "properties": {
-                "initial": { "anyOf": [size], "description": "To start with." },
-                "max": { "anyOf": [size], "description": "At most." },
+                "initial": { "anyOf": [size], "description": "Initial size." },
+                "max": { "anyOf": [size], "description": "Maximum size." },
             },
             "required": ["initial", "max"],
             "additionalProperties": false,
@@ -65,7 +65,7 @@ impl JsonSchema for Tuned {
     }
 }
 
-/// A threshold that marks, or two.
+/// One marking threshold, or two.
 struct Marking;
 
 impl JsonSchema for Marking {
@@ -79,9 +79,9 @@ impl JsonSchema for Marking {
             "type": "object",
             "description": "Two thresholds: the probability of a mark rises from none at `min` to `probability` at `max`, above which every packet is marked.",
             "properties": {
-                "min": { "anyOf": [size], "description": "From here on some are marked (Kmin)." },
-                "max": { "anyOf": [size], "description": "From here on all are (Kmax)." },
-                "probability": { "anyOf": [share], "description": "Just below `max` (Pmax); 1 % unless given." },
+                "min": { "anyOf": [size], "description": "Threshold above which some packets are marked (Kmin)." },
+                "max": { "anyOf": [size], "description": "Threshold above which all packets are marked (Kmax)." },
+                "probability": { "anyOf": [share], "description": "Marking probability just below `max` (Pmax); 1 % unless given." },
             },
             "required": ["min", "max"],
             "additionalProperties": false,
@@ -89,7 +89,7 @@ impl JsonSchema for Marking {
     }
 }
 
-/// A priority for each key, as text or as a table.
+/// A map from keys to priorities, as text or as a table.
 fn mapped<U: Unit>(generator: &mut SchemaGenerator, description: &str) -> Schema {
     let text = generator.subschema_for::<Quantity<U>>();
     json_schema!({ "anyOf": [text, {
@@ -99,7 +99,7 @@ fn mapped<U: Unit>(generator: &mut SchemaGenerator, description: &str) -> Schema
     }] })
 }
 
-/// A priority for each code point.
+/// A map from code points to priorities.
 struct MappedDscp;
 
 impl JsonSchema for MappedDscp {
@@ -112,7 +112,7 @@ impl JsonSchema for MappedDscp {
     }
 }
 
-/// A priority for each received priority.
+/// A map from received priorities to new ones.
 struct MappedPcp;
 
 impl JsonSchema for MappedPcp {
@@ -126,11 +126,11 @@ impl JsonSchema for MappedPcp {
     }
 }
 
-/// A whole number of that range.
+/// A whole number in that range.
 fn count(Range { least, greatest }: Range) -> Json {
     match i64::try_from(greatest) {
         Ok(greatest) => json!({ "type": "integer", "minimum": least, "maximum": greatest }),
-        // More than a number of TOML can be.
+        // Beyond the range of a TOML integer.
         Err(_) => json!({ "type": "integer", "minimum": least }),
     }
 }

@@ -1,4 +1,4 @@
-//! A dumbbell: many senders and receivers, and one bottleneck between them.
+//! A dumbbell: senders and receivers with one bottleneck between them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,14 +7,14 @@ use super::{Joins, Parts, Shape, number};
 use crate::diagnostic::Problems;
 use crate::value::{Count, Quantity, RateUnit};
 
-/// Hosts NAME-left and NAME-right on either side of two routers, NAME-router.1 and NAME-router.2, and the link
-/// NAME-bottleneck between these.
+/// Hosts NAME-left and NAME-right on each side of two routers, NAME-router.1 and NAME-router.2, with the link
+/// NAME-bottleneck between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dumbbell {
-    /// How many hosts on each side; 8 unless given.
+    /// Number of hosts on each side; 8 unless given.
     pub(crate) hosts: Option<Count>,
-    /// The bottleneck's rate; "1 Gbit/s" unless given.
+    /// Rate of the bottleneck; "1 Gbit/s" unless given.
     pub(crate) bottleneck: Option<Quantity<RateUnit>>,
 }
 

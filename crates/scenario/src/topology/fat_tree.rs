@@ -9,12 +9,12 @@ use super::{Joins, Parts, Shape, number};
 use crate::diagnostic::Problems;
 use crate::value::Count;
 
-/// Hosts NAME-host, k/2 at each of the switches NAME-edge; k/2 of these and k/2 of NAME-aggregation make a pod; the
-/// switches NAME-core join the pods. The links are NAME-access, NAME-pod and NAME-fabric, from the hosts up.
+/// Hosts NAME-host, k/2 at each of the switches NAME-edge. k/2 of these and k/2 of NAME-aggregation form a pod, and
+/// the switches NAME-core connect the pods. The links are NAME-access, NAME-pod and NAME-fabric, from the hosts up.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FatTree {
-    /// The ports of a switch, even; 4 unless given.
+    /// Number of ports per switch, even; 4 unless given.
     pub(crate) k: Option<Count>,
 }
 

@@ -7,18 +7,18 @@ use super::{Joins, Parts, Shape, number};
 use crate::diagnostic::Problems;
 use crate::value::{Count, Quantity, RateUnit};
 
-/// Hosts NAME-host at the leaves NAME-leaf, the first of them at NAME-leaf.1, and the spines NAME-spine. The links are
-/// NAME-access to the hosts and NAME-fabric between leaves and spines.
+/// Hosts NAME-host at the leaves NAME-leaf, the first of them at NAME-leaf.1, and the spines NAME-spine. The links
+/// are NAME-access to the hosts and NAME-fabric between leaves and spines.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LeafSpine {
-    /// How many leaves; 4 unless given.
+    /// Number of leaves; 4 unless given.
     pub(crate) leaves: Option<Count>,
-    /// How many spines; 2 unless given.
+    /// Number of spines; 2 unless given.
     pub(crate) spines: Option<Count>,
-    /// How many hosts at each leaf; 4 unless given.
+    /// Number of hosts at each leaf; 4 unless given.
     pub(crate) hosts: Option<Count>,
-    /// The rate between leaves and spines; "10 Gbit/s", or `rate`, unless given.
+    /// Line rate between leaves and spines; "10 Gbit/s", or `rate`, unless given.
     pub(crate) uplink: Option<Quantity<RateUnit>>,
 }
 

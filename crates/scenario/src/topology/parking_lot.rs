@@ -1,4 +1,4 @@
-//! A parking lot: a flow over all hops shares each of them with others.
+//! A parking lot: a flow over all hops shares each of them with other flows.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,14 +7,14 @@ use super::{Joins, Parts, Shape, number};
 use crate::diagnostic::Problems;
 use crate::value::{Count, Quantity, RateUnit};
 
-/// A chain of the routers NAME-router.1 and so on, with the host NAME-host of the same number at each. The links are
+/// Routers NAME-router.1 and so on in a chain, with the host NAME-host of the same number at each. The links are
 /// NAME-hop-1 and so on along the chain, and NAME-access to the hosts.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ParkingLot {
-    /// How many links the chain has; 3 unless given.
+    /// Number of links in the chain; 3 unless given.
     pub(crate) hops: Option<Count>,
-    /// The chain's rate; "1 Gbit/s" unless given.
+    /// Line rate of the chain; "1 Gbit/s" unless given.
     pub(crate) bottleneck: Option<Quantity<RateUnit>>,
 }
 

@@ -11,7 +11,7 @@ use crate::value::Count;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Star {
-    /// How many hosts; 8 unless given.
+    /// Number of hosts; 8 unless given.
     pub(crate) hosts: Option<Count>,
 }
 

@@ -1,4 +1,4 @@
-//! Which units a scenario writes.
+//! The units used in a scenario.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +8,11 @@ use toml::de::{DeTable, DeValue};
 use super::{Family, Unit, Units};
 use crate::measure::{Dimension, measure};
 
-/// The tables of what lies on paths, and so has rates and delays.
+/// The tables of path elements, with rates and delays.
 const LINKS: [&str; 2] = ["link", "emulator"];
 
-/// The units that a document writes. Of rates the family is that of most rates and the prefix that of most links, their
-/// queues and emulators; times are those of their delays.
+/// The units of a document. The family of rates is that of most rates, and the prefix that of most links, their
+/// queues and emulators; times have the unit of their delays.
 pub(super) fn units(document: &DeTable<'_>) -> Units {
     let all = Written::of(document.iter().map(|(_, value)| value.get_ref()));
     let links = LINKS.iter().filter_map(|kind| Some(document.get(*kind)?.get_ref()));
@@ -34,7 +34,7 @@ pub(super) fn units(document: &DeTable<'_>) -> Units {
     }
 }
 
-/// Amounts by their units, each once, in base units: as bits, which order positive numbers as they are.
+/// Amounts by unit, without duplicates, in base units: as bits, which order positive numbers correctly.
 #[derive(Debug, Default)]
 struct Written(BTreeMap<Unit, BTreeSet<u64>>);
 
@@ -60,15 +60,15 @@ impl Written {
         }
         let amount = measure(text).map(|measure| measure.value).filter(|value| *value > 0.0);
         let (Some(amount), Some(unit)) = (amount, Unit::written(text)) else { return };
-        // A packet's size says nothing of how large sizes are told.
+        // Packet sizes do not indicate the unit of other sizes.
         if unit.family.dimension() == Dimension::Size && unit.place == 0 {
             return;
         }
         self.0.entry(unit).or_default().insert(amount.to_bits());
     }
 
-    /// The family that most amounts are in, each counted once. Where as many are in either, that of the least rate, which
-    /// is the bottleneck's; of sizes thousands.
+    /// The family of most amounts, each counted once. In a tie, the family of the smallest rate, which is the
+    /// bottleneck's; for sizes, thousands.
     fn family(&self, dimension: Dimension) -> Option<Family> {
         let mut votes: BTreeMap<Family, BTreeSet<u64>> = BTreeMap::new();
         for (unit, amounts) in &self.0 {
@@ -83,8 +83,8 @@ impl Written {
         votes.iter().max_by_key(rank).map(|(family, _)| *family)
     }
 
-    /// The unit of a family that most amounts are in, as many access links are of one rate. Where as many are in either,
-    /// of delays the greater one, which adds most, of all else the smaller one, as of a bottleneck.
+    /// The unit of most amounts in a family, because many access links have the same rate. In a tie, the larger one
+    /// for delays, which contributes most, and the smaller one otherwise, as for a bottleneck.
     fn unit(&self, family: Family) -> Option<Unit> {
         let tie = |unit: &Unit| {
             let place = unit.place as isize;

@@ -1,4 +1,4 @@
-//! For any bytes: a plan or errors, never a panic; and a plan's lock file gives the same plan.
+//! Any bytes give a plan or errors, never a panic, and a plan's lock file gives the same plan.
 
 use proptest::prelude::*;
 use scenario::{Document, lock, physics};
@@ -25,7 +25,7 @@ fn survives(text: &str) {
     }
 }
 
-/// Pieces of scenarios, whole and broken, to be put together at random.
+/// Parts of scenarios, valid and invalid, for random combination.
 fn piece() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "host",
@@ -89,7 +89,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A table's header and lines: the name of the network, and what a counted entity may have.
+/// A table's header and lines: the name of the network, and settings of a counted entity.
 fn network() -> impl Strategy<Value = String> {
     let count = prop_oneof![Just(None), (1..5_u32).prop_map(Some)];
     let mtu = prop::sample::select(vec![1000_u32, 1500, 9000]);
@@ -140,7 +140,7 @@ fn network() -> impl Strategy<Value = String> {
     })
 }
 
-/// The name of a queue's class: anything.
+/// The name of a queue's class: any text.
 fn class_name() -> impl Strategy<Value = String> {
     "[\\PC\"\\\\ .é]{0,6}".prop_map(|name| {
         let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");

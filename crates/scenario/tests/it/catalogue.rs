@@ -1,4 +1,4 @@
-//! The catalogue of disciplines and of congestion control: complete, and as it is checked in.
+//! The catalogue of disciplines and of congestion control: complete, and equal to the checked-in pages.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn the_pages_that_are_checked_in_are_current() {
     are_current(&folder, &current);
 }
 
-/// Checks that a folder has exactly these pages; writes them first if they are to be updated.
+/// Checks that a folder has exactly these pages; with an update variable it writes them first.
 fn are_current(folder: &Path, current: &BTreeMap<String, String>) {
     if std::env::var_os("UPDATE_CATALOGUE").is_some() {
         let _ = std::fs::remove_dir_all(folder);

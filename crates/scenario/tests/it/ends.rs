@@ -144,12 +144,12 @@ fn what_makes_no_sense_of_a_trace_is_refused() {
         errors.unwrap_err().to_string()
     };
     let beside = said("trace = \"mahimahi 2", "rate = \"1 Mbit/s\"\ntrace = \"mahimahi 2");
-    assert!(beside.contains("`trace` beside `rate`"), "{beside}");
+    assert!(beside.contains("`trace` and `rate` are mutually exclusive"), "{beside}");
     let none = said("trace = \"mahimahi 2, 2, 5, 10\"\n", "");
     assert!(none.contains("link `in` has no rate"), "{none}");
     let falling = said("2, 2, 5", "2, 5, 2");
-    assert!(falling.contains("the millisecond 2 of a trace comes after a later one"), "{falling}");
+    assert!(falling.contains("the millisecond 2 of a trace follows a later one"), "{falling}");
     let emulator = "[emulator.r]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"64 kB\"\n";
     let emulated = said("[router.r]\n", emulator);
-    assert!(emulated.contains("what `r` sends follows its own rate"), "{emulated}");
+    assert!(emulated.contains("`r` sends at its own rate and ignores `trace`"), "{emulated}");
 }

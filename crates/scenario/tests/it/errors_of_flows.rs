@@ -14,7 +14,7 @@ fn parameters_of_an_algorithm() {
     assert_eq!(of_congestion("{ vegas = {} }"), "nothing");
     let unknown = of_congestion("{ vegas = { alfa = 3 } }");
     assert!(unknown.contains("`vegas` has no key `alfa`"), "{unknown}");
-    assert!(unknown.contains("there is `alpha`, `beta`, `gamma`"), "{unknown}");
+    assert!(unknown.contains("available: `alpha`, `beta`, `gamma`"), "{unknown}");
     let range = of_congestion("{ vegas = { alpha = 0 } }");
     assert!(range.contains("x.toml:14:") && range.contains("`alpha` cannot be 0"), "{range}");
     assert!(range.contains("give 1 to 65535"), "{range}");
@@ -23,7 +23,7 @@ fn parameters_of_an_algorithm() {
     let none = of_congestion("{ newreno = { alpha = 3 } }");
     assert!(none.contains("`newreno` has no key `alpha`"), "{none}");
     let two = of_congestion("{ vegas = {}, bic = {} }");
-    assert!(two.contains("choose one of them"), "{two}");
+    assert!(two.contains("keep one of them"), "{two}");
     let other = of_congestion("{ las_vegas = {} }");
     assert!(other.contains("no key `las_vegas`"), "{other}");
 }
@@ -47,7 +47,7 @@ fn a_stagger_past_the_end_says_how_many_flows_start_and_what_to_change() {
     assert_eq!(added("count = 10\nstagger = \"exponential 4 s\"\n"), "nothing");
     assert_eq!(
         added("start = \"10 s..11 s\"\n"),
-        "x.toml:14:9: it starts when the run is over\n  help: start before the scenario's duration"
+        "x.toml:14:9: the flow starts after the end of the run\n  help: set `start` below `duration`"
     );
 }
 
@@ -58,34 +58,34 @@ fn datagrams() {
     };
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", size = \"1473 B\" }"),
-        "x.toml:17:41: datagrams of 1473 B do not fit the way\n  \
-         help: give 1 B to 1472 B: the least MTU on it less 28 B"
+        "x.toml:17:41: datagrams of 1473 B exceed the MTU of the path\n  \
+         help: use 1 B to 1472 B: the path MTU minus 28 B of headers"
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", size = \"0 B\" }"),
-        "x.toml:17:41: `size` cannot be 0 B\n  help: give 1 B to 65507 B: UDP payload of each (RFC 791, \
-         RFC 768); what the narrowest MTU on the way leaves unless given. The last of a limited number of \
-         bytes may be shorter."
+        "x.toml:17:41: `size` cannot be 0 B\n  help: give 1 B to 65507 B: UDP payload of each datagram \
+         (RFC 791, RFC 768); the payload that fits the smallest MTU of the path unless given. The last \
+         datagram of a limited number of bytes may be shorter."
     );
     assert_eq!(
         datagrams("{ rate = \"101 Tbit/s\" }"),
-        "x.toml:17:22: `rate` cannot be 101 Tbit/s\n  help: give at most 100000 Gbit/s: UDP payload a \
-         second, while on."
+        "x.toml:17:22: `rate` cannot be 101 Tbit/s\n  help: give at most 100000 Gbit/s: UDP payload per \
+         second while sending."
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"0 s\", off = \"1 s\" }"),
-        "x.toml:17:39: `on` cannot be 0 s\n  help: give at least 100 ns: How long it sends before it is \
-         silent for `off`; all the time unless given."
+        "x.toml:17:39: `on` cannot be 0 s\n  help: give at least 100 ns: Duration of each sending period, \
+         before a pause of `off`; always on unless given."
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\", off = \"9 ns\" }"),
-        "x.toml:17:52: no program keeps an interval as short\n  \
-         help: look at its unit: the shortest is 100 ns"
+        "x.toml:17:52: the interval is too short\n  \
+         help: check its unit: the minimum is 100 ns"
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\" }"),
-        "x.toml:17:39: half a period\n  \
-         help: give both `on` and `off`, or neither to send all the time"
+        "x.toml:17:39: only one of `on` and `off`\n  \
+         help: give both, or neither to send all the time"
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", spacing = \"poison\" }"),
@@ -93,7 +93,7 @@ fn datagrams() {
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\" }\ncongestion = \"cubic\""),
-        "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, exchange, ping, \
+        "x.toml:17:22: datagrams are sent without TCP\n  help: remove congestion, train, exchange, ping, \
          events, read, tcp and receiver_tcp, or datagrams"
     );
 }
@@ -103,19 +103,20 @@ fn changes() {
     let said = |body: &str| added(&format!("[change.c]\nat = \"r:wan\"\n{body}\n"));
     assert_eq!(
         said("when = \"1 s\"\nenabled = true\nrelease = \"a\""),
-        "x.toml:14:9: `c` is not one change\n  help: give one of queue, enabled, reserve, release and rate"
+        "x.toml:14:9: `c` is not exactly one change\n  help: give exactly one of queue, enabled, reserve, \
+         release and rate"
     );
     assert_eq!(
         said("when = \"10 s\"\nenabled = true"),
-        "x.toml:16:8: it comes when the run is over\n  \
-         help: let it come before the scenario's duration"
+        "x.toml:16:8: the change comes after the end of the run\n  \
+         help: set `when` below `duration`"
     );
     let bucket = "class = \"v\", rate = \"1 Mbit/s\", burst = \"3 kB\", delay = \"5 ms\"";
     let reserve = format!("reserve = {{ {bucket}, match = {{ priority = 3 }} }}");
     assert_eq!(
         said(&format!("when = \"1 s\"\n{reserve}")),
         "x.toml:17:98: a reservation has no priority\n  \
-         help: leave it out: a reservation's filters are looked at before the other classes'"
+         help: remove it: the filters of a reservation precede those of other classes"
     );
     assert_eq!(
         said("when = \"1 s\"\nqueue.psp = {}"),
@@ -127,7 +128,7 @@ fn changes() {
 fn changes_of_connections() {
     let said = |body: &str| added(&format!("[change.c]\nwhen = \"1 s\"\n{body}\n"));
     assert_eq!(said("flow = \"bulk\"\ncongestion = \"vegas\"\nrto_min = \"12 ms\""), "nothing");
-    let one = "x.toml:14:9: `c` needs one of at and flow\n  \
+    let one = "x.toml:14:9: `c` needs either `at` or `flow`\n  \
                help: give at = \"node:link\" for a port, or flow = \"name\" for connections";
     assert_eq!(said("nodelay = true"), one);
     assert_eq!(said("at = \"r:wan\"\nflow = \"bulk\"\nnodelay = true"), one);
@@ -137,11 +138,12 @@ fn changes_of_connections() {
     assert_eq!(said("flow = \"bulk\"\nnodelay = true\nenabled = true"), none);
     assert_eq!(
         said("at = \"r:wan\"\nrto_min = \"1 s\"\nenabled = true"),
-        "x.toml:14:9: `c` is not one change\n  help: give one of queue, enabled, reserve, release and rate"
+        "x.toml:14:9: `c` is not exactly one change\n  help: give exactly one of queue, enabled, reserve, \
+         release and rate"
     );
     assert_eq!(
         said("flow = \"bulk\"\nrto_min = \"0 s\""),
-        "x.toml:17:11: a floor of no time\n  help: give 1 ms or more"
+        "x.toml:17:11: a minimum timeout of zero\n  help: use 1 ms or more"
     );
     assert_eq!(
         said("flow = \"bulk\"\ncongestion = \"vega\""),
@@ -155,7 +157,7 @@ fn changes_of_connections() {
         "[flow.d]\nfrom = \"sender\"\nto = \"receiver\"\ndatagrams = { rate = \"1 Mbit/s\" }";
     assert_eq!(
         said(&format!("flow = \"d\"\nnodelay = true\n{datagrams}")),
-        "x.toml:16:8: `d` is no connection\n  help: name a flow without `datagrams` and `program`"
+        "x.toml:16:8: `d` is not a TCP connection\n  help: name a flow without `datagrams` and `program`"
     );
 }
 
@@ -170,7 +172,7 @@ fn expectations_are_of_what_is_measured() {
     );
     assert_eq!(expected("node.r]\ndrops.max = 0\n"), "nothing");
     assert!(expected("node.q]\ndrops.max = 0\n").contains("there is no node `q`"));
-    // A class may come by a change, or go with a queue that a change brings.
+    // A class can be added by a change, or removed with a queue that a change replaces.
     let change = "[change.later]\nat = \"r:wan\"\nwhen = \"1 s\"\n";
     let later = "link.wan.class.late]\nrate.min = \"1 Mbit/s\"\n";
     let switch = "queue.drr.class = { late = { match = {} }, later = {} }\n";
@@ -181,15 +183,15 @@ fn expectations_are_of_what_is_measured() {
     assert_eq!(
         expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n[probe]\nautomatic = false\n"),
         "x.toml:17:14: sojourn times at `wan` are not counted\n  \
-         help: leave `automatic = false` out of [probe]"
+         help: remove `automatic = false` from [probe]"
     );
     assert_eq!(expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n"), "nothing");
     assert_eq!(expected("flow.bulk]\nmin_rtt.max = \"5 ms\"\nsegments.min = 3\n"), "nothing");
-    // What one flow has, several have not, and the other way round.
+    // Quantities of single flows and of groups differ.
     assert_eq!(
         expected("flow.bulk]\ngoodput_min.min = \"1 MB/s\"\n"),
         "x.toml:18:1: `bulk` has no `goodput_min`\n  \
-         help: it is of the flows of a `count` or a `matrix` together"
+         help: only the flows of a `count` or a `matrix` have it, together"
     );
     let counted = said(
         "to = \"receiver\"\n",
@@ -199,8 +201,8 @@ fn expectations_are_of_what_is_measured() {
     assert_eq!(counted, "x.toml:16:1: `bulk` has no `srtt`\n  help: name one flow: \"bulk.1\"");
     assert_eq!(
         expected("flow.bulk]\ndelay_max = { max = \"20 ms\" }\n"),
-        "x.toml:18:1: `bulk` has no delay that is measured\n  \
-         help: expect it of a flow with `datagrams` beside it"
+        "x.toml:18:1: `bulk` has no measured delay\n  \
+         help: expect it of a flow with `datagrams` on the same path"
     );
 }
 
@@ -211,51 +213,54 @@ fn programs() {
     assert_eq!(flow("program = \"iperf3 -c {to} -p {port}\"\nserver = \"iperf3 -s\""), "nothing");
     assert_eq!(
         flow("program = \"iperf3 -c {host}\""),
-        "x.toml:14:11: `{host}` stands for nothing\n  \
-         help: there is {from}, {to}, {port}; write `{{` for a brace"
+        "x.toml:14:11: unknown placeholder `{host}`\n  \
+         help: available: {from}, {to}, {port}; write `{{` for a literal brace"
     );
     assert_eq!(
         flow("program = 'sh -c \"iperf3'"),
-        "x.toml:14:11: the quote \" has no end\n  help: close it"
+        "x.toml:14:11: unclosed quote \"\n  help: add the closing quote"
     );
     assert_eq!(
         flow("program = \"\""),
-        "x.toml:14:11: no program\n  help: write it with its arguments"
+        "x.toml:14:11: empty command line\n  help: write the program and its arguments"
     );
     assert_eq!(
         flow("program = \"ping {to}\"\nbytes = \"1 MB\""),
-        "x.toml:14:11: `bytes` is for our own programs, and this flow is of another\n  \
-         help: leave out bytes, or program"
+        "x.toml:14:11: `bytes` applies to built-in programs only, but this flow has its own `program`\n  \
+         help: remove bytes, or program"
     );
     assert_eq!(
         flow("server = \"iperf3 -s\""),
         "x.toml:14:10: a server without a program\n  \
-         help: name the client too: program = \"iperf3 -c {to} -p {port}\""
+         help: add the client: program = \"iperf3 -c {to} -p {port}\""
     );
     let host = |line: &str| said("[host.receiver]\n", &format!("[host.receiver]\n{line}\n"), "");
     assert_eq!(host("program = [\"httpd\", \"sh -c 'a b' {address}\"]"), "nothing");
     assert_eq!(host("program = \"httpd\"\nas = \"root\""), "nothing");
     assert_eq!(
         host("as = \"nobody\""),
-        "x.toml:3:7: `receiver` has `as`, and no program\n  \
-         help: name a program, or leave out `as`"
+        "x.toml:3:7: `receiver` has `as` but no program\n  \
+         help: add a program, or remove `as`"
     );
-    assert!(host("program = \"httpd\"\nas = \"bin\"").contains("there is `nobody`, `root`"));
+    assert!(host("program = \"httpd\"\nas = \"bin\"").contains("available: `nobody`, `root`"));
     assert_eq!(
         host("program = [\"httpd\", \"x {to}\"]"),
-        "x.toml:4:21: `{to}` stands for nothing\n  help: there is {address}; write `{{` for a brace"
+        "x.toml:4:21: unknown placeholder `{to}`\n  help: available: {address}; write `{{` for a literal brace"
     );
     assert_eq!(
         said("[host.sender]\n", "[host.sender]\naddress = \"2001:db8::1\"\n", "")
             .replace("bulk", ""),
-        "x.toml:14:6: 2001:db8::1 cannot talk to 10.0.0.2\n  \
-         help: give both hosts an `address` of one version of IP"
+        "x.toml:14:6: 2001:db8::1 and 10.0.0.2 have different IP versions\n  \
+         help: use addresses of the same IP version for both hosts"
     );
     let text = "to = \"receiver\"\nprogram = \"ping {to}\"\n";
     let six = GOOD.replace("[host.sender]\n", "[host.sender]\naddress = \"2001:db8::1\"\n");
     let mixed = Document::parse("x.toml", &six.replace("to = \"receiver\"\n", text));
     let errors = mixed.and_then(|document| document.plan()).unwrap_err().to_string();
-    assert!(errors.starts_with("x.toml:14:6: 2001:db8::1 cannot talk to"), "{errors}");
+    assert!(
+        errors.starts_with("x.toml:14:6: 2001:db8::1 and 10.0.0.2 have different IP versions"),
+        "{errors}"
+    );
 }
 
 #[test]
@@ -278,11 +283,12 @@ fn exchanges() {
     assert_eq!(flow(exchange), "nothing");
     assert_eq!(
         flow(&exchange.replace("64 KiB", "0 B")),
-        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: A response's size; one that is drawn is drawn for each."
+        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: Size of a response; a distribution \
+         is drawn for each."
     );
     assert_eq!(
         flow(&format!("{exchange}\nbytes = \"1 MB\"")),
-        "x.toml:14:24: `bytes` beside an exchange\n  help: leave out bytes, or exchange"
+        "x.toml:14:24: `bytes` cannot be combined with an exchange\n  help: remove bytes, or exchange"
     );
     let expected = "[expect.flow.bulk]\nresponse_mean.max = \"1 s\"\n";
     assert_eq!(
@@ -315,7 +321,7 @@ fn tolerances() {
     );
     assert_eq!(
         added("[compare.flow.bulk]\ndelay_max = \"3 %\"\n"),
-        "x.toml:15:1: `bulk` has no delay that is measured\n  \
-         help: expect it of a flow with `datagrams` beside it"
+        "x.toml:15:1: `bulk` has no measured delay\n  \
+         help: expect it of a flow with `datagrams` on the same path"
     );
 }

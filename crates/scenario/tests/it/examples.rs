@@ -34,7 +34,7 @@ fn supply(document: &mut Document, path: &Path) {
         let text = std::fs::read_to_string(path.with_file_name(&file)).expect("a file beside it");
         document.supply(file, text);
     }
-    // In a run's folder, a lock's traces are beside it; here they are beside its scenario.
+    // In a run's folder, the traces of a lock file are beside it; here they are beside its scenario.
     for file in document.traces() {
         let bytes = std::fs::read(path.with_file_name(&file)).expect("a trace beside it");
         let trace = scenario::read_trace(&file, &bytes).expect("a trace");
@@ -63,7 +63,7 @@ fn every_scenario_has_a_plan_and_a_lock_with_the_same_plan() {
             unmet.extend(warnings_of_unmet(&plan));
         }
     }
-    // All that is configured there takes effect.
+    // All settings there take effect.
     assert_eq!(unmet, [""; 0]);
 }
 

@@ -1,4 +1,4 @@
-//! Interfaces with addresses: `host:link` names the link by which a flow leaves and arrives.
+//! Interfaces with addresses: `host:link` names the link of a flow at that host.
 
 use std::net::IpAddr;
 
@@ -79,7 +79,7 @@ to = "a:fast"
     // Segments fit the link that they leave by.
     let mtu = |flow: usize| plan.flows[flow].tcp().expect("a connection").sender.segment.mtu;
     assert_eq!([0, 2].map(mtu), [1_500, 9_000]);
-    // The addresses are in the headers; the host's own is for who names no link.
+    // The addresses are in the headers; the host's own address applies to names without a link.
     let source = |flow: usize| plan.flows[flow].header.address(plan.flows[flow].header.source);
     let addresses = ["10.64.0.2", "10.0.0.1", "10.0.0.2"].map(|text| text.parse::<IpAddr>().ok());
     assert_eq!([0, 2, 3].map(source), addresses);
@@ -179,8 +179,8 @@ fn mistakes_are_told_with_what_would_be_right() {
         (flow("b.2:slow"), "host `b.2` has no link `slow`", "its link is `b.2`"),
         (flow("r:slow"), "`r` is not a host", ""),
         (at("r", "10.1.0.1"), "`r` has no address of its own on this link", "several links"),
-        (at("a", "10.0.0.1"), "has the address 10.0.0.1 already", "an address of its own"),
-        (at("a", "fd00::1"), "there is no such address", "version of IP"),
+        (at("a", "10.0.0.1"), "already has the address 10.0.0.1", "a different address"),
+        (at("a", "fd00::1"), "the host cannot have this address", "IP version"),
     ];
     for (text, message, help) in cases {
         let errors = parsed(&format!("{HOSTS}{text}")).expect_err(message);

@@ -3,7 +3,7 @@
 use scenario::plan::{Transport, User};
 use scenario::{Document, Plan, lock};
 
-/// Whatever headers and conditioners can say.
+/// All kinds of headers and conditioners.
 const TEXT: &str = r#"
 duration = "1 s"
 [host.a]
@@ -78,7 +78,7 @@ dscp = "af41"
 flow_label = 77
 "#;
 
-/// Programs, what only a kernel does, and tolerances.
+/// Programs, features of real kernels only, and tolerances.
 const LAB: &str = r#"
 duration = "1 s"
 [host.a]
@@ -119,7 +119,7 @@ response_mean.max = "10 ms"
 exchanges.min = 3
 "#;
 
-/// Names that TOML takes in quotes only, and what differs within a counted entity.
+/// Names that TOML requires in quotes, and differences within a counted entity.
 const ODD: &str = r#"
 duration = "10 s"
 seed = 7
@@ -228,7 +228,7 @@ fn counted_entities_keep_their_count() {
     assert!(written.contains("start = \"1 s..2 s\"\nstagger = \"exponential 10 ms\""), "{written}");
 }
 
-/// 2 000 flows made 6 MB, beyond what the reader takes.
+/// 2 000 flows gave 6 MB, beyond the reader's limit.
 #[test]
 fn its_length_is_that_of_the_tables_not_of_their_members() {
     let text = |count: usize| {

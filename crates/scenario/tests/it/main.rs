@@ -1,4 +1,4 @@
-//! Scenarios read, refused and written out, in one executable: most of a test's building is linking.
+//! Scenarios read, refused and written out, in one executable, because linking dominates the build time of tests.
 
 mod arbitrary;
 mod catalogue;

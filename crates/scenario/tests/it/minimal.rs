@@ -1,4 +1,4 @@
-//! The smallest useful file, and what becomes of it.
+//! The smallest useful file, and its plan.
 
 use scenario::Document;
 use scenario::plan::NodeKind;

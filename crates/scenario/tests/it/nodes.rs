@@ -64,8 +64,8 @@ fn counted_emulators_are_as_many() {
 #[test]
 fn what_is_wrong_with_a_balancer_is_said() {
     for (table, told) in [
-        ("gap = \"1 ms\"", "a `gap` where there are no flowlets"),
-        ("by = \"packet\"\ngap = \"1 ms\"", "a `gap` where there are no flowlets"),
+        ("gap = \"1 ms\"", "`gap` without flowlets"),
+        ("by = \"packet\"\ngap = \"1 ms\"", "`gap` without flowlets"),
         ("by = \"flowlet\"\ngap = \"1 MB\"", "`MB` is not a unit of time"),
         ("by = \"luck\"", "luck"),
     ] {

@@ -1,4 +1,4 @@
-//! Changes by the command line, and grids of runs.
+//! Changes by the command line, and sweeps.
 
 use scenario::Document;
 use traffic::{Bytes, Duration, Instant, qdisc};
@@ -62,7 +62,7 @@ fn the_command_line_replaces_an_axis_and_adds_others() {
 fn another_discipline_takes_the_place_of_the_one_in_the_file() {
     let mut document = document();
     document.set("link.wire.queue.psp.rate=100Mbit/s").unwrap();
-    // Sweeps aside: one of them varies the size of the queue that was there.
+    // Without the sweep, which varies the size of the original queue.
     let plan = document.plan().unwrap();
     assert_eq!(plan.links[0].ends[0].queue.name(), "psp");
 }
@@ -109,7 +109,7 @@ fn a_grid_is_bounded() {
     document.vary(&format!("seed={}", many.join(","))).unwrap();
     document.vary(&format!("flow.bulk.count={}", many.join(","))).unwrap();
     let message = document.runs().unwrap_err().to_string();
-    assert!(message.contains("the grid has 2 x 300 x 300 runs"), "{message}");
+    assert!(message.contains("the sweep has 2 x 300 x 300 runs"), "{message}");
     assert!(document.seeds("8..1").is_err());
 }
 
@@ -152,7 +152,7 @@ fn a_bad_range_is_refused_with_its_place() {
     let refused = |assignment: &str| document().vary(assignment).unwrap_err().to_string();
     assert_eq!(
         refused("link.wire.delay=1ms,2ms..3ms"),
-        "--vary:1:21: the range `2ms..3ms` does not say of how many points\n  help: write \
+        "--vary:1:21: the range `2ms..3ms` has no number of points\n  help: write \
          2ms..3ms/8 for 8 points at equal distances, 2ms..3ms/8log at equal ratios"
     );
     let mut document = document();
@@ -196,7 +196,7 @@ fn a_file_may_sweep_ranges() {
     );
     let told = refused("link.wire.delay = \"1 ms..2 ms\"");
     assert!(
-        told.starts_with("grid.toml:14:19: the range") && told.contains("of how many"),
+        told.starts_with("grid.toml:14:19: the range") && told.contains("has no number of points"),
         "{told}"
     );
 }
@@ -229,7 +229,7 @@ fn what_is_not_there_yet_can_be_set() {
     assert_eq!((plan.changes[0].name.as_str(), plan.flows[1].name.as_str()), ("off", "back"));
     assert_eq!(
         refusal("probe.bandwidth.sent.bin=10ms"),
-        "--set:1:17: there is no bandwidth `sent`\n  help: there is none to choose from"
+        "--set:1:17: there is no bandwidth `sent`\n  help: none is available"
     );
 }
 

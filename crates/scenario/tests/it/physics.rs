@@ -1,4 +1,4 @@
-//! The physics check's numbers.
+//! The warnings of the physics check.
 
 use scenario::{Document, physics};
 
@@ -32,8 +32,10 @@ fn numbers_are_named() {
     );
     assert_eq!(
         said(&["flow.bulk.receiver_tcp.buffers.receive=1 MB"]),
-        ["`flow.bulk`: the receive buffer of 1 MB is below the path's BDP of 12.5 MB and lets at \
-             most 5 MB/s through: set `flow.bulk.receiver_tcp.buffers.receive` to 12.5 MB or more"]
+        [
+            "`flow.bulk`: the receive buffer of 1 MB is below the path's BDP of 12.5 MB, which limits the rate to \
+          5 MB/s: set `flow.bulk.receiver_tcp.buffers.receive` to 12.5 MB or more"
+        ]
     );
     assert_eq!(
         said(&["emulator.wan.rate=50 MB/s"]),
@@ -45,20 +47,20 @@ fn numbers_are_named() {
     assert_eq!(
         said(&["link.access.mtu=9000 B", "flow.bulk.receiver_tcp.segment.mtu=9000 B"]),
         [
-            "`flow.bulk` sends datagrams of 9000 B, but `link.egress` takes 1500 B: every full segment is \
+            "`flow.bulk` sends IP packets of 9000 B, but the MTU of `link.egress` is 1500 B: full segments are \
              dropped there: set `link.egress.mtu` to 9000 B, or `flow.bulk.tcp.segment.mtu` to 1500 B"
         ]
     );
     assert_eq!(
         said(&["flow.bulk.train={ message = \"10 MB\", every = \"100 ms\" }"]),
         ["`flow.bulk` offers 100 MB/s, but the path carries 62.5 MB/s: messages pile up: set \
-             `flow.bulk.train.every` above 160 ms, or a smaller `flow.bulk.train.message`"]
+          `flow.bulk.train.every` above 160 ms, or reduce `flow.bulk.train.message`"]
     );
     assert_eq!(
         said(&["probe.bandwidth.sent.bin=1us", "duration=300s"]),
         [
-            "`probe.bandwidth.sent` records 300000000 samples: set `probe.bandwidth.sent.bin` higher, or \
-             `probe.bandwidth.sent.from` and `probe.bandwidth.sent.until` closer"
+            "`probe.bandwidth.sent` records 300000000 samples: increase `probe.bandwidth.sent.bin`, or shorten \
+             the time from `probe.bandwidth.sent.from` to `probe.bandwidth.sent.until`"
         ]
     );
 }
@@ -72,8 +74,10 @@ fn datagrams_that_do_not_fit_are_told() {
     // 972 bytes of payload are a frame of 1018; the emulator counts neither preamble nor gap.
     assert_eq!(
         said_of(&text, &[]),
-        ["datagrams come to 78.55 MB/s at wan:egress, which carries 62.5 MB/s: the rest is lost \
-          there: lower `flow.noise.datagrams.rate`"]
+        [
+            "datagrams offer 78.55 MB/s at wan:egress, which carries 62.5 MB/s: the excess is dropped there: lower \
+          `flow.noise.datagrams.rate`"
+        ]
     );
     const HALF: &str = ", on = \"10 ms\", off = \"10 ms\" }";
     let text = text.replace("\"972 B\" }", &format!("\"972 B\"{HALF}"));
@@ -108,14 +112,14 @@ fn reservations_that_cannot_be_are_told() {
     let on = |when| change("on", when, "enabled = true");
     let takes_none = |change: &str, there: &str| {
         format!(
-            "`change.{change}` will be refused: {there}, which is there then, takes no reservations: \
+            "`change.{change}` will be refused: {there}, the discipline there at that time, takes no reservations: \
              attach cbq or hfsc"
         )
     };
     let unknown = |change: &str| {
         format!(
-            "`change.{change}` will be refused: no earlier change reserves `v` there: let its `when` \
-                 come after that of a change that reserves it"
+            "`change.{change}` will be refused: no earlier change reserves `v` there: set `when` after the \
+             change that reserves it"
         )
     };
 
@@ -178,15 +182,15 @@ receiver_tcp.buffers.receive = "3 MB"
     let wanted = [
         "`flow.move`: the buffer of 2 MB at r:wan is 2 % of the path's BDP of 100 MB: raise \
          `link.wan.at.r.queue.fifo.bytes`, pace at 8 Gbit/s, or expect losses",
-        "`flow.move`: the receive buffer of 3 MB allows a window of 1.992 MB, below the path's BDP of 100 MB \
-         and lets at most 0.1594 Gbit/s through: set `flow.move.receiver_tcp.buffers.receive` to 150.6 MB or more",
+        "`flow.move`: the receive buffer of 3 MB allows a window of 1.992 MB, below the path's BDP of 100 MB, \
+         which limits the rate to 0.1594 Gbit/s: set `flow.move.receiver_tcp.buffers.receive` to 150.6 MB or more",
     ];
     assert_eq!(said_of(text, &[]), wanted);
     let binary = said_of(text, &["units.size=KiB", "units.rate=B/s"]);
     assert!(binary[0].contains("of 2 MB") && binary[0].contains("pace at 1 GB/s"), "{binary:#?}");
 }
 
-/// Two hosts each side of a router, with a conditioner, classes and probes for the test to fill in.
+/// Two hosts on each side of a router, with a conditioner, classes and probes that tests add.
 const MET: &str = r#"
 duration = "2 s"
 [host.a]
@@ -226,17 +230,17 @@ fn a_class_that_no_flow_meets_is_named() {
         assert_eq!(
             unmet(&classes(unmet_one)),
             [
-                "`link.out.at.r.queue.priq.class.high`: its `match` takes no packet of any flow there: \
-              set `link.out.at.r.queue.priq.class.high.match` to what one is, such as \
-              { flow = \"f\" }, or take `link.out.at.r.queue.priq.class.high` out"
+                "`link.out.at.r.queue.priq.class.high`: its `match` selects no packet of any flow there: \
+              change `link.out.at.r.queue.priq.class.high.match` so that it matches, such as \
+              { flow = \"f\" }, or remove `link.out.at.r.queue.priq.class.high`"
             ],
             "{unmet_one}"
         );
     }
-    // Of a queue at both ends each class need be met at one.
+    // A class of a queue at both ends needs packets at only one of them.
     let both = classes("{ from = \"b\" }").replace("link.out.at.r", "link.out");
     assert_eq!(unmet(&both), [""; 0]);
-    // What marks packets on the way may make them what the class is for.
+    // Marking on the path can give packets the code point of the class.
     let marks = "[link.in.at.r.conditioner.element.m]\nmatch = {}\ngreen = \"mark ef\"\n";
     assert_eq!(unmet(&format!("{}{marks}", classes("{ dscp = \"ef\" }"))), [""; 0]);
     // The traffic of a program is unknown.
@@ -252,9 +256,9 @@ fn an_element_that_no_flow_meets_is_named() {
     assert_eq!(
         unmet(elements),
         [
-            "`link.in.at.r.conditioner.element.one`: its `match` takes no packet of any flow there: set \
-          `link.in.at.r.conditioner.element.one.match` to what one is, such as { flow = \"f\" }, or \
-          take `link.in.at.r.conditioner.element.one` out"
+            "`link.in.at.r.conditioner.element.one`: its `match` selects no packet of any flow there: change \
+             `link.in.at.r.conditioner.element.one.match` so that it matches, such as { flow = \"f\" }, or \
+             remove `link.in.at.r.conditioner.element.one`"
         ]
     );
 }
@@ -266,7 +270,7 @@ fn probes_and_changes_where_nothing_passes_are_named() {
          [probe.bandwidth.b]\nat = \"c:side\"\nbin = \"10 ms\"\n\
          [change.slow]\nwhen = \"1 s\"\nat = \"r:side\"\nrate = \"1 Mbit/s\"\n",
     );
-    let help = "to a port that packets leave by, as those of `f` do by \"a:in\", \"r:out\", \
+    let help = "to a port by which packets leave; those of `f` leave by \"a:in\", \"r:out\", \
                 \"b:out\", \"r:in\"";
     assert_eq!(
         told,
@@ -286,8 +290,6 @@ fn probes_and_changes_where_nothing_passes_are_named() {
                 [change.g]\nwhen = \"1.5 s\"\nflow = \"g\"\nnodelay = true\n";
     assert_eq!(
         unmet(late),
-        [
-            "`change.g` comes when its flow has stopped: set `change.g.when` before the flow's `stop`"
-        ]
+        ["`change.g` comes after the end of its flow: set `change.g.when` below the flow's `stop`"]
     );
 }

@@ -1,4 +1,4 @@
-//! Every spelling that people write, as a table.
+//! A table of all spellings.
 
 use scenario::quantity::{bytes, duration, number, period, rate, ratio, share};
 use traffic::Bytes;

@@ -1,5 +1,5 @@
-//! Laws of all settings, written to a file from the declarations alone: values within their range are read, and
-//! come back from a lock file; values outside are refused at their place.
+//! Properties of all settings, tested from their declarations alone: values within their range are read and returned
+//! by a lock file; values outside are refused at their place.
 
 use crate::values;
 use crate::values::{beside, values};
@@ -18,7 +18,7 @@ use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Distribution, Duration};
 use traffic::{meter, qdisc};
 
-/// Two hosts, a link between them and a flow, to which a table is added.
+/// Two hosts with a link and a flow, to which a table is added.
 const NETWORK: &str = r#"duration = "1 s"
 [host.a]
 [host.b]
@@ -30,7 +30,7 @@ from = "a"
 to = "b"
 "#;
 
-/// A value as a file has it, by its unit.
+/// A value in the notation of a file, by its unit.
 fn written(value: &Value) -> String {
     match value {
         Value::Flag(flag) => flag.to_string(),
@@ -81,7 +81,7 @@ fn span(time: Duration) -> String {
     format!("\"{} ps\"", time.as_ps())
 }
 
-/// A table of the file with settings: its header, the settings, and what else it must have.
+/// A table of the file with settings: its header, the settings, and other required keys.
 #[derive(Clone, Debug)]
 struct Table {
     header: String,
@@ -95,7 +95,7 @@ impl Table {
         Self { header, settings, rest: String::new() }
     }
 
-    /// The file, with the settings that are given.
+    /// The file with the given settings.
     fn file(&self, given: &[(&str, String)]) -> String {
         let lines: String = given.iter().map(|(name, text)| format!("{name} = {text}\n")).collect();
         format!("{NETWORK}[{}]\n{lines}{}", self.header, self.rest)
@@ -113,8 +113,8 @@ fn least(setting: Setting) -> Value {
     values::of_number(setting.kind, setting.range.least).expect("what is required is counted")
 }
 
-/// Every table with declared settings: of nodes, links and their ends, flows, disciplines and their classes,
-/// conditioners and meters, impairments, algorithms, TCP, a flow's programs, and the cost of a segment.
+/// Every table with declared settings: nodes, links and their ends, flows, disciplines and their classes,
+/// conditioners and meters, impairments, algorithms, TCP, a flow's programs, and processing costs.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     let nodes: [(_, &dyn Settings); 4] = [
@@ -127,7 +127,7 @@ fn tables() -> Vec<Table> {
         tables.push(Table::new(format!("{kind}.x"), settings.settings()));
     }
     let mut link = link::Config::default().settings();
-    // It may be left out for a trace only.
+    // It may be omitted only with a trace.
     link.iter_mut().filter(|setting| setting.name == "rate").for_each(|rate| rate.required = true);
     link.extend(LabLink::default().settings());
     let rest = "between = [\"a\", \"b\"]\n".to_owned();
@@ -202,7 +202,7 @@ fn plan(text: &str) -> Result<Plan, Errors> {
 /// A table, and values for some of its settings.
 fn drawn() -> impl Strategy<Value = (Table, Vec<(&'static str, String)>)> {
     prop::sample::select(tables()).prop_flat_map(|table| {
-        // Memory for as many is taken at once.
+        // The memory for this number is allocated at once.
         let modest = |(name, value): &(&str, Value)| {
             *name != "packets" || value.number().is_some_and(|packets| packets < 100_000)
         };
@@ -218,8 +218,8 @@ fn drawn() -> impl Strategy<Value = (Table, Vec<(&'static str, String)>)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// Settings within their ranges give a plan whose lock file says the same; or errors in the table itself,
-    /// none about a range.
+    /// Settings within their ranges give a plan with an equal lock file, or errors in the table itself, none about a
+    /// range.
     #[test]
     fn what_is_within_its_range_is_read_and_locked((table, given) in drawn()) {
         let text = table.file(&given);

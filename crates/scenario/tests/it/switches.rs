@@ -21,7 +21,7 @@ fn plan(text: &str) -> Result<Plan, String> {
     document.plan().map_err(|e| e.to_string())
 }
 
-/// The plan, which its lock file makes again.
+/// The plan, checked to be equal to that of its lock file.
 fn locked(switch: &str, host: &str) -> Plan {
     let plan = self::plan(&text(switch, host)).expect("a plan");
     let locked = scenario::lock(&plan);
@@ -60,14 +60,16 @@ fn queues_tell_of_congestion_by_the_settings_of_the_standard() {
     assert!(matches!(plan.links[0].ends[1].queue, Parameters::Ets(_)));
     assert!(!locked("lossless = 3", "").has_notifications());
 
-    assert!(refused("qcn = 8").contains("`8` is no priority"));
+    assert!(refused("qcn = 8").contains("invalid priority `8`"));
     assert!(refused("qcn = 3\nqcn_priority = 9").contains("`qcn_priority` cannot be 9"));
     let text = text("qcn = 3", "qcn = { gain = \"2/1\" }");
-    assert!(self::plan(&text).expect_err("gain").contains("more than the whole"));
+    assert!(self::plan(&text).expect_err("gain").contains("a fraction above one"));
     let expecting = "[expect.link.near]\ncnms_sent = { max = 0 }\n";
     let none = self::plan(&(self::text("lossless = 3", "") + expecting)).expect_err("none");
     assert!(
-        none.contains("no switch tells `near` of congestion: there is no `cnms_sent`"),
+        none.contains(
+            "no switch sends congestion notifications for `near`: there is no `cnms_sent`"
+        ),
         "{none}"
     );
 }
@@ -85,11 +87,11 @@ fn code_points_have_priorities_by_name_number_or_range() {
     assert_eq!(config(&locked("", "")).dscp, None);
 
     for (table, place, message) in [
-        ("dscp = { ef = 8 }", "6:15", "`8` is no priority"),
-        ("dscp = { 64 = 1 }", "6:15", "`64` is no code point"),
+        ("dscp = { ef = 8 }", "6:15", "invalid priority `8`"),
+        ("dscp = { 64 = 1 }", "6:15", "invalid code point `64`"),
         ("dscp = { 26 = 3, af31 = 4 }", "6:25", "code point 26 has two priorities, 3 and 4"),
-        ("dscp = \"ef=5\"", "6:8", "`ef=5` gives no code point a priority"),
-        ("dscp = 5", "6:8", "`5` gives no code point a priority"),
+        ("dscp = \"ef=5\"", "6:8", "`ef=5` does not map a code point to a priority"),
+        ("dscp = 5", "6:8", "`5` does not map a code point to a priority"),
     ] {
         let said = refused(table);
         assert!(said.contains(message) && said.starts_with(&format!("x.toml:{place}")), "{said}");
@@ -107,18 +109,18 @@ fn priorities_become_others_by_number_or_range() {
     assert_eq!(config(&locked("dscp = { ef = 4 }", "")).pcp, None);
 
     for (table, place, message) in [
-        ("pcp = { 5 = 8 }", "6:13", "`8` is no priority"),
-        ("pcp = { 8 = 1 }", "6:13", "`8` is no received priority"),
+        ("pcp = { 5 = 8 }", "6:13", "invalid priority `8`"),
+        ("pcp = { 8 = 1 }", "6:13", "invalid received priority `8`"),
         ("pcp = { 5 = 3, \"4-6\" = 4 }", "6:24", "received priority 5 has two priorities, 3 and 4"),
-        ("pcp = \"5=3\"", "6:7", "`5=3` gives no received priority a priority"),
-        ("pcp = 5", "6:7", "`5` gives no received priority a priority"),
+        ("pcp = \"5=3\"", "6:7", "`5=3` does not map a received priority to a priority"),
+        ("pcp = 5", "6:7", "`5` does not map a received priority to a priority"),
     ] {
         let said = refused(table);
         assert!(said.contains(message) && said.starts_with(&format!("x.toml:{place}")), "{said}");
     }
 }
 
-/// A pause frame stops a priority of the sender, which does not know how it is regenerated.
+/// A pause frame pauses a priority at the sender, before regeneration.
 #[test]
 fn what_a_pause_frame_does_not_stop_is_told() {
     let warnings = |switch: &str, host: &str| -> Vec<String> {
@@ -131,11 +133,12 @@ fn what_a_pause_frame_does_not_stop_is_told() {
     assert_eq!(
         said,
         [
-            "`a` sends packets of `flow.f` by priority 5, which becomes 3 in `x`: a pause frame for 3 does not stop 5, and what \
-          finds no room is lost: let a lossless priority be one and the same on both ends of a link, by `pcp` and `dscp`"
+            "`a` sends packets of `flow.f` with priority 5, which becomes 3 in `x`: a pause frame for 3 does \
+             not pause 5, and packets without buffer space are lost: use the same lossless priority on both \
+             ends of a link, by `pcp` and `dscp`"
         ]
     );
-    // By a host's own map, which the switch does not have.
+    // With a host's own map, which the switch does not have.
     assert_eq!(warnings("lossless = 5", "dscp = \"cs5:4\"").len(), 0, "4 is lossy there");
     assert_eq!(warnings("dscp = \"cs5:3\"\nlossless = 3", "dscp = \"cs5:4\"").len(), 1);
     for fine in [
@@ -149,7 +152,7 @@ fn what_a_pause_frame_does_not_stop_is_told() {
     }
 }
 
-/// A host goes by the map of its switch, or by its own.
+/// A host uses the map of its switch, or its own.
 #[test]
 fn hosts_have_the_priorities_of_the_switch_that_they_hang_on() {
     let priorities = |plan: &Plan| -> Vec<Option<u8>> {
@@ -175,7 +178,7 @@ fn thresholds_make_the_switchs_queues_mark() {
     assert_eq!((two.threshold_max, two.probability), (Some(Bytes(400_000)), Share(1 << 30)));
     let Parameters::Ets(ets) = queue("ecn = \"100 kB\"\nlossless = 3") else { panic!("classes") };
     assert!(ets.classes.iter().all(|class| matches!(class.queue, Parameters::Mark(_))));
-    // Not those of hosts.
+    // The queues of hosts do not mark.
     let plan = locked("ecn = \"100 kB\"", "");
     assert!(matches!(plan.links[0].ends[0].queue, Parameters::Fifo(_)));
     assert_eq!(config(&plan).ecn, Some(Thresholds::one(Bytes(100_000))));
@@ -187,7 +190,7 @@ fn thresholds_make_the_switchs_queues_mark() {
             "ecn = { min = \"100 kB\", max = \"4 kB\" }",
             "the upper threshold is below the lower one",
         ),
-        ("ecn = { min = \"100 kB\", max = \"400 kB\", probability = 2 }", "`2` is more than all"),
+        ("ecn = { min = \"100 kB\", max = \"400 kB\", probability = 2 }", "`2` is above 100 %"),
         ("ecn = { kmin = \"100 kB\", kmax = \"400 kB\" }", "`ecn` has no key `kmin`"),
     ] {
         let said = refused(table);
@@ -206,8 +209,8 @@ fn what_pauses_before_it_marks_is_told() {
     assert_eq!(
         said,
         [
-            "`x` marks from 100 kB of a queue on, and stops who sends to it from 50 kB on (XOFF): of one sender the queue \
-          never gets there: lower `ecn`, or raise `xoff`"
+            "`x` marks from a queue of 100 kB on, but pauses a sender at 50 kB (XOFF): the queue of a single \
+             sender never gets that long: lower `ecn`, or raise `xoff`"
         ]
     );
     let said = warnings("lossless = 3\nxoff = \"20 kB\"\nqcn = 3");
@@ -219,6 +222,6 @@ fn what_pauses_before_it_marks_is_told() {
     ] {
         assert_eq!(warnings(fine), Vec::<String>::new(), "{fine}");
     }
-    // An eighth of what is left of 12 MB.
+    // The default threshold is an eighth of the remaining 12 MB.
     assert_eq!(warnings("lossless = 3\necn = \"2 MB\"").len(), 1);
 }

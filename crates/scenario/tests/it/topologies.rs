@@ -1,4 +1,4 @@
-//! Topologies by name: what they make, what they refuse, and that the lock file makes it again.
+//! Predefined topologies: their expansion, their errors, and their lock files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -20,7 +20,7 @@ fn locked(plan: &Plan) -> BTreeMap<String, usize> {
     let text = lock(plan);
     let document = Document::parse("lock.toml", &text).expect("a lock file parses");
     let mut again = document.plan().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    // Flow by flow: what all of them print together takes gigabytes.
+    // Compared flow by flow, because printing all of them takes gigabytes.
     assert_eq!(plan.flows.len(), again.flows.len());
     for (flow, again) in plan.flows.iter().zip(again.flows.drain(..)) {
         assert_eq!(format!("{flow:?}"), format!("{again:?}"));
@@ -141,7 +141,7 @@ fn some_of_the_hosts_are_addressed_by_their_numbers() {
         ("t-host.4..2", "they are `t-host.1` to `t-host.8`"),
         ("t-host.1..9", "they are `t-host.1` to `t-host.8`"),
         ("t-host.0..2", "they are `t-host.1` to `t-host.8`"),
-        ("t-hots.1..2", "there is `t-host`"),
+        ("t-hots.1..2", "available: `t-host`"),
         ("t-host..2", "t-host"),
         ("..", "t-host"),
     ] {
@@ -161,12 +161,12 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
     refused("[topology.t.fat_tree]\nk = 5\n", "5 is odd", "even");
     refused("[topology.t.fat_tree]\nk = 1000\n", "out of range", "2 to 32");
     refused("[topology.t.leaf_spine]\nhosts = 0\n", "out of range", "1 to 1024");
-    refused("[topology.t.star]\n[host.t-host]\n", "two nodes named", "its own name");
+    refused("[topology.t.star]\n[host.t-host]\n", "two nodes named", "a different name");
     let ends = "[host.a]\ncount = 6\n[router.r]\ncount = 4\n[link.l]\nbetween = [\"a\", \"r\"]\n\
                 rate = \"1 Gbit/s\"\n";
     refused(&format!("{ends}groups = 3\n"), "equal parts", "divides both");
     refused(&format!("{ends}groups = 0\n"), "equal parts", "divides both");
-    refused(&format!("{ends}groups = 2\nplanes = 2\n"), "beside", "leave out");
+    refused(&format!("{ends}groups = 2\nplanes = 2\n"), "mutually exclusive", "remove");
     let flow = |more: &str| {
         format!("[topology.t.star]\n[flow.f]\nfrom = \"t-host\"\nto = \"t-host.1\"\n{more}")
     };
@@ -177,7 +177,7 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
     refused(everybody, "999000 flows", "at most 100000");
 }
 
-/// 4 096 hosts at 64 leaves with 64 spines, and as many flows as a plan may have.
+/// 4 096 hosts at 64 leaves with 64 spines, and the maximum number of flows of a plan.
 #[test]
 fn a_large_fabric_and_its_lock_are_planned() {
     let mut text = String::from("[topology.dc.leaf_spine]\nleaves = 64\nspines = 64\nhosts = 64\n");

@@ -99,7 +99,10 @@ fn a_distribution_comes_from_a_file() {
     document.set("flow.f.bytes=cdf file:others.txt").expect("a flow has bytes");
     assert_eq!(document.files().into_iter().collect::<Vec<_>>(), ["others.txt", "sizes.txt"]);
     let refused = document.plan().expect_err("nobody read it").to_string();
-    assert!(refused.contains("nobody has read the file `others.txt`"), "{refused}");
+    assert!(
+        refused.contains("cannot load the file `others.txt`: its contents were not provided"),
+        "{refused}"
+    );
     document.supply("others.txt".into(), "# bytes, share\n\n1000 0\n2000 100 # %\n".into());
     let plan = document.plan().expect("a plan");
     let size = plan.flows[0].span.bytes.expect("it ends").0;
@@ -114,13 +117,16 @@ fn mistakes_are_told_with_what_to_change() {
         Err(errors) => errors,
     };
     for (flow, message) in [
-        ("load = \"60 %\"", "a load by flows without end"),
-        ("load = \"0 %\"\nbytes = \"1 MB\"", "a load of nothing"),
-        ("load = \"60 %\"\nbytes = \"1 MB\"\nstagger = \"1 s\"", "`stagger` beside `load`"),
+        ("load = \"60 %\"", "a load of flows without a size"),
+        ("load = \"0 %\"\nbytes = \"1 MB\"", "a load of zero"),
+        (
+            "load = \"60 %\"\nbytes = \"1 MB\"\nstagger = \"1 s\"",
+            "`stagger` and `load` are mutually exclusive",
+        ),
         ("bytes = \"websearch..2 MB\"", "`websearch`"),
         (
             "exchange = { request = \"1 B\", response = \"1 B\", every = \"1 s\", think = \"1 s\" }",
-            "`think` beside `every`",
+            "`think` and `every` are mutually exclusive",
         ),
         ("exchange = { request = \"1 B\", response = \"1 B\", count = 0 }", "`count` cannot be 0"),
         (
@@ -274,17 +280,23 @@ fn ranks_are_the_hosts_of_both_ends_and_of_their_locks() {
 #[test]
 fn mistakes_about_mpi_jobs_are_told_with_what_to_change() {
     for (flow, message) in [
-        ("mpi = {}", "an MPI job that does nothing"),
-        ("mpi.trace = \"lu.parquet\"", "`lu.parquet` is no trace"),
-        ("mpi.trace = \"mpi file:lu.parquet\"", "nobody has read the file `lu.parquet`"),
-        ("mpi = { steps = \"barrier\", trace = \"mpi file:x\" }", "`steps` beside `trace`"),
-        ("mpi.steps = \"alltoal 1 kB\"", "`alltoal` is no step"),
+        ("mpi = {}", "an MPI job without steps or a trace"),
+        ("mpi.trace = \"lu.parquet\"", "invalid trace `lu.parquet`"),
+        (
+            "mpi.trace = \"mpi file:lu.parquet\"",
+            "cannot load the file `lu.parquet`: its contents were not provided",
+        ),
+        (
+            "mpi = { steps = \"barrier\", trace = \"mpi file:x\" }",
+            "`steps` and `trace` are mutually exclusive",
+        ),
+        ("mpi.steps = \"alltoal 1 kB\"", "unknown step `alltoal`"),
         ("mpi = { steps = \"barrier\", iterations = 0 }", "no iterations"),
-        ("mpi.steps = \"barrier\"\ncount = 2", "`count` beside mpi"),
+        ("mpi.steps = \"barrier\"\ncount = 2", "`count` and `mpi` are mutually exclusive"),
         ("mpi.steps = \"barrier\"\nmatrix = \"incast\"", "an MPI job with the matrix `incast`"),
-        ("mpi.steps = \"barrier\"\nbytes = \"1 MB\"", "`bytes` beside mpi"),
-        ("mpi.steps = \"barrier\"\nstop = \"1 s\"", "`stop` beside mpi"),
-        ("mpi.steps = \"barrier\"\nping = {}", "`ping` beside mpi"),
+        ("mpi.steps = \"barrier\"\nbytes = \"1 MB\"", "`bytes` cannot be combined with mpi"),
+        ("mpi.steps = \"barrier\"\nstop = \"1 s\"", "`stop` cannot be combined with mpi"),
+        ("mpi.steps = \"barrier\"\nping = {}", "`ping` cannot be combined with mpi"),
         ("mpi = { steps = \"barrier\", header = \"0 B\" }", "`header` cannot be 0 B"),
     ] {
         let told = parsed(flow).expect_err(flow);
@@ -299,9 +311,9 @@ fn mistakes_about_events_are_told_with_what_to_change() {
         ("events.fragment = \"1 kB\"", "events without triggers"),
         (
             "events = { fragment = \"1 kB\", every = \"1 ms\" }\nload = \"9 %\"",
-            "`load` beside `every`",
+            "`load` and `every` are mutually exclusive",
         ),
-        ("events.fragment = \"1 kB\"\nload = \"0 %\"", "a load of nothing"),
+        ("events.fragment = \"1 kB\"\nload = \"0 %\"", "a load of zero"),
         ("events = { fragment = \"0 B\", every = \"1 ms\" }", "`fragment` cannot be 0 B"),
         (
             "events = { fragment = \"1 kB\", every = \"exponential 1 ns\" }",
@@ -326,20 +338,23 @@ fn mistakes_about_events_are_told_with_what_to_change() {
         ("events = { fragment = \"1 kB\", every = \"1 ms\", mode = \"poll\" }", "no choice `poll`"),
         (
             "events = { fragment = \"1 kB\", every = \"1 ms\" }\nbytes = \"1 MB\"",
-            "`bytes` beside events",
+            "`bytes` cannot be combined with events",
         ),
         (
             "events = { fragment = \"1 kB\", every = \"1 ms\" }\nread.rate = \"1 MB/s\"",
-            "`read` beside events",
+            "`read` cannot be combined with events",
         ),
-        ("events = { fragment = \"1 kB\", every = \"1 ms\" }\nping = {}", "`ping` beside events"),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\nping = {}",
+            "`ping` cannot be combined with events",
+        ),
         (
             "events = { fragment = \"1 kB\", every = \"1 ms\" }\nstagger = \"1 us\"",
-            "`stagger` beside events",
+            "`stagger` and `events` are mutually exclusive",
         ),
         (
             "events = { fragment = \"1 kB\", every = \"1 ms\" }\nstart = \"0 s..1 s\"",
-            "a start that is drawn",
+            "a random `start`",
         ),
         (
             "events = { fragment = \"1 kB\", every = \"1 ms\" }\n[expect.flow.f]\nfragments_late.max = 0",
@@ -380,8 +395,11 @@ fn a_ping_goes_by_the_clock_without_nagle_and_is_locked_as_it_stands() {
     for (more, words) in [
         ("ping = { every = \"0 s\" }\n", "`every` cannot be 0 s"),
         ("ping = { size = \"0 B\" }\n", "`size` cannot be 0 B"),
-        ("ping = {}\nbytes = \"1 MB\"\n", "`bytes` beside a ping"),
-        ("ping = {}\ntrain = { message = \"1 kB\", every = \"1 s\" }\n", "`train` beside a ping"),
+        ("ping = {}\nbytes = \"1 MB\"\n", "`bytes` cannot be combined with a ping"),
+        (
+            "ping = {}\ntrain = { message = \"1 kB\", every = \"1 s\" }\n",
+            "`train` cannot be combined with a ping",
+        ),
         ("ping = {}\ndatagrams.rate = \"1 Mbit/s\"\n", "datagrams are sent without TCP"),
     ] {
         let errors = plan(more).expect_err(more).to_string();

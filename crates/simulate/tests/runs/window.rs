@@ -169,7 +169,7 @@ fn what_makes_no_sense_is_refused() {
         document.and_then(|document| document.plan()).expect_err(measure).to_string()
     };
     let empty = said("measure = { from = \"3 s\", until = \"2 s\" }\n");
-    assert!(empty.starts_with("x.toml:1:") && empty.contains("the window is empty"), "{empty}");
+    assert!(empty.starts_with("x.toml:1:") && empty.contains("the interval is empty"), "{empty}");
     let late = said("measure.from = \"5 s\"\n");
-    assert!(late.contains("the window is empty"), "{late}");
+    assert!(late.contains("the interval is empty"), "{late}");
 }

@@ -95,7 +95,7 @@ pub enum Error {
         max: u8,
     },
     /// An empty range.
-    #[error("the ports {first} to {last} are none: write the lower port first")]
+    #[error("invalid port range {first} to {last}: write the lower port first")]
     Ports {
         /// The first.
         first: u16,
@@ -103,7 +103,7 @@ pub enum Error {
         last: u16,
     },
     /// Past 6 bits.
-    #[error("the code point {value} with mask {mask} passes 63: both have 6 bits")]
+    #[error("the code point {value} with mask {mask} exceeds 63: both have 6 bits")]
     Dscp {
         /// The value given.
         value: u8,
@@ -111,15 +111,14 @@ pub enum Error {
         mask: u8,
     },
     /// The flow label has more than 20 bits.
-    #[error("the flow label {0} passes 1048575: it has 20 bits")]
+    #[error("the flow label {0} exceeds 1048575: it has 20 bits")]
     FlowLabel(u32),
     /// Past 3 bits.
-    #[error("the VLAN priority {0} passes 7: it has 3 bits")]
+    #[error("the VLAN priority {0} exceeds 7: it has 3 bits")]
     VlanPriority(u8),
     /// The conditions exclude each other.
     #[error(
-        "the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's): no packet is both, so \
-         make two rules"
+        "the rule requires both IPv4 and IPv6 (flow labels are IPv6 only): split it into two rules"
     )]
     Families,
     /// The class number is above the search's index type.

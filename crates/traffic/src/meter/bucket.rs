@@ -6,12 +6,12 @@ use crate::units::{Bytes, Instant, PS_PER_SECOND, Rate};
 
 settings! {
     required: rate, burst;
-    /// A token bucket. It counts bytes of IP packets, as all meters do.
+    /// A token bucket. As all meters, it counts bytes of IP packets.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// What is earned over time.
+        /// Token rate.
         pub rate: Rate,
-        /// The most that is kept: no less than the longest packet, or that one never conforms.
+        /// Bucket depth. It must be at least the longest packet, which otherwise never conforms.
         #[range(Bytes(1)..)]
         pub burst: Bytes,
     }

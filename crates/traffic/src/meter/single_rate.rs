@@ -11,14 +11,14 @@ settings! {
     /// A single-rate three-colour marker.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// CIR: what is earned over time.
+        /// CIR: the token rate.
         pub committed_rate: Rate,
-        /// CBS: the most that is kept for green packets. It or `excess_burst` is above zero; the RFC
-        /// recommends no less than the longest packet.
+        /// CBS: the bucket depth for green packets. It or `excess_burst` is above zero; the RFC recommends at least
+        /// the longest packet.
         pub committed_burst: Bytes,
-        /// EBS: the most that is kept for yellow packets.
+        /// EBS: the bucket depth for yellow packets.
         pub excess_burst: Bytes,
-        /// Whether a packet's earlier colour counts: it can become worse and never better; false
+        /// Whether a packet's previous colour counts (colour-aware mode): it can become worse, never better; false
         /// unless given.
         pub colour_aware: bool,
     }

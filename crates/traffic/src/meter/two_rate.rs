@@ -11,18 +11,17 @@ settings! {
     /// A two-rate three-colour marker.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// PIR: beyond it a packet is red; at least `committed_rate`.
+        /// PIR: packets beyond it are red; at least `committed_rate`.
         pub peak_rate: Rate,
-        /// PBS: the most that is kept at the peak rate; the RFC recommends no less than the longest
-        /// packet.
+        /// PBS: the bucket depth at the peak rate; the RFC recommends at least the longest packet.
         #[range(Bytes(1)..)]
         pub peak_burst: Bytes,
-        /// CIR: beyond it a packet is yellow.
+        /// CIR: packets beyond it are yellow.
         pub committed_rate: Rate,
-        /// CBS: the most that is kept at the committed rate; no less than the longest packet, too.
+        /// CBS: the bucket depth at the committed rate; the RFC recommends at least the longest packet.
         #[range(Bytes(1)..)]
         pub committed_burst: Bytes,
-        /// Whether a packet's earlier colour counts: it can become worse and never better; false
+        /// Whether a packet's previous colour counts (colour-aware mode): it can become worse, never better; false
         /// unless given.
         pub colour_aware: bool,
     }

@@ -16,8 +16,8 @@ settings! {
         pub committed_rate: Rate,
         /// PTR: beyond it some packets are red; at least `committed_rate`.
         pub peak_rate: Rate,
-        /// AVG_INTERVAL: how long a time the average remembers. The RFC (section 5) leaves it open;
-        /// for TCP it is best about a round-trip time or more.
+        /// AVG_INTERVAL: the time over which the rate is averaged. The RFC (section 5) leaves it open; for TCP at
+        /// least about one round-trip time is best.
         #[range(Duration::from_ps(1)..)]
         pub window: Duration,
     }

@@ -29,33 +29,31 @@ pub(super) const PAGE: Page = Page {
 };
 
 settings! {
-    /// What a user may set.
+    /// The settings of the discipline.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-        /// full frame; default no limit.
+        /// Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+        /// limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. Default 60 (ALTQ).
+        /// Maximum packets queued. Default 60 (ALTQ).
         #[range(1..)]
         pub packets: Option<u64>,
-        /// What the probability gains when the queue overflows (`d1`). Above
-        /// `decrease`; default 0.0025 (the paper, table I).
+        /// Increase of the probability when the queue overflows (`d1`). Above `decrease`; default 0.0025 (the paper,
+        /// table I).
         #[range(Share(1)..)]
         pub increase: Share,
-        /// What the probability loses when the link idles (`d2`). Default 0.00025 (the
-        /// paper, table I).
+        /// Decrease of the probability when the link idles (`d2`). Default 0.00025 (the paper, table I).
         #[range(Share(1)..)]
         pub decrease: Share,
-        /// The least time between two changes of the probability, so that one shows its effect before
-        /// the next: a round-trip time or more. Default 100 ms (the paper, section III).
+        /// Minimum time between two changes of the probability, so that one takes effect before the next: a
+        /// round-trip time or more. Default 100 ms (the paper, section III).
         #[range(Duration::from_ps(1)..)]
         pub freeze_time: Duration,
-        /// More packets than this in the queue count as an overflow too (the paper's `Qlen > L`), which
+        /// Queue length in packets above which an arrival also counts as an overflow (the paper's `Qlen > L`), which
         /// leaves room for bursts. Default none.
         #[range(1..)]
         pub threshold: Option<u64>,
-        /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
-        /// Default false (ALTQ).
+        /// Whether packets of ECN-capable transports are marked instead of dropped early. Default false (ALTQ).
         pub ecn: bool,
     }
 }
@@ -86,8 +84,8 @@ pub enum Error {
     Limit(#[from] fifo::Error),
     /// The probability would stay, or fall faster than it rises.
     #[error(
-        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be \
-         the greater, best ten times as great"
+        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be greater, \
+         best ten times as great"
     )]
     Steps {
         /// In units of 2^-32.

@@ -40,29 +40,28 @@ pub(super) const PAGE: Page = Page {
 pub(crate) const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
 
 settings! {
-    /// What a user may set.
+    /// The settings of the discipline.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-        /// full frame; default no limit.
+        /// Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+        /// limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. Default 1000 (Linux).
+        /// Maximum packets queued. Default 1000 (Linux).
         #[range(1..)]
         pub packets: Option<u64>,
-        /// How long packets may wait for long: below `interval`; 5 to 10 % of it is best
-        /// (RFC 8289, section 4). Default 5 ms. A link on which a full frame takes longer than that
-        /// needs a target of at least that time.
+        /// Acceptable standing queueing delay: below `interval`; 5 to 10 % of it is best (RFC 8289, section 4).
+        /// Default 5 ms. A link with a longer serialisation time of a full frame needs a target of at least that
+        /// time.
         #[range(Duration::from_ps(1)..)]
         pub target: Duration,
-        /// How long they may wait longer before one is dropped: the longest usual round-trip time of
+        /// Time that the delay may exceed `target` before a packet is dropped: the longest typical round-trip time of
         /// the flows (RFC 8289, section 4). Default 100 ms.
         #[range(..=INTERVAL_MAX)]
         pub interval: Duration,
-        /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
-        /// false (Linux).
+        /// Whether packets of ECN-capable transports are marked instead of dropped. Default false (Linux).
         pub ecn: bool,
-        /// Packets of such transports are also marked whenever they waited longer than this, as DCTCP
-        /// wants it (Linux's `ce_threshold`). Default none.
+        /// Queueing delay above which packets of ECN-capable transports are always marked, as DCTCP requires (Linux's
+        /// `ce_threshold`). Default none.
         pub mark_above: Option<Duration>,
     }
 }

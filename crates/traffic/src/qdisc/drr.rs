@@ -36,20 +36,20 @@ pub(super) const PAGE: Page = Page {
 pub const WEIGHT_MAX: u32 = 65_535;
 
 settings! {
-    /// Packets that share the link's rate with the other classes'.
+    /// A class, which shares the link's rate with the others.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// None: these classes stand side by side.
+        /// Always `None`: these classes are not nested.
         pub parent: Option<String>,
-        /// What it may send in a round, in bytes of frames; at least the port's longest frame. That times
-        /// `weight` unless given.
+        /// Bytes of frames that the class may send in a round; at least the port's longest frame. That times `weight`
+        /// unless given.
         pub quantum: Option<Bytes>,
-        /// Its part of the rate against the others' where `quantum` is not given; 1 unless given.
+        /// Share of the rate relative to the other classes, where `quantum` is not given; 1 unless given.
         #[range(1..=WEIGHT_MAX)]
         pub weight: u32,
-        /// Its queue: any that has no classes and holds nothing back; a FIFO unless given.
+        /// Queue of the class: a work-conserving discipline without classes; a FIFO unless given.
         pub queue: qdisc::Parameters,
     }
 }

@@ -35,16 +35,15 @@ settings! {
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// None: these classes stand side by side.
+        /// Always `None`: these classes are not nested.
         pub parent: Option<String>,
-        /// Its share of what the strict classes leave, in percent; the shares are at most 100
-        /// together. Without it the class is strict: it goes before all shares, and before the strict
-        /// classes listed after it.
+        /// Share of the bandwidth that the strict classes leave, in percent; the shares are at most 100 together.
+        /// Without it the class is strict: it goes before all shares, and before the strict classes listed after it.
         #[range(1..=100)]
         pub percent: Option<u32>,
-        /// The priorities whose packets belong there, unless a filter sends them elsewhere; none unless given.
+        /// Priorities of the packets of this class, unless a filter assigns them elsewhere; none unless given.
         pub priorities: Priorities,
-        /// Its queue: any that has no classes and holds nothing back; a FIFO unless given.
+        /// Queue of the class: a work-conserving discipline without classes; a FIFO unless given.
         pub queue: qdisc::Parameters,
     }
 }

@@ -45,25 +45,24 @@ pub const PRIORITY_MAX: u32 = 7;
 pub const BUCKETS_MAX: u32 = 2_048;
 
 settings! {
-    /// Flows of one priority.
+    /// The flows of one priority.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// None: these classes stand side by side.
+        /// Always `None`: these classes are not nested.
         pub parent: Option<String>,
-        /// Its priority, the highest first; each class has its own. 1 unless given.
+        /// Priority of the class, the highest first; each class has a different one. 1 unless given.
         #[range(..=PRIORITY_MAX)]
         pub priority: u32,
-        /// The rate, by frame bits, above which it lets lower classes go first; none unless given.
+        /// Rate, in frame bits, above which the class lets lower classes go first; none unless given.
         pub bandwidth: Option<Rate>,
-        /// The rate, by frame bits, below which a bucket may go on sending and goes to the front; none
-        /// unless given.
+        /// Rate, in frame bits, below which a bucket may continue to send and goes to the front; none unless given.
         pub hogs: Option<Rate>,
-        /// Buckets that flows are hashed into; 256 unless given, as in FreeBSD.
+        /// Hash buckets for flows; 256 unless given, as in FreeBSD.
         #[range(1..=BUCKETS_MAX)]
         pub buckets: u32,
-        /// The most packets queued in each bucket; 50 unless given, as in FreeBSD.
+        /// Maximum packets queued in each bucket; 50 unless given, as in FreeBSD.
         #[range(1..)]
         pub packets: u64,
     }

@@ -23,14 +23,13 @@ pub(super) const PAGE: Page = Page {
 
 settings! {
     blank: Self { packets: None, bytes: None };
-    /// The limits. A packet that would pass either one is dropped.
+    /// The limits. A packet beyond either one is dropped.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most packets queued; any number unless given, but 1000 where `bytes` is
-        /// not given either.
+        /// Maximum packets queued; no limit unless given, but 1000 where `bytes` is not given either.
         #[range(1..)]
         pub packets: Option<u64>,
-        /// The most bytes queued, by frame lengths; any number unless given.
+        /// Maximum bytes queued, in frame lengths; no limit unless given.
         pub bytes: Option<Bytes>,
     }
 }

@@ -29,14 +29,14 @@ macro_rules! flat_parameters {
     () => {
         $crate::setting::settings! {
             classes: Class;
-            /// The classes, and which packets go to which.
+            /// The classes and the filters that assign packets to them.
             #[derive(Clone, Debug, Default, PartialEq, Eq)]
             pub struct Parameters {
-                /// At least one.
+                /// At least one class.
                 pub classes: alloc::vec::Vec<Class>,
-                /// Tried in this order.
+                /// The filters in matching order.
                 pub filters: alloc::vec::Vec<$crate::classify::Rule>,
-                /// The class for packets that no filter matches; the last one unless given.
+                /// Class for packets that no filter matches; the last one unless given.
                 pub default_class: Option<alloc::string::String>,
             }
         }

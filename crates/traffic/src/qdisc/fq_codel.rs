@@ -49,33 +49,32 @@ const QUANTUM_MAX: Bytes = Bytes(1 << 32);
 const BATCH: u64 = 64;
 
 settings! {
-    /// What a user may set.
+    /// The settings of the discipline.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most bytes (frame lengths) queued; the longest queue loses packets when more are. At
-        /// least one full frame; default 32 MiB (Linux's `memory_limit`).
+        /// Maximum bytes queued (frame lengths); beyond it the longest queue loses packets. At least one full frame;
+        /// default 32 MiB (Linux's `memory_limit`).
         pub bytes: Bytes,
-        /// The most packets queued, for all of which there is memory at once. Default 10240 (RFC 8290, section 5.2).
+        /// Maximum packets queued; their memory is allocated at the start. Default 10240 (RFC 8290, section 5.2).
         #[range(1..=PACKETS_MAX)]
         pub packets: u64,
-        /// Queues; flows that hash to the same one share it. Default 1024 (RFC 8290, section
-        /// 5.2).
+        /// Number of queues; flows with the same hash share one. Default 1024 (RFC 8290, section 5.2).
         #[range(1..=FLOWS_MAX)]
         pub flows: u64,
-        /// What a queue may send in a turn. Default 1514 (RFC 8290, section 5.2).
+        /// Bytes that a queue may send in a turn. Default 1514 (RFC 8290, section 5.2).
         #[range(QUANTUM_MIN..=QUANTUM_MAX)]
         pub quantum: Bytes,
-        /// CoDel's target, as that of `codel`. Default 5 ms.
+        /// CoDel's target, as in `codel`. Default 5 ms.
         #[range(Duration::from_ps(1)..)]
         pub target: Duration,
-        /// CoDel's interval, as that of `codel`. Default 100 ms.
+        /// CoDel's interval, as in `codel`. Default 100 ms.
         #[range(..=codel::INTERVAL_MAX)]
         pub interval: Duration,
-        /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
-        /// true (RFC 8290, section 5.2; Linux).
+        /// Whether packets of ECN-capable transports are marked instead of dropped. Default true (RFC 8290, section
+        /// 5.2; Linux).
         pub ecn: bool,
-        /// Packets of such transports are also marked whenever they waited longer than this (RFC 8290,
-        /// section 5.2, `ce_threshold`). Default none.
+        /// Queueing delay above which packets of ECN-capable transports are always marked (RFC 8290, section 5.2,
+        /// `ce_threshold`). Default none.
         pub mark_above: Option<Duration>,
     }
 }

@@ -22,7 +22,7 @@ pub enum Error {
     #[error(transparent)]
     Tree(#[from] tree::Error),
     /// A class has a parent, but these classes have no hierarchy.
-    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
+    #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
     Parent(String),
     /// A priority belongs to two classes.
     #[error("class `{class}` has priority {priority}, which class `{other}` has: leave it to one")]

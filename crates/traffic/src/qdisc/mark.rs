@@ -34,21 +34,23 @@ pub(super) const PAGE: Page = Page {
 settings! {
     required: threshold;
     blank: Self { packets: None, ..Self::default() };
-    /// The thresholds, and the limits.
+    /// The marking thresholds and the limits.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The bytes queued, with the packet that comes, above which it is marked. DCTCP's authors took 20 packets of 1500 bytes
-        /// at 1 Gbit/s and 65 at 10. For a sender on a faster link than the port, with segmentation offload, that is too
-        /// little: a burst of up to 45 segments is in the queue at once, and one flow gets half of the line at a round trip of 1 ms.
+        /// Marking threshold: an arriving packet is marked if the queue, with it, is longer, in bytes. DCTCP's
+        /// authors used 20 packets of 1500 bytes at 1 Gbit/s and 65 at 10. This is too little for a sender with
+        /// segmentation offload on a link faster than the port: a burst of up to 45 segments is queued at once, and
+        /// one flow gets half of the line rate at a round trip of 1 ms.
         pub threshold: Bytes,
-        /// The bytes queued from which every packet is marked, where some are marked below; `threshold` unless given.
+        /// Queue length in bytes from which every packet is marked, where some are marked below; `threshold` unless
+        /// given.
         pub threshold_max: Option<Bytes>,
-        /// The probability of a mark just below `threshold_max`; 1 % unless given (DCQCN).
+        /// Marking probability just below `threshold_max`; 1 % unless given (DCQCN).
         pub probability: Share,
-        /// The most packets queued; any number unless given, but 1000 where `bytes` is not given either.
+        /// Maximum packets queued; no limit unless given, but 1000 where `bytes` is not given either.
         #[range(1..)]
         pub packets: Option<u64>,
-        /// The most bytes queued; any number unless given.
+        /// Maximum bytes queued; no limit unless given.
         pub bytes: Option<Bytes>,
     }
 }

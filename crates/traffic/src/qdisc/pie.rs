@@ -31,37 +31,34 @@ pub(super) const PAGE: Page = Page {
 };
 
 settings! {
-    /// What a user may set.
+    /// The settings of the discipline.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-        /// full frame; default no limit.
+        /// Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+        /// limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. Default 1000 (Linux).
+        /// Maximum packets queued. Default 1000 (Linux).
         #[range(1..)]
         pub packets: Option<u64>,
-        /// How long packets should wait (`QDELAY_REF`). Default 15 ms (RFC 8033, section
-        /// 4.2).
+        /// Target queueing delay (`QDELAY_REF`). Default 15 ms (RFC 8033, section 4.2).
         #[range(Duration::from_ps(1)..=TIME_MAX)]
         pub target: Duration,
-        /// How often the probability is set (`T_UPDATE`). Default 15 ms (RFC 8033, section 4.2).
+        /// Interval between updates of the probability (`T_UPDATE`). Default 15 ms (RFC 8033, section 4.2).
         #[range(Duration::from_ps(1)..=TIME_MAX)]
         pub update: Duration,
-        /// How much the distance from the target counts, in sixteenths per second. Default 2, 0.125 Hz
-        /// (RFC 8033, section 4.2).
+        /// Weight of the deviation from the target, in sixteenths per second. Default 2, 0.125 Hz (RFC 8033, section
+        /// 4.2).
         #[range(1..=GAIN_MAX)]
         pub alpha: u32,
-        /// How much the delay's growth counts, in sixteenths per second. Default 20, 1.25 Hz (RFC
-        /// 8033, section 4.2).
+        /// Weight of the growth of the delay, in sixteenths per second. Default 20, 1.25 Hz (RFC 8033, section 4.2).
         #[range(1..=GAIN_MAX)]
         pub beta: u32,
-        /// For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms
-        /// (RFC 8033, section 4.4).
+        /// Duration of a burst that passes without drops after a period without congestion (`MAX_BURST`). Default 150
+        /// ms (RFC 8033, section 4.4).
         pub burst: Duration,
-        /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
-        /// false (Linux).
+        /// Whether packets of ECN-capable transports are marked instead of dropped. Default false (Linux).
         pub ecn: bool,
-        /// The probability above which such packets are dropped too (`mark_ecnth`); with 100 % they
+        /// Probability above which packets of ECN-capable transports are dropped too (`mark_ecnth`); with 100 % they
         /// are always marked. Default 1/10 (RFC 8033, section 5.1).
         pub mark_max: Share,
         /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section

@@ -30,18 +30,18 @@ pub(super) const PAGE: Page = Page {
 pub const PRIORITY_MAX: u32 = 15;
 
 settings! {
-    /// Packets of one urgency.
+    /// The packets of one priority.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// None: these classes stand side by side.
+        /// Always `None`: these classes are not nested.
         pub parent: Option<String>,
-        /// How urgent it is, the highest first; each class has its own. 1 unless given, as in ALTQ.
+        /// Priority of the class, the highest first; each class has a different one. 1 unless given, as in ALTQ.
         #[range(..=PRIORITY_MAX)]
         pub priority: u32,
-        /// Its queue: any that has no classes and holds nothing back; a FIFO of 50 packets unless given,
-        /// as in ALTQ.
+        /// Queue of the class: a work-conserving discipline without classes; a FIFO of 50 packets unless
+        /// given, as in ALTQ.
         pub queue: qdisc::Parameters,
     }
 }

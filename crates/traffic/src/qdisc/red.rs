@@ -49,45 +49,44 @@ pub(super) const PAGE: Page = Page {
 };
 
 settings! {
-    /// What a user may set.
+    /// The settings of the discipline.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-        /// full frame; default no limit.
+        /// Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+        /// limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. Default 60 (ALTQ).
+        /// Maximum packets queued. Default 60 (ALTQ).
         #[range(1..)]
         pub packets: Option<u64>,
-        /// The average queue, in packets, below which nothing is dropped. Below
-        /// `threshold_max`; default 5 (ALTQ; the paper, section 6).
+        /// Average queue, in packets, below which nothing is dropped. Below `threshold_max`; default 5 (ALTQ; the
+        /// paper, section 6).
         #[range(1..)]
         pub threshold_min: u64,
-        /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
-        /// for twice `threshold_min` or more; default 15 (ALTQ).
+        /// Average queue, in packets, at which the probability is `probability_max`. The paper recommends at least
+        /// twice `threshold_min`; default 15 (ALTQ).
         pub threshold_max: u64,
-        /// The probability of a drop or mark as the average comes to `threshold_max`. Zero would
-        /// drop nothing early, as `fifo` does. Default 1/10 (ALTQ; Linux has 1/50).
+        /// Drop or mark probability as the average reaches `threshold_max`. Zero would drop nothing early, as `fifo`.
+        /// Default 1/10 (ALTQ; Linux has 1/50).
         #[range(Share(1)..)]
         pub probability_max: Share,
-        /// What the queue weighs in its average when a packet arrives; less than 2^-16 would
-        /// never move it. Default 1/512 (ALTQ; the paper has 0.002).
+        /// Weight of the current queue in the average, at each arrival; less than 2^-16 would never move it. Default
+        /// 1/512 (ALTQ; the paper has 0.002).
         #[range(Share(WEIGHT_MIN)..)]
         pub weight: Share,
-        /// Whether the probability rises from `probability_max` to one between `threshold_max` and
-        /// twice that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such
-        /// option.
+        /// Whether the probability rises from `probability_max` to one between `threshold_max` and twice that,
+        /// instead of jumping to one. Default true, as Floyd recommends; ALTQ has no such option.
         pub gentle: bool,
-        /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
-        /// Default false (ALTQ, Linux).
+        /// Whether packets of ECN-capable transports are marked instead of dropped early. Default false (ALTQ,
+        /// Linux).
         pub ecn: bool,
-        /// Whether the queue is counted in bytes, and a threshold as so many times `mean_packet`.
-        /// Default false (ALTQ; Linux counts bytes).
+        /// Whether the queue is counted in bytes, with thresholds in units of `mean_packet`. Default false (ALTQ;
+        /// Linux counts bytes).
         pub in_bytes: bool,
-        /// A packet's usual frame length: an idle link counts as so many of these that it could have
-        /// sent. Default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
+        /// Typical frame length: idle time counts as the number of such frames that the link could have sent. Default
+        /// 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
         #[range(Bytes(1)..=Bytes(1 << 16))]
         pub mean_packet: Bytes,
-        /// Whether flows that do not respond to drops are shut out (ALTQ's flow-valve). Default false.
+        /// Whether unresponsive flows are shut out (ALTQ's flow-valve). Default false.
         pub flow_valve: bool,
     }
 }
@@ -122,8 +121,8 @@ pub enum Error {
     Limit(#[from] fifo::Error),
     /// The lower threshold is not below the upper one.
     #[error(
-        "the lower threshold is {min} packets and the upper one {max}: make the upper one \
-         the greater, best three times as great"
+        "the lower threshold is {min} packets and the upper one {max}: make the upper one greater, best three \
+         times as great"
     )]
     Thresholds {
         /// The lower threshold.
@@ -132,7 +131,7 @@ pub enum Error {
         max: u64,
     },
     /// No queue is that long.
-    #[error("a threshold of {0} packets is beyond any queue: lower it, 2^40 bytes are the most")]
+    #[error("a threshold of {0} packets is beyond any queue: lower it to at most 2^40 bytes")]
     Threshold(u64),
 }
 

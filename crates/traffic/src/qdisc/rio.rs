@@ -53,22 +53,22 @@ choice! {
 const LEVELS: usize = 3;
 
 settings! {
-    /// What a user may set. Thresholds are in packets of the precedence and of better ones.
+    /// The settings of the discipline. Thresholds count the packets of the precedence and of better ones.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-        /// full frame; default no limit.
+        /// Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+        /// limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. Default 60 (ALTQ).
+        /// Maximum packets queued. Default 60 (ALTQ).
         #[range(1..)]
         pub packets: Option<u64>,
-        /// The average queue below which no packet of low drop precedence is dropped. Below
-        /// `threshold_max_low`; default 35 (ALTQ).
+        /// Average queue below which no packet of low drop precedence is dropped. Below `threshold_max_low`; default
+        /// 35 (ALTQ).
         #[range(1..)]
         pub threshold_min_low: u64,
-        /// The average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
+        /// Average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
         pub threshold_max_low: u64,
-        /// The greatest probability between the thresholds. Default 1/10 (ALTQ).
+        /// Maximum probability between the thresholds. Default 1/10 (ALTQ).
         #[range(Share(1)..)]
         pub probability_max_low: Share,
         /// As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ).
@@ -87,21 +87,20 @@ settings! {
         /// As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ).
         #[range(Share(1)..)]
         pub probability_max_high: Share,
-        /// The precedence of packets whose DSCP is not one of assured forwarding. Default low (ALTQ);
-        /// Clark and Fang's "out", for a network where only AF traffic has a profile, is high.
+        /// Precedence of packets with a DSCP other than assured forwarding. Default low (ALTQ); high is Clark and
+        /// Fang's "out", for a network where only AF traffic has a profile.
         pub unmarked: Precedence,
-        /// What a queue weighs in its average when a packet arrives; less than 2^-16 would
-        /// never move it. Default 1/512 (ALTQ).
+        /// Weight of the current queue in its average, at each arrival; less than 2^-16 would never move it. Default
+        /// 1/512 (ALTQ).
         #[range(Share(WEIGHT_MIN)..)]
         pub weight: Share,
-        /// Whether the probability rises to one between the upper threshold and twice that, instead of
-        /// at once. Default false (ALTQ): the next better precedence's thresholds begin above.
+        /// Whether the probability rises to one between the upper threshold and twice that, instead of at once.
+        /// Default false (ALTQ): the next better precedence's thresholds begin above.
         pub gentle: bool,
-        /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
-        /// Default false (ALTQ).
+        /// Whether packets of ECN-capable transports are marked instead of dropped early. Default false (ALTQ).
         pub ecn: bool,
-        /// A packet's usual frame length: idle time counts as so many of these that the link could have
-        /// sent. Default 1000 bytes (ALTQ).
+        /// Typical frame length: idle time counts as the number of such frames that the link could have sent. Default
+        /// 1000 bytes (ALTQ).
         #[range(Bytes(1)..=Bytes(1 << 16))]
         pub mean_packet: Bytes,
     }

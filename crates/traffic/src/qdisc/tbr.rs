@@ -42,18 +42,17 @@ const BUCKET_FAST: u64 = 128;
 const MTU_COUNTED: u64 = 1_500;
 
 settings! {
-    /// What a user may set.
+    /// The settings of the discipline.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The rate at which the bucket fills, in frame bits per second (header and FCS counted, preamble and
-        /// gap not); at most the link's. Default: the link's.
+        /// Rate at which the bucket fills, in frame bits per second (header and FCS counted, preamble and gap not);
+        /// at most the link's. Default: the link's.
         pub rate: Option<Rate>,
-        /// What the bucket holds. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up
-        /// to 10 Mbit/s, 8 up to 200 Mbit/s, 24 up to 2.5 Gbit/s, 128 above (tbrconfig, FreeBSD's pfctl).
+        /// Depth of the bucket. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up to 10 Mbit/s, 8 up to
+        /// 200 Mbit/s, 24 up to 2.5 Gbit/s, 128 above (tbrconfig, FreeBSD's pfctl).
         #[range(Bytes(1)..)]
         pub bucket: Option<Bytes>,
-        /// The discipline that it regulates; not `psp` with gap frames, which keeps its own time. Default:
-        /// `fifo`.
+        /// Regulated discipline; not `psp` with gap frames, which has its own timing. Default: `fifo`.
         pub queue: Box<qdisc::Parameters>,
     }
 }
@@ -81,8 +80,8 @@ pub enum Error {
     },
     /// Gap frames need a link that never waits.
     #[error(
-        "psp's gap frames hold the wire between packets, and a regulator would hold it too: set \
-         `gaps` to false, or use psp alone"
+        "psp spaces packets by gap frames, and a regulator would delay them too: set `gaps` to false, or use \
+         psp alone"
     )]
     Gaps,
     /// The inner discipline refuses its parameters.

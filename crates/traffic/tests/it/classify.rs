@@ -295,14 +295,13 @@ fn a_rule_that_no_packet_could_match_is_refused_with_what_to_change() {
     let expected = [
         "the prefix 10.0.0.0/33 is longer than an address: at most /32",
         "the prefix ::1/129 is longer than an address: at most /128",
-        "the ports 90 to 80 are none: write the lower port first",
-        "the ports 90 to 80 are none: write the lower port first",
-        "the code point 64 with mask 63 passes 63: both have 6 bits",
-        "the code point 0 with mask 64 passes 63: both have 6 bits",
-        "the flow label 1048576 passes 1048575: it has 20 bits",
-        "the VLAN priority 8 passes 7: it has 3 bits",
-        "the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's): no packet is both, so \
-         make two rules",
+        "invalid port range 90 to 80: write the lower port first",
+        "invalid port range 90 to 80: write the lower port first",
+        "the code point 64 with mask 63 exceeds 63: both have 6 bits",
+        "the code point 0 with mask 64 exceeds 63: both have 6 bits",
+        "the flow label 1048576 exceeds 1048575: it has 20 bits",
+        "the VLAN priority 8 exceeds 7: it has 3 bits",
+        "the rule requires both IPv4 and IPv6 (flow labels are IPv6 only): split it into two rules",
     ];
     assert_eq!(texts, expected);
     assert!(rules.is_empty() && rules.shapes() == 0);

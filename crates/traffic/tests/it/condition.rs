@@ -218,19 +218,16 @@ fn what_is_refused_says_what_to_change() {
         Conditioner::attach(parameters, 0, Instant::ZERO).expect_err("refused").to_string()
     };
     let expected = [
-        "two elements are named `a`: give each its own name",
+        "two elements are named `a`: give each a different name",
         "element `a` leads to the element `c`, which does not exist: name one of `a`, `b`",
-        "a packet would go from `b`, `c` and round again: let one of them pass, drop, mark or \
-         return instead of `next`",
-        "a packet would go from `a` and round again: let one of them pass, drop, mark or return \
-         instead of `next`",
-        "a packet would go from `a` and round again: let one of them pass, drop, mark or return \
-         instead of `next`",
-        "the default action is `return`, but there is nowhere to return to: let it pass",
+        "a packet would loop through `b`, `c`: use pass, drop, mark or return instead of `next` in one of them",
+        "a packet would loop through `a`: use pass, drop, mark or return instead of `next` in one of them",
+        "a packet would loop through `a`: use pass, drop, mark or return instead of `next` in one of them",
+        "the default action cannot be `return`: use `pass`",
         "the default action leads to the element `a`, which does not exist: there are none",
         "element `a` marks with the code point 64: it has 6 bits, at most 63",
         "rule 1 leads to the element `b`, which does not exist: name one of `a`",
-        "rule 1: the VLAN priority 9 passes 7: it has 3 bits",
+        "rule 1: the VLAN priority 9 exceeds 7: it has 3 bits",
         "element `a`: `burst` cannot be 0 B: give at least 1 B",
         "element `a`: the peak rate 10 Mbit/s is below the committed rate 20 Mbit/s: raise the one \
          or lower the other",

@@ -62,8 +62,8 @@ fn only_a_class_with_packets_of_its_own_measures() {
     let refused = attach(measured, given).expect_err("whose packets would it measure?");
     assert_eq!(
         refused.to_string(),
-        "the class `p` has classes within it, and only one that has packets of its own can measure its rate: give it \
-         a rate, or let the classes within it measure theirs"
+        "the class `p` has children, and only a class without children can measure its rate: give it a rate, or \
+         let its children measure theirs"
     );
 }
 

@@ -173,28 +173,26 @@ impl WindowShare {
 }
 
 settings! {
-    /// Socket buffers. They count payload bytes, but for a send buffer with `send_headroom`.
+    /// Socket buffers, in payload bytes, except a send buffer with `send_headroom`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct BufferConfig {
-        /// Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the
-        /// kernel tunes. Memory or payload, as `send_headroom` says.
+        /// Send buffer, for data written and not yet acknowledged: a size, or { initial, max } for autotuning. It
+        /// counts memory or payload, depending on `send_headroom`.
         pub send: Buffer,
-        /// Room for headers in each packet of a send buffer that counts memory and is filled packet by packet
-        /// (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. A buffer that a program asks for by
-        /// `SO_SNDBUF` takes twice that memory.
+        /// Headroom for headers in each packet of a send buffer that counts memory and is filled packet by packet
+        /// (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. A buffer that a program requests by `SO_SNDBUF`
+        /// takes twice that memory.
         #[like(Bytes32)]
         pub send_headroom: u32,
-        /// Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel
-        /// tunes.
+        /// Receive buffer, for data received and not yet read: a size, or { initial, max } for autotuning.
         pub receive: Buffer,
-        /// The share of the receive buffer that is advertised as window; the rest is the kernel's overhead.
-        /// Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has
-        /// "measured": one half in the handshake, then what the longest segment's payload is of the memory that its
-        /// frame takes (`tcp_measure_rcv_mss`), 170/256 for 1448 bytes.
+        /// Share of the receive buffer that is advertised as window; the rest is kernel overhead. Linux's
+        /// `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has "measured":
+        /// one half in the handshake, then the ratio of the longest segment's payload to the memory of its frame
+        /// (`tcp_measure_rcv_mss`), 170/256 for 1448 bytes.
         pub window_share: WindowShare,
-        /// The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
-        /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); off advertises all of it from the
-        /// start (4.4BSD).
+        /// Whether the window starts at the maximum of a SYN, 65535 bytes, and opens by two segments for each arrival
+        /// (Linux's `rcv_ssthresh`, `tcp_grow_window`); `false` advertises all of it from the start (4.4BSD).
         pub window_slow_start: bool,
     }
 }

@@ -1,4 +1,4 @@
-//! How long flows and requests took.
+//! Completion times of flows and requests.
 
 use super::super::Aggregate::{self, Sum};
 use super::super::Better::{Higher, Lower};
@@ -8,29 +8,30 @@ use super::quantity;
 
 pub(super) const FCT_P50: Quantity = fct(
     "fct_p50",
-    "p50 of the completion times of flows of a set size, from connecting to the last byte read.",
+    "p50 of the completion times of flows of fixed size, from connecting to the last byte read.",
 );
-pub(super) const FCT_P95: Quantity = fct("fct_p95", "p95 of the same.");
-pub(super) const FCT_P99: Quantity = fct("fct_p99", "p99 of the same.");
+pub(super) const FCT_P95: Quantity = fct("fct_p95", "p95 of these completion times.");
+pub(super) const FCT_P99: Quantity = fct("fct_p99", "p99 of these completion times.");
 pub(super) const SLOWDOWN_P50: Quantity = slowdown(
     "slowdown_p50",
-    "p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the slowest rate of its path.",
+    "p50 of the slowdown: completion time over ideal time, which is the handshake, the one-way delay and the flow's frames at the slowest rate of its path.",
 );
-pub(super) const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the same.");
-pub(super) const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the same.");
+pub(super) const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the slowdown.");
+pub(super) const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the slowdown.");
 pub(super) const COMPLETED: Quantity =
-    quantity("completed", Number, Sum, Higher, "Flows of a set size that completed.");
+    quantity("completed", Number, Sum, Higher, "Completed flows of fixed size.");
 
 pub(super) const RESPONSE_P50: Quantity = response(
     "response_p50",
-    "p50 of the times from a request to the end of its response, to 0.8 %.",
+    "p50 of the time from a request to the end of its response, to 0.8 %.",
 )
 .at("exchanges.response_p50_seconds")
 .compared();
 pub(super) const RESPONSE_P95: Quantity =
-    response("response_p95", "p95 of the same.").at("exchanges.response_p95_seconds");
-pub(super) const RESPONSE_P99: Quantity =
-    response("response_p99", "p99 of the same.").at("exchanges.response_p99_seconds").compared();
+    response("response_p95", "p95 of the response time.").at("exchanges.response_p95_seconds");
+pub(super) const RESPONSE_P99: Quantity = response("response_p99", "p99 of the response time.")
+    .at("exchanges.response_p99_seconds")
+    .compared();
 
 const fn response(name: &'static str, what: &'static str) -> Quantity {
     quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")

@@ -1,4 +1,4 @@
-//! What an event builder did.
+//! Results of an event builder.
 
 use super::super::Aggregate::{self, Sum};
 use super::super::Better::{Higher, Lower};
@@ -11,41 +11,41 @@ pub(super) const EVENTS: Quantity = quantity(
     Number,
     Aggregate::None,
     Higher,
-    "Events of which the builder read the fragments of all sources.",
+    "Completed events: the builder read the fragments of all sources.",
 )
 .at("events.completed");
 pub(super) const EVENT_RATE: Quantity =
-    quantity("event_rate", Number, Aggregate::None, Higher, "The same per second.")
+    quantity("event_rate", Number, Aggregate::None, Higher, "Completed events per second.")
         .at("events.rate");
 pub(super) const FRAGMENTS: Quantity =
-    quantity("fragments", Number, Sum, Higher, "Fragments that the builder read.")
+    quantity("fragments", Number, Sum, Higher, "Fragments read by the builder.")
         .at("events.fragments");
 pub(super) const FRAGMENTS_LATE: Quantity = quantity(
     "fragments_late",
     Number,
     Sum,
     Lower,
-    "Fragments that the builder read after their deadline.",
+    "Fragments read by the builder after their deadline.",
 )
 .at("events.fragments_late");
 pub(super) const EVENT_COMPLETION_MEAN: Quantity = event_completion(
     "event_completion_mean",
-    "Mean time from a trigger to the end of the last fragment of its event.",
+    "Mean event completion time, from the trigger to the end of the last fragment.",
 )
 .at("events.completion_mean_seconds");
 pub(super) const EVENT_COMPLETION_P50: Quantity =
-    event_completion("event_completion_p50", "p50 of the same, to 0.8 %.")
+    event_completion("event_completion_p50", "p50 of the event completion time, to 0.8 %.")
         .at("events.completion_p50_seconds")
         .compared();
 pub(super) const EVENT_COMPLETION_P99: Quantity =
-    event_completion("event_completion_p99", "p99 of the same.")
+    event_completion("event_completion_p99", "p99 of the event completion time.")
         .at("events.completion_p99_seconds")
         .compared();
 pub(super) const EVENT_COMPLETION_P999: Quantity =
-    event_completion("event_completion_p999", "p99.9 of the same.")
+    event_completion("event_completion_p999", "p99.9 of the event completion time.")
         .at("events.completion_p999_seconds");
 pub(super) const EVENT_COMPLETION_MAX: Quantity =
-    event_completion("event_completion_max", "Max of the same.")
+    event_completion("event_completion_max", "Max event completion time.")
         .at("events.completion_max_seconds");
 
 const fn event_completion(name: &'static str, what: &'static str) -> Quantity {

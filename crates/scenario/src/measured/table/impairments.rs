@@ -1,4 +1,4 @@
-//! What a wire's impairments did to packets.
+//! Effects of a link's impairments on packets.
 
 use super::super::Aggregate::{Max, Sum};
 use super::super::Better::Neither;
@@ -7,20 +7,21 @@ use super::super::Quantity;
 use super::quantity;
 
 pub(super) const LOST: Quantity =
-    impaired("lost", "Packets that the impairments of the wire lost.").at("impairments.lost");
+    impaired("lost", "Packets lost by the impairments of the link.").at("impairments.lost");
 pub(super) const PASSED: Quantity =
-    impaired("passed", "Packets that passed the impairments of the wire, copies included.")
+    impaired("passed", "Packets that passed the impairments of the link, copies included.")
         .at("impairments.passed");
 pub(super) const REORDERED: Quantity =
     impaired("reordered", "Packets held back while later ones passed them.")
         .at("impairments.reordered");
 pub(super) const DUPLICATED: Quantity =
-    impaired("duplicated", "Copies that the wire made of packets.").at("impairments.duplicated");
+    impaired("duplicated", "Duplicates made by the impairments of the link.")
+        .at("impairments.duplicated");
 pub(super) const CORRUPTED: Quantity =
-    impaired("corrupted", "Packets damaged on the wire.").at("impairments.corrupted");
+    impaired("corrupted", "Packets damaged on the link.").at("impairments.corrupted");
 pub(super) const CORRUPTED_UNDETECTED: Quantity = impaired(
     "corrupted_undetected",
-    "Packets whose payload was changed on the wire without a checksum telling.",
+    "Packets with payload damaged on the link that no checksum detects.",
 )
 .at("impairments.corrupted_undetected");
 pub(super) const ADDED_DELAY_MEAN: Quantity = quantity(
@@ -28,7 +29,7 @@ pub(super) const ADDED_DELAY_MEAN: Quantity = quantity(
     Time,
     Max,
     Neither,
-    "Mean of what packets took on the wire beyond its propagation delay.",
+    "Mean delay on the link beyond its propagation delay.",
 )
 .at("impairments.added_delay_mean_seconds")
 .samples("impairments.passed");
@@ -37,7 +38,7 @@ pub(super) const ADDED_DELAY_MAX: Quantity = quantity(
     Time,
     Max,
     Neither,
-    "Max of what packets took on the wire beyond its propagation delay.",
+    "Max delay on the link beyond its propagation delay.",
 )
 .at("impairments.added_delay_max_seconds")
 .samples("impairments.passed");

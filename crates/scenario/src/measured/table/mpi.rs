@@ -1,4 +1,4 @@
-//! What an MPI job did.
+//! Results of an MPI job.
 
 use super::super::Aggregate::{self, Sum};
 use super::super::Better::{Higher, Lower, Neither};
@@ -11,7 +11,7 @@ pub(super) const TIME_TO_SOLUTION: Quantity = quantity(
     Time,
     Aggregate::None,
     Lower,
-    "From when the first rank of an MPI job had its connections to when the last one returned from its last call.",
+    "Time from the first rank with all its connections to the return of the last rank from its last call.",
 )
 .at("mpi.time_seconds")
 .compared();
@@ -23,7 +23,7 @@ pub(super) const COMPUTING_SHARE: Quantity = quantity(
     Share,
     Aggregate::None,
     Higher,
-    "The share of the ranks' time in which they computed.",
+    "Share of the ranks' time spent computing.",
 )
 .at("mpi.computing");
 pub(super) const WAITING_SHARE: Quantity = quantity(
@@ -31,7 +31,7 @@ pub(super) const WAITING_SHARE: Quantity = quantity(
     Share,
     Aggregate::None,
     Lower,
-    "The share of the ranks' time in which they waited in calls.",
+    "Share of the ranks' time spent waiting in calls.",
 )
 .at("mpi.waiting")
 .compared();
@@ -40,53 +40,53 @@ pub(super) const LATE_SENDER_SHARE: Quantity = quantity(
     Share,
     Aggregate::None,
     Lower,
-    "The share of the ranks' time in which they waited for what had not been sent.",
+    "Share of the ranks' time spent waiting for data not yet sent.",
 )
 .at("mpi.waiting_for_sender");
 pub(super) const SLOW_START_WAIT_SHARE: Quantity = waiting(
     "slow_start_wait_share",
     "mpi.waiting_for.slow_start",
-    "The share of the ranks' time in which they waited for a congestion window in slow start.",
+    "Share of the ranks' time spent waiting for a congestion window in slow start.",
 );
 pub(super) const WINDOW_WAIT_SHARE: Quantity = waiting(
     "window_wait_share",
     "mpi.waiting_for.window",
-    "The share of the ranks' time in which they waited for a congestion window at or above the slow start threshold.",
+    "Share of the ranks' time spent waiting for a congestion window at or above the slow start threshold.",
 );
 pub(super) const RECOVERY_WAIT_SHARE: Quantity = waiting(
     "recovery_wait_share",
     "mpi.waiting_for.recovery",
-    "The share of the ranks' time in which they waited for lost segments that were found without a timeout.",
+    "Share of the ranks' time spent waiting for lost segments that were detected without a timeout.",
 );
 pub(super) const RTO_WAIT_SHARE: Quantity = waiting(
     "rto_wait_share",
     "mpi.waiting_for.rto",
-    "The share of the ranks' time in which they waited for a retransmission timeout and the repair after it.",
+    "Share of the ranks' time spent waiting for a retransmission timeout and the recovery after it.",
 );
 pub(super) const BUFFER_WAIT_SHARE: Quantity = waiting(
     "buffer_wait_share",
     "mpi.waiting_for.buffer",
-    "The share of the ranks' time in which they waited for room in a receive window or a send buffer.",
+    "Share of the ranks' time spent waiting for space in a receive window or a send buffer.",
 );
 pub(super) const NAGLE_WAIT_SHARE: Quantity = waiting(
     "nagle_wait_share",
     "mpi.waiting_for.nagle",
-    "The share of the ranks' time in which they waited for a small segment that Nagle's rule held back.",
+    "Share of the ranks' time spent waiting for a small segment held back by Nagle's algorithm.",
 );
 pub(super) const PACING_WAIT_SHARE: Quantity = waiting(
     "pacing_wait_share",
     "mpi.waiting_for.pacing",
-    "The share of the ranks' time in which they waited for a pacing rate.",
+    "Share of the ranks' time spent waiting for pacing.",
 );
 pub(super) const BANDWIDTH_WAIT_SHARE: Quantity = waiting(
     "bandwidth_wait_share",
     "mpi.waiting_for.bandwidth",
-    "The share of the ranks' time in which they waited for links and queues, and for whatever nothing else accounts for.",
+    "Share of the ranks' time spent waiting for links and queues, or for reasons that no other share covers.",
 );
 pub(super) const LATENCY_WAIT_SHARE: Quantity = waiting(
     "latency_wait_share",
     "mpi.waiting_for.latency",
-    "The share of the ranks' time in which they waited for half the least round trip.",
+    "Share of the ranks' time spent waiting for half the minimum RTT.",
 );
 pub(super) const MESSAGES: Quantity =
     quantity("messages", Number, Sum, Neither, "Messages between ranks.").at("mpi.messages");

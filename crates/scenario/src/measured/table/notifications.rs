@@ -11,7 +11,7 @@ pub(super) const CNMS_SENT: Quantity = quantity(
     Number,
     Sum,
     Lower,
-    "Congestion notifications (CNMs) that a switch sent of the queues of its port.",
+    "Congestion notifications (CNMs) sent by a switch for the queues of its port.",
 )
 .at("cnm.sent");
 pub(super) const CNMS_RECEIVED: Quantity = quantity(
@@ -19,7 +19,7 @@ pub(super) const CNMS_RECEIVED: Quantity = quantity(
     Number,
     Sum,
     Lower,
-    "Congestion notifications (CNMs) that a host received by its port.",
+    "Congestion notifications (CNMs) received by a host at its port.",
 )
 .at("cnm.received");
 pub(super) const FLOWS_LIMITED: Quantity = quantity(
@@ -27,7 +27,7 @@ pub(super) const FLOWS_LIMITED: Quantity = quantity(
     Number,
     Sum,
     Lower,
-    "Flows that they limited, each time that they were not limited before.",
+    "Flows newly rate-limited by congestion notifications.",
 )
 .at("cnm.limited");
 pub(super) const NODE_CNMS_SENT: Quantity = quantity(
@@ -35,7 +35,7 @@ pub(super) const NODE_CNMS_SENT: Quantity = quantity(
     Number,
     Sum,
     Lower,
-    "Congestion notifications (CNMs) that a switch sent of its queues.",
+    "Congestion notifications (CNMs) sent by a switch for its queues.",
 )
 .at("cnm.sent");
 pub(super) const NODE_CNMS_RECEIVED: Quantity = quantity(
@@ -43,7 +43,7 @@ pub(super) const NODE_CNMS_RECEIVED: Quantity = quantity(
     Number,
     Sum,
     Lower,
-    "Congestion notifications (CNMs) that a host received.",
+    "Congestion notifications (CNMs) received by a host.",
 )
 .at("cnm.received");
 pub(super) const NODE_FLOWS_LIMITED: Quantity = quantity(
@@ -51,6 +51,6 @@ pub(super) const NODE_FLOWS_LIMITED: Quantity = quantity(
     Number,
     Sum,
     Lower,
-    "Flows of a host that they limited, each time that they were not limited before.",
+    "Flows of a host newly rate-limited by congestion notifications.",
 )
 .at("cnm.limited");

@@ -1,4 +1,4 @@
-//! What flow control did at a port.
+//! Results of flow control at a port.
 
 use super::super::Aggregate::{Max, Sum};
 use super::super::Better::{Lower, Neither};
@@ -7,17 +7,16 @@ use super::super::Quantity;
 use super::quantity;
 
 pub(super) const PAUSES_SENT: Quantity =
-    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames that its port sent.")
-        .at("pause.sent");
+    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames sent by its port.").at("pause.sent");
 pub(super) const PAUSES_RECEIVED: Quantity =
-    quantity("pauses_received", Number, Sum, Lower, "PAUSE frames that its port received.")
+    quantity("pauses_received", Number, Sum, Lower, "PAUSE frames received by its port.")
         .at("pause.received");
 pub(super) const PAUSE_STORMS: Quantity = quantity(
     "pause_storms",
     Number,
     Sum,
     Lower,
-    "Times that the watchdog of its switch let a stopped priority go on.",
+    "Times that the watchdog of its switch released a paused priority.",
 )
 .at("pause.storms");
 pub(super) const PAUSED: Quantity = quantity(
@@ -25,7 +24,7 @@ pub(super) const PAUSED: Quantity = quantity(
     Time,
     Max,
     Lower,
-    "For how long its port was stopped by the far end, of the priority that was for longest.",
+    "Time that the far end paused its port, for the priority paused longest.",
 )
 .at("pause.stopped_seconds");
 pub(super) const HEADROOM_MAX: Quantity = quantity(
@@ -33,28 +32,23 @@ pub(super) const HEADROOM_MAX: Quantity = quantity(
     Size,
     Max,
     Lower,
-    "The most bytes that came in at its port after the switch had stopped them.",
+    "Max bytes received at its port after the switch paused the far end.",
 )
 .at("pause.headroom_max_bytes");
-pub(super) const HEADROOM: Quantity = quantity(
-    "headroom",
-    Size,
-    Max,
-    Neither,
-    "The room that its port has for them, of each lossless priority.",
-)
-.at("pause.headroom_bytes");
+pub(super) const HEADROOM: Quantity =
+    quantity("headroom", Size, Max, Neither, "Headroom of its port for each lossless priority.")
+        .at("pause.headroom_bytes");
 pub(super) const NODE_PAUSES_SENT: Quantity =
-    quantity("pauses_sent", Number, Sum, Lower, "Pause frames that a switch's ports sent.")
+    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames sent by a switch's ports.")
         .at("pause.sent");
 pub(super) const NODE_PAUSED: Quantity = quantity(
     "paused",
     Time,
     Max,
     Lower,
-    "For how long a switch stopped a priority of a far end, of those that it stopped for longest.",
+    "Time that a switch paused a priority of a far end, for the one paused longest.",
 )
 .at("pause.stopped_seconds");
-/// By priority.
+/// The paused time per priority.
 pub(in crate::measured) const PAUSED_PRIORITY: Quantity =
-    quantity("paused", Time, Max, Lower, "For how long a priority was stopped at its port.");
+    quantity("paused", Time, Max, Lower, "Time that a priority was paused at its port.");

@@ -1,4 +1,4 @@
-//! What is of the whole run.
+//! Results of the whole run.
 
 use super::super::Aggregate;
 use super::super::Better::{Higher, Lower, Neither};
@@ -7,37 +7,31 @@ use super::super::Quantity;
 use super::quantity;
 
 pub(in super::super) const RUN: &[Quantity] = &[
-    quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs both ways, per second of the time in which any flow ran.").compared(),
-    quantity("fairness", Ratio, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal shares.").compared(),
+    quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs in both directions, per second of the time during which any flow ran.").compared(),
+    quantity("fairness", Ratio, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, or of all flows if there are none; 1 means equal shares.").compared(),
     quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere.").compared(),
-    quantity("loss", Share, Aggregate::None, Lower, "Packets dropped anywhere, as a share of all that the flows sent.").compared(),
-    quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again.").compared(),
+    quantity("loss", Share, Aggregate::None, Lower, "Packets dropped anywhere, as a share of the packets sent by flows.").compared(),
+    quantity("retransmissions", Number, Aggregate::None, Lower, "Retransmitted segments.").compared(),
     quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts.").compared(),
-    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs both ways."),
-    quantity("flows", Number, Aggregate::None, Neither, "How many flows there were."),
-    quantity("seconds", Duration, Aggregate::None, Neither, "How long it ran."),
+    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs in both directions."),
+    quantity("flows", Number, Aggregate::None, Neither, "Number of flows."),
+    quantity("seconds", Duration, Aggregate::None, Neither, "Duration of the run."),
     quantity(
         "measured_from",
         Duration,
         Aggregate::None,
         Neither,
-        "From when on everything is counted, where only a part of the run is measured.",
+        "Start of the measurement interval, where only a part of the run is measured.",
     )
     .at("measured_from_seconds"),
-    quantity("measured_until", Duration, Aggregate::None, Neither, "Until when everything is counted, where only a part of the run is measured.")
+    quantity("measured_until", Duration, Aggregate::None, Neither, "End of the measurement interval, where only a part of the run is measured.")
         .at("measured_until_seconds"),
-    quantity("complete", Number, Aggregate::None, Higher, "1 if the plan's duration was reached."),
+    quantity("complete", Number, Aggregate::None, Higher, "1 if the run reached its planned duration."),
     quantity("seed", Number, Aggregate::None, Neither, "The seed."),
 ];
 
 pub(in super::super) const ENGINE: &[Quantity] = &[
-    quantity("packet_hops", Number, Aggregate::None, Neither, "Packets transmitted on a wire."),
+    quantity("packet_hops", Number, Aggregate::None, Neither, "Packets transmitted on a link."),
     quantity("events", Number, Aggregate::None, Neither, "Events handled."),
-    quantity(
-        "cpu_seconds",
-        Time,
-        Aggregate::None,
-        Lower,
-        "Processor time that the run took; only in `--json`.",
-    ),
+    quantity("cpu_seconds", Time, Aggregate::None, Lower, "CPU time of the run; only in `--json`."),
 ];

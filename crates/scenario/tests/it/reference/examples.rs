@@ -1,4 +1,4 @@
-//! How each key is written somewhere: the values of scenarios that tests run.
+//! An example for each key: values of scenarios that tests run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::reference::key::{definition, follow, values};
 
-/// No example is longer.
+/// The maximum length of an example.
 const LONGEST: usize = 60;
 /// The folders with scenarios, from the root of the repository.
 const FOLDERS: [&str; 10] = [
@@ -24,7 +24,7 @@ const FOLDERS: [&str; 10] = [
     "papers/p4",
 ];
 
-/// Names of things that only their own scenario has.
+/// Examples for names, because those in scenarios are specific to them.
 const NAMES: [(&str, &str); 11] = [
     ("algorithm", "cubic"),
     ("class", "call"),
@@ -39,7 +39,7 @@ const NAMES: [(&str, &str); 11] = [
     ("at", "r:wan"),
 ];
 
-/// A value for each key, by the definition that the key is in.
+/// A value for each key, by the definition of the key.
 #[derive(Default)]
 pub(crate) struct Examples(BTreeMap<(String, String), String>);
 
@@ -100,7 +100,7 @@ impl Examples {
     }
 }
 
-/// The value as TOML; none for a table.
+/// The value as TOML; `None` for a table.
 fn written(value: &Value) -> Option<String> {
     match value {
         Value::Array(elements) => {

@@ -48,7 +48,7 @@ impl<'s> Key<'s> {
         Self { takes: takes(schema), doc, default, name, schema: inner }
     }
 
-    /// An example that the schema itself has: its kind's, or the first of a choice.
+    /// An example from the schema itself: that of its kind, or the first word of a choice.
     pub(crate) fn example(&self) -> Option<String> {
         let quoted = |text: &str| {
             let (_, rest) = text.split_once('"')?;
@@ -122,7 +122,7 @@ fn takes(schema: &Value) -> String {
         "object" => "table".into(),
         "boolean" => "true or false".into(),
         "integer" => match (schema["minimum"].as_u64(), schema["maximum"].as_u64()) {
-            // What ends at 32 bits has no end that anyone meets.
+            // A 32-bit maximum is no practical limit.
             (Some(least), Some(most)) if most < u32::MAX.into() => {
                 format!("whole number, {least} to {most}")
             }

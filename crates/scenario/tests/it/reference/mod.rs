@@ -1,4 +1,4 @@
-//! The reference of scenario files in docs/reference: generated from the schema, and as it is checked in.
+//! The reference of scenario files in docs/reference: generated from the schema, and equal to the checked-in pages.
 
 mod examples;
 mod key;

@@ -20,8 +20,8 @@ pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
     let schema = scenario::schema();
     let mut pages = BTreeMap::new();
     let mut top = format!("{GENERATED}\n\n# A scenario\n\n");
-    top += "A scenario is a TOML file. These are its keys; each table has a page of its own. An editor that \
-            reads\n`docs/scenario.schema.json` completes and checks them.\n\n";
+    top += "A scenario is a TOML file. These are its keys; each table has its own page. Editors complete and \
+            check them\nwith `docs/scenario.schema.json`.\n\n";
     for (name, key) in schema["properties"].as_object().expect("keys") {
         let told = Key::new(key);
         let is_table = told.takes.starts_with("table") && name != "sweep";
@@ -75,7 +75,7 @@ fn section(
     let _ = write!(text, "\n## `[{path}]`\n\n{}\n\n", said(schema));
     let named = |(known, _): &&(String, String)| !kind.is_empty() && known == kind;
     if let Some((_, there)) = seen.iter().find(named) {
-        let _ = writeln!(text, "As [`[{there}]`](#{}).", slug(there));
+        let _ = writeln!(text, "The keys are those of [`[{there}]`](#{}).", slug(there));
         return;
     }
     seen.push((kind.to_owned(), path.to_owned()));
@@ -113,7 +113,7 @@ fn line(
     let takes = if bounds { bounded(key.schema) } else { takes.clone() };
     let _ = write!(text, "- `{name}` ({takes}");
     match default {
-        _ if required => *text += "; must be given",
+        _ if required => *text += "; required",
         Some(default) => drop(write!(text, "; default: {default}")),
         None => {}
     }
@@ -144,7 +144,7 @@ fn said(schema: &Value) -> String {
 /// The notation of quantities and other single values.
 fn units() -> String {
     let mut text = format!("{GENERATED}\n\n# Units\n\n");
-    text += "A rate, a size or a time is text with a number and a unit: a bare number is refused. `Mbit/s` is a \
+    text += "A rate, a size or a time is text with a number and a unit; a number without a unit is an error. `Mbit/s` is a \
              bit rate,\n`MB/s` a byte rate, and `KiB` is 1024 bytes where `kB` is 1000.\n\n";
     for (name, schema) in scenario::schema()["$defs"].as_object().expect("definitions") {
         let single =

@@ -25,43 +25,41 @@ const BURST_LIMIT: u32 = 1 << 16;
 const SLOW: u64 = 1_000_000;
 
 settings! {
-    /// A class and what it may send.
+    /// A class and its limits.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// The class it is within; `None` (the default) if only the link is above it.
+        /// The parent class; `None` (the default) for a class directly below the link.
         pub parent: Option<String>,
-        /// Its rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or
-        /// `share`. No default. Of these an Ethernet link carries 98.7 % of its rate in the longest frames
-        /// and 76 % in the shortest; where classes have more than that together, those that borrow lack it
-        /// first.
+        /// Rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or `share`. No
+        /// default. In these units an Ethernet link carries 98.7 % of its rate with the longest frames and 76 % with
+        /// the shortest; if the classes together have more, those that borrow lack it first.
         pub rate: Option<Rate>,
-        /// Its rate as a share of the link's, rounded down to a bit per second. Give this or `rate`. No
-        /// default.
+        /// Rate as a share of the link's, rounded down to a bit per second. Give this or `rate`. No default.
         #[range(Share(1)..)]
         pub share: Option<Share>,
-        /// Of the classes that may send, those of the highest priority do. A class that holds classes does
-        /// not use it. Default 1 (altqd).
+        /// Priority among the classes that may send; the highest goes first. A class with children does not use it.
+        /// Default 1 (altqd).
         #[range(..=PRIORITIES as u32 - 1)]
         pub priority: u32,
-        /// Whether the class may send beyond its rate while the class above it (the link, at the top) does
-        /// not use its own. Default false.
+        /// Whether the class may exceed its rate while its parent (the link, at the top) does not use its own.
+        /// Default false.
         pub borrow: bool,
-        /// Packets that may go back to back after silence, or after a late timer. Default: 16,
-        /// but 4 below 1 Mbit/s (altqd).
+        /// Packets that may be sent back to back after an idle period, or after a late timer. Default: 16, but 4
+        /// below 1 Mbit/s (altqd).
         #[range(1..=BURST_LIMIT)]
         pub maxburst: Option<u32>,
-        /// Packets, at most `maxburst`, for which a class over its limit waits, so that it wakes less
-        /// often. Default 2, or `maxburst` if that is 1 (altqd).
+        /// Packets, at most `maxburst`, for which a class over its limit waits, so that it wakes up less often.
+        /// Default 2, or `maxburst` if that is 1 (altqd).
         #[range(1..=BURST_LIMIT)]
         pub minburst: Option<u32>,
-        /// The usual frame's length in bytes, at most the port's longest frame. It turns the bursts into
-        /// credit, and has no part in the rate. Default: the port's longest frame.
+        /// Typical frame length in bytes, at most the port's longest frame. It converts bursts to credit and does not
+        /// affect the rate. Default: the port's longest frame.
         #[range(Bytes(1)..)]
         pub packet_size: Option<Bytes>,
-        /// Its queue: a discipline without classes that holds no packet back; unused in a class that holds
-        /// classes. Default: `fifo` of 30 packets (altqd's `maxq`).
+        /// Queue of the class: a work-conserving discipline without classes; unused in a class with
+        /// children. Default: `fifo` of 30 packets (altqd's `maxq`).
         pub queue: qdisc::Parameters,
     }
 }
@@ -119,25 +117,24 @@ impl Class {
 
 settings! {
     classes: Class;
-    /// The classes, and which packets go to which.
+    /// The classes and the filters that assign packets to them.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Parameters {
-        /// At least one. Packets queue in those that hold no classes.
+        /// At least one class. Packets queue in classes without children.
         pub classes: Vec<Class>,
-        /// Tried in this order; a packet that none matches goes to the default class.
+        /// The filters in matching order; a packet without a match goes to the default class.
         pub filters: Vec<Rule>,
-        /// The class for packets that no filter matches, one that holds no classes. No default: it must be
-        /// given.
+        /// Class for packets that no filter matches, one without children. No default: it must be given.
         pub default: String,
-        /// Who may borrow. Default: as in ALTQ, from ancestors up to a level that follows arrivals and
-        /// departures. `formal`: only while no class below that level is unsatisfied, so that none gets more
-        /// than its part of what another leaves by its priority.
+        /// Rule for borrowing. Default: as in ALTQ, from ancestors up to a level that follows arrivals and
+        /// departures. `formal`: only while no class below that level is unsatisfied, so that priority gives no class
+        /// more than its part of the bandwidth that another leaves.
         pub link_sharing: LinkSharing,
-        /// Whether a class over its limit sends when no other may, so that the link never idles while
-        /// packets wait. Default false.
+        /// Whether a class over its limit sends when no other may, so that the link never idles while packets wait.
+        /// Default false.
         pub efficient: bool,
-        /// How a class's use is measured. Default: exact. `average` is ALTQ's, which forgets: rates are off
-        /// by some per cent.
+        /// Estimator of a class's use. Default: exact. `average` is ALTQ's moving average: its rates are off by some
+        /// per cent.
         pub estimator: Estimator,
     }
 }
@@ -160,7 +157,7 @@ pub enum Error {
         leaves: String,
     },
     /// The default class does not exist, or holds classes.
-    #[error("the default class is to be `{class}`, which {fault}: name one of {leaves}")]
+    #[error("the default class `{class}` {fault}: name one of {leaves}")]
     Default {
         /// The name given.
         class: String,
@@ -170,10 +167,10 @@ pub enum Error {
         leaves: String,
     },
     /// Neither a rate nor a share, or a share of nothing.
-    #[error("class `{0}` has no rate: give it `rate`, or `share` of the link above zero")]
+    #[error("class `{0}` has no rate: set `rate`, or `share` of the link above zero")]
     NoRate(String),
     /// A rate and a share.
-    #[error("class `{0}` has both `rate` and `share`: give it one of them")]
+    #[error("class `{0}` has both `rate` and `share`: remove one of them")]
     TwoRates(String),
     /// A class's rate is above that of its parent or the link.
     #[error("class `{class}` has {rate}, but {within} has only {has}: lower the class's rate")]
@@ -205,9 +202,7 @@ pub enum Error {
         excess: String,
     },
     /// A class would wait for more packets than it has credit for.
-    #[error(
-        "class `{class}` has minburst {packets}: give it 1 to {limit} packets, or leave it out"
-    )]
+    #[error("class `{class}` has minburst {packets}: set it to 1 to {limit} packets, or remove it")]
     Burst {
         /// The class.
         class: String,
@@ -217,7 +212,7 @@ pub enum Error {
         limit: u32,
     },
     /// A usual packet that the port never sees.
-    #[error("class `{class}` has packet_size {size}: give it 1 to {frame} bytes, or leave it out")]
+    #[error("class `{class}` has packet_size {size}: set it to 1 to {frame} bytes, or remove it")]
     PacketSize {
         /// The class.
         class: String,
@@ -228,8 +223,8 @@ pub enum Error {
     },
     /// A queue that has classes of its own or holds packets back.
     #[error(
-        "the queue of `{class}` is {discipline}, which {fault}: give it one without classes that \
-         always sends, such as fifo"
+        "the queue of `{class}` is {discipline}, which {fault}: use a work-conserving one without classes, such \
+         as fifo"
     )]
     Leaf {
         /// The class.

@@ -145,7 +145,7 @@ fn with_reservations(
 #[error(
     "the delay bound of `{name}`, {bound}, cannot be kept: before its last bit there may be {parts}, \
      {bytes} bytes on the wire, of which the others' rates leave {left}; that takes {time}, {excess} too \
-     long: allow so much more, lower bursts, or use hfsc, where a delay does not hang on the others' bursts"
+     long: allow that much more, lower bursts, or use hfsc, where a delay does not depend on the others' bursts"
 )]
 pub struct Late {
     /// The reservation: the requested one, or one in force.

@@ -68,9 +68,7 @@ pub enum Error {
         children: String,
     },
     /// A curve without its second piece.
-    #[error(
-        "class `{class}` has {kind}_m1 or {kind}_d, but no {kind}_m2: say what holds after them"
-    )]
+    #[error("class `{class}` has {kind}_m1 or {kind}_d, but no {kind}_m2: add the rate after them")]
     NoSecondPiece {
         /// The class.
         class: String,
@@ -79,8 +77,7 @@ pub enum Error {
     },
     /// A first piece of no length.
     #[error(
-        "class `{class}` has {kind}_m1 of {m1} for {kind}_d of 0: say how long it holds, or leave \
-         it out"
+        "class `{class}` has {kind}_m1 of {m1} for {kind}_d of 0: set the duration, or remove it"
     )]
     NoDuration {
         /// The class.
@@ -92,8 +89,8 @@ pub enum Error {
     },
     /// A convex curve that does not start flat: the minimum of its copies has more than two pieces.
     #[error(
-        "class `{class}` has {kind}_m1 of {m1}, below {kind}_m2 of {m2}: leave {kind}_m1 out, so \
-         that the curve starts after {kind}_d, or raise it to at least {m2}"
+        "class `{class}` has {kind}_m1 of {m1}, below {kind}_m2 of {m2}: remove {kind}_m1, so that the curve \
+         starts after {kind}_d, or raise it to at least {m2}"
     )]
     ConvexSlope {
         /// The class.
@@ -107,7 +104,7 @@ pub enum Error {
     },
     /// A guarantee to a class that holds no packets.
     #[error(
-        "class `{class}` has real_time curves, but is divided into {children}: give them to those"
+        "class `{class}` has real_time curves, but is divided into {children}: move them to those"
     )]
     RealTimeInside {
         /// The class.
@@ -116,7 +113,7 @@ pub enum Error {
         children: String,
     },
     /// A class that would never send.
-    #[error("class `{0}` has neither real_time_m2 nor link_share_m2, so it never sends: give one")]
+    #[error("class `{0}` has neither real_time_m2 nor link_share_m2, so it never sends: add one")]
     NoService(String),
     /// A class shares a parent that has no share itself.
     #[error(
@@ -131,8 +128,8 @@ pub enum Error {
     },
     /// A bound on link-sharing for a class that does not share.
     #[error(
-        "class `{0}` has an upper_limit, which bounds link-sharing, but no link_share: give it \
-         link_share_m2, or leave the limit out"
+        "class `{0}` has an upper_limit, which bounds link-sharing, but no link_share: add link_share_m2, or \
+         remove the limit"
     )]
     LimitWithoutShare(String),
     /// A class is guaranteed more than it may have.
@@ -205,8 +202,7 @@ pub enum Error {
     },
     /// A class's queue may not be of this discipline.
     #[error(
-        "class `{class}` has the queue `{queue}`: a class's queue is a discipline without classes \
-         that always sends, such as {known}"
+        "class `{class}` has the queue `{queue}`: use a work-conserving discipline without classes, such as {known}"
     )]
     Queue {
         /// The class.
@@ -225,7 +221,7 @@ pub enum Error {
         error: Box<qdisc::Error>,
     },
     /// More classes than the numbering allows.
-    #[error("{0} classes: at most 2^24 can be told apart")]
+    #[error("{0} classes: use at most 2^24")]
     TooMany(usize),
     /// A packet that is being sent is not interrupted.
     #[error(

@@ -23,48 +23,48 @@ const FASTEST: Rate = match Rate::from_bits_per_second(SLOPE_MAX) {
 };
 
 settings! {
-    /// A class: what it is guaranteed, how it shares what is left, and what bounds it.
+    /// A class: its guarantee, its share of the rest, and its upper limit.
     ///
-    /// Each of the three is a curve of two pieces, `m1` for the first `d` of a backlog and `m2` from
-    /// then on (ALTQ's `m1 d m2`); with none of `m1` and `m2` the class has no such curve. A concave
-    /// curve (`m1` above `m2`) gives a short delay at a low rate, a convex one (`m1` left out) starts
-    /// after `d`. Rates count frame bits (header and FCS counted, preamble and gap not) and
-    /// [`Parameters::overhead`].
+    /// Each of the three is a curve of two pieces, `m1` for the first `d` of a backlog and `m2` after that (ALTQ's
+    /// `m1 d m2`); without `m1` and `m2` the class has no such curve. A concave curve (`m1` above `m2`) gives a short
+    /// delay at a low rate, a convex one (without `m1`) starts after `d`. Rates count frame bits (header and FCS
+    /// counted, preamble and gap not) and [`Parameters::overhead`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// The class that this one is within; `None` (default): at the top.
+        /// The parent class; `None` (default) at the top.
         pub parent: Option<String>,
         /// Guaranteed rate during the first `real_time_d`; default none. Leaves only.
         #[range(..=FASTEST)]
         pub real_time_m1: Option<Rate>,
-        /// How long `real_time_m1` holds; default 0.
+        /// Duration of `real_time_m1`; default 0.
         pub real_time_d: Duration,
-        /// Guaranteed rate after that; default none, so that nothing is guaranteed.
+        /// Guaranteed rate after `real_time_d`; default none, so that nothing is guaranteed.
         #[range(..=FASTEST)]
         pub real_time_m2: Option<Rate>,
-        /// Weight among siblings during the first `link_share_d`; default none. Only the ratio to the
-        /// siblings' matters.
+        /// Weight among siblings during the first `link_share_d`; default none. Only the ratio to the siblings'
+        /// weights matters.
         #[range(..=FASTEST)]
         pub link_share_m1: Option<Rate>,
-        /// How long `link_share_m1` holds, in the siblings' virtual time, which passes as real time does
-        /// when the siblings' weights add up to what they get; default 0.
+        /// Duration of `link_share_m1`, in the siblings' virtual time, which advances as real time does when the
+        /// siblings' weights add up to their bandwidth; default 0.
         pub link_share_d: Duration,
-        /// Weight among siblings after that; default none: the class gets only what is guaranteed.
+        /// Weight among siblings after `link_share_d`; default none: the class gets only its guarantee.
         #[range(..=FASTEST)]
         pub link_share_m2: Option<Rate>,
-        /// The most that link-sharing gives during the first `upper_limit_d`; default none. What
-        /// `real_time` gives counts, and is never withheld.
+        /// Maximum rate by link-sharing during the first `upper_limit_d`; default none. Service by `real_time`
+        /// counts, and is never withheld.
         #[range(..=FASTEST)]
         pub upper_limit_m1: Option<Rate>,
-        /// How long `upper_limit_m1` holds; default 0.
+        /// Duration of `upper_limit_m1`; default 0.
         pub upper_limit_d: Duration,
-        /// The most after that; default none, so that only the parent bounds the class.
+        /// Maximum rate by link-sharing after `upper_limit_d`; default none, so that only the parent limits the
+        /// class.
         #[range(..=FASTEST)]
         pub upper_limit_m2: Option<Rate>,
-        /// Its queue: a discipline without classes that always sends; default `fifo`. Unused in a class
-        /// that has children.
+        /// Queue of the class: a work-conserving discipline without classes; default `fifo`. Unused in a
+        /// class with children.
         pub queue: qdisc::Parameters,
     }
 }
@@ -99,18 +99,18 @@ impl Class {
 settings! {
     classes: Class;
     blank: Self { classes: Vec::new(), ..Self::default() };
-    /// The classes, and which packets go to which.
+    /// The classes and the filters that assign packets to them.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// At least one. Packets queue in those without children.
+        /// At least one class. Packets queue in classes without children.
         pub classes: Vec<Class>,
-        /// Tried in this order.
+        /// The filters in matching order.
         pub filters: Vec<Rule>,
-        /// The class, one without children, of packets that no filter matches, and of those queued in
-        /// a class that is taken away; default `default`.
+        /// Class, without children, for packets that no filter matches and for those of a class that is removed;
+        /// default `default`.
         pub default_class: String,
-        /// Bytes that each packet counts for in the curves beyond its frame's length; default 0. With the port's own (20 on Ethernet) rates are those of the wire, and guarantees
-        /// up to the whole link hold for frames of any length.
+        /// Bytes per packet that the curves count beyond the frame length; default 0. With the port's own (20 on
+        /// Ethernet), rates are those of the link, and guarantees up to the whole link hold for frames of any length.
         #[range(..=Bytes(u16::MAX as u64))]
         pub overhead: Bytes,
     }

@@ -17,29 +17,28 @@ pub const CLASSES_MAX: usize = 16;
 pub const RELATIVE: core::ops::RangeInclusive<u32> = 1..=1_000;
 
 settings! {
-    /// A class and what it is guaranteed. Where guarantees of delay or rate cannot all hold, or none of
-    /// loss, the class listed last is the first whose guarantee is relaxed.
+    /// A class and its guarantees. If guarantees of delay or rate cannot all hold, or none of loss, the guarantee of
+    /// the class listed last is relaxed first.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// None: these classes stand side by side.
+        /// Always `None`: these classes are not nested.
         pub parent: Option<String>,
-        /// The longest that its packets wait, to within one frame's time on the wire; no bound
-        /// unless given. Packets that would wait longer are dropped on arrival as far as `loss` allows.
+        /// Maximum queueing delay, to within the serialisation time of one frame; no bound unless given. Packets that
+        /// would wait longer are dropped on arrival as far as `loss` allows.
         #[range(Duration::from_ps(1)..)]
         pub delay: Option<Duration>,
-        /// The share of its bytes that may be dropped, over the last 32 to 64 MiB of them; any unless
-        /// given.
+        /// Share of its bytes that may be dropped, over the last 32 to 64 MiB of them; any unless given.
         pub loss: Option<Share>,
-        /// The rate, by frame bits, that it has at least while it has packets; none unless given.
+        /// Minimum rate, in frame bits, while the class has packets; none unless given.
         pub rate: Option<Rate>,
-        /// Delays of the classes that have this are in the proportion of these numbers, as far as
+        /// Weight of the class in proportional delay: the delays of all such classes are in this ratio, as far as
         /// other guarantees allow; in no proportion unless given.
         #[range(RELATIVE)]
         pub relative_delay: Option<u32>,
-        /// Loss shares of the classes that have this are in the proportion of these numbers, as far
-        /// as other guarantees allow; in no proportion unless given.
+        /// Weight of the class in proportional loss: the loss shares of all such classes are in this ratio, as far as
+        /// other guarantees allow; in no proportion unless given.
         #[range(RELATIVE)]
         pub relative_loss: Option<u32>,
     }
@@ -47,22 +46,22 @@ settings! {
 
 settings! {
     classes: Class;
-    /// The classes, which packets go to which, and the buffer.
+    /// The classes, the filters that assign packets to them, and the buffer.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most packets queued; 1000 unless given.
+        /// Maximum packets queued; 1000 unless given.
         #[range(1..)]
         pub packets: u64,
-        /// The most bytes queued, by frame lengths; any number unless given.
+        /// Maximum bytes queued, in frame lengths; no limit unless given.
         pub bytes: Option<Bytes>,
-        /// Whether each class has a buffer of that size to itself; one for all unless given. A full buffer
-        /// of its own takes no packet, whatever the class is guaranteed of loss.
+        /// Whether each class has a separate buffer of that size; one for all unless given. A full separate buffer
+        /// accepts no packet, despite any loss guarantee of the class.
         pub separate: bool,
-        /// From 1 to 16, those first whose guarantees are to hold longest.
+        /// 1 to 16 classes, in the order in which their guarantees take precedence.
         pub classes: Vec<Class>,
-        /// Tried in this order.
+        /// The filters in matching order.
         pub filters: Vec<Rule>,
-        /// The class for packets that no filter matches; the last one unless given.
+        /// Class for packets that no filter matches; the last one unless given.
         pub default_class: Option<String>,
     }
 }
@@ -104,7 +103,7 @@ pub enum Error {
     #[error("{0} classes: give at most {CLASSES_MAX}")]
     TooMany(usize),
     /// A class has a parent, but these classes have no hierarchy.
-    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
+    #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
     Parent(String),
     /// The class for unclassified packets does not exist.
     #[error("the default class `{class}` does not exist: name one of {known}")]
@@ -126,7 +125,7 @@ pub enum Error {
     },
     /// Only one class has a relative number, so there is no proportion.
     #[error(
-        "class `{class}` alone has a relative {what}: give another class one too, or leave it out"
+        "class `{class}` alone has a relative {what}: give another class one too, or remove it"
     )]
     Alone {
         /// The class.
@@ -136,8 +135,8 @@ pub enum Error {
     },
     /// With separate buffers, JoBS does not choose the class that loses.
     #[error(
-        "class `{0}` has a relative loss, but each class a buffer of its own, which alone decides: \
-         make the buffer shared, or leave the relative loss out"
+        "class `{0}` has a relative loss, but a separate buffer per class decides alone: share the buffer, or \
+         remove the relative loss"
     )]
     Separate(String),
 }

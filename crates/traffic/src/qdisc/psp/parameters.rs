@@ -55,17 +55,17 @@ impl Field for PacingRate {
 
 settings! {
     required: rate;
-    /// A bottleneck that some packets pass, and the rate at which to send to it.
+    /// A bottleneck on the path of some packets, and the rate at which they are sent.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// The class that bounds this one and its siblings together; `None` if only the link does.
+        /// The class that limits this one and its siblings together; `None` if only the link does.
         pub parent: Option<String>,
-        /// The rate, by frame bits: header and FCS counted, preamble and gap not; or measured, by the ACKs that come
-        /// back through the port.
+        /// Rate in frame bits: header and FCS counted, preamble and gap not; or measured from the ACKs that return
+        /// through the port.
         pub rate: PacingRate,
-        /// Its queue, a plain one; unused in a class that has children.
+        /// FIFO queue of the class; unused in a class with children.
         pub queue: fifo::Parameters,
     }
 }
@@ -80,19 +80,19 @@ impl Default for Class {
 
 settings! {
     classes: Class;
-    /// The classes, and which packets go to which.
+    /// The classes and the filters that assign packets to them.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The rate of everything, by frame bits or measured, in place of classes; none unless given.
+        /// Rate of all packets, in frame bits or measured, in place of classes; none unless given.
         pub rate: Option<PacingRate>,
-        /// Packets queue in those without children.
+        /// The classes. Packets queue in classes without children.
         pub classes: Vec<Class>,
-        /// Tried in this order; a packet that none matches is unclassified.
+        /// The filters in matching order; a packet without a match is unclassified.
         pub filters: Vec<Rule>,
-        /// The queue of unclassified packets, a plain one; they go out whenever no class's packet is due.
+        /// FIFO queue of unclassified packets, which are sent whenever no packet of a class is due.
         pub unclassified: fifo::Parameters,
-        /// Whether gap frames hold the wire between packets. If not, the driver's timer does, which may
-        /// be late.
+        /// Whether gap frames occupy the link between packets. Otherwise the driver's timer spaces them, which may be
+        /// late.
         pub gaps: bool,
     }
 }
@@ -139,7 +139,7 @@ impl Parameters {
 pub enum Error {
     /// Both a rate for everything and classes are given.
     #[error(
-        "a rate beside the class `{0}`: give `rate` for everything, or classes with a rate each"
+        "both a rate and the class `{0}`: give either `rate` for all packets, or classes with their own rates"
     )]
     RateAndClasses(String),
     /// The classes' names or filters make no sense.
@@ -176,8 +176,8 @@ pub enum Error {
     },
     /// A class measures its rate, and has children.
     #[error(
-        "the class `{0}` has classes within it, and only one that has packets of its own can measure its rate: give it \
-         a rate, or let the classes within it measure theirs"
+        "the class `{0}` has children, and only a class without children can measure its rate: give it a rate, \
+         or let its children measure theirs"
     )]
     MeasuredParent(String),
     /// A queue's limits make no sense.

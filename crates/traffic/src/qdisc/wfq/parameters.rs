@@ -36,14 +36,14 @@ choice! {
 }
 
 settings! {
-    /// Flows of one weight.
+    /// The flows of one weight.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
         pub name: String,
-        /// None: these classes stand side by side.
+        /// Always `None`: these classes are not nested.
         pub parent: Option<String>,
-        /// The weight of each of its flows; 100 unless given, as in ALTQ.
+        /// Weight of each flow of the class; 100 unless given, as in ALTQ.
         #[range(WEIGHTS)]
         pub weight: u32,
     }
@@ -58,32 +58,31 @@ impl Default for Class {
 
 settings! {
     classes: Class;
-    /// Which packets are one flow, what they weigh, and how many may be queued.
+    /// The definition of a flow, the weights, and the limits.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// `stochastic`, hashed queues in turns as in ALTQ, unless given; or `exact`.
+        /// Queueing mode: `stochastic`, hashed queues in turns as in ALTQ, unless given; or `exact`.
         pub mode: Mode,
-        /// What makes a flow: `destination`, `source_port`, `full` or `source`. Unless given,
+        /// Packet fields that define a flow: `destination`, `source_port`, `full` or `source`. Unless given,
         /// `destination` in stochastic mode, as in ALTQ, and `full` in exact mode.
         pub hash: Option<HashBy>,
-        /// Queues of the stochastic mode; 256 unless given, as in ALTQ.
+        /// Number of queues in stochastic mode; 256 unless given, as in ALTQ.
         #[range(1..=QUEUES_MAX)]
         pub queues: u32,
-        /// What a queue of weight 100 may send on its turn in stochastic mode; 512 B unless given,
-        /// as in ALTQ.
+        /// Bytes that a queue of weight 100 may send in its turn in stochastic mode; 512 B unless given, as in ALTQ.
         #[range(QUOTA_MIN..)]
         pub quota: Bytes,
-        /// The most bytes queued, by frame lengths; beyond, the longest queue for its weight
-        /// loses a packet (to within an eighth of its length), its first one in stochastic mode and
-        /// its last one in exact mode. At least one full frame; 64 KiB unless given, as in ALTQ.
+        /// Maximum bytes queued, in frame lengths; beyond it, the longest queue relative to its weight loses a packet
+        /// (to within an eighth of its length): the first one in stochastic mode, the last one in exact mode. At
+        /// least one full frame; 64 KiB unless given, as in ALTQ.
         #[range(..=BYTES_MAX)]
         pub bytes: Bytes,
-        /// The weight of a flow that no filter matches; 100 unless given, as in ALTQ.
+        /// Weight of a flow that no filter matches; 100 unless given, as in ALTQ.
         #[range(WEIGHTS)]
         pub weight: u32,
-        /// Flows with other weights; a queue has the weight of the flow that it was last empty before.
+        /// Flows with other weights. A queue keeps the weight of the first flow after it was empty.
         pub classes: Vec<Class>,
-        /// Tried in this order.
+        /// The filters in matching order.
         pub filters: Vec<Rule>,
     }
 }
@@ -124,7 +123,7 @@ pub enum Error {
     #[error(transparent)]
     Tree(#[from] tree::Error),
     /// A class has a parent, but these classes have no hierarchy.
-    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
+    #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
     Parent(String),
     /// A buffer that drops every packet of full length.
     #[error("a buffer of {bytes}: give it at least one full frame, {frame}")]
