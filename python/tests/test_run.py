@@ -123,7 +123,7 @@ def test_a_table_that_there_is_not_says_what_would_make_it(run: suimon.Run) -> N
     for name in ("pauses", "notifications", "ranks"):
         with pytest.raises(suimon.UsageError, match=f"has no table {name}") as caught:
             getattr(run, name)
-        assert "let the scenario have" in caught.value.help
+        assert "add to the scenario: [probe" in caught.value.help
     with pytest.raises(KeyError, match="nothing"):
         run.tables["nothing"]
 
