@@ -266,7 +266,7 @@ def test_a_worker_of_another_version_is_told_from_a_point_that_breaks(cluster: C
 
 
 def preloaded(where: str, what: str) -> str:
-    """Returns Python code for a worker whose batch with point 3 does something else, before or instead of running it."""
+    """Returns Python code for a worker that does something else before, or instead of, a batch with point 3."""
     return f"""
 import os
 from suimon import dask
