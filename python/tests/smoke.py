@@ -33,7 +33,7 @@ def main() -> None:
     except suimon.ScenarioError as error:
         assert error.help, error
     else:
-        raise AssertionError("a rate is no word")
+        raise AssertionError("a word is not a valid rate")
     print(f"suimon {suimon.VERSION} runs by Python {platform.python_version()}")
 
 

@@ -161,7 +161,7 @@ struct cc_rate {
 	u32 lost;            /* packets lost according to this ACK */
 	u32 in_flight;       /* packets in flight before this ACK */
 	u32 app_limited;     /* 1 if the application limited sending when the sampled one was sent */
-	u32 retransmitted;   /* 1 if the sampled one had been retransmitted */
+	u32 retransmitted;   /* 1 if the sampled one was retransmitted */
 };
 
 _Static_assert(__builtin_offsetof(struct cc_ack, acked) == 8, "packs as AckSample");
