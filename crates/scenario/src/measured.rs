@@ -308,10 +308,9 @@ impl Kind {
 
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
-    let mut text = "# Results\n\nThe quantities in `summary.json`, by entity, for looking up a name, a unit or a \
-                    definition. `[expect]`, `[compare]` and\nsweeps use the same paths, with the short name instead \
-                    of the field. \"Together\" is the aggregate over several entities,\nor over both directions of \
-                    a link.\n"
+    let mut text = "# Results\n\nWhat `summary.json` holds, by entity. `[expect]`, `[compare]` and sweeps use \
+                    the same paths, with the short name\nin place of the field. \"Together\" says what several \
+                    entities, or both directions of a link, have together.\n"
         .to_owned();
     for entity in Entity::ALL {
         let _ = write!(text, "\n## `{}`\n\n", entity.place());

@@ -20,9 +20,8 @@ pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
     let schema = scenario::schema();
     let mut pages = BTreeMap::new();
     let mut top = format!("{GENERATED}\n\n# A scenario\n\n");
-    top += "The keys of a scenario, for looking up a key, its type and its default. A scenario is a TOML file; each \
-            table has a page\nof its own. An editor that reads `docs/scenario.schema.json` completes and checks the \
-            keys.\n\n";
+    top += "A scenario is a TOML file. These are its keys; each table has a page of its own. An editor that \
+            reads\n`docs/scenario.schema.json` completes and checks them.\n\n";
     for (name, key) in schema["properties"].as_object().expect("keys") {
         let told = Key::new(key);
         let is_table = told.takes.starts_with("table") && name != "sweep";
@@ -145,8 +144,8 @@ fn said(schema: &Value) -> String {
 /// The notation of quantities and other single values.
 fn units() -> String {
     let mut text = format!("{GENERATED}\n\n# Units\n\n");
-    text += "The notation of values. A rate, a size or a time is text with a number and a unit; a bare number is an \
-             error. `Mbit/s`\nis a bit rate, `MB/s` a byte rate, `KiB` is 1024 bytes, and `kB` is 1000 bytes.\n\n";
+    text += "A rate, a size or a time is text with a number and a unit: a bare number is refused. `Mbit/s` is a \
+             bit rate,\n`MB/s` a byte rate, and `KiB` is 1024 bytes where `kB` is 1000.\n\n";
     for (name, schema) in scenario::schema()["$defs"].as_object().expect("definitions") {
         let single =
             !schema["type"].is_null() && schema["type"] != "object" && schema["enum"].is_null();
