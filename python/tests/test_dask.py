@@ -350,7 +350,7 @@ def test_what_a_client_left_that_was_killed_is_in_nobodys_way(cluster: Cluster) 
     with distributed.Client(cluster.address) as client:
         client.wait_for_workers(1)
         assert suimon.sweep(scenario, seeds=range(1, 4), out="many", client=client, progress=False).complete
-        # The folder of another grid is replaced only with `fresh`.
+        # Another grid's folder is taken over where that is asked for, and not otherwise.
         with pytest.raises(suimon.UsageError, match="another grid"):
             suimon.sweep(scenario, seeds=range(1, 3), out="many", client=client, progress=False)
         again = suimon.sweep(scenario, seeds=range(1, 3), out="many", client=client, fresh=True, progress=False)
