@@ -1,21 +1,22 @@
-# What a person does with a clone:
+# Targets:
 #
-#   make demo    paper 0's result on this machine: needs Rust and a C compiler
-#   make install the command suimon, optimised, in Cargo's folder of programs
-#   make linux  the guest kernel, Linux on the simulator's clock, into the user's cache: ten minutes of a processor, once
-#   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
-#                for want of root or of a program
-#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections; ordinary paths
-#                by simulator and lab, in real time, on a quiet machine;
-#                200 paths between guest kernels, each twice, where one is built; 1000 transfers that are killed; and a sweep
-#                of 10 000 points on Dask while workers die
-#   make wheel   the Python package as a wheel in target/wheels: needs clang, libelf and zlib to build, none to run
-#   make python  the Python package's tests alone: a wheel, a clean environment, every Python here; part of make test
-#   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
-#   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
-#   make audit   every crate against RustSec's advisories, its licence and its source: needs network, or .ci/audit and a copy
+#   make demo    runs paper 0's result on this machine; needs Rust and a C compiler
+#   make install installs the command suimon, optimised, into Cargo's bin folder
+#   make linux   builds the guest kernel, Linux in virtual time, into the user's cache: ten minutes of CPU time, once
+#   make test    runs every test and lists the skipped ones; with SUIMON_TESTS=all, missing root or a missing program
+#                is a failure
+#   make soak    runs the randomised tests at length: hook sequences of 280 connections against the kernel's; ordinary
+#                paths in simulator and lab, in real time; 200 paths between guest kernels, each twice, if a guest kernel
+#                is built; 1000 transfers that are killed; and a sweep
+#                of 10 000 points on Dask with dying workers
+#   make wheel   builds the Python package as a wheel in target/wheels: needs clang, libelf and zlib to build, none to run
+#   make python  tests the Python package only: a wheel, a clean environment, every Python here; part of make test
+#   make docs    builds the docs as a book, target/book/index.html; make test checks the commands in it
+#   make bench   measures the simulator, the disciplines and the lab: nanoseconds, instructions, memory
+#   make audit   checks every crate against RustSec's advisories, its licence and its source: needs network, or .ci/audit
+#                with a copy
 #
-# Each installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
+# As root, each installs the Debian packages it needs; otherwise it prints the command to type.
 
 CARGO ?= cargo
 
@@ -58,7 +59,7 @@ soak:
 	SUIMON_KILLS=1000 $(CARGO) test --locked --package suimon --test transfer kills
 	SUIMON_POINTS=10000 .ci/python -k nothing_is_lost
 
-# Built once, beside the rest of the build.
+# Built once, into the build folder.
 MDBOOK = target/mdbook/bin/mdbook
 $(MDBOOK):
 	$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root target/mdbook

@@ -1,4 +1,4 @@
-//! Any bytes are a transfer's message, or none; a message's bytes are its own.
+//! Parses any bytes as a message of a transfer. A valid message encodes to the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(message) = Message::decode(kind, body) else { return };
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
-    // A text that is not UTF-8 is shown with replacements, and may be cut.
+    // Text that is not UTF-8 is decoded with replacement characters, and may be truncated.
     if !matches!(message, Message::Refused { .. } | Message::Failed { .. }) {
         assert_eq!(bytes, data[..HEADER + length]);
     }

@@ -1,4 +1,4 @@
-//! Any bytes: a plan or errors, never a panic, a hang, or a lock file that means something else.
+//! Parses any bytes as a scenario: a plan or errors, never a panic, a hang, or a lock file with another meaning.
 //!
 //! `cargo +nightly fuzz run scenario -- -dict=fuzz/scenario.dict`
 #![no_main]

@@ -1,4 +1,4 @@
-//! Runs, sweeps or papers side by side.
+//! Comparison of runs, sweeps or papers.
 
 use std::path::PathBuf;
 
@@ -11,22 +11,22 @@ use crate::experiment::text;
 /// What is compared, and how much it differs.
 #[pyclass(frozen, get_all, module = "suimon._suimon")]
 pub(crate) struct Comparison {
-    /// Whether all that is judged lies within tolerance.
+    /// Whether all values are within tolerance.
     ok: bool,
-    /// It as JSON.
+    /// The comparison as JSON.
     json: String,
     /// The page, with its differences as dots.
     html: String,
-    /// What is to be known of the runs before believing them.
+    /// Warnings about the runs.
     notes: Vec<String>,
-    /// The table's head.
+    /// The header of the table.
     head: Vec<String>,
-    /// Its rows, the judgement last.
+    /// Its rows, with the verdict last.
     rows: Vec<Vec<String>>,
 }
 
-/// Compares what these folders hold; the first is what the others are held against. `all` keeps what is equal or
-/// differs by noise.
+/// Compares the contents of these folders; the first is the reference. `all` keeps values that are equal or differ
+/// by noise.
 #[pyfunction]
 pub(crate) fn compare(py: Python<'_>, folders: Vec<PathBuf>, all: bool) -> PyResult<Comparison> {
     py.detach(|| {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// The exception for `error`: a scenario's has each problem's place, the others what would be right.
+/// Returns the exception for `error`: that of a scenario has the position of each error, others have a help text.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     raised(py, error).unwrap_or_else(|broken| broken)
 }
@@ -30,14 +30,14 @@ fn raised(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     Ok(PyErr::from_value(class.call1((message, help))?))
 }
 
-/// What Python was asked and does not fit.
+/// Returns a usage error.
 pub(crate) fn usage(py: Python<'_>, message: &str, help: &str) -> PyErr {
     exception(py, &Error::usage(message, help))
 }
 
-/// A thread of ours that panicked: a fault of the library.
+/// Returns the exception for a panic in a thread of the library.
 pub(crate) fn panicked() -> PyErr {
-    PyRuntimeError::new_err("suimon's library failed: this is a fault of it, please report it")
+    PyRuntimeError::new_err("internal error of the library: please report it")
 }
 
 /// Looks up the classes of all exceptions.

@@ -1,4 +1,4 @@
-//! A scenario with what is changed in it, and its runs.
+//! A scenario with its changes, and its runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::steering::interruptible;
 use crate::stored::{Expectation, expectations};
 use crate::sweep::OpenSweep;
 
-/// A scenario and its changes, as `experiment::Experiment` has them. Pickled, it takes along all files it needs.
+/// A scenario and its changes, as in `experiment::Experiment`. A pickle contains all files it needs.
 #[pyclass(frozen, module = "suimon._suimon")]
 pub(crate) struct Experiment {
     of: experiment::Experiment,
@@ -45,7 +45,7 @@ impl Experiment {
         Self { of, runs: OnceLock::new() }
     }
 
-    /// Name, text and contents of files: whatever it is made of.
+    /// Name, text and contents of files: everything that it consists of.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let of = self.loaded(py)?.of;
         let files = PyDict::new(py);
@@ -56,12 +56,12 @@ impl Experiment {
         Ok((py.get_type::<Self>().into_any(), parts.into_pyobject(py)?.into_any()))
     }
 
-    /// The text as its file has it.
+    /// The text of its file.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.loaded(py)?.of.text.unwrap_or_default())
     }
 
-    /// What looks wrong with its physics, at any point of its grid, each once.
+    /// Warnings about its physics, at any point of its grid, each once.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let runs = self.runs(py)?;
         let found = interruptible(py, 1, None, |steering| warnings(runs, steering))?;
@@ -110,7 +110,7 @@ impl Experiment {
         let runs = self.runs(py)?;
         if let Some(index) = indices.iter().find(|&&index| index >= runs.len()) {
             let help = format!("points are 0 to {}", runs.len() - 1);
-            return Err(usage(py, &format!("there is no point {index}"), &help));
+            return Err(usage(py, &format!("unknown point {index}"), &help));
         }
         let point = |index: usize, steering: Steering<'_>| {
             let (run, count) = (&runs[index], runs.len());
@@ -125,7 +125,7 @@ impl Experiment {
         done.map_err(|error| exception(py, &error))
     }
 
-    /// Plans its grid, takes the folder `out`, or `runs/NAME-sweep`, and looks for what an earlier sweep has done.
+    /// Plans its grid, locks the folder `out`, or `runs/NAME-sweep`, and finds the points of an earlier sweep.
     #[pyo3(signature = (out=None, measures=None, fresh=false))]
     fn open_sweep(
         &self,
@@ -156,7 +156,7 @@ impl Experiment {
         Ok(folders::of_run(&self.of.name(), plan.seed, driver))
     }
 
-    /// It with all files that it needs, read now.
+    /// The scenario with all files that it needs, read now.
     fn loaded(&self, py: Python<'_>) -> PyResult<Self> {
         let mut of = self.of.clone();
         py.detach(|| of.load()).map_err(|error| exception(py, &error))?;
@@ -175,7 +175,7 @@ impl Experiment {
     }
 }
 
-/// What looks wrong with the physics of runs, each once.
+/// Warnings about the physics of runs, each once.
 fn warnings(runs: &[Run], steering: Steering<'_>) -> Result<Vec<String>, Error> {
     let mut warnings: Vec<String> = Vec::new();
     for run in runs {
@@ -196,7 +196,7 @@ fn warnings(runs: &[Run], steering: Steering<'_>) -> Result<Vec<String>, Error> 
 pub(crate) struct Ended {
     /// Its folder.
     folder: PathBuf,
-    /// Whether it came to its end.
+    /// Whether it reached its end.
     complete: bool,
     /// The driver: `simulate`.
     driver: &'static str,
@@ -221,7 +221,7 @@ impl Ended {
     }
 }
 
-/// A path as Python's file functions want it.
+/// A path in the form that Python's file functions accept.
 pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
 }

@@ -25,7 +25,7 @@ pub(crate) fn pack<'py>(
     Ok(PyBytes::new(py, &packed))
 }
 
-/// Puts packed runs into `folder`, each in place of what was there of its name, or not at all. Returns their names.
+/// Unpacks runs into `folder`, each completely or not at all, replacing an earlier one of its name. Returns their names.
 #[pyfunction]
 pub(crate) fn unpack(py: Python<'_>, packed: Vec<u8>, folder: PathBuf) -> PyResult<Vec<String>> {
     py.detach(|| unpacked(&packed, &folder)).map_err(failed)
@@ -58,7 +58,7 @@ fn packed(folder: &Path, names: &[String]) -> Result<Vec<u8>, ArrowError> {
     writer.into_inner()
 }
 
-/// Every file below a folder, in order of name; links and sockets are left.
+/// Returns every file below a folder, in order of name, without links and sockets.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -74,7 +74,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The directory of runs whose files are not all there yet.
+/// The subdirectory for incomplete runs.
 const PARTIAL: &str = "sweep.partial";
 
 fn unpacked(packed: &[u8], folder: &Path) -> Result<Vec<String>, ArrowError> {
@@ -103,7 +103,7 @@ fn unpacked(packed: &[u8], folder: &Path) -> Result<Vec<String>, ArrowError> {
         clear(&place)?;
         fs::rename(unfinished.join(name), place)?;
     }
-    // Refused by the system if another batch is there, too.
+    // Fails if it contains another batch, too.
     let _ = fs::remove_dir(unfinished);
     Ok(names)
 }
@@ -118,10 +118,10 @@ fn columns(batch: &RecordBatch) -> Option<(&StringArray, &StringArray, &LargeBin
 }
 
 fn malformed(why: &str) -> ArrowError {
-    ArrowError::SchemaError(format!("these are no packed runs: they have {why}"))
+    ArrowError::SchemaError(format!("not packed runs: {why}"))
 }
 
-/// Whether a path stays below the folder that it is taken from.
+/// Returns whether a relative path stays in its folder.
 fn is_inner(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))

@@ -25,9 +25,9 @@ impl Progress for Steps {
     }
 }
 
-/// Does `work` on a thread of its own, and waits for it without the interpreter's lock. `progress` is called with the
-/// share done, of `runs` runs. Should Python have a signal whose handler raises, or `progress` raise, the work is
-/// ended early, keeps what it has measured, and that exception is raised.
+/// Does `work` on a separate thread, and waits for it without the interpreter's lock. `progress` is called with the
+/// completed share of `runs` runs. If a handler of a Python signal raises, or `progress` raises, the work is ended
+/// early, keeps what it has measured, and that exception is raised.
 ///
 /// # Errors
 /// That exception.
@@ -73,7 +73,7 @@ pub(crate) fn interruptible<T: Send>(
     })
 }
 
-/// Unique, since a receiver is not shared among threads.
+/// Unique, because a receiver is not shared among threads.
 fn wait<T>(receiver: &mut Receiver<T>) -> Result<T, RecvTimeoutError> {
     receiver.recv_timeout(TICK)
 }

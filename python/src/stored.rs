@@ -1,4 +1,4 @@
-//! What a run left in its folder.
+//! The results of a run in its folder.
 
 use std::path::PathBuf;
 
@@ -12,25 +12,25 @@ use crate::error::exception;
 /// A run's folder, read back.
 #[pyclass(frozen, get_all, module = "suimon._suimon")]
 pub(crate) struct Stored {
-    /// Whether it came to its end.
+    /// Whether it reached its end.
     complete: bool,
     /// The driver: `simulate`, `kernel`, `lab`.
     driver: String,
-    /// The version that made it.
+    /// The version of Suimon that made it.
     version: String,
     /// The build of that version.
     build: String,
-    /// The words that make it again.
+    /// The words of the command that repeats it.
     command: Vec<String>,
     /// The scenario with every default written out.
     scenario: String,
     /// The summary as JSON.
     summary: String,
-    /// Path, least, most, value and verdict of each expectation; none of a run that did not come to its end.
+    /// Path, minimum, maximum, value and verdict of each expectation; none for a run that did not reach its end.
     expectations: Vec<Expectation>,
 }
 
-/// Path, least, most, value, and whether it came true.
+/// Path, minimum, maximum, value, and whether it is met.
 pub(crate) type Expectation = (String, Option<f64>, Option<f64>, f64, bool);
 
 #[pymethods]
@@ -60,7 +60,7 @@ fn read(folder: PathBuf) -> Result<Stored, experiment::Error> {
     })
 }
 
-/// Verdicts as Python has them.
+/// Converts verdicts for Python.
 pub(crate) fn expectations(verdicts: Vec<Verdict>) -> Vec<Expectation> {
     verdicts.into_iter().map(|v| (v.path, v.low, v.high, v.value, v.ok)).collect()
 }

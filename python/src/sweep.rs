@@ -1,4 +1,4 @@
-//! Sweeps: a grid whose folder is held, and means over its seeds.
+//! Sweeps: a grid with its locked folder, and means over its seeds.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use report::confidence::Sample;
 use crate::error::exception;
 use crate::steering::interruptible;
 
-/// A grid that has its folder, and holds it until it is finished or forgotten.
+/// A grid that keeps its folder locked until it is finished or dropped.
 #[pyclass(frozen, module = "suimon._suimon")]
 pub(crate) struct OpenSweep {
     of: Mutex<Option<experiment::sweep::OpenSweep>>,
     #[pyo3(get)]
     folder: PathBuf,
-    /// The points that an earlier sweep has not done.
+    /// The points missing from an earlier sweep.
     #[pyo3(get)]
     missing: Vec<usize>,
 }
@@ -39,7 +39,7 @@ impl OpenSweep {
 
 #[pymethods]
 impl OpenSweep {
-    /// Runs what is missing on this machine, and writes table and report.
+    /// Runs the missing points on this machine, and writes table and report.
     #[pyo3(signature = (workers=None, progress=None))]
     fn execute(
         &self,
@@ -55,14 +55,14 @@ impl OpenSweep {
         done.map_err(|error| exception(py, &error))
     }
 
-    /// Marks the folder as that of a sweep under way, whose runs others put there.
+    /// Marks the folder as that of a sweep in progress, whose runs other processes put there.
     fn begin(&self, py: Python<'_>) -> PyResult<()> {
         let of = self.of.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = of.as_ref().map_or(Ok(()), experiment::sweep::OpenSweep::begin);
         begun.map_err(|error| exception(py, &error))
     }
 
-    /// Writes table and report of the runs that are in the folder now; none is executed.
+    /// Writes table and report of the runs that are in the folder now, without executing any.
     fn finish(&self, py: Python<'_>) -> PyResult<SweepEnded> {
         let mut of = self.take()?;
         let finished = py.detach(|| {
@@ -79,9 +79,9 @@ impl OpenSweep {
 pub(crate) struct SweepEnded {
     /// Its folder.
     folder: PathBuf,
-    /// How many runs came to their end.
+    /// The number of complete runs.
     complete: usize,
-    /// What broke in a run, or why table and report could not be written.
+    /// The error of a run, or of writing table and report.
     failure: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl SweepEnded {
     }
 }
 
-/// The mean of values with the ends of its 95 % confidence interval (Student's t); none where nothing varied.
+/// The mean of values with the ends of its 95 % confidence interval (Student's t); none if nothing varied.
 #[pyfunction]
 pub(crate) fn mean_interval(values: Vec<f64>) -> (f64, Option<(f64, f64)>) {
     let interval = Sample::of(&values).interval();

@@ -24,7 +24,7 @@ use pyo3::types::PyCapsule;
 
 use crate::experiment::text;
 
-/// Rows of a batch: as much as a processor's cache holds.
+/// Rows of a batch: as many as fit a CPU's cache.
 const BATCH_ROWS: usize = 1 << 16;
 
 /// A Parquet file of a run or a sweep.
@@ -37,7 +37,7 @@ pub(crate) struct Table {
 
 #[pymethods]
 impl Table {
-    /// Opens the file and reads what it says of itself.
+    /// Opens the file and reads its metadata.
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
         let (_, metadata) = open(&path).map_err(|error| unread(&path, &error))?;
@@ -69,7 +69,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// Arrow's stream of record batches. A schema that is asked for is a wish, and not granted.
+    /// Arrow's stream of record batches. A requested schema is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -90,7 +90,7 @@ impl Table {
     }
 }
 
-/// The batches of a file, until it ends or turns out to be damaged.
+/// The batches of a file, until its end or an error.
 struct Batches {
     path: PathBuf,
     schema: SchemaRef,
@@ -122,7 +122,7 @@ impl RecordBatchReader for Batches {
     }
 }
 
-/// The file and how it is to be read: texts as views, as polars and DuckDB have them.
+/// The file and its read options: texts as views, as in polars and DuckDB.
 fn open(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
     guarded(&text(path), || metadata(path)).unwrap_or_else(|why| Err(damaged(&why)))
 }
@@ -141,7 +141,7 @@ fn metadata(path: &Path) -> ParquetResult<(File, ArrowReaderMetadata)> {
     Ok((file, metadata))
 }
 
-/// What Parquet's decoder panicked of.
+/// The error for a panic of Parquet's decoder.
 fn damaged(why: &str) -> ParquetError {
     ParquetError::General(format!("damaged: decoder error: {why}"))
 }

@@ -24,7 +24,7 @@ fn convert(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Value
     if depth > DEPTH_MAX {
         return Err(PyRecursionError::new_err(format!("more than {DEPTH_MAX} tables in tables")));
     }
-    // A bool is an int, too: it is asked first.
+    // A bool is an int, too, so check for it first.
     if let Ok(truth) = value.cast::<PyBool>() {
         return Ok(Value::Boolean(truth.is_true()));
     }
@@ -56,7 +56,7 @@ fn table(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Table> 
     for pair in value.cast::<PyMapping>()?.items()?.iter() {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
         let Ok(name) = key.extract::<String>() else {
-            return Err(PyTypeError::new_err(format!("{path}: {key} is no str, as keys are")));
+            return Err(PyTypeError::new_err(format!("{path}: the key {key} is not a str")));
         };
         if !value.is_none() {
             let converted = convert(&value, &format!("{path}.{name}"), depth + 1)?;

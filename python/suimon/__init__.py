@@ -1,14 +1,14 @@
 """Suimon: full performance out of TCP/IP by governing when packets leave.
 
-The same runs as the command's, from Python::
+Makes the same runs as the command, from Python::
 
     import suimon
 
     scenario = suimon.Scenario.load("wan.toml")
-    run = scenario.run(seed=1)                          # in the simulator; on="lab" moves real packets
+    run = scenario.run(seed=1)                          # in the simulator; on="lab" uses real packets
     run.summary.flow["bulk"].goodput                    # bytes per second
-    run.flows                                           # a table, which polars.DataFrame takes as it is
-    run.report()                                        # its page, in a notebook
+    run.flows                                           # a table: polars.DataFrame(run.flows)
+    run.report()                                        # the report page, in a notebook
 
     grid = suimon.sweep(scenario, vary={"link.wan.delay": ["5 ms", "50 ms"]}, seeds=range(1, 31))
     grid.intervals("flow.bulk.goodput")                 # means with 95 % confidence intervals
@@ -16,8 +16,8 @@ The same runs as the command's, from Python::
     suimon.compare(scenario.run(), scenario.run(on="lab"))
     suimon.paper("p0")
 
-Quantities are str, as people write them ("500 Mbit/s"), or made by ``suimon.mbit(500)``. Results are in bytes, seconds,
-bytes per second and counts unless their name says otherwise.
+Quantities are str ("500 Mbit/s"), or made by functions such as ``suimon.mbit(500)``. Results are in bytes, seconds,
+bytes per second and counts unless their name has another unit.
 """
 
 from suimon import errors, model, summary, units

@@ -1,5 +1,5 @@
-"""``suimon sweep --on dask``: what the program starts to have a grid's points run by Dask. It reads what to run from
-stdin, as JSON, and writes why it could not to stdout, as JSON; it ends with the program's own exit codes.
+"""``suimon sweep --on dask``: the process that runs a grid's points with Dask. It reads the request from stdin and
+writes an error to stdout, both as JSON. Its exit codes are those of the program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> int:
 
 def _run(asked: dict[str, Any]) -> None:
     if asked["build"] != _suimon.BUILD:
-        help = "install the wheel that this program is of, or set SUIMON_PYTHON to the Python that has it"
+        help = "install the wheel that contains this program, or set SUIMON_PYTHON to the Python that has it"
         raise MachineError(f"the Python package is build {_suimon.BUILD}, this program is {asked['build']}", help)
     try:
         import distributed

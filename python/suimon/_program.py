@@ -1,5 +1,5 @@
-"""The program suimon, which the wheel brings along: for what takes a process of its own. The lab enters namespaces, and
-guest kernels run programs, which no module of an interpreter can do.
+"""The program suimon, included in the wheel, for runs that need a separate process: the lab enters namespaces, and
+guest kernels run programs, which a module of an interpreter cannot do.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from suimon.errors import MachineError, ScenarioError, UsageError
 if TYPE_CHECKING:
     from suimon.scenario import Scenario
 
-# What the program ends with: see `suimon --help`.
+# Exit codes of the program: see `suimon --help`.
 USAGE, LACKING, INTERRUPTED = 2, 3, 130
 
 
 def path() -> str:
-    """Where the program is: ``SUIMON_PROGRAM``, beside this package, or on ``PATH``."""
+    """Returns the path of the program: ``SUIMON_PROGRAM``, next to this package, or on ``PATH``."""
     named = os.environ.get("SUIMON_PROGRAM")
     if named:
         return named
@@ -53,12 +53,12 @@ def run(
     out: str | os.PathLike[str] | None,
     progress: Progress,
 ) -> str:
-    """Runs a scenario once by the program; returns its folder."""
+    """Runs a scenario once with the program; returns the run folder."""
     if out is None:
         out = scenario.experiment(seed=seed).run_folder(on)
     if scenario.file.is_file() and scenario.file.read_text(encoding="utf-8") == scenario.text:
         return _run_file(scenario.file, scenario.changes, seed, on, out, progress)
-    # One that is no file becomes one for as long as it runs, with the files that it names.
+    # Write a scenario that is not in a file to a temporary one, with the files that it names.
     *_, files = scenario.experiment().__reduce__()[1]
     with tempfile.TemporaryDirectory(prefix="suimon-") as folder:
         file = Path(folder, scenario.file.name)
@@ -89,10 +89,10 @@ def _run_file(
 
 
 def call(words: list[str], progress: Progress = None) -> dict[str, Any]:
-    """What the program prints as JSON. Ctrl-C is passed on to it, and what it measured until then is kept.
+    """Runs the program and returns its JSON output. Ctrl-C is passed on to it; what it measured until then is kept.
 
     Raises:
-        suimon.SuimonError: What it refuses.
+        suimon.SuimonError: An error of the program.
         KeyboardInterrupt: After Ctrl-C.
     """
     quiet = [] if progress in (None, True) and sys.stderr.isatty() else ["--quiet"]
@@ -102,7 +102,7 @@ def call(words: list[str], progress: Progress = None) -> dict[str, Any]:
         stdout=subprocess.PIPE,
         stderr=None if not quiet else subprocess.PIPE,
         text=True,
-        # A terminal's Ctrl-C reaches it through us alone: two would end it at once.
+        # Only this process passes a terminal's Ctrl-C on: a second one would end the program at once.
         start_new_session=True,
     )
     try:
@@ -127,7 +127,7 @@ def call(words: list[str], progress: Progress = None) -> dict[str, Any]:
 
 
 def refusal(errors: list[dict[str, Any]], code: int) -> ScenarioError | UsageError | MachineError:
-    """The exception for what the program refuses."""
+    """Returns the exception for errors of the program."""
     if all("line" in error for error in errors):
         return ScenarioError.of((e["file"], e["line"], e["column"], e["message"], e["help"]) for e in errors)
     message, help = errors[0]["message"], errors[0].get("help", "")

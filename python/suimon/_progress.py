@@ -1,4 +1,4 @@
-"""How far long work has come."""
+"""Progress of long operations."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 Progress = bool | Callable[[float], object] | None
-"""What ``progress=`` takes: a callable that is given the share done, 0 to 1; True for a bar by tqdm; False for none;
-None for a bar where tqdm is installed and somebody looks on."""
+"""The values of ``progress=``: a callable that gets the completed share, 0 to 1; True for a bar by tqdm; False for
+none; None for a bar if tqdm is installed and there is a terminal or a notebook."""
 
 
 @contextmanager
 def shown(progress: Progress, what: str) -> Iterator[Callable[[float], object] | None]:
-    """The callable to tell the share done, if any."""
+    """Yields the callable for the completed share, if any."""
     if callable(progress):
         yield progress
         return
@@ -34,7 +34,7 @@ def shown(progress: Progress, what: str) -> Iterator[Callable[[float], object] |
 def _tqdm() -> Any:
     try:
         with warnings.catch_warnings():
-            # In a notebook without ipywidgets it warns, and draws its bar as text.
+            # In a notebook without ipywidgets, tqdm warns and draws its bar as text.
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm
     except ImportError:
@@ -43,5 +43,5 @@ def _tqdm() -> Any:
 
 
 def _is_watched() -> bool:
-    """Whether there is a terminal or a notebook."""
+    """Returns whether there is a terminal or a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules

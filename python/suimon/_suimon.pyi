@@ -1,4 +1,4 @@
-"""The library, as the modules of this package call it."""
+"""Types of the compiled library, for the modules of this package."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final

@@ -1,4 +1,4 @@
-"""What the generated classes of `suimon.model` and `suimon.summary` share."""
+"""Common code of the generated classes of `suimon.model` and `suimon.summary`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 T = TypeVar("T")
 
 Plain: TypeAlias = Mapping[str, object]
-"""A table as plain data, such as a parsed TOML file has. Only the run checks its keys, not the type checker."""
+"""A table as plain data, like a parsed TOML file. The type checker does not check its keys; the run does."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Table:
-    """A table of a scenario. A field that is None is unset: it gets Suimon's default."""
+    """A table of a scenario. A field that is None is unset and has Suimon's default."""
 
     _tag: ClassVar[str | None] = None
-    """The key that the table stands under where several kinds are possible: `psp` of `{ psp = { rate = … } }`."""
+    """The key of the table if several kinds are possible: `psp` of `{ psp = { rate = … } }`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the table as a TOML file has it: plain data under the language's own names.
+        """Returns the table as in a TOML file: plain data under the names of the scenario language.
 
         Raises:
-            TypeError: A value is none of TOML's. The message has its path.
+            TypeError: A value is not a TOML type. The message has its path.
         """
         return _table(self, "")
 
@@ -46,10 +46,10 @@ def _mapping(mapping: Mapping[Any, object], path: str) -> dict[str, Any]:
 
 
 def plain(value: object, path: str = "") -> Any:
-    """A value as TOML has it, which stands at ``path``. None is left out of tables.
+    """Returns the value at ``path`` as a TOML type. None is left out of tables.
 
     Raises:
-        TypeError: It is, or has within it, a value that is none of TOML's. The message has its path.
+        TypeError: The value is, or contains, a value that is not a TOML type. The message has its path.
         ValueError: A number has more than 64 bits.
     """
     match value:

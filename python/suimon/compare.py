@@ -1,4 +1,4 @@
-"""Runs, sweeps or papers side by side."""
+"""Comparison of runs, sweeps or papers."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ __all__ = ["Comparison", "compare"]
 
 
 class Comparison:
-    """How far runs lie apart. ``print(comparison)`` shows it as a table, a notebook as a page."""
+    """The differences of runs. ``print(comparison)`` shows them as a table, a notebook as a page."""
 
     def __init__(self, comparison: _suimon.Comparison) -> None:
         self._of = comparison
 
     @property
     def ok(self) -> bool:
-        """Whether all that is judged lies within tolerance, which scenarios say (``[compare]``)."""
+        """Whether all values are within the tolerances of the scenarios (``[compare]``)."""
         return self._of.ok
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of the runs before believing them."""
+        """Warnings about the runs: read them before you trust the results."""
         return self._of.notes
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """It as data: what ``suimon compare --json`` prints."""
+        """The comparison as data: the output of ``suimon compare --json``."""
         data: dict[str, Any] = json.loads(self._of.json)
         return data
 
     def report(self) -> Report:
-        """Its page, with the runs' curves in the same charts."""
+        """Returns the report page, with the runs' curves in the same charts."""
         return Report(self._of.html)
 
     def __str__(self) -> str:
@@ -59,15 +59,15 @@ def compare(
     *runs: Run | Sweep | Paper | str | os.PathLike[str],
     all: bool = False,
 ) -> Comparison:
-    """Compares runs or sweeps of one scenario, or figures of one paper, by whatever driver. The first is what the
-    others are held against; runs that differ in their seed alone count as one sample.
+    """Compares runs or sweeps of one scenario, or figures of one paper, by any driver. The first is the reference for
+    the others; runs that differ only in their seed count as one sample.
 
     Args:
         runs: Two or more, or their folders.
-        all: Whether to keep what is equal or differs by noise, and every flow of a count.
+        all: Whether to keep values that are equal or differ by noise, and every flow of a count.
 
     Raises:
-        suimon.UsageError: Less than two, a folder of something else, or of different scenarios.
+        suimon.UsageError: Fewer than two, a folder of something else, or different scenarios.
     """
     folders = [os.fspath(run.folder) if isinstance(run, Run | Sweep | Paper) else os.fspath(run) for run in runs]
     return Comparison(_suimon.compare(folders, all))

@@ -1,9 +1,9 @@
-"""Sweeps on many machines, by Dask.
+"""Sweeps on many machines, with Dask.
 
 ``suimon.sweep(..., client=Client("tcp://scheduler:8786"))`` runs the points of a grid on Dask's workers, in batches
-that take seconds. The scenario is sent once, with all files that it names. A worker that dies loses its batch only,
-which another runs; workers may join and leave meanwhile. Scheduler and workers must have the client's build of Suimon:
-results are those of one machine, byte for byte.
+that take seconds. The scenario is sent once, with all files that it names. If a worker dies, another one runs its
+batch; workers may join and leave at any time. Scheduler and workers must have the client's build of Suimon: results are
+the same as on one machine, byte for byte.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from suimon.errors import MachineError, SuimonError, UsageError
 
 __all__ = ["BuildError", "run_points"]
 
-# A batch should take so long: Dask's own work for a task is a millisecond.
+# The target duration of a batch: Dask's own work for a task is a millisecond.
 BATCH_SECONDS = 2.0
-# At most so much is returned at a time.
+# The maximum size of a returned batch.
 BATCH_BYTES = 64 << 20
-# Batches for each thread of a worker. An adaptive cluster grows where there is work for more than 5 seconds.
+# Batches for each thread of a worker. An adaptive cluster grows if there is work for more than 5 seconds.
 BATCHES_PER_THREAD = 8
-# How often a batch is tried again that raises.
+# Retries of a batch that raises.
 RETRIES = 2
-# After so many points that cannot be run, the others are not tried.
+# The number of failed points after which the others are not tried.
 FAILURES_MAX = 20
-# Under the sweep's folder: runs whose files are not all there yet.
+# The subfolder of the sweep's folder for incomplete runs.
 PARTIAL = "sweep.partial"
 
 
@@ -62,7 +62,7 @@ class BuildError(SuimonError, RuntimeError):
 
 @dataclass(frozen=True)
 class Destination:
-    """Where results go: into a folder that all machines have, to a URL of fsspec's, or back to the client."""
+    """The destination of results: a folder shared by all machines, an fsspec URL, or the client."""
 
     folder: str | None = None
     url: str | None = None
@@ -70,10 +70,10 @@ class Destination:
 
     @classmethod
     def of(cls, store: str | None, folder: str, options: Mapping[str, Any] | None) -> Destination:
-        """That which ``store`` names.
+        """Returns the destination that ``store`` names.
 
         Raises:
-            suimon.UsageError: One that is neither ``shared`` nor a URL.
+            suimon.UsageError: It is neither ``shared`` nor a URL.
         """
         if store is None:
             return cls()
@@ -86,13 +86,13 @@ class Destination:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What came of a batch.
+    """The result of a batch.
 
     Attributes:
-        seconds: What it took.
-        size: How many bytes its runs are, where they are packed.
-        packed: They as an Arrow IPC stream (run, file, content), where the client is to have it.
-        stored: The URL of that stream, where it is in a store.
+        seconds: Its duration.
+        size: The size of its runs in bytes, if they are packed.
+        packed: The runs as an Arrow IPC stream (run, file, content), if returned to the client.
+        stored: The URL of that stream, if it is in a store.
     """
 
     seconds: float
@@ -110,11 +110,11 @@ def run_points(
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> _suimon.SweepEnded:
-    """Runs what is missing of a sweep on Dask, puts each run into the sweep's folder, and writes table and report.
+    """Runs the missing points of a sweep on Dask, puts each run into the sweep's folder, and writes table and report.
 
     Raises:
-        BuildError: No worker, or not the scheduler, has this build.
-        suimon.SuimonError: A point that cannot be run. The others are run, and are in the table.
+        BuildError: The scheduler, or every worker, has another build.
+        suimon.SuimonError: A point failed. The others are run, and are in the table.
     """
     destination = Destination.of(store, sweep.folder, storage_options)
     if not sweep.missing:
@@ -127,7 +127,7 @@ def run_points(
             points.run(sweep.missing, report)
     finally:
         points.cancel()
-        # What nobody waits for any more, or a client left that was killed.
+        # Results of cancelled batches, or of a client that was killed.
         shutil.rmtree(Path(sweep.folder, PARTIAL), ignore_errors=True)
         ended = sweep.finish()
     for name, error in points.failures:
@@ -139,43 +139,43 @@ def run_points(
 
 
 class Points:
-    """Points of a grid that are run in batches."""
+    """The points of a grid, run in batches."""
 
     def __init__(self, client: Client, experiment: _suimon.Experiment, folder: str, destination: Destination) -> None:
-        # Dask's own types say little, and some of it is wrong.
+        # Dask's own types are incomplete and partly wrong.
         self.client: Any = client
         self.experiment = experiment
         self.folder = folder
         self.destination = destination
         self.names = [name for name, _ in experiment.points()]
         self.digest = digest(experiment)
-        # What makes keys unique to this sweep.
+        # Makes keys unique to this sweep.
         self.token = uuid.uuid4().hex[:8]
         self.attempts = 0
         self.scenario = self._send_scenario()
         self.pending: deque[int] = deque()
-        # Points of batches that failed: submitted one at a time, which tells which of them it was.
+        # Points of failed batches: submitted one at a time, to find the failing one.
         self.suspects: deque[int] = deque()
         self.batches: dict[Any, list[int]] = {}
         # Workers with another build get no batch.
         self.refused: set[str] = set()
-        # Points that cannot be run, and why.
+        # Failed points with their errors.
         self.failures: list[tuple[str, BaseException]] = []
         self.size = 1
 
     def _send_scenario(self) -> Any:
-        """The scenario at the workers: as a task, so that it is sent once, waits for a cluster that has no worker yet,
-        and is there again after those that had it are gone.
+        """Sends the scenario to the workers as a task, so that it is sent once, waits for a cluster without workers,
+        and is restored after the workers that had it are gone.
         """
         self.attempts += 1
         key = f"suimon-scenario-{self.token}.{self.attempts}"
         return self.client.submit(_itself, self.experiment, key=key, pure=False)
 
     def check_builds(self) -> None:
-        """Raises unless the scheduler and a worker have this build; workers that do not are left out.
+        """Checks that the scheduler and a worker have this build. Workers with another build are left out.
 
         Raises:
-            BuildError: If none has it.
+            BuildError: The scheduler, or every worker, has another build.
         """
         try:
             build = self.client.run_on_scheduler(_build)
@@ -189,16 +189,16 @@ class Points:
             raise BuildError(worker, _what(build))
 
     def _refuse_others(self) -> dict[str, Any]:
-        """Asks all workers for their build, and has those with another one get no batch. Returns what they said."""
+        """Excludes workers with another build from batches. Returns the answers of all workers."""
         builds: dict[str, Any] = self.client.run(_build, on_error="return")
         for worker, build in builds.items():
-            # A worker that is busy or gone says so when it gets a batch.
+            # A worker that is busy or gone is detected when it gets a batch.
             if isinstance(build, str | ImportError | AttributeError) and build != _suimon.BUILD:
                 self.refused.add(worker)
         return builds
 
     def run(self, missing: Iterable[int], report: Callable[[float], object] | None) -> None:
-        """Runs these points, and returns when all that can be run are in the folder."""
+        """Runs these points, and returns when all except failed ones are in the folder."""
         self.pending = deque(missing)
         wanted, done = len(self.pending), 0
         as_completed: Any = distributed.as_completed
@@ -212,7 +212,7 @@ class Points:
             self._submit_batches(completed)
 
     def _submit_batches(self, completed: Any) -> None:
-        """Submits as many batches as the workers that are there now have use for."""
+        """Submits batches for the current workers, BATCHES_PER_THREAD for each of their threads."""
         while (self.pending or self.suspects) and len(self.failures) < FAILURES_MAX:
             wanted = BATCHES_PER_THREAD * max(1, sum(self._workers().values()))
             if len(self.batches) >= wanted:
@@ -220,7 +220,7 @@ class Points:
             if self.suspects:
                 indices = [self.suspects.popleft()]
             else:
-                # Towards the end they become small, so that no worker is waited for.
+                # Batches become smaller towards the end, so that all workers finish together.
                 size = max(1, min(self.size, len(self.pending) // wanted))
                 indices = [self.pending.popleft() for _ in range(size)]
             future = self._submit(indices)
@@ -230,7 +230,7 @@ class Points:
     def _submit(self, indices: list[int]) -> Any:
         self.attempts += 1
         names = [self.names[index] for index in indices]
-        # Dask's dashboard shows what stands before the first number as one kind of task.
+        # Dask's dashboard groups tasks by the part of the key before the first number.
         return self.client.submit(
             _run_batch,
             self.scenario,
@@ -242,18 +242,18 @@ class Points:
             key=f"suimon-points-{indices[0] + 1}..{indices[-1] + 1}-{self.token}.{self.attempts}",
             pure=False,
             retries=RETRIES,
-            # A preference: those that it names may leave, and others join.
+            # A preference only: these workers may leave, and others join.
             workers=list(self._workers()) if self.refused else None,
             allow_other_workers=bool(self.refused),
         )
 
     def _workers(self) -> dict[str, int]:
-        """Threads of each worker that is there and has this build."""
+        """Returns the threads of each present worker with this build."""
         workers: dict[str, int] = self.client.nthreads()
         return {worker: threads for worker, threads in workers.items() if worker not in self.refused}
 
     def _on_completed(self, future: Any, indices: list[int]) -> int:
-        """Takes what came of a batch; points to be run again go back. Returns how many are done."""
+        """Handles the end of a batch; points to repeat are queued again. Returns the number of completed points."""
         if future.status == "finished":
             result: BatchResult = future.result()
             self._save(result)
@@ -266,7 +266,7 @@ class Points:
             return 0
         error: BaseException = future.exception()
         if not isinstance(error, SuimonError | KilledWorker):
-            # Its worker may be of a version for which a batch is something else, and says so in Python's words.
+            # The worker may have a version in which a batch is something else: an ordinary Python exception.
             workers = self.client.run_on_scheduler(_erred_on, future.key)
             builds = self._refuse_others()
             if workers and self.refused.issuperset(workers):
@@ -292,13 +292,13 @@ class Points:
             _suimon.unpack(packed, self.folder)
 
     def _adapt_size(self, result: BatchResult, count: int) -> None:
-        """Makes the next batches take seconds."""
+        """Adapts the size of the next batches to take BATCH_SECONDS."""
         by_time = count * BATCH_SECONDS / max(result.seconds, 1e-6)
         by_bytes = count * BATCH_BYTES / max(result.size, 1)
         self.size = max(1, int(min(by_time, by_bytes, 4 * self.size)))
 
     def cancel(self) -> None:
-        """Cancels what is not done, and forgets the scenario."""
+        """Cancels unfinished batches, and releases the scenario."""
         if self.batches:
             self.client.cancel(list(self.batches), force=True)
         self.batches.clear()
@@ -306,7 +306,7 @@ class Points:
 
 
 def _file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    """The store of a URL, and the path in it."""
+    """Returns the file system of a URL, and the path in it."""
     import fsspec
 
     core: Any = fsspec.core
@@ -316,7 +316,7 @@ def _file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
 
 @lru_cache(maxsize=4)
 def digest(experiment: _suimon.Experiment) -> str:
-    """Tells scenarios apart, with their changes and the files that they name."""
+    """Returns a digest of a scenario with its changes and the files that it names."""
     file, text, changes, vary, seed, seeds, files = experiment.__reduce__()[1]
     digest = hashlib.sha256()
     for part in (str(file), text, *changes, "vary", *vary, str(seed), str(seeds)):
@@ -328,23 +328,23 @@ def digest(experiment: _suimon.Experiment) -> str:
 
 
 def _itself(experiment: _suimon.Experiment) -> _suimon.Experiment:
-    """The scenario."""
+    """Returns the scenario unchanged."""
     return experiment
 
 
 def _build() -> str:
-    """The build of whoever is asked."""
+    """Returns the build of the process that runs this."""
     return _suimon.BUILD
 
 
 def _erred_on(key: str, dask_scheduler: Any = None) -> list[str]:
-    """The workers at which a task raised something, as the scheduler knows them."""
+    """Returns the workers at which a task raised, according to the scheduler."""
     task = dask_scheduler.tasks.get(key)
     return [] if task is None else sorted(task.erred_on)
 
 
 def _what(build: Any) -> str:
-    """What is wrong with a worker that said this of its build."""
+    """Returns the fault of a worker that gave this answer for its build."""
     if isinstance(build, str):
         return f"has build {build}, this is build {_suimon.BUILD}"
     return "does not have Suimon installed" if isinstance(build, ImportError) else "has another version of Suimon"
@@ -358,7 +358,7 @@ def _run_batch(
     names: list[str],
     destination: Destination,
 ) -> BatchResult:
-    """Runs points at a worker."""
+    """Runs points on a worker."""
     worker = get_worker()
     if build != _suimon.BUILD:
         raise BuildError(worker.address, f"has build {_suimon.BUILD}, the client has {build}")
@@ -388,7 +388,7 @@ def _run_batch(
 
 
 def _raise_if_cancelled(worker: Any) -> Callable[[float], object]:
-    """What ends a batch early that nobody waits for any more: it is called while points are run."""
+    """Returns a progress callback that raises if the batch was cancelled."""
     key = worker.get_current_task()
 
     def check(share: float) -> None:
@@ -400,7 +400,7 @@ def _raise_if_cancelled(worker: Any) -> Callable[[float], object]:
 
 
 def _move(source: str, names: Sequence[str], folder: str) -> None:
-    """Puts runs in the place of what was there of their names."""
+    """Moves runs into a folder, replacing runs of the same names."""
     for name in names:
         place = Path(folder, name)
         shutil.rmtree(place, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions that say what to change."""
+"""Exceptions, with a suggestion where there is one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class SuimonError(Exception):
     """Any error of Suimon.
 
     Attributes:
-        message: What is wrong.
-        help: What would be right; empty where that is plain.
+        message: The error.
+        help: How to fix it; empty if that is obvious.
     """
 
     def __init__(self, message: str, help: str = "") -> None:
@@ -26,15 +26,15 @@ class SuimonError(Exception):
 
 
 class UsageError(SuimonError, ValueError):
-    """What was asked for does not exist or does not fit: the arguments or a file are wrong."""
+    """Wrong arguments or a wrong file: something does not exist or does not match."""
 
 
 class MachineError(SuimonError, OSError):
-    """The machine lacks something, such as a right, a program or room on the disk."""
+    """The machine lacks something, such as a right, a program or disk space."""
 
     def __init__(self, message: str, help: str = "") -> None:
         SuimonError.__init__(self, message, help)
-        # OSError takes two arguments for number and text.
+        # OSError interprets two arguments as number and text.
         self.errno, self.strerror = None, message
 
     def __str__(self) -> str:
@@ -43,14 +43,14 @@ class MachineError(SuimonError, OSError):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One problem of a scenario.
+    """One error of a scenario.
 
     Attributes:
-        file: The file, or the change (``--set``, ``--vary``), that it is in.
+        file: The file, or the change (``--set``, ``--vary``), with the error.
         line: Its line, from 1.
         column: Its column in characters, from 1.
-        message: What is wrong.
-        help: What would be right; may be empty.
+        message: The error.
+        help: How to fix it; may be empty.
     """
 
     file: str
@@ -65,11 +65,11 @@ class Diagnostic:
 
 
 class ScenarioError(SuimonError, ValueError):
-    """A scenario is wrong.
+    """A scenario has errors.
 
     Attributes:
-        diagnostics: Every problem with its place, in the order of the text; at least one.
-        file, line, column: Where the first of them is.
+        diagnostics: Every error with its position, in the order of the text; at least one.
+        file, line, column: The position of the first error.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -80,7 +80,7 @@ class ScenarioError(SuimonError, ValueError):
 
     @classmethod
     def of(cls, problems: Iterable[tuple[str, int, int, str, str]]) -> ScenarioError:
-        """The error with these problems, each file, line, column, message and help."""
+        """Returns the exception for these errors, each a tuple of file, line, column, message and help."""
         return cls(Diagnostic(*problem) for problem in problems)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Diagnostic, ...]]]:

@@ -1,4 +1,4 @@
-"""The papers' experiments, beside what they published."""
+"""The papers' experiments, compared with the published values."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ __all__ = ["Paper", "paper"]
 
 
 class Paper:
-    """A paper's experiments, as their folder has them. ``Paper("runs/p0")`` opens them.
+    """A paper's experiments in their folder. ``Paper("runs/p0")`` opens them.
 
     Attributes:
-        folder: Where report, items and the folders of all runs are.
+        folder: The folder with the report, the items and the folders of all runs.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if not (self.folder / "paper.json").is_file():
             raise UsageError(
-                f"{self.folder} is not the folder of a paper", "name the folder that suimon.paper() filled"
+                f"{self.folder} is not the folder of a paper", "give a folder written by suimon.paper()"
             )
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """Paper, driver, and every item: what was published, what was measured, whether it lies within range."""
+        """Paper, driver, and every item: the published value, the measured value, whether it is within range."""
         data: dict[str, Any] = json.loads((self.folder / "paper.json").read_text(encoding="utf-8"))
         return data
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """Every figure of a table and every sign of a picture."""
+        """Every value of a table, and every checked property of a figure."""
         items: list[dict[str, Any]] = self.data["items"]
         return items
 
     def report(self) -> Report:
-        """Its page: tables and pictures, published and measured. A notebook shows it."""
+        """Returns the report page: tables and figures, published and measured. A notebook shows it."""
         path = self.folder / "report.html"
         return Report(path.read_text(encoding="utf-8"), path)
 
@@ -66,19 +66,19 @@ def paper(
     out: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Paper:
-    """Runs a paper's experiments and holds them against its published figures.
+    """Runs a paper's experiments and compares them with the published values.
 
     Args:
         name: ``p0`` to ``p4``.
         only: Only these tables and figures: ``["T3", "F8"]``.
-        on: Who moves the packets.
-        quick: In the lab, only what takes little time.
-        workers: Runs at a time; all processors unless given.
-        out: The folder; ``runs/NAME`` unless given.
+        on: The driver.
+        quick: In the lab, only the quick runs.
+        workers: Parallel runs; default: all CPUs.
+        out: The folder; default: ``runs/NAME``.
         progress: True for a bar on a terminal, False for none.
 
     Raises:
-        suimon.UsageError: A paper, table or figure that there is not.
+        suimon.UsageError: An unknown paper, table or figure.
         KeyboardInterrupt: After Ctrl-C; what was measured is kept.
     """
     suffix = {"simulator": "", "lab": "-lab"}.get(on, "-kernel")

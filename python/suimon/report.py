@@ -1,4 +1,4 @@
-"""Pages that a notebook shows."""
+"""Report pages, for notebooks and browsers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Report:
     """A report: one HTML page that needs no network. A notebook shows it; ``open()`` opens it in the browser.
 
     Attributes:
-        path: The file; None where it was not written.
+        path: The file; None if it was not written.
         html: The page.
     """
 
@@ -23,13 +23,13 @@ class Report:
         self._height = height
 
     def open(self) -> None:
-        """Opens it in the browser."""
+        """Opens the page in the browser."""
         if self.path is None:
             raise FileNotFoundError("the page was not written: save() it first")
         webbrowser.open(self.path.absolute().as_uri())
 
     def save(self, path: str | Path) -> Path:
-        """Writes the page there."""
+        """Writes the page to ``path``."""
         self.path = Path(path)
         self.path.write_text(self.html, encoding="utf-8")
         return self.path

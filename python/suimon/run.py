@@ -1,4 +1,4 @@
-"""A run and what it measured."""
+"""A run and its results."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Status = Literal["met", "unmet", "interrupted"]
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a scenario expects, with what came out, in the units of ``summary.json``: bytes, seconds, bytes per second.
+    """An expectation of a scenario with its result, in the units of ``summary.json``: bytes, seconds, bytes per second.
 
     Attributes:
         path: The quantity: ``flow.bulk.goodput``.
-        min: At least this is expected, if anything.
-        max: At most this.
-        value: What was measured; NaN where nothing was.
-        ok: Whether it came true.
+        min: The lower bound, if any.
+        max: The upper bound, if any.
+        value: The measured value; NaN if there is none.
+        ok: Whether it is met.
     """
 
     path: str
@@ -42,7 +42,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class _Results:
-    """The results of a run that came from another process, as that had them."""
+    """The results of a run, received from another process."""
 
     complete: bool
     driver: str
@@ -51,25 +51,25 @@ class _Results:
 
 
 class Run:
-    """A run, by whatever driver, as its folder has it. ``Run("runs/demo-1")`` opens one of earlier.
+    """A run by any driver, in its folder. ``Run("runs/demo-1")`` opens an earlier one.
 
-    Pickled, it takes its results along, and its folder by its absolute path: tables and report are read there.
+    A pickle contains the results and the absolute path of the folder: tables and report are read from there.
 
     Attributes:
-        folder: Where its files are.
+        folder: The folder of its files.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if not (self.folder / "manifest.json").is_file():
             raise UsageError(
-                f"{self.folder} is not the folder of a run", "name the folder of a run, with its manifest.json"
+                f"{self.folder} is not the folder of a run", "give the folder of a run, with its manifest.json"
             )
         self._results: _suimon.Stored | _suimon.Ended | _Results = self._stored
 
     @classmethod
     def _ended(cls, ended: _suimon.Ended) -> Run:
-        """One that has just ended: its results are known, and not read back."""
+        """Returns a run that has just ended: its results are known, and not read from the folder."""
         run = cls.__new__(cls)
         run.folder = Path(ended.folder)
         run._results = ended
@@ -86,13 +86,13 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether it came to its end."""
+        """Whether it ran to its end."""
         return self._results.complete
 
     @property
     def status(self) -> Status:
-        """``met`` where it came to its end and all that was expected came true, ``unmet`` where something did not,
-        ``interrupted`` where it did not come to its end.
+        """``met`` if it ran to its end and all expectations are met, ``unmet`` if one is not, ``interrupted`` if it did
+        not run to its end.
         """
         if not self.complete:
             return "interrupted"
@@ -100,7 +100,7 @@ class Run:
 
     @property
     def driver(self) -> str:
-        """Who moved the packets: ``simulate``, ``kernel``, or ``lab``."""
+        """The driver: ``simulate``, ``kernel``, or ``lab``."""
         return self._results.driver
 
     @property
@@ -110,7 +110,7 @@ class Run:
 
     @property
     def command(self) -> list[str]:
-        """The words of the command line that make it again."""
+        """The words of the command line that repeats the run."""
         return self._stored.command
 
     @property
@@ -120,22 +120,22 @@ class Run:
 
     @cached_property
     def summary(self) -> Summary:
-        """Every total: bytes, seconds, bytes per second and counts, unless a name says otherwise."""
+        """All totals: bytes, seconds, bytes per second and counts, unless a name has another unit."""
         return Summary.from_dict(json.loads(self._results.summary))
 
     @cached_property
     def expectations(self) -> tuple[Expectation, ...]:
-        """What was expected; empty where nothing was, and of a run that did not come to its end."""
+        """The expectations with their results; empty if there are none, or if the run did not reach its end."""
         return tuple(Expectation(*parts) for parts in self._results.expectations)
 
     @property
     def tables(self) -> Tables:
-        """All tables that there are."""
+        """All tables of the run."""
         return Tables(self.folder)
 
     @property
     def flows(self) -> Table:
-        """Samples of each sender, as ``TCP_INFO`` has them, and of what arrived (``[probe.flows]``)."""
+        """Samples of each sender, as in ``TCP_INFO``, and of what arrived (``[probe.flows]``)."""
         return self.tables["flows"]
 
     @property
@@ -150,7 +150,7 @@ class Run:
 
     @property
     def delays(self) -> Table:
-        """How long packets waited in each queue, as a histogram."""
+        """A histogram of the sojourn times in each queue."""
         return self.tables["delays"]
 
     @property
@@ -175,11 +175,11 @@ class Run:
 
     @property
     def ranks(self) -> Table:
-        """What each rank of an MPI job did."""
+        """The operations of each rank of an MPI job."""
         return self.tables["ranks"]
 
     def report(self) -> Report:
-        """Its page: charts, totals and settings. A notebook shows it."""
+        """Returns the report page: charts, totals and settings. A notebook shows it."""
         path = self.folder / "report.html"
         return Report(path.read_text(encoding="utf-8"), path)
 

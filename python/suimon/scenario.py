@@ -1,4 +1,4 @@
-"""Scenarios: what is to be run."""
+"""Scenarios: networks, flows and expectations to run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from suimon.run import Run
 __all__ = ["On", "Scenario"]
 
 On = Literal["simulator", "lab", "linux-6.12"]
-"""Who moves the packets: the simulator; the lab, with real packets and this machine's TCP in real time (it takes
-root's rights or user namespaces); or a real kernel at every host on the simulator's clock (``suimon linux build`` makes
-it once)."""
+"""The driver: the simulator; the lab, with real packets and this machine's TCP in real time (needs root or user
+namespaces); or a real kernel at every host in virtual time (build it once with ``suimon linux build``)."""
 
 
 class Scenario:
-    """Hosts, links, queues, flows, probes and expectations, as a scenario file has them.
+    """Hosts, links, queues, flows, probes and expectations, as in a scenario file.
 
     >>> scenario = Scenario.load("wan.toml")
     >>> run = scenario.set("link.wan.delay", "20 ms").run(seed=2)
@@ -30,8 +29,8 @@ class Scenario:
     """
 
     def __init__(self, text: str, *, file: str | os.PathLike[str] = "scenario.toml") -> None:
-        """The scenario with this text; ``file`` names it: its stem is the run's name, files that it names are looked
-        for in its folder, and messages have it.
+        """Makes the scenario with this text. ``file`` is its name: the stem names the run, files named in the scenario
+        are relative to its folder, and messages contain it.
         """
         self.file = Path(file)
         self.text = text
@@ -39,27 +38,27 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
-        """The scenario in a file, TOML. It is read now.
+        """Returns the scenario in a TOML file, which is read now.
 
         Raises:
-            suimon.UsageError: A file that cannot be read.
-            suimon.ScenarioError: One that is no scenario.
+            suimon.UsageError: The file cannot be read.
+            suimon.ScenarioError: The file is not a valid scenario.
         """
         return cls(_suimon.Experiment(os.fspath(path)).text(), file=path)
 
     @classmethod
     def parse(cls, text: str, *, file: str | os.PathLike[str] = "scenario.toml") -> Scenario:
-        """The scenario with this text, TOML. What is wrong with it, ``check()`` and ``run()`` say."""
+        """Returns the scenario with this TOML text. ``check()`` and ``run()`` report its errors."""
         return cls(text, file=file)
 
     @classmethod
     def from_dict(
         cls, data: Mapping[str, Any] | model.Scenario, *, file: str | os.PathLike[str] = "scenario.toml"
     ) -> Scenario:
-        """The scenario of a dict of the form of its file, or of the typed builder, ``suimon.model.Scenario``.
+        """Returns the scenario of a dict with the structure of a scenario file, or of a ``suimon.model.Scenario``.
 
         Raises:
-            TypeError: A value is none of TOML's. The message has its path.
+            TypeError: A value is not a TOML type. The message has its path.
         """
         if not isinstance(data, Mapping | model.Scenario):
             raise TypeError(f"the scenario is a {type(data).__name__}: give a dict, or a suimon.model.Scenario")
@@ -67,37 +66,37 @@ class Scenario:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What was set, each ``PATH=VALUE``."""
+        """The changes made by ``set``, each ``PATH=VALUE``."""
         return tuple(self._set)
 
     def set(self, path: str, value: object) -> Scenario:
-        """Sets a value as if the file said so: ``scenario.set("link.wan.delay", "20 ms")``; returns the scenario.
+        """Sets a value as if it were in the file: ``scenario.set("link.wan.delay", "20 ms")``; returns the scenario.
 
         Args:
-            path: Keys with dots between: ``emulator.wan.buffer``.
-            value: A quantity as people write it, a number, a bool, a list, a dict, or a dataclass of ``suimon.model``;
-                None takes away what the file says there.
+            path: Keys separated by dots: ``emulator.wan.buffer``.
+            value: A quantity as text, a number, a bool, a list, a dict, or a dataclass of ``suimon.model``; None
+                removes the key of the file.
         """
         self._set.append(f"{path}={'none' if value is None else written(value, path)}")
         return self
 
     def copy(self) -> Scenario:
-        """A scenario of its own, equal until one of both is changed."""
+        """Returns an independent copy."""
         copied = Scenario(self.text, file=self.file)
         copied._set = list(self._set)
         return copied
 
     def check(self) -> list[str]:
-        """What looks wrong with its physics, in words: a window below the bandwidth-delay product, a queue above a
-        link's rate. Empty where nothing does.
+        """Returns warnings about its physics, such as a window below the bandwidth-delay product or a queue above a
+        link's rate; empty if there are none.
 
         Raises:
-            suimon.ScenarioError: What is wrong, each with file, line, column and help.
+            suimon.ScenarioError: The errors of the scenario, each with file, line, column and help.
         """
         return self.experiment().check()
 
     def lock(self) -> str:
-        """The scenario with every default written out, TOML."""
+        """Returns the scenario with every default written out, as TOML."""
         return self.experiment().lock()
 
     def run(
@@ -108,21 +107,21 @@ class Scenario:
         out: str | os.PathLike[str] | None = None,
         progress: Progress = None,
     ) -> Run:
-        """Runs it once. Other threads of Python go on meanwhile; Ctrl-C ends it early and keeps what was measured.
+        """Runs the scenario once. Other Python threads continue; Ctrl-C ends the run early and keeps what was measured.
 
         Args:
-            seed: The seed of everything random, in place of the file's.
-            on: Who moves the packets.
-            out: The folder of its files; ``runs/NAME-SEED`` unless given. An earlier run's files there are replaced.
+            seed: The seed of everything random, instead of the file's.
+            on: The driver.
+            out: The folder of its files; default: ``runs/NAME-SEED``. Files of an earlier run there are replaced.
             progress: See ``suimon.Progress``.
 
         Raises:
-            suimon.ScenarioError: The scenario is wrong, or is a grid, which ``suimon.sweep`` runs.
-            suimon.MachineError: This machine lacks what the driver needs; a full disk. What was measured is kept.
+            suimon.ScenarioError: The scenario has errors, or is a grid, which ``suimon.sweep`` runs.
+            suimon.MachineError: This machine lacks what the driver needs, or its disk is full. Results are kept.
             KeyboardInterrupt: After Ctrl-C.
         """
         if on not in get_args(On):
-            raise UsageError(f"there is no driver {on!r}", f"give on={', '.join(map(repr, get_args(On)))}")
+            raise UsageError(f"unknown driver {on!r}", f"give on={', '.join(map(repr, get_args(On)))}")
         if on != "simulator":
             return Run(_program.run(self, seed=seed, on=on, out=out, progress=progress))
         with shown(progress, self.file.stem) as tell:
@@ -134,23 +133,23 @@ class Scenario:
     def experiment(
         self, *, seed: int | None = None, vary: Sequence[str] = (), seeds: str | None = None
     ) -> _suimon.Experiment:
-        """The library's own form of it."""
+        """Returns the scenario as the library's type."""
         try:
             return _suimon.Experiment(os.fspath(self.file), self.text, self._set, vary, seed, seeds)
         except OverflowError as error:
-            raise UsageError(f"{seed} is no seed", "give a whole number from 0 to 2**64 - 1") from error
+            raise UsageError(f"invalid seed {seed}", "give a whole number from 0 to 2**64 - 1") from error
 
     def __repr__(self) -> str:
         return f"<scenario {self.file}{''.join(f', {change}' for change in self._set)}>"
 
 
 def written(value: object, path: str) -> str:
-    """A value for ``path`` as ``--set`` takes it: a str as people type it, anything else as TOML."""
+    """Returns a value for ``path`` in the form of ``--set``: a str unchanged, anything else as TOML."""
     return value if isinstance(value, str) else _inline(plain(value, path))
 
 
 def _inline(value: object) -> str:
-    """A value as TOML has it behind ``=``, in one line."""
+    """Returns a value in one line, as TOML after ``=``."""
     if isinstance(value, Mapping):
         pairs = (f"{_suimon.to_toml(key)} = {_inline(item)}" for key, item in value.items())
         return "{ " + ", ".join(pairs) + " }"

@@ -28,7 +28,7 @@ class CarriedSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CarriedSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
             received=data.get("received", 0),
@@ -50,7 +50,7 @@ class ChangeSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ChangeSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             made=data.get("made", False),
             refusal=data.get("refusal"),
@@ -92,7 +92,7 @@ class ClassSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ClassSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             backlog_bytes_max=data.get("backlog_bytes_max", 0),
             bytes=data.get("bytes", 0),
@@ -134,7 +134,7 @@ class Completion:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Completion:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             completed=data.get("completed", 0),
             fct_p50_seconds=data.get("fct_p50_seconds", 0.0),
@@ -172,7 +172,7 @@ class DatagramSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DatagramSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             delay_max_seconds=data.get("delay_max_seconds", 0.0),
             delay_mean_seconds=data.get("delay_mean_seconds", 0.0),
@@ -235,7 +235,7 @@ class Direction:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Direction:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             backlog_bytes_max=data.get("backlog_bytes_max", 0),
             bytes=data.get("bytes", 0),
@@ -282,7 +282,7 @@ class ElementSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ElementSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             green=data.get("green", 0),
             green_bytes=data.get("green_bytes", 0),
@@ -315,7 +315,7 @@ class EmulatorSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EmulatorSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             backlog_bytes_max=data.get("backlog_bytes_max", 0),
             bytes=data.get("bytes", 0),
@@ -340,7 +340,7 @@ class EngineSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EngineSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             events=data.get("events", 0),
             packet_hops=data.get("packet_hops", 0),
@@ -375,7 +375,7 @@ class EventSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EventSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             completed=data.get("completed", 0),
             completion_max_seconds=data.get("completion_max_seconds", 0.0),
@@ -411,7 +411,7 @@ class ExchangeSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ExchangeSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             completed=data.get("completed", 0),
             response_max_seconds=data.get("response_max_seconds", 0.0),
@@ -488,7 +488,7 @@ class FlowSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FlowSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
             completed=data.get("completed", False),
@@ -561,7 +561,7 @@ class Group:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Group:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
             completion=optional(Completion.from_dict, data.get("completion")),
@@ -608,7 +608,7 @@ class ImpairmentSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ImpairmentSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             added_delay_max_seconds=data.get("added_delay_max_seconds", 0.0),
             added_delay_mean_seconds=data.get("added_delay_mean_seconds"),
@@ -637,7 +637,7 @@ class InputSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> InputSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             mean_bytes=data.get("mean_bytes"),
             mean_rate=data.get("mean_rate"),
@@ -663,7 +663,7 @@ class LinkSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LinkSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             drops=data.get("drops", 0),
             forward=Direction.from_dict(data.get("forward", {})),
@@ -688,7 +688,7 @@ class MemorySummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemorySummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes_max=data.get("bytes_max", 0),
             shared_bytes=data.get("shared_bytes", 0),
@@ -725,7 +725,7 @@ class MpiSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MpiSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
             computing=data.get("computing", 0.0),
@@ -767,7 +767,7 @@ class NetworkWaits:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> NetworkWaits:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bandwidth=data.get("bandwidth", 0.0),
             buffer=data.get("buffer", 0.0),
@@ -795,7 +795,7 @@ class NodePauseSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> NodePauseSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             sent=data.get("sent", 0),
             stopped_seconds=data.get("stopped_seconds", 0.0),
@@ -824,7 +824,7 @@ class NodeSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> NodeSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             cnm=optional(NotificationSummary.from_dict, data.get("cnm")),
             drops=data.get("drops", 0),
@@ -851,7 +851,7 @@ class NotificationSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> NotificationSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             limited=data.get("limited", 0),
             received=data.get("received", 0),
@@ -883,7 +883,7 @@ class PauseSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PauseSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             headroom_bytes=data.get("headroom_bytes"),
             headroom_max_bytes=data.get("headroom_max_bytes"),
@@ -911,7 +911,7 @@ class ProcessorSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProcessorSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             memory_left=data.get("memory_left"),
             seconds=dict(data.get("seconds", {})),
@@ -933,7 +933,7 @@ class ProgramSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProgramSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             forward=CarriedSummary.from_dict(data.get("forward", {})),
             reverse=CarriedSummary.from_dict(data.get("reverse", {})),
@@ -961,7 +961,7 @@ class RankSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RankSummary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             computing_seconds=data.get("computing_seconds", 0.0),
             time_seconds=data.get("time_seconds"),
@@ -1013,7 +1013,7 @@ class Run:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Run:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
             complete=data.get("complete", False),
@@ -1060,7 +1060,7 @@ class Summary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Summary:
-        """Reads the object as JSON has it. Unknown keys are ignored."""
+        """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             change={name: ChangeSummary.from_dict(value) for name, value in data.get("change", {}).items()},
             emulator={name: EmulatorSummary.from_dict(value) for name, value in data.get("emulator", {}).items()},

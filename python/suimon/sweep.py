@@ -29,11 +29,11 @@ class Interval:
     """A mean over the seeds of one setting.
 
     Attributes:
-        settings: What was varied, the seed aside, as it was written: ``{"link.wan.delay": "5 ms"}``.
-        count: How many runs it is of.
+        settings: The varied parameters except the seed, as written: ``{"link.wan.delay": "5 ms"}``.
+        count: The number of runs.
         mean: Their mean, in the unit of ``summary.json``.
-        low, high: The ends of its 95 % confidence interval (Student's t); None of a single run, and where all runs came
-            to one value.
+        low, high: The ends of its 95 % confidence interval (Student's t); None for a single run, and if all runs have
+            the same value.
     """
 
     settings: Mapping[str, str]
@@ -48,9 +48,9 @@ class Point:
     """One run of a sweep.
 
     Attributes:
-        parameters: What was varied, as it was written.
-        folder: Where its files are.
-        summary: Its ``summary.json``; None where it was not run.
+        parameters: The varied parameters, as written.
+        folder: The folder of its files.
+        summary: Its ``summary.json``; None if it was not run.
     """
 
     parameters: Mapping[str, str]
@@ -58,25 +58,25 @@ class Point:
     summary: Mapping[str, Any] | None
 
     def run(self) -> Run:
-        """The run."""
+        """Returns the run."""
         return Run(self.folder)
 
     def measured(self, path: str) -> float | None:
-        """A number of its summary: ``flow.bulk.goodput``; None where there is none."""
+        """Returns a number of its summary, such as ``flow.bulk.goodput``; None if there is none."""
         return _number(self.summary, path)
 
 
 class Sweep:
-    """A sweep as its folder has it. ``Sweep("runs/wan-sweep")`` opens one of earlier.
+    """A sweep in its folder. ``Sweep("runs/wan-sweep")`` opens an earlier one.
 
     Attributes:
-        folder: Where its table, its report and the folders of its runs are.
+        folder: The folder with its table, its report and the folders of its runs.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if not (self.folder / "sweep.json").is_file():
-            raise UsageError(f"{self.folder} is not the folder of a sweep", "name a folder that suimon.sweep() filled")
+            raise UsageError(f"{self.folder} is not the folder of a sweep", "give a folder written by suimon.sweep()")
 
     @cached_property
     def _document(self) -> dict[str, Any]:
@@ -85,12 +85,12 @@ class Sweep:
 
     @property
     def complete(self) -> bool:
-        """Whether every run came to its end."""
+        """Whether every run reached its end."""
         return bool(self._document["complete"])
 
     @property
     def ok(self) -> bool:
-        """Whether every run came to its end, and all that was expected came true."""
+        """Whether every run reached its end, and all expectations are met."""
         runs = self._document["runs"]
         return self.complete and all(verdict["ok"] for run in runs for verdict in run["expectations"] or ())
 
@@ -103,14 +103,14 @@ class Sweep:
 
     @property
     def table(self) -> Table:
-        """A row for each run: its folder, its parameters in base units, its seed, its verdict, and every number of its
+        """A table with a row for each run: folder, parameters in base units, seed, verdict, and every number of the
         summary under its path.
         """
         return Table(self.folder / "sweep.parquet")
 
     def intervals(self, measure: str = "run.goodput") -> list[Interval]:
-        """The mean of a number of the summary for each setting, over the seeds, with its 95 % confidence interval.
-        A setting without a run that has come to its end is left out.
+        """Returns the mean of a number of the summary for each setting, over the seeds, with its 95 % confidence
+        interval. A setting without a complete run is left out.
 
         Args:
             measure: Its path: ``flow.bulk.goodput``.
@@ -134,7 +134,7 @@ class Sweep:
         return found
 
     def report(self) -> Report:
-        """Its page: the measures over what was varied. A notebook shows it."""
+        """Returns the report page: the measures over the varied parameters. A notebook shows it."""
         path = self.folder / "report.html"
         return Report(path.read_text(encoding="utf-8"), path)
 
@@ -142,7 +142,7 @@ class Sweep:
         return len(self.points)
 
     def __iter__(self) -> Iterator[Point]:
-        """Every run, in the order of the grid."""
+        """Iterates over all runs, in the order of the grid."""
         return iter(self.points)
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         if not any(point.summary for point in self.points):
-            return f"<b>{self.folder}</b>: no run has come to its end"
+            return f"<b>{self.folder}</b>: no complete run"
         head = "<tr><th>setting</th><th>runs</th><th>goodput</th><th>95 % confidence</th></tr>"
         return f"<b>{self.folder}</b><table>{head}{''.join(map(_row, self.intervals()))}</table>"
 
@@ -167,7 +167,7 @@ def _mbit(rate: float) -> str:
 
 
 def _number(summary: Mapping[str, Any] | None, path: str) -> float | None:
-    """A number by its path: names may have dots themselves, as ``bulk.1`` has."""
+    """Returns a number by its path. Names may contain dots themselves, such as ``bulk.1``."""
     if summary is None:
         return None
     for key, value in summary.items():
@@ -194,32 +194,32 @@ def sweep(
     store: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Sweep:
-    """Runs a scenario at every point of a grid, or what an earlier sweep into the same folder has not done. The folder
-    has the bytes that the command ``suimon sweep`` gives it.
+    """Runs a scenario at every point of a grid, or the missing points of an earlier sweep into the same folder. The
+    contents of the folder are the same bytes as those of the command ``suimon sweep``.
 
     Args:
         scenario: The scenario; its own ``[sweep]`` counts, too.
-        vary: What is varied, by path: ``{"link.wan.delay": ["5 ms", "50 ms"], "flow.bulk.count": "1..64/7log"}``.
+        vary: Values by path: ``{"link.wan.delay": ["5 ms", "50 ms"], "flow.bulk.count": "1..64/7log"}``.
         seeds: One run of each point for each seed: ``range(30)``.
-        out: The folder; ``runs/NAME-sweep`` unless given.
-        measures: What the report shows, by its path in ``summary.json``.
-        workers: Runs at a time; all processors unless given. Results do not depend on it.
-        fresh: Whether everything is run anew.
+        out: The folder; default: ``runs/NAME-sweep``.
+        measures: The quantities of the report, by path in ``summary.json``.
+        workers: Parallel runs; default: all CPUs. Results do not depend on it.
+        fresh: Whether to run all points again.
         progress: See ``suimon.Progress``.
-        client: A Dask client: its workers run the points, see ``suimon.dask``.
-        store: With a client, where workers put results: None to return them as Arrow; ``"shared"`` to write them where
-            ``out`` is one folder for all machines; or the URL of a folder or object store, as fsspec has it:
+        client: A Dask client whose workers run the points, see ``suimon.dask``.
+        store: With a client, the destination of the workers' results: None to return them as Arrow; ``"shared"`` if
+            ``out`` is one folder for all machines; or the fsspec URL of a folder or object store:
             ``"s3://bucket/sweep"``.
-        storage_options: What fsspec needs to open that store.
+        storage_options: Options for fsspec to open that store.
 
     Raises:
-        suimon.ScenarioError: The scenario is wrong at some point.
-        suimon.UsageError: A folder that holds another grid; a measure that no run has.
-        suimon.MachineError: A run that broke; what the others came to is kept.
-        KeyboardInterrupt: After Ctrl-C. The next sweep into the folder goes on from there.
+        suimon.ScenarioError: The scenario has errors at some point.
+        suimon.UsageError: The folder contains another grid, or a measure is in no run.
+        suimon.MachineError: A run failed; the results of the others are kept.
+        KeyboardInterrupt: After Ctrl-C. The next sweep into the folder continues from there.
     """
     if workers is not None and workers < 1:
-        raise UsageError(f"{workers} workers run nothing", "give at least one, or leave workers out")
+        raise UsageError(f"invalid number of workers {workers}", "give at least one, or leave workers out")
     experiment = grid(scenario, vary, seeds)
     if client is None and (store is not None or storage_options is not None):
         raise UsageError("store is for sweeps on Dask", "give client=distributed.Client(...), too")
@@ -241,7 +241,7 @@ def sweep(
 def grid(
     scenario: Scenario, vary: Mapping[str, Sequence[object] | str] | None, seeds: Iterable[int] | None
 ) -> _suimon.Experiment:
-    """The grid as the library has it."""
+    """Returns the grid as the library's type."""
     axes = []
     for path, values in (vary or {}).items():
         points = [values] if isinstance(values, str) else [written(value, path) for value in values]
@@ -250,7 +250,7 @@ def grid(
         axes.append(f"{path}={','.join(points)}")
     known = None if seeds is None else [int(seed) for seed in seeds]
     if known == []:
-        raise UsageError("there are no seeds", "give at least one: seeds=range(1, 9)")
+        raise UsageError("no seeds", "give at least one: seeds=range(1, 9)")
     if known is not None and len(set(known)) < len(known):
         raise UsageError("a seed is given twice", "give each once: equal runs would narrow the confidence interval")
     span = None

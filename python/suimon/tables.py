@@ -1,4 +1,4 @@
-"""Tables of results, for whatever takes Arrow."""
+"""Tables of results, for libraries that read Arrow."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["MissingTableError", "Table", "Tables"]
 
 
 class Table:
-    """A table of a run or a sweep: a Parquet file that is handed on as Arrow without a copy.
+    """A table of a run or a sweep: a Parquet file that is passed on as Arrow without a copy.
 
-    Whatever knows Arrow's PyCapsule interface takes it as it is; the table that it makes is the only one in memory::
+    Any library with Arrow's PyCapsule interface accepts it, and makes the only copy in memory::
 
         polars.DataFrame(run.flows)
         pyarrow.table(run.flows)
         pyarrow.table(run.flows).to_pandas()
         duckdb.sql("select max(cwnd_packets) from flows")  # with flows = run.flows
 
-    Column names end with their unit: ``time_ns``, ``cwnd_packets``, ``delivery_bytes_per_s``. Pickled, it is the file's
-    absolute path.
+    Column names end with their unit: ``time_ns``, ``cwnd_packets``, ``delivery_bytes_per_s``. A pickle contains the
+    file's absolute path.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -57,10 +57,10 @@ class Table:
 
 
 class MissingTableError(UsageError, KeyError):
-    """A run has no such table: its scenario does not ask for it."""
+    """A run has no such table, because its scenario does not record it."""
 
 
-# The tables of a run folder: name here, file there, and what a scenario says to have it.
+# The tables of a run folder: name, file, and the keys of a scenario that record it.
 FILES = {
     "flows": ("flows.parquet", '[probe.flows] every = "10 ms"'),
     "queues": ("queues.parquet", '[probe.queues] every = "10 ms"'),
@@ -75,7 +75,7 @@ FILES = {
 
 
 class Tables(Mapping[str, Table]):
-    """The tables that a run has, by name: ``flows``, ``queues``, ``classes``, ``delays``, ``links``, ``sequences``,
+    """The tables of a run, by name: ``flows``, ``queues``, ``classes``, ``delays``, ``links``, ``sequences``,
     ``pauses``, ``notifications``, ``ranks``.
     """
 
@@ -88,7 +88,7 @@ class Tables(Mapping[str, Table]):
         file, probe = FILES[name]
         path = self._folder / file
         if not path.exists():
-            raise MissingTableError(f"{self._folder} has no table {name}", f"let the scenario have {probe}")
+            raise MissingTableError(f"{self._folder} has no table {name}", f"add to the scenario: {probe}")
         return Table(path)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Rates, sizes, times and percentages as a scenario writes them.
+"""Rates, sizes, times and percentages in the notation of scenarios.
 
 Each function takes a number and returns text, exact and without an exponent:
 
     >>> mbit(100)
     '100 Mbit/s'
 
-Text such as "100 Mbit/s" does as well, in any spelling that a scenario takes.
+Text such as "100 Mbit/s" works as well, in any spelling that a scenario accepts.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def percent(share: float) -> str:
 
 
 def _quantity(number: float, unit: str, example: str) -> str:
-    # The abstract types let in numpy's numbers. A bool is an int to Python, but no number of anything.
+    # The abstract types include numpy's numbers. A bool is an int in Python, but not a quantity.
     if isinstance(number, bool) or not isinstance(number, Integral | Real):
         raise TypeError(f"{number!r} is a {type(number).__name__}: give an int or a float, such as {example}")
     if not math.isfinite(number) or number < 0:
@@ -187,7 +187,7 @@ def _quantity(number: float, unit: str, example: str) -> str:
 
 
 def _digits(number: float) -> str:
-    """Returns the shortest decimal digits that are the number, without an exponent."""
+    """Returns the shortest decimal digits of the number, without an exponent."""
     if isinstance(number, Integral):
         return str(int(number))
     digits = f"{Decimal(repr(float(abs(number)))):f}"

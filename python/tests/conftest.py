@@ -1,4 +1,4 @@
-"""What the tests share. They test the installed package, not the folder beside them."""
+"""Fixtures of the tests. They test the installed package, not the source folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = REPOSITORY / "python"
-# `python -m pytest` puts the folder that it is started in first.
+# `python -m pytest` puts its working directory first in sys.path.
 sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != SOURCE]
 
 import suimon  # noqa: E402
@@ -29,13 +29,13 @@ if Path(suimon.__file__).is_relative_to(SOURCE):
     raise pytest.UsageError(f"{suimon.__file__} is not installed: install the wheel that python/build-wheel makes")
 
 
-# What a shell runs in the background ignores Ctrl-C, and so does what that starts: Python then raises nothing.
+# Processes that a shell runs in the background, and their children, ignore Ctrl-C: Python then raises nothing.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one. Pictures are drawn without a display."""
+    """An empty folder as the working directory. Plots are drawn without a display."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     return tmp_path
@@ -82,7 +82,7 @@ def command() -> Command:
 
 @pytest.fixture(scope="session")
 def checked(command: Command) -> Callable[..., list[suimon.Diagnostic]]:
-    """What ``suimon check`` says is wrong."""
+    """Returns the errors of ``suimon check``."""
 
     def check(*words: str) -> list[suimon.Diagnostic]:
         answer = json.loads(command("check", *words, "--json").stdout)
@@ -93,7 +93,7 @@ def checked(command: Command) -> Callable[..., list[suimon.Diagnostic]]:
 
 @pytest.fixture(scope="session")
 def lacks() -> Callable[[str], NoReturn]:
-    """Skips a test for what this machine lacks; where everything must be tested it fails."""
+    """Skips a test because this machine lacks something; with SUIMON_TESTS=all, the test fails."""
 
     def skip(what: str) -> NoReturn:
         if os.environ.get("SUIMON_TESTS") == "all":
@@ -105,7 +105,7 @@ def lacks() -> Callable[[str], NoReturn]:
 
 @pytest.fixture(scope="session")
 def typed() -> Callable[[Path], None]:
-    """Checks a file's types with mypy and pyright, where they are installed."""
+    """Checks a file's types with mypy and pyright, if they are installed."""
 
     def check(path: Path) -> None:
         programs = [
@@ -127,8 +127,8 @@ Block = tuple[int, str, str | None]
 
 @pytest.fixture(scope="session")
 def blocks() -> Callable[[Path], list[Block]]:
-    """The Python blocks of a page that are run: the line that each begins at, its code, and what it prints, if a block
-    ``text`` behind it says so. A block is not run if ``<!-- not run: reason -->`` stands before it.
+    """The executable Python blocks of a page: first line, code, and expected output, from a block ``text`` after it.
+    Blocks after ``<!-- not run: reason -->`` are left out.
     """
     fenced = re.compile(r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<kind>\w*).*\n(?P<body>(?:.*\n)*?)^```$", re.M)
 
@@ -149,7 +149,7 @@ def blocks() -> Callable[[Path], list[Block]]:
 
 @pytest.fixture(scope="session")
 def execute(blocks: Callable[[Path], list[Block]]) -> Callable[[Path], str]:
-    """Runs a page's blocks in order in one namespace, holds what each prints against the page, where … stands for any
+    """Runs a page's blocks in order in one namespace, compares the output of each with the page, where … matches any
     text, and returns their code.
     """
 
@@ -157,7 +157,7 @@ def execute(blocks: Callable[[Path], list[Block]]) -> Callable[[Path], str]:
         namespace: dict[str, Any] = {"__name__": "__main__"}
         for line, code, expected in blocks(page):
             with contextlib.redirect_stdout(io.StringIO()) as printed:
-                # Errors have the page's lines.
+                # Errors refer to the page's lines.
                 exec(compile("\n" * line + code, str(page), "exec"), namespace)
             if expected is not None:
                 pattern = ".*".join(map(re.escape, expected.split("…")))

@@ -1,5 +1,5 @@
-"""Runs the README's lines as somebody does who has just installed the wheel: in a folder with the demo's scenario. Run
-as a program; prints how many lines they are.
+"""Runs the README's example as a new user does: with the wheel only, in a folder with the demo's scenario. Run it as a
+program; it prints the number of lines.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ HERE = Path(__file__).parent
 
 
 def code() -> str:
-    """The README's lines of Python."""
+    """Returns the README's Python example."""
     blocks: list[str] = re.findall(r"```python\n(.*?)```", (HERE.parent / "README.md").read_text(), re.DOTALL)
     return blocks[0]
 
 
 def run(folder: Path) -> list[Path]:
-    """Runs them there; returns the pictures that they made."""
+    """Runs the example in ``folder``; returns the plots."""
     shutil.copy(HERE.parent.parent / "scenarios" / "demo.toml", folder)
     before = Path.cwd()
     os.chdir(folder)

@@ -1,4 +1,4 @@
-"""A run, a sweep and an error with nothing but the wheel: what every Python must do. Run as a program."""
+"""A run, a sweep and an error with the wheel only, for every Python version. Run as a program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suimon import model as m
 
 
 def main() -> None:
-    """Raises where something is not as it should be."""
+    """Raises if something is wrong."""
     scenario = suimon.Scenario.from_dict(
         m.Scenario(
             duration=suimon.ms(50),
@@ -33,7 +33,7 @@ def main() -> None:
     except suimon.ScenarioError as error:
         assert error.help, error
     else:
-        raise AssertionError("a rate is no word")
+        raise AssertionError("a word is not a valid rate")
     print(f"suimon {suimon.VERSION} runs by Python {platform.python_version()}")
 
 

@@ -1,5 +1,5 @@
-"""Sweeps on Dask: a scheduler and workers that are processes of their own, over TCP. SUIMON_POINTS is how many points
-the sweep has in which workers die, 400 unless given.
+"""Sweeps on Dask: a scheduler and workers in separate processes, over TCP. SUIMON_POINTS is the number of points of the
+sweep with dying workers; default: 400.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cluster:
             return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
 
     def add(self, preload: str = "") -> subprocess.Popen[bytes]:
-        """A worker of one thread, which nobody starts again; ``preload`` is Python that it runs first."""
+        """Starts a worker with one thread and without restarts; ``preload`` is Python code that it runs first."""
         words = ["worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard"]
         if preload:
             file = self.folder / f"preload_{len(self.workers)}.py"
@@ -66,18 +66,18 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """The scheduler's."""
+        """The scheduler's address."""
         return str(json.loads(self.file.read_text())["address"])
 
     def close(self) -> None:
-        """Ends all."""
+        """Ends all processes."""
         for process in [*self.workers, self.scheduler]:
             process.kill()
             process.wait()
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Waits for something, a minute at most."""
+    """Waits for a condition, a minute at most."""
     for _ in range(600):
         if true():
             return
@@ -101,7 +101,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def differing(one: str, other: str) -> list[str]:
-    """Files that are not equal byte for byte in both folders; manifests tell times, and may differ."""
+    """Returns the files that differ between both folders, except manifests, which contain times."""
     files = sorted({path.relative_to(folder) for folder in (one, other) for path in Path(folder).rglob("*")})
     assert files
 
@@ -225,7 +225,7 @@ def test_a_worker_of_another_build_gets_no_point(cluster: Cluster) -> None:
         client.wait_for_workers(2)
         swept = suimon.sweep(scenario, seeds=range(1, 21), out="some", client=client, progress=False)
         assert swept.complete
-        # One that joins late is found out by its first batch.
+        # A worker that joins late is detected by its first batch.
 
         def progress(share: float) -> None:
             if len(cluster.workers) == 2:
@@ -239,7 +239,7 @@ def test_a_worker_of_another_build_gets_no_point(cluster: Cluster) -> None:
 OLDER = """
 from suimon import _suimon, dask
 _suimon.BUILD = "older"
-# It took something else.
+# A batch had other arguments.
 dask._run_batch = lambda experiment, indices: None
 """
 
@@ -266,7 +266,7 @@ def test_a_worker_of_another_version_is_told_from_a_point_that_breaks(cluster: C
 
 
 def preloaded(where: str, what: str) -> str:
-    """Python for a worker that has a batch with point 3 do something else, before or in place of running it."""
+    """Returns Python code for a worker that does something else before, or instead of, a batch with point 3."""
     return f"""
 import os
 from suimon import dask
@@ -291,7 +291,7 @@ def test_a_point_that_kills_every_worker_is_named_and_the_others_are_run(cluster
     swept = suimon.Sweep("many")
     assert not swept.complete
     assert len(swept.table) == 39, "the others are in the table"
-    # What is left runs here.
+    # The missing points run here.
     assert suimon.sweep(scenario, seeds=range(1, 41), out="many", progress=False).complete
 
 
@@ -378,7 +378,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_workers_batches(cluster: Cluster) ->
             suimon.sweep(scenario, seeds=range(1, 4), out="long", client=client, progress=False)
         began = time.monotonic()
         assert suimon.sweep(short, seeds=range(1, 41), out="many", client=client, progress=False).complete
-        assert time.monotonic() - began < 30, "no worker goes on with what nobody waits for"
+        assert time.monotonic() - began < 30, "workers drop cancelled points"
 
 
 def test_packed_runs_lead_nowhere_else(tmp_path: Path) -> None:

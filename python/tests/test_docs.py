@@ -1,4 +1,4 @@
-"""The page docs/how-to/python.md: its Python runs, prints what the page says, and has the right types."""
+"""The page docs/how-to/python.md: its Python code runs, prints the output on the page, and has the right types."""
 
 from __future__ import annotations
 

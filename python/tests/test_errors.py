@@ -1,4 +1,4 @@
-"""What is wrong is said as the command says it, and nothing that is passed ends the interpreter."""
+"""Errors are those of the command, and no argument ends the interpreter."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_errors_are_those_that_python_has() -> None:
 
 @pytest.fixture
 def other(folder: Path) -> Path:
-    """A folder that holds something else."""
+    """Returns a folder that contains something else."""
     (folder / "other").mkdir()
     (folder / "other/letter.txt").write_text("Dear all,", encoding="utf-8")
     return Path("other")
@@ -207,7 +207,7 @@ def test_arguments_that_do_not_fit_are_named(folder: Path, pair: Pair) -> None:
         suimon.sweep(pair(), seeds=[1, 2], measures=["foo"])
 
 
-# Whatever is passed, the answer is one of these; AttributeError is Python's own of what is no mapping.
+# The exceptions for any argument; Python raises AttributeError if the argument is not a mapping.
 REFUSED = (suimon.SuimonError, TypeError, ValueError, OverflowError, RecursionError, AttributeError)
 
 ODD: list[Any] = [
@@ -293,7 +293,7 @@ def test_odd_arguments_are_refused(folder: Path, pair: Pair) -> None:
 
 
 def answers(call: Callable[..., object], *words: Any, **named: Any) -> None:
-    """Calls; what is raised is one of the errors that may be, and says something."""
+    """Calls a function; an exception must be one of the allowed ones, and have a message."""
     try:
         call(*words, **named)
     except (*REFUSED, OSError) as error:

@@ -1,4 +1,4 @@
-"""The generated classes beside the schemas, scenarios built of them, units, and summaries read from JSON."""
+"""The generated classes compared with the schemas, scenarios built from them, units, and summaries read from JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_generated_files_are_current() -> None:
     assert check.returncode == 0, check.stderr
 
 
-# The schema's own structure, beside that of the annotations.
+# The structure of the schema, compared with that of the annotations.
 
 
 def original(part: Field[Any]) -> str:
@@ -52,7 +52,7 @@ def original(part: Field[Any]) -> str:
 
 
 def alternatives(node: Schema, definitions: Schema) -> Iterator[Schema]:
-    """Yields what a schema permits, each of one type, references followed."""
+    """Yields the alternatives of a schema, each of one type, with references resolved."""
     if "$ref" in node:
         yield from alternatives(definitions[node["$ref"].removeprefix("#/$defs/")], definitions)
     elif "anyOf" in node or "oneOf" in node:
@@ -322,7 +322,7 @@ def test_examples_of_units() -> None:
 
 
 def sample(node: Schema, definitions: Schema, numbers: Iterator[int]) -> Any:
-    """Makes a value of a schema in which everything is there."""
+    """Makes a complete value of a schema."""
     kind = next(alternatives(node, definitions))
     match kind["type"]:
         case "object" if "properties" in kind:
@@ -342,7 +342,7 @@ def sample(node: Schema, definitions: Schema, numbers: Iterator[int]) -> Any:
 
 
 def assert_equal(read: Any, data: Any) -> None:
-    """Compares what was read with JSON. What JSON lacks is None or empty."""
+    """Compares typed values with JSON. Values missing in JSON are None or empty."""
     if is_dataclass(read):
         assert isinstance(data, dict)
         parts = {original(part): getattr(read, part.name) for part in fields(read)}

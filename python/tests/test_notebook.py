@@ -21,7 +21,7 @@ def test_the_notebook_runs_and_has_the_right_types(
     nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
-    # The kernel's own default, which draws into the page.
+    # The kernel's default, which draws into the page.
     monkeypatch.delenv("MPLBACKEND")
     client.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
     shown = {kind for cell in code for output in cell.outputs for kind in output.get("data", {})}

@@ -1,4 +1,4 @@
-"""Threads, processes and signals: what goes from one process to another, and what ends when."""
+"""Threads, processes and signals: pickling between processes, and early ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_what_a_run_measured_is_pickled(folder: Path, pair: Pair, monkeypatch: p
     copies = [copy.deepcopy(thing) for thing in things]
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         copies += [pickle.loads(pickle.dumps(thing, protocol)) for thing in things]
-    # Its files are found from everywhere.
+    # Its files are found from any working directory.
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
     for read in copies:
@@ -58,7 +58,7 @@ def test_what_a_run_measured_is_pickled(folder: Path, pair: Pair, monkeypatch: p
 
 
 def ended(script: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """What became of an interpreter of its own."""
+    """Returns the completed process of a separate interpreter."""
     words = [sys.executable, "-W", "ignore", "-c", script]
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=timeout)
 
@@ -73,7 +73,7 @@ children = []
 for number in range(40):
     child = os.fork()
     if child == 0:
-        # One that hangs is ended by its alarm.
+        # The alarm ends a child that hangs.
         signal.alarm(30)
         suimon.Scenario.load("pair.toml").run(out=f"of-child-{number}", progress=False)
         try:
@@ -112,7 +112,7 @@ print(sorted(outcomes))
 
 
 def test_no_damaged_table_ends_the_interpreter(folder: Path, pair: Pair) -> None:
-    """Parquet's decoder panics on some."""
+    """Parquet's decoder panics on some damaged files."""
     pytest.importorskip("pyarrow")
     pair(duration="3 ms", probe={"flows": {"every": "1 ms"}}).run(out="run")
     of = ended("import pyarrow\n" + DAMAGED.replace("READ", "pyarrow.table"))
@@ -148,7 +148,7 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_ctrl_c_ends_whatever_takes_long(folder: Path, pair: Pair, call: str) -> None:
     Path("pair.toml").write_text(pair().text, encoding="utf-8")
-    # A second; it was minutes.
+    # Usually a second.
     took = float(ended(INTERRUPTED.replace("CALL", call)).stdout)
     assert took < 10
 

@@ -1,4 +1,4 @@
-"""README.md, which is the package's page on PyPI: its ten lines run the demo and plot it."""
+"""README.md, the package's page on PyPI: its ten lines run the demo and plot it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: what they measured, their tables, and how they end early."""
+"""Runs: their results, their tables, and early ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pair = Callable[..., suimon.Scenario]
 
 @pytest.fixture(scope="module")
 def run(pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> suimon.Run:
-    """A run with every table that a network without switches and MPI has."""
+    """A run with every table of a network without switches and MPI."""
     scenario = pair(
         probe=m.Probes(
             flows=m.Sampling(every=units.ms(1)),
@@ -45,7 +45,7 @@ def file(run: suimon.Run, name: str) -> Any:
 
 
 def assert_equal(read: Any, data: Any, path: str = "") -> None:
-    """Compares typed values with JSON. What JSON lacks is None or empty."""
+    """Compares typed values with JSON. Values missing in JSON are None or empty."""
     if is_dataclass(read):
         parts = {part.metadata.get("name", part.name): getattr(read, part.name) for part in fields(read)}
         assert parts.keys() >= data.keys(), path
@@ -123,7 +123,7 @@ def test_a_table_that_there_is_not_says_what_would_make_it(run: suimon.Run) -> N
     for name in ("pauses", "notifications", "ranks"):
         with pytest.raises(suimon.UsageError, match=f"has no table {name}") as caught:
             getattr(run, name)
-        assert "let the scenario have" in caught.value.help
+        assert "add to the scenario: [probe" in caught.value.help
     with pytest.raises(KeyError, match="nothing"):
         run.tables["nothing"]
 
@@ -144,7 +144,7 @@ def test_tables_are_equal_however_they_are_read(run: suimon.Run) -> None:
         frame = arrow.table(samples).to_pandas(integer_object_nulls=True)
         assert isinstance(frame, pandas.DataFrame)
         assert frame.to_dict("records") == rows
-        # A stream can be had again.
+        # A second stream works.
         assert polars.DataFrame(samples).equals(polars.read_parquet(samples.path))
     schema = arrow.schema(run.flows)
     assert dict(zip(schema.names, map(str, schema.types), strict=True))["time_ns"] == "int64"
@@ -177,7 +177,7 @@ def test_a_notebook_shows_the_report(run: suimon.Run, folder: Path) -> None:
 
 
 def long(pair: Pair) -> suimon.Scenario:
-    """Some seconds of a processor; whoever starts it ends it."""
+    """Returns a scenario that takes several seconds of CPU time; tests end it early."""
     return pair(duration="100 s", link={"wire": m.Link(between=["a", "b"], rate=units.gbit(1), delay=units.ms(1))})
 
 
@@ -258,7 +258,7 @@ def test_four_threads_run_four_scenarios_at_once(folder: Path, pair: Pair) -> No
         def tell(share: float) -> None:
             if seed not in first:
                 first[seed] = share
-                # Passes when all four are within their runs.
+                # Passes when all four runs are in progress.
                 everybody.wait()
 
         try:
@@ -279,7 +279,7 @@ def test_four_threads_run_four_scenarios_at_once(folder: Path, pair: Pair) -> No
     assert (alone.folder / "report.html").read_bytes() == Path("runs/pair-3/report.html").read_bytes()
 
 
-# Other drivers, by the command.
+# Other drivers, with the command.
 
 
 def test_a_run_in_the_lab(folder: Path, pair: Pair, command: Command, lacks: Lacks) -> None:

@@ -1,4 +1,4 @@
-"""Runs and sweeps by Python and by the command leave the same bytes."""
+"""Runs and sweeps from Python and from the command write the same bytes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CONGESTION = [
     *("newreno", "cubic", "cubic-rfc9438", "bic", "dctcp", "highspeed", "illinois"),
     *("scalable", "scalable50", "sluice", "vegas", "bbr", "bbr3"),
 ]
-# What of a manifest tells one process or one moment from another.
+# The fields of a manifest that differ between processes or over time.
 OF_ONE_PROCESS = {"arguments", "engine", "environment"}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder but the manifests."""
+    """Returns every file in a folder except the manifests."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "manifest.json")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -46,7 +46,7 @@ def assert_same(one: Path, other: Path) -> None:
 
 
 class Drawn:
-    """A scenario that is drawn: a small network in which nothing is set that need not be."""
+    """Random scenarios: small networks with mostly default settings."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
@@ -95,7 +95,7 @@ class Drawn:
         )
 
     def network(self) -> dict[str, Any]:
-        """One host alone; two, joined by a link or by way of a router; or up to three that send to one."""
+        """Draws one host; two, connected by a link or through a router; or up to three that send to one."""
         senders = self.draw.choice([0, 1, 1, 1, 2, 3])
         if senders == 0:
             return {"host": {"a": m.Host()}, "router": {"r": m.Router()}, "link": {"wire": self.link("a", "r")}}
@@ -173,7 +173,7 @@ def test_a_run_has_the_bytes_of_the_commands(folder: Path, command: Command, par
         assert ended.returncode == (0 if run.status == "met" else 1), drawn.text + ended.stderr
         assert_same(Path(f"{number}-command"), run.folder)
         carried += run.summary.run.bytes > 0
-    # Some hosts are alone, and some flows start late on a slow path.
+    # Some networks have a single host, and some flows start late on a slow path.
     assert carried > 25
 
 
@@ -183,7 +183,7 @@ SWEEP = ["--vary", "link.wire.delay=1 ms,5 ms", "--vary", "link.wire.queue.fifo.
 
 @pytest.fixture
 def lossy(folder: Path, pair: Callable[..., suimon.Scenario]) -> suimon.Scenario:
-    """A scenario with something drawn, in a file."""
+    """A scenario with random parts, in a file."""
     scenario = pair().set("link.wire.loss", "0.5 %")
     scenario.file.write_text(scenario.lock(), encoding="utf-8")
     return suimon.Scenario.load(scenario.file)
@@ -194,7 +194,7 @@ def points(folder: Path) -> list[Path]:
 
 
 def times(folder: Path) -> dict[str, int]:
-    """When the manifest of each point was written."""
+    """Returns the time at which the manifest of each point was written."""
     return {path.name: (path / "manifest.json").stat().st_mtime_ns for path in points(folder)}
 
 
@@ -232,6 +232,6 @@ def test_a_sweep_begun_by_one_is_finished_by_the_other(command: Command, lossy: 
 
 
 def missing(scenario: suimon.Scenario) -> list[int]:
-    """Which points of the grid the folder lacks."""
+    """Returns the points of the grid that are missing in the folder."""
     axes = [word for word in SWEEP if "=" in word]
     return scenario.experiment(vary=axes, seeds="3..5").open_sweep("grid").missing

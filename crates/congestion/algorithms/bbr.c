@@ -49,22 +49,22 @@ struct bbr {
 	u32 min_rtt_us;
 	u32 min_rtt_at;      /* jiffies */
 	u32 probe_rtt_end;   /* jiffies; 0 until few enough are in flight */
-	struct best best[3]; /* most bandwidth of the last rounds, second, third: falling */
+	struct best best[3]; /* the maximum bandwidth of the last rounds, second, third: decreasing */
 	u32 rounds;
 	u32 round_end; /* packets delivered when the round ends */
 	u32 prior_cwnd;
 	u32 full_bw;
-	u32 phase_us; /* when the phase of the cycle began */
-	u32 epoch_us; /* when ACKs last came no faster than the bandwidth */
+	u32 phase_us; /* start of the phase of the cycle */
+	u32 epoch_us; /* the last time at which ACKs came no faster than the bandwidth */
 	u32 epoch_acked;
 	u32 limited_to; /* packets delivered by the end of ProbeRTT; 0 once others are sampled */
-	u32 extra_acked[2]; /* most that came beyond it, in this and in the last few rounds */
+	u32 extra_acked[2]; /* the maximum in excess of it, in this and in the last few rounds */
 	u8 extra_slot;
 	u8 extra_rounds;
 	u8 mode;
 	u8 prior_state;
 	u8 round_start;
-	u8 conserves; /* the first round of a recovery sends what is delivered */
+	u8 conserves; /* the first round of a recovery: packet conservation */
 	u8 restarts;  /* from idle */
 	u8 full_rounds;
 	u8 full;
@@ -79,8 +79,8 @@ static CC_INLINE u32 bandwidth(const struct bbr *s)
 }
 
 /*
- * The most of the last BW_ROUNDS rounds (Nichols' filter): beside the best its successors are kept, so
- * that one is there when it is too old.
+ * The maximum of the last BW_ROUNDS rounds (Nichols' filter): besides the best, its successors are kept, to
+ * replace it when it is too old.
  */
 static CC_INLINE void note_bandwidth(struct bbr *s, u32 bw)
 {
@@ -132,7 +132,7 @@ static CC_INLINE u32 cwnd_gain(const struct bbr *s)
 	return s->mode == PROBE_RTT ? GAIN_UNIT : GAIN_HIGH;
 }
 
-/* Bytes a second, 1 % below the bandwidth so that no queue stays. */
+/* Bytes a second, 1 % below the bandwidth so that no queue remains. */
 static CC_INLINE u64 rate_of(const struct cc *c, u64 bw, u32 gain)
 {
 	u64 rate = (bw * c->mss * gain) >> GAIN_SHIFT;
@@ -140,7 +140,7 @@ static CC_INLINE u64 rate_of(const struct cc *c, u64 bw, u32 gain)
 	return (rate * (1000000 / 100 * 99)) >> BW_SHIFT;
 }
 
-/* Before anything is delivered: the first window in a round trip, or in a millisecond. */
+/* Before the first delivery: the initial window in a round trip, or in a millisecond. */
 static CC_INLINE void set_first_rate(struct bbr *s, struct cc *c)
 {
 	u32 rtt_us = 1000;
@@ -162,7 +162,7 @@ static CC_INLINE void set_rate(struct bbr *s, struct cc *c, u32 gain)
 		c->pacing_rate = rate;
 }
 
-/* Segments of a burst at the pacing rate: what goes in about a millisecond. */
+/* Segments of a burst at the pacing rate: about a millisecond. */
 static CC_INLINE u32 burst(const struct cc *c)
 {
 	u64 bytes = c->pacing_rate >> 10;
@@ -209,7 +209,7 @@ static CC_INLINE void next_phase(struct bbr *s, const struct cc *c)
 	s->phase_us = (u32)c->now_us;
 }
 
-/* Any phase but the one that drains, which only follows the one that probes. */
+/* Any phase except the draining one, which only follows the probing one. */
 static CC_INLINE void enter_probe_bw(struct bbr *s, const struct cc *c)
 {
 	u32 mixed = ((u32)c->now_us ^ c->snd_una) * 2654435761U;
@@ -220,8 +220,8 @@ static CC_INLINE void enter_probe_bw(struct bbr *s, const struct cc *c)
 }
 
 /*
- * Whether the sampled packet was sent when ProbeRTT, or the application, kept the pipe from being full: its
- * rate says nothing then.
+ * Whether the sampled packet was sent while ProbeRTT, or the application, kept the pipe from being full: its
+ * rate is then not a bandwidth sample.
  */
 static CC_INLINE int is_limited(struct bbr *s, const struct cc_rate *rate)
 {
@@ -261,7 +261,7 @@ CC_STAGE(bbr, update_bandwidth)
 		note_bandwidth(s, (u32)bw);
 }
 
-/* What was acknowledged since the epoch began, beyond what the bandwidth delivers in that time. */
+/* The packets acknowledged since the epoch began, in excess of the bandwidth in that time. */
 CC_STAGE(bbr, update_extra)
 {
 	u64 expected = (u64)bandwidth(s) * ((u32)c->now_us - s->epoch_us) >> BW_SHIFT;
@@ -284,7 +284,7 @@ CC_STAGE(bbr, update_extra)
 	s->extra_acked[s->extra_slot & 1] = cc_max(s->extra_acked[s->extra_slot & 1], extra);
 }
 
-/* What is in the network when the next segment leaves: a probe has its first burst there, too. */
+/* The packets in the network when the next segment leaves; a probe's first burst counts, too. */
 static CC_INLINE u32 in_network(const struct bbr *s, const struct cc *c, u32 in_flight)
 {
 	return pacing_gain(s) > GAIN_UNIT ? in_flight + burst(c) : in_flight;
@@ -306,7 +306,7 @@ CC_STAGE(bbr, update_phase)
 		next_phase(s, c);
 }
 
-/* The pipe is full where three rounds brought less than a quarter more. */
+/* The pipe is full if three rounds brought less than a quarter more. */
 CC_STAGE(bbr, update_full)
 {
 	if (s->full || !s->round_start || is_limited(s, rate))
@@ -358,7 +358,7 @@ CC_STAGE(bbr, update_min_rtt)
 		s->restarts = 0;
 }
 
-/* The window of a recovery, and after it. Whether it is to stay as it is. */
+/* Sets the window of a recovery, and after it. Returns whether to leave it unchanged. */
 static CC_INLINE int recover(struct bbr *s, struct cc *c, const struct cc_rate *rate)
 {
 	u32 cwnd = c->cwnd > rate->lost ? c->cwnd - rate->lost : 1;
@@ -377,7 +377,7 @@ static CC_INLINE int recover(struct bbr *s, struct cc *c, const struct cc_rate *
 	return s->conserves;
 }
 
-/* What ACKs in bunches keep from being sent meanwhile, up to 100 ms of the bandwidth. */
+/* The allowance for ACKs in bunches, up to 100 ms of the bandwidth. */
 static CC_INLINE u32 extra(const struct bbr *s)
 {
 	u64 most = (u64)bandwidth(s) * EXTRA_US >> BW_SHIFT;
@@ -437,7 +437,7 @@ CC_CONG_CONTROL(bbr, struct cc *c, u32 ack, const struct cc_rate *rate)
 	bbr_update_cwnd(s, c, rate);
 }
 
-/* No signal: the window is kept for the time after the recovery. */
+/* A loss is not a signal: the window is saved for the time after the recovery. */
 CC_SSTHRESH(bbr, struct cc *c)
 {
 	save_cwnd(CC_PRIVATE(c, struct bbr), c);
@@ -453,7 +453,7 @@ CC_UNDO_CWND(bbr, struct cc *c)
 	return cc_max(c->cwnd, 1);
 }
 
-/* Sending resumes with nothing in flight: at the bandwidth, for there is no queue to make up for. */
+/* Sending resumes with nothing in flight: at the bandwidth, because there is no queue. */
 CC_CWND_EVENT(bbr, struct cc *c, u32 event)
 {
 	struct bbr *s = CC_PRIVATE(c, struct bbr);

@@ -43,7 +43,7 @@
 #include "cc.h"
 #include "bbr3.h"
 
-/* HandleLostPacket, once for all that the ACK shows. */
+/* HandleLostPacket, once for all losses of the ACK. */
 CC_STAGE(bbr3, note_losses)
 {
 	u32 lost = lost_since(s, c, rate);
@@ -123,7 +123,7 @@ CC_STAGE(bbr3, update_short_term)
 	s->loss_in_round = 0;
 }
 
-/* What was acknowledged since the epoch began, beyond what the bandwidth delivers in that time (section 5.5.9). */
+/* The packets acknowledged since the epoch began, in excess of the bandwidth in that time (section 5.5.9). */
 CC_STAGE(bbr3, update_extra)
 {
 	u64 expected = (u64)bandwidth(s) * ((u32)c->now_us - s->epoch_us) >> BW_SHIFT;
@@ -179,7 +179,7 @@ CC_STAGE(bbr3, update_startup)
 		start_down(s, c);
 }
 
-/* ProbeInflightLongtermUpward: 1, 2, 4, ... packets a round trip, where it is inflight_long that limits. */
+/* ProbeInflightLongtermUpward: 1, 2, 4, ... packets a round trip, if inflight_long is the limit. */
 static CC_INLINE void grow_long(struct bbr3 *s, const struct cc *c, const struct cc_rate *rate)
 {
 	if (!c->cwnd_limited || c->cwnd < s->inflight_long)
@@ -196,7 +196,7 @@ static CC_INLINE void grow_long(struct bbr3 *s, const struct cc *c, const struct
 		raise_slope(s);
 }
 
-/* AdaptLongTermModel; whether a probe began. */
+/* AdaptLongTermModel. Returns whether a probe began. */
 static CC_INLINE int adapt_long_term(struct bbr3 *s, const struct cc *c, const struct cc_rate *rate)
 {
 	u32 lost = lost_since(s, c, rate);
@@ -308,7 +308,7 @@ CC_STAGE(bbr3, update_min_rtt)
 	}
 }
 
-/* CheckProbeRTT. Its samples count as the application's, until those come in that were sent a round trip after it. */
+/* CheckProbeRTT. Its samples count as application-limited until those sent a round trip after it arrive. */
 CC_STAGE(bbr3, update_probe_rtt)
 {
 	if (s->mode != PROBE_RTT && s->rtt_expired && !s->restarts) {
@@ -450,7 +450,7 @@ CC_UNDO_CWND(bbr3, struct cc *c)
 	return cc_max(cc_max(c->cwnd, s->prior_cwnd), 1);
 }
 
-/* HandleRestartFromIdle: at the bandwidth, for there is no queue to make up for. */
+/* HandleRestartFromIdle: at the bandwidth, because there is no queue. */
 CC_CWND_EVENT(bbr3, struct cc *c, u32 event)
 {
 	struct bbr3 *s = CC_PRIVATE(c, struct bbr3);

@@ -46,7 +46,7 @@ struct bic {
 
 /*
  * Below the target (paper, section 3: binary search increase, bounded by S_max).
- * Returned, as by its siblings, in packets a round trip times smooth_part.
+ * Returns, like the next two functions, packets a round trip times smooth_part.
  */
 static CC_INLINE u32 search(const struct bic *s, u32 distance)
 {
@@ -55,7 +55,7 @@ static CC_INLINE u32 search(const struct bic *s, u32 distance)
 	return step <= 1 ? B : cc_min(step, S_MAX) * s->smooth_part;
 }
 
-/* Past the target (paper, section 3: max probing, a slow start of the increments). */
+/* Above the target (paper, section 3: max probing, a slow start of the increments). */
 static CC_INLINE u32 probe(const struct bic *s, u32 distance)
 {
 	if (distance < B)
@@ -63,7 +63,7 @@ static CC_INLINE u32 probe(const struct bic *s, u32 distance)
 	return cc_min(distance / (B - 1), S_MAX) * s->smooth_part;
 }
 
-/* What the window gains in a round trip, in 1/smooth_part packets. */
+/* The window's growth in a round trip, in 1/smooth_part packets. */
 static CC_INLINE u32 increment(const struct bic *s, u32 cwnd)
 {
 	u32 gain;
@@ -71,7 +71,7 @@ static CC_INLINE u32 increment(const struct bic *s, u32 cwnd)
 	if (cwnd <= LOW_WINDOW)
 		return s->smooth_part;
 	gain = cwnd < s->last_max ? search(s, s->last_max - cwnd) : probe(s, cwnd - s->last_max);
-	/* With no target yet, 5 % a round trip at least: nothing was ever refused. */
+	/* Without a target, at least 5 % a round trip, because there was no loss yet. */
 	return s->last_max ? gain : cc_max(gain, (u32)((u64)cwnd * s->smooth_part / 20));
 }
 
@@ -107,7 +107,7 @@ CC_CONG_AVOID(bic, struct cc *c, u32 ack, u32 acked)
 		cc_increase(c, increment(s, c->cwnd), (u64)c->cwnd * s->smooth_part, acked);
 }
 
-/* After a timeout the path may be another one: the old target says nothing about it. */
+/* After a timeout the path may have changed: the old target does not apply to it. */
 CC_SET_STATE(bic, struct cc *c, u32 state)
 {
 	if (state == CC_LOSS)

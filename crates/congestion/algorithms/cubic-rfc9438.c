@@ -29,7 +29,7 @@
 
 CC_PARAMETERS(RESTART_PARAMETERS);
 
-#define BETA 7 /* of BETA_ONE: what a loss leaves */
+#define BETA 7 /* of BETA_ONE: the window after a loss */
 #define BETA_ONE 10
 #define ALPHA 9 /* of ALPHA_ONE: W_est's increase a round trip */
 #define ALPHA_ONE 17
@@ -39,9 +39,9 @@ CC_PARAMETERS(RESTART_PARAMETERS);
 
 enum cubic_epoch { NO_EPOCH, IN_EPOCH };
 
-/* What describes the curve, and what a spurious reduction gives back (section 4.9). */
+/* The curve, which is restored after a spurious reduction (section 4.9). */
 struct curve {
-	u64 epoch_us; /* t_epoch: when this congestion avoidance began */
+	u64 epoch_us; /* t_epoch: start of this congestion avoidance */
 	u32 k;        /* K, ticks */
 	u32 w_max;    /* W_max, packets; 0 before the first loss and after a timeout */
 	u32 w_est;    /* W_est, packets */
@@ -53,9 +53,9 @@ struct cubic {
 	struct curve curve;
 	struct curve undone; /* the curve before the last reduction */
 	struct hystart hystart;
-	u64 growing_us; /* when the window last was allowed to grow */
+	u64 growing_us; /* the last time at which the window could grow */
 	u32 est_credit; /* towards W_est's next packet, in 1 / (ALPHA_ONE * cwnd) */
-	u16 epoch;      /* enum cubic_epoch: whether the curve is being followed */
+	u16 epoch;      /* enum cubic_epoch: whether the window follows the curve */
 	u16 undo_epoch; /* the same, before the last reduction */
 	struct restart resumed;
 };
@@ -69,7 +69,7 @@ static CC_INLINE u32 ticks(u64 us)
 
 /*
  * The integer cube root, a bit at a time from the top; x < 2^63. The comparison is the sign of a
- * difference and no branch, which would double what the kernel's verifier follows at each bit.
+ * difference instead of a branch, which would double the kernel verifier's paths at each bit.
  */
 static CC_INLINE u32 cube_root(u64 x)
 {
@@ -134,7 +134,7 @@ static CC_INLINE void start_epoch(struct cubic *s, const struct cc *c)
 	curve->w_max = c->cwnd;
 }
 
-/* Leaves the time in which the window could not grow out of t (section 5.8). */
+/* Excludes the time in which the window could not grow from t (section 5.8). */
 static CC_INLINE void skip_idle(struct cubic *s, u64 now_us)
 {
 	if (s->epoch == IN_EPOCH && now_us > s->growing_us)
@@ -159,8 +159,8 @@ static CC_INLINE void follow_reno(struct cubic *s, const struct cc *c, u32 acked
 }
 
 /*
- * Sections 4.4 and 4.5: the window is to reach W(t + RTT), bounded to cwnd .. 1.5 cwnd, a round
- * trip from now; each packet acknowledged brings its share (target - cwnd) / cwnd.
+ * Sections 4.4 and 4.5: the target of the window is W(t + RTT), bounded to cwnd .. 1.5 cwnd, a round
+ * trip from now; each acknowledged packet adds its share (target - cwnd) / cwnd.
  */
 static CC_INLINE void follow_curve(struct cubic *s, struct cc *c, u32 acked)
 {
@@ -247,7 +247,7 @@ CC_SET_STATE(cubic9438, struct cc *c, u32 state)
 	s->epoch = NO_EPOCH;
 }
 
-/* Section 4.9: the reduction was spurious; the curve goes on as if it had not been. */
+/* Section 4.9: the reduction was spurious; the curve continues without it. */
 CC_UNDO_CWND(cubic9438, struct cc *c)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);

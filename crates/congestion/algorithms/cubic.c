@@ -32,7 +32,7 @@
 
 CC_PARAMETERS(RESTART_PARAMETERS);
 
-#define BETA 717 /* of BETA_ONE: what a loss leaves */
+#define BETA 717 /* of BETA_ONE: the window after a loss */
 #define BETA_ONE 1024
 #define C_SCALE 410 /* C, of 1024 */
 #define C_BITS 40 /* of C_SCALE * (1/1024 s)^3 in a packet */
@@ -47,22 +47,22 @@ CC_PARAMETERS(RESTART_PARAMETERS);
 struct cubic {
 	CC_FIELDS(RESTART_PARAMETERS)
 	struct restart resumed;
-	u32 per;       /* packets acknowledged for one of growth */
+	u32 per;       /* acknowledged packets for each packet of growth */
 	u32 w_max;     /* packets; 0 before the first loss and after a timeout */
 	u32 cwnd_seen; /* the window at the last calculation, packets */
-	u32 seen_at;   /* when that was, jiffies */
-	u32 origin;    /* where the curve is flat, packets */
+	u32 seen_at;   /* time of that calculation, jiffies */
+	u32 origin;    /* the window at which the curve is flat, packets */
 	u32 k;         /* K, ticks */
-	u32 epoch;     /* when this congestion avoidance began, jiffies */
+	u32 epoch;     /* start of this congestion avoidance, jiffies */
 	u32 est;       /* standard TCP's window, packets */
-	u32 est_acked; /* packets acknowledged that the estimate has not used */
+	u32 est_acked; /* acknowledged packets that the estimate has not used yet */
 	u32 in_epoch;  /* whether there is an epoch */
 	struct hystart hystart;
 };
 
 /*
  * The integer cube root, a bit at a time from the top; x < 2^63. The comparison is the sign of a
- * difference and no branch, which would double what the kernel's verifier follows at each bit.
+ * difference instead of a branch, which would double the kernel verifier's paths at each bit.
  */
 static CC_INLINE u32 cube_root(u64 x)
 {
@@ -99,7 +99,7 @@ static CC_INLINE void start_epoch(struct cubic *s, const struct cc *c, u32 acked
 	s->origin = cc_max(c->cwnd, s->w_max);
 }
 
-/* Ticks into the epoch that the target is for: a least RTT from now, in whole jiffies. */
+/* The time of the target, in ticks since the start of the epoch: a minimum RTT from now, in whole jiffies. */
 static CC_INLINE u64 target_time(const struct cubic *s, const struct cc *c)
 {
 	s32 elapsed = (s32)(c->jiffies - s->epoch);
@@ -135,7 +135,7 @@ static CC_INLINE void follow_curve(struct cubic *s, const struct cc *c)
 		s->per = cc_min(s->per, PER_MAX_NO_LOSS);
 }
 
-/* `per` by standard TCP with CUBIC's beta, where that is faster. */
+/* `per` by standard TCP with CUBIC's beta, if that is faster. */
 static CC_INLINE void follow_reno(struct cubic *s, const struct cc *c)
 {
 	u32 each = saturated((u64)c->cwnd * EST_EIGHTHS / 8);
@@ -150,7 +150,7 @@ static CC_INLINE void follow_reno(struct cubic *s, const struct cc *c)
 		s->per = cc_min(s->per, c->cwnd / (s->est - c->cwnd));
 }
 
-/* An ACK in congestion avoidance: works `per` out anew, unless nothing much can have changed. */
+/* Handles an ACK in congestion avoidance: computes `per` again, unless hardly anything can have changed. */
 static CC_INLINE void update(struct cubic *s, const struct cc *c, u32 acked)
 {
 	s->est_acked += acked;

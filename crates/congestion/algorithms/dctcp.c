@@ -45,10 +45,10 @@ CC_PARAMETERS(PARAMETERS);
 struct dctcp {
 	CC_FIELDS(PARAMETERS)
 	u32 alpha;     /* average share of packets marked, 1/ALPHA_ONE */
-	u32 round_end; /* the window of data is over once all before this sequence number is acknowledged */
-	u32 delivered; /* packets, and of these marked, when it began */
+	u32 round_end; /* the window of data ends when all data before this sequence number is acknowledged */
+	u32 delivered; /* packets, and marked ones among them, when it began */
 	u32 delivered_ce;
-	u32 expected; /* next sequence number expected of the peer, after the segment before */
+	u32 expected; /* next sequence number expected from the peer, after the previous segment */
 	u32 marked;   /* 1 if that segment was */
 };
 
@@ -69,7 +69,7 @@ CC_INIT(dctcp, struct cc *c)
 	start_round(s, c);
 }
 
-/* Section 3.4; of a loss what set_state and cwnd_event put in its place. */
+/* Section 3.4; after a loss, set_state and cwnd_event override it. */
 CC_SSTHRESH(dctcp, struct cc *c)
 {
 	const struct dctcp *s = CC_PRIVATE(c, struct dctcp);
@@ -103,7 +103,7 @@ CC_PKTS_ACKED(dctcp, struct cc *c, const struct cc_ack *ack)
 	start_round(s, c);
 }
 
-/* Section 3.5: as standard TCP. */
+/* Section 3.5: like standard TCP. */
 static CC_INLINE void halve(struct cc *c)
 {
 	c->ssthresh = cc_reduced(c, 1, 2);

@@ -23,7 +23,7 @@ RESTART_ALONE(highspeed)
 #define DECREASE_ONE 65536 /* b is in 1/65536 */
 
 struct highspeed_row {
-	u32 window;   /* least window of the row, packets */
+	u32 window;   /* minimum window of the row, packets */
 	u32 increase; /* a, packets a round trip */
 	u32 decrease; /* b, in 1/DECREASE_ONE */
 };
@@ -32,7 +32,7 @@ struct highspeed_row {
 
 /*
  * The row of a window, by bisection: the table is padded to a power of two with rows that start at
- * the largest window. The mask tells the kernel's verifier what the padding already ensures.
+ * the largest window. The mask proves to the kernel's verifier what the padding already ensures.
  */
 static CC_INLINE const struct highspeed_row *row_of(u32 window)
 {

@@ -50,7 +50,7 @@ CC_PARAMETERS(PARAMETERS);
 #define BETA_SCALE 64
 #define BETA_LEAST (BETA_SCALE / 8)
 #define BETA_MOST (BETA_SCALE / 2)
-/* A longer RTT, 3.36 s, counts as this one, as in Linux, whose products would not fit. */
+/* A longer RTT than this, 3.36 s, counts as this one, as in Linux, where products would overflow. */
 #define RTT_MOST_US (CC_U32_MAX / ALPHA_MOST)
 
 struct illinois {
@@ -60,11 +60,11 @@ struct illinois {
 	u32 samples;    /* of this round */
 	u32 least_us;   /* of all round trips; CC_U32_MAX before the first sample */
 	u32 most_us;    /* of all round trips */
-	u32 round_end;  /* the round is over beyond this sequence number */
+	u32 round_end;  /* the round ends after this sequence number */
 	u32 alpha;      /* increase a round trip, 1/ALPHA_SCALE packet */
 	u32 beta;       /* decrease, 1/BETA_SCALE of the window */
 	u32 acked;      /* packets that the ACK acknowledges, 1 once they are counted */
-	u32 above;      /* 1 if the delay has left the low zone since alpha was at its most */
+	u32 above;      /* 1 if the delay has left the low zone since alpha was at its maximum */
 	u32 low;        /* round trips within the low zone since then */
 };
 
@@ -116,7 +116,7 @@ static CC_INLINE u32 decrease_by(u32 da, u32 dm)
 	return (BETA_LEAST * (d3 - d2) + (BETA_MOST - BETA_LEAST) * (da - d2)) / (d3 - d2);
 }
 
-/* A round trip is over. */
+/* Handles the end of a round trip. */
 static CC_INLINE void decide(struct illinois *s, const struct cc *c)
 {
 	if (c->cwnd < s->win_thresh) {
@@ -166,7 +166,7 @@ CC_CONG_AVOID(illinois, struct cc *c, u32 ack, u32 acked)
 		cc_slow_start(c, acked);
 		return;
 	}
-	/* cwnd_cnt is in packets here: each is worth alpha / cwnd, whatever alpha was when it came. */
+	/* cwnd_cnt is in packets here: each adds alpha / cwnd with the current alpha. */
 	c->cwnd_cnt = cc_min(c->cwnd_cnt, CC_CWND_MAX) + cc_min(s->acked, CC_CWND_MAX);
 	s->acked = 1;
 	gained = (u64)c->cwnd_cnt * s->alpha / ALPHA_SCALE / cc_max(c->cwnd, 1);
@@ -197,7 +197,7 @@ CC_CWND_EVENT(illinois, struct cc *c, u32 event)
 	RESTART_EVENT(CC_PRIVATE(c, struct illinois), c, event);
 }
 
-/* After a timeout nothing that was known of the path counts, but its RTTs. */
+/* After a timeout, the state of the path is reset except its RTTs. */
 CC_SET_STATE(illinois, struct cc *c, u32 state)
 {
 	struct illinois *s = CC_PRIVATE(c, struct illinois);

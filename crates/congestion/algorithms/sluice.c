@@ -54,7 +54,7 @@ CC_PARAMETERS(PARAMETERS);
 #define RATE_MOST (LOG_ONE / 20)   /* 1.05 C */
 #define RATE_LEAST (-12 * LOG_2)   /* C / 4096 */
 #define SENDERS_MOST 256U
-/* T0 in segments' time on the line: 12.3 and 32 us at 10 Gbit/s and 1500 bytes; at least what hosts' noise asks for, ns. */
+/* T0 in segment times on the link: 12.3 and 32 us at 10 Gbit/s and 1500 bytes. The minima, ns, cover the noise of hosts. */
 #define TARGET_AUTO 10U
 #define TARGET_AUTO_LEAST 8000U
 #define TARGET_HINT 26U
@@ -62,12 +62,12 @@ CC_PARAMETERS(PARAMETERS);
 #define TARGET_MOST 1000000U
 #define DELAY_MOST 1000000000ULL   /* ns */
 #define WIRE_OVERHEAD 90U          /* bytes a segment: headers, FCS, preamble and gap */
-/* A receiver waits for a second segment. Linux sends no more than half a window at once: of 3, one. */
+/* A receiver waits for a second segment. Linux sends at most half a window at once: one of 3. */
 #define CWND_LEAST 3U
-#define CWND_MORE 2U               /* than the path holds */
+#define CWND_MORE 2U               /* packets more than the BDP */
 #define USED_SHIFT 16              /* us: 66 ms, of many events */
 #define USED_MARGIN 16             /* a sixteenth more than is used */
-#define HEARD 16                   /* segments: a receiver that joins them hears of a burst at once */
+#define HEARD 16                   /* segments: a receiver that merges them gets a burst at once */
 #define MARK_SHIFT 4               /* DCTCP's g */
 
 struct sluice {
@@ -81,13 +81,13 @@ struct sluice {
 	u32 round_end; /* packets delivered when the round ends */
 	u32 marked;    /* delivered_ce when it began */
 	u32 alpha;     /* share of marks, 2^-16 */
-	u32 used;      /* bytes a second that are delivered, silence included, averaged over 66 ms */
-	u32 burst;     /* packets delivered when the burst was sent of which a sample was last taken */
+	u32 used;      /* delivered bytes a second, silence included, averaged over 66 ms */
+	u32 burst;     /* packets delivered when the last sampled burst was sent */
 	u8 starting;
 	u8 known;      /* an RTT was seen */
 };
 
-/* |value| * num / den with its sign, for there is no signed division in BPF. */
+/* |value| * num / den with its sign, because BPF has no signed division. */
 static CC_INLINE s64 scaled(s64 value, u64 num, u64 den)
 {
 	u64 size = value < 0 ? -(u64)value : (u64)value;
@@ -103,7 +103,7 @@ static CC_INLINE u64 times_exp(u64 unit, s64 log)
 	s64 power = ((log >> 8) * 24204406LL) >> 24;
 	s64 whole = power >> 24;
 	u64 f = (u64)(power - whole * (1LL << 24)); /* 0 to 1 in 2^-24 */
-	/* 2^f = 1 + f (0.69314718 + f (0.2402265 + f (0.0555041 + f 0.0111))) in 2^-24; Taylor's but for the last, which is for all after it */
+	/* 2^f = 1 + f (0.69314718 + f (0.2402265 + f (0.0555041 + f 0.0111))) in 2^-24: Taylor; the last term covers the rest */
 	u64 sum = 186227;
 
 	sum = 931204 + (sum * f >> 24);
@@ -123,7 +123,7 @@ static CC_INLINE u64 line_rate(const struct sluice *s)
 	return (u64)s->rate * 125000;
 }
 
-/* s: a segment's time on the line, ns. */
+/* s: a segment's time on the link, ns. */
 static CC_INLINE u32 segment_time(const struct sluice *s, const struct cc *c)
 {
 	return (u32)((c->mss + WIRE_OVERHEAD) * 1000000000ULL / line_rate(s));
@@ -164,7 +164,7 @@ static CC_INLINE u32 base_rtt(const struct sluice *s)
 	return s->base ? s->base : s->least_ns;
 }
 
-/* -ln n in 2^-32, where a rate starts: n is taken for the next lower 2^i or 3 * 2^i. */
+/* -ln n in 2^-32, the start of a rate: n is rounded down to 2^i or 3 * 2^i. */
 static CC_INLINE s64 minus_log(u32 n)
 {
 	s64 log = 0;
@@ -180,7 +180,7 @@ static CC_INLINE s64 minus_log(u32 n)
 	return -log;
 }
 
-/* In what time a sender hears of the path that does not fall silent, ns. */
+/* The time in which a sender that does not fall silent gets an ACK, ns. */
 static CC_INLINE u64 heard_within(const struct sluice *s, const struct cc *c)
 {
 	u64 sent = (c->mss + WIRE_OVERHEAD) * 1000000000ULL * HEARD / rate_now(s);
@@ -195,7 +195,7 @@ static CC_INLINE void write_rate(struct sluice *s, struct cc *c)
 	u64 held_ns = (u64)base_rtt(s) + s->queue_ns + target_one(s, c);
 	u64 window = rate / 1000 * (held_ns * 5 / 4) / 1000000 / (c->mss ? c->mss : 1);
 
-	/* Linux does not pace the first ten segments: of many senders they would meet. */
+	/* Linux does not pace the first ten segments: those of many senders would collide. */
 	window = s->known ? window + CWND_MORE : CWND_LEAST;
 	/* 0.9 to 1.1 of it */
 	s->random = s->random * 1664525U + 1013904223U;
@@ -236,7 +236,7 @@ static CC_INLINE void note_marks(struct sluice *s, const struct cc *c, const str
 	step(s, -((s64)s->alpha << 15));
 }
 
-/* What is delivered, on average; beyond 34 Gbit/s it is taken for that. */
+/* Updates the average delivered rate, at most 34 Gbit/s. */
 static CC_INLINE void note_use(struct sluice *s, const struct cc *c, const struct cc_rate *rate)
 {
 	u32 now = (u32)c->now_us;
@@ -248,7 +248,7 @@ static CC_INLINE void note_use(struct sluice *s, const struct cc *c, const struc
 	s->used_us = now;
 }
 
-/* The law, for a sample that comes dt_ns after the last. */
+/* Applies the law to a sample that arrives dt_ns after the last one. */
 static CC_INLINE void follow(struct sluice *s, const struct cc *c, u64 dt_ns, u32 before)
 {
 	u64 spacing = (c->mss + WIRE_OVERHEAD) * 1000000000ULL / rate_now(s);
@@ -257,7 +257,7 @@ static CC_INLINE void follow(struct sluice *s, const struct cc *c, u64 dt_ns, u3
 	s64 change = (s64)s->queue_ns - (s64)before;
 	s64 bound = 20 * (s64)target_one(s, c);
 	s64 error = (s64)target_now(s, c) - (s64)s->queue_ns;
-	/* What goes out at once: the next burst's time is fixed by then, too. */
+	/* A burst goes out at once, and the time of the next burst is fixed by then, too. */
 	u64 burst = cc_min(c->cwnd / 2, c->gso_max / cc_max(c->mss, 1));
 	u64 own = dt_ns > spacing ? dt_ns : spacing;
 
@@ -288,7 +288,7 @@ CC_STAGE(sluice, update)
 		return;
 	if (rtt > DELAY_MOST)
 		rtt = DELAY_MOST;
-	/* After silence the last sample is of another time. */
+	/* After a silence the last sample is outdated. */
 	if (dt_ns > heard_within(s, c))
 		dt_ns = heard_within(s, c);
 	if (rate->acked > 1) {
@@ -298,7 +298,7 @@ CC_STAGE(sluice, update)
 	}
 	if (!s->known || rtt < s->least_ns)
 		s->least_ns = (u32)rtt;
-	/* Of a burst only the first segments tell: those after them wait for their own. */
+	/* Only the first segments of a burst are samples: the later ones wait for the earlier ones. */
 	if (s->known && rate->prior_delivered == s->burst)
 		return;
 	s->burst = rate->prior_delivered;
@@ -320,7 +320,7 @@ CC_STAGE(sluice, update)
 	if (!s->starting) {
 		follow(s, c, dt_ns, before);
 	} else if (queue > target_now(s, c)) {
-		/* What is queued beyond that goes within a round trip. */
+		/* The excess queue drains within a round trip. */
 		s->starting = 0;
 		step(s, -scaled((s64)(queue - target_now(s, c)), LOG_ONE, base + queue));
 		s->queue_ns = (u32)queue;
@@ -329,7 +329,7 @@ CC_STAGE(sluice, update)
 		if (s->log_rate >= 0)
 			s->starting = 0;
 	}
-	/* A rate that is not used does not grow, and does not fall below what is used. */
+	/* An unused rate does not grow, and does not fall below the used rate. */
 	if (rate->app_limited && (needed || s->log_rate > former))
 		s->log_rate = former;
 }
@@ -366,7 +366,7 @@ CC_CONG_CONTROL(sluice, struct cc *c, u32 ack, const struct cc_rate *rate)
 	write_rate(s, c);
 }
 
-/* A loss, though the path was to lose nothing. */
+/* A loss on a path that should be lossless. */
 CC_SSTHRESH(sluice, struct cc *c)
 {
 	struct sluice *s = CC_PRIVATE(c, struct sluice);

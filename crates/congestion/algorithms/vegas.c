@@ -31,14 +31,14 @@
 	number(gamma, 1, 1, 65535, "Packets in queues: with more, slow start ends.")
 CC_PARAMETERS(PARAMETERS);
 
-#define SAMPLES_MIN 3 /* of a round, for a decision by its RTT */
+#define SAMPLES_MIN 3 /* samples of a round needed for a decision by its RTT */
 #define CWND_MIN 2
 
 struct vegas {
 	CC_FIELDS(PARAMETERS)
-	u32 round_end;    /* the round is over beyond this sequence number */
+	u32 round_end;    /* the round ends after this sequence number */
 	u32 samples;      /* RTT samples of this round */
-	u32 round_min_us; /* least RTT of this round; CC_U32_MAX before the first sample */
+	u32 round_min_us; /* minimum RTT of this round; CC_U32_MAX before the first sample */
 	u32 base_us;      /* BaseRTT; CC_U32_MAX before the first sample */
 	u32 enabled;      /* whether delay decides: in Open only */
 };
@@ -120,7 +120,7 @@ CC_PKTS_ACKED(vegas, struct cc *c, const struct cc_ack *ack)
 
 	if (rtt_us < 0)
 		return;
-	/* One more, so that it never is zero. */
+	/* Plus one, so that it is never zero. */
 	s->round_min_us = cc_min(s->round_min_us, (u32)rtt_us + 1);
 	s->base_us = cc_min(s->base_us, (u32)rtt_us + 1);
 	s->samples++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The model of the path that BBR version 3 keeps of a connection (draft-ietf-ccwg-bbr-06, sections 2 and 5.5), what follows
- * from it, and how each state begins. algorithms/bbr3.c says what the algorithm does, and where it departs.
+ * BBR version 3's path model of a connection (draft-ietf-ccwg-bbr-06, sections 2 and 5.5), values derived from it, and
+ * the start of each state. algorithms/bbr3.c describes the algorithm and its departures from the draft.
  */
 #ifndef SUIMON_BBR3_H
 #define SUIMON_BBR3_H
@@ -43,7 +43,7 @@ enum mode {
 	PROBE_RTT,
 };
 
-/* What the ACKs that come in tell of (section 2.14). */
+/* The phase of the ACKs that arrive (section 2.14). */
 enum ack_phase { ACKS_INIT, ACKS_REFILLING, ACKS_STARTING, ACKS_FEEDBACK, ACKS_STOPPING };
 
 enum undo { UNDO_NONE, UNDO_STARTUP, UNDO_UP };
@@ -51,14 +51,14 @@ enum undo { UNDO_NONE, UNDO_STARTUP, UNDO_UP };
 struct bbr3 {
 	u32 min_rtt_us; /* of the last 10 s */
 	u32 min_rtt_at; /* jiffies */
-	u32 probe_rtt_us; /* the least of the last 5 s */
+	u32 probe_rtt_us; /* the minimum of the last 5 s */
 	u32 probe_rtt_at; /* jiffies */
 	union {
-		u32 stamp;    /* jiffies: the cycle's beginning; end of ProbeRTT, 0 until few enough are in flight */
+		u32 stamp;    /* jiffies: start of the cycle; end of ProbeRTT, 0 until few enough are in flight */
 		u32 up_acked; /* REFILL and UP: packets towards the next increase of inflight_long */
 	};
-	u32 max_bw[2]; /* of the cycle before, and of this one */
-	u32 bw_latest; /* most of this round trip */
+	u32 max_bw[2]; /* of the previous cycle, and of this one */
+	u32 bw_latest; /* the maximum of this round trip */
 	u32 bw_short;
 	u32 full_bw;
 	u32 inflight_latest;
@@ -67,34 +67,34 @@ struct bbr3 {
 	u32 undo_inflight_long;
 	u32 prior_cwnd;
 	u32 round_end;      /* packets delivered when the round trip ends */
-	u32 loss_round_end; /* another one, which a first loss begins anew */
-	u32 loss_round;     /* packets delivered when the round trip before it began */
-	u32 lost[2];        /* packets lost by loss_round, and by loss_round_end but for first_lost */
-	u32 epoch_us;       /* when ACKs last came no faster than the bandwidth */
+	u32 loss_round_end; /* the end of another round trip, which a first loss restarts */
+	u32 loss_round;     /* packets delivered when the previous round trip began */
+	u32 lost[2];        /* packets lost by loss_round, and by loss_round_end without first_lost */
+	u32 epoch_us;       /* the last time at which ACKs came no faster than the bandwidth */
 	u32 epoch_acked;
-	u32 extra_acked[2];   /* most that came beyond it, in this slot and the one before */
+	u32 extra_acked[2];   /* the maximum in excess of it, in this slot and the previous one */
 	u32 wait : 12;        /* jiffies from DOWN to REFILL */
 	u32 rounds : 6;       /* in Drain; since the last probe of the bandwidth */
 	u32 up_rounds : 5;    /* inflight_long grows by 2^(up_rounds - 1) a round trip */
 	u32 mode : 3;         /* enum mode */
 	u32 ack_phase : 3;    /* enum ack_phase */
 	u32 prior_state : 3;  /* enum cc_state at the last ACK */
-	u32 round_start : 1;  /* of this ACK, as the next two */
+	u32 round_start : 1;  /* of this ACK, like the next two */
 	u32 loss_round_start : 1;
-	u32 rtt_expired : 1;  /* not as low for 5 s */
+	u32 rtt_expired : 1;  /* the minimum was not seen for 5 s */
 	u32 loss_in_round : 1;
-	u32 first_lost : 5;   /* packets that the loss was of which began the round trip, at most 31 */
+	u32 first_lost : 5;   /* packets of the loss that began the round trip, at most 31 */
 	u32 loss_events : 3;  /* ACKs of this round trip that showed losses, at most 7 */
 	u32 full_rounds : 2;
 	u32 full_now : 1;     /* the path was found full, in this probe */
 	u32 full : 1;         /* or at any time */
-	u32 probes : 1;       /* ACKs are of packets sent in UP, no loss was too many yet */
+	u32 probes : 1;       /* ACKs are of packets sent in UP, and losses are not too many yet */
 	u32 too_high : 1;     /* the last probe lost too many */
 	u32 cautious : 1;     /* the last probe ended as soon as inflight_long was reached */
 	u32 unjudged : 1;     /* a recovery began, maybe by a timer: losses that no ACK showed */
 	u32 undo : 2;         /* enum undo: what a loss ended */
 	u32 undo_short : 1;   /* there was no short-term model before it */
-	u32 limited : 2;      /* rounds whose packets left when ProbeRTT kept the path from being full */
+	u32 limited : 2;      /* rounds whose packets were sent while ProbeRTT limited them */
 	u32 probed_round : 1; /* ProbeRTT lasts for a round trip */
 	u32 restarts : 1;     /* from idle */
 	u32 knows_rtt : 1;
@@ -149,7 +149,7 @@ static CC_INLINE u32 cwnd_gain(const struct bbr3 *s)
 	return s->mode == PROBE_RTT ? CWND_GAIN_PROBE_RTT : CWND_GAIN;
 }
 
-/* Bytes a second, 1 % below the bandwidth so that no queue stays (section 5.6.2). */
+/* Bytes a second, 1 % below the bandwidth so that no queue remains (section 5.6.2). */
 static CC_INLINE u64 rate_of(const struct cc *c, u64 bw, u32 gain)
 {
 	u64 rate = (bw * c->mss * gain) >> GAIN_SHIFT;
@@ -157,7 +157,7 @@ static CC_INLINE u64 rate_of(const struct cc *c, u64 bw, u32 gain)
 	return (rate * (1000000 / 100 * 99)) >> BW_SHIFT;
 }
 
-/* Before anything is delivered: the first window in a round trip, or in a millisecond. */
+/* Before the first delivery: the initial window in a round trip, or in a millisecond. */
 static CC_INLINE void set_first_rate(struct bbr3 *s, struct cc *c)
 {
 	u32 rtt_us = 1000;
@@ -213,7 +213,7 @@ static CC_INLINE u32 inflight_with_headroom(const struct bbr3 *s)
 	return cc_max(s->inflight_long - cc_max(HEADROOM(s->inflight_long), 1), CWND_MIN);
 }
 
-/* What is to be in flight: the product, unless congestion cut the window. */
+/* The target in flight: the product, unless congestion reduced the window. */
 static CC_INLINE u32 target_inflight(const struct bbr3 *s, const struct cc *c)
 {
 	return cc_min(bdp(s, GAIN_UNIT), c->cwnd);
@@ -224,7 +224,7 @@ static CC_INLINE u32 probe_rtt_cwnd(const struct bbr3 *s)
 	return cc_max(bdp(s, CWND_GAIN_PROBE_RTT), CWND_MIN);
 }
 
-/* What a loss recovery or ProbeRTT began with. */
+/* Saves the window at the start of a loss recovery or ProbeRTT. */
 static CC_INLINE void save_cwnd(struct bbr3 *s, const struct cc *c)
 {
 	if (s->prior_state < CC_RECOVERY && s->mode != PROBE_RTT)
@@ -246,7 +246,7 @@ static CC_INLINE void reset_full(struct bbr3 *s, u32 bw)
 	s->full_now = 0;
 }
 
-/* Round trips of losses begin anew. */
+/* Restarts the round trips of losses. */
 static CC_INLINE void reset_losses(struct bbr3 *s, const struct cc *c)
 {
 	s->loss_in_round = 0;
@@ -297,7 +297,7 @@ static CC_INLINE void start_up(struct bbr3 *s, const struct cc *c, const struct 
 	raise_slope(s);
 }
 
-/* Below the threshold Linux says of a window that is half used that it limits: from here on no window is below it. */
+/* Below the threshold, Linux treats a half-used window as limiting. From here on, no window is below the threshold. */
 static CC_INLINE void start_drain(struct bbr3 *s, struct cc *c)
 {
 	s->mode = DRAIN;
@@ -306,8 +306,8 @@ static CC_INLINE void start_drain(struct bbr3 *s, struct cc *c)
 }
 
 /*
- * RS.lost: what was taken for lost since the sampled packet was sent. The number that had been lost then lies between
- * those of the round trips' beginnings.
+ * RS.lost: the packets marked as lost since the sampled packet was sent. The number lost by then lies between the numbers
+ * at the starts of the round trips.
  */
 static CC_INLINE u32 lost_since(const struct bbr3 *s, const struct cc *c, const struct cc_rate *rate)
 {

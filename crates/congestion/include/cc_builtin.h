@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The binding of cc.h to the kernel that an algorithm is compiled into, as net/ipv4/sui_NAME.c: each hook becomes
- * a function that loads the view from `struct tcp_sock`, calls the algorithm's function and stores what a
- * congestion control may write. The kernel registers it as it starts.
+ * a function that loads the view from `struct tcp_sock`, calls the algorithm's function and stores the fields that a
+ * congestion control may write. The kernel registers it at boot.
  *
- * The name is that of the BPF object, and what may be set stands on the kernel's command line: `sui_vegas.alpha=3`.
+ * The name is that of the BPF object, and the kernel command line sets the parameters: `sui_vegas.alpha=3`.
  * Every call is logged while a program has /proc/sui_vegas_log open; see cc_log_proc.h.
  */
 #ifndef SUIMON_CC_BUILTIN_H
@@ -29,8 +29,8 @@ static CC_INLINE void cc_send_ack(struct tcp_sock *tp, u32 rcv_nxt)
 }
 
 /*
- * What the parameters are set to: the command line's values are there before the first connection. A file
- * without parameters has zeros, as the private state before init.
+ * The values of the parameters: the command line sets them before the first connection. A file without parameters has
+ * zeros, like the private state before init.
  */
 static u32 cc_values[CC_PARAMETERS_MAX];
 

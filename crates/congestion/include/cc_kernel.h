@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The BPF binding of cc.h: each hook becomes a struct_ops program that loads the view from
- * `struct tcp_sock`, calls the algorithm's function and stores what a congestion control may write.
+ * `struct tcp_sock`, calls the algorithm's function and stores the fields that a congestion control may write.
  *
- * The kernel's structures are declared here only as far as they are read. The names are matched and
- * the offsets filled in when the object is loaded (CO-RE), so one object serves every kernel that
- * has these fields. The objects hold no kernel text.
+ * Only the fields of the kernel's structures that are read are declared here. The loader matches the names
+ * and fills in the offsets (CO-RE), so one object works with every kernel that has these fields. The
+ * objects contain no kernel code.
  *
  * With CC_LOG defined every hook also reports its view before and after; see cc_log.h.
  */
@@ -15,7 +15,7 @@
 #define SEC(name) __attribute__((section(name), used))
 #define CC_CORE __attribute__((preserve_access_index))
 
-/* What the kernel is told; the repository's licence is MIT or Apache-2.0. */
+/* The licence string for the kernel; the repository's licence is MIT or Apache-2.0. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct sock {
@@ -100,7 +100,7 @@ struct ack_sample {
 
 enum tcp_ca_event { CA_EVENT_TX_START };
 
-/* What is registered; libbpf matches the members by name. */
+/* The registered operations; libbpf matches the members by name. */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
@@ -115,14 +115,14 @@ struct tcp_congestion_ops {
 	void (*release)(struct sock *sk);
 };
 
-/* The loader fills it in from /proc/config.gz or /boot/config-*; only objects that use it need one. */
+/* The loader fills it in from /proc/config.gz or /boot/config-*; only objects that use it need such a file. */
 extern unsigned long CONFIG_HZ __attribute__((section(".kconfig")));
 
 static void *(*const cc_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static u64 (*const cc_jiffies64)(void) = (void *)118;
 static long (*const cc_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 
-/* A bit field's value: CO-RE says which byte it lies in and how far to shift (kinds 0, 4 and 5). */
+/* A bit field's value: CO-RE gives its byte and its shift (kinds 0, 4 and 5). */
 #define CC_BITS(base, field)                                                                       \
 	({                                                                                         \
 		u64 byte = *((u8 *)(base) + __builtin_preserve_field_info((base)->field, 0));      \
@@ -135,12 +135,12 @@ static CC_INLINE u32 cc_jiffies(void)
 	return (u32)cc_jiffies64();
 }
 
-/* An element's offset is filled in only where its number is a constant. */
+/* The offset of an element is filled in only if its index is a constant. */
 #define CC_UNROLL _Pragma("unroll")
 
 /*
- * What the parameters are set to: the loader writes the values before it loads the object, whose own
- * are the defaults. A file without parameters has zeros, as the private state before init.
+ * The values of the parameters: the object has the defaults, and the loader writes the values before it loads the
+ * object. A file without parameters has zeros, like the private state before init.
  */
 static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
 
@@ -153,16 +153,16 @@ static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 
-/* Whether an algorithm's place is taken for a moment: see phases/kernel.c. */
+/* Whether another algorithm replaces this one for a moment: see phases/kernel.c. */
 enum cc_turn { CC_STAYS, CC_LEAVES, CC_RETURNS };
 
-/* Its state meanwhile. */
+/* The state of the replaced algorithm. */
 struct cc_kept {
 	u64 turn; /* enum cc_turn */
 	u64 priv[CC_PRIVATE_BYTES / 8];
 };
 
-/* All that is loaded to work together shares it. */
+/* Shared by all objects that are loaded together. */
 struct {
 	int (*type)[BPF_MAP_TYPE_SK_STORAGE];
 	int (*map_flags)[BPF_F_NO_PREALLOC];
@@ -170,7 +170,7 @@ struct {
 	struct cc_kept *value;
 } cc_kept SEC(".maps");
 
-/* Keeps the state of one that returns in a moment. */
+/* Saves the state of an algorithm that is replaced for a moment. */
 static CC_INLINE void cc_leaves(struct tcp_sock *tp)
 {
 	struct cc_kept *kept = cc_sk_storage_get(&cc_kept, tp, 0, 0);
@@ -183,7 +183,7 @@ static CC_INLINE void cc_leaves(struct tcp_sock *tp)
 		kept->priv[i] = tp->inet_conn.icsk_ca_priv[i];
 }
 
-/* Whether it left a moment ago: it then has its state again. */
+/* Whether it was replaced a moment ago; if so, restores its state. */
 static CC_INLINE int cc_returns(struct tcp_sock *tp)
 {
 	struct cc_kept *kept = cc_sk_storage_get(&cc_kept, tp, 0, 0);
@@ -198,13 +198,13 @@ static CC_INLINE int cc_returns(struct tcp_sock *tp)
 }
 
 /*
- * A window or threshold beyond this is none: the kernel's hook call came back without the program having
- * run, and what lay on the stack was taken for its answer. Linux 6.18 does so now and then under load (a
- * threshold of 0x81102d10 in 1 to 3 of 25 connections); PRR then opens the window without bound.
+ * A window or threshold above this is invalid: the kernel's hook call returned without running the program, and
+ * took a value on the stack for its result. Linux 6.18 does this sometimes under load (a threshold of
+ * 0x81102d10 in 1 to 3 of 25 connections); PRR then opens the window without bound.
  */
 #define CC_SANE_MAX (1u << 30)
 
-/* Whether the threshold, or the window, is an answer that no hook gave. */
+/* Whether the threshold, or the window, is not the result of a hook. */
 static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 {
 	u32 ssthresh = tp->snd_ssthresh;
@@ -213,7 +213,7 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 	       tp->snd_cwnd > CC_SANE_MAX;
 }
 
-/* Answers in place of a lost call, from the window before the reduction; what the threshold was is lost, too. */
+/* Replaces the result of a lost call, based on the window before the reduction; the old threshold is lost, too. */
 #define CC_MEND(alg, tp)                                                                           \
 	if (cc_lost(tp)) {                                                                         \
 		struct cc lost;                                                                    \
@@ -248,7 +248,7 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 	CC_LOG_AFTER(ret);                                                                         \
 	return ret
 
-/* Every program returns a u32: the kernel ignores it where the hook returns nothing. */
+/* Every program returns a u32: the kernel ignores it if the hook returns nothing. */
 #define CC_PROGRAM(alg, hook) SEC("struct_ops/" #alg "_" #hook) u32 bpf_##alg##_##hook(u64 *ctx)
 
 #define CC_SSTHRESH(alg, ...)                                                                      \
@@ -330,8 +330,8 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 	static CC_INLINE void alg##_cong_control(__VA_ARGS__)
 
 /*
- * The verifier follows every path through a program and the static functions that it calls, at most a
- * million instructions; a global function it checks once, for any arguments.
+ * The verifier follows every path through a program and its static functions, at most a million instructions.
+ * It checks a global function once, for any arguments.
  */
 #define CC_STAGE(alg, stage)                                                                       \
 	static CC_INLINE void alg##_##stage##_body(struct alg *s, struct cc *c,                    \
@@ -376,7 +376,7 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 		return 0;                                                                          \
 	}
 
-/* The kernel allows 15 characters, and has a cubic of its own: hence the short prefix. */
+/* The kernel allows 15 characters and has its own cubic, so the prefix is short. */
 #define CC_REGISTER(alg, ...)                                                                      \
 	CC_RELEASE(alg)                                                                            \
 	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
@@ -388,7 +388,7 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 		__VA_ARGS__                                                                        \
 	}
 
-/* One with cong_control in place of cong_avoid. */
+/* An algorithm with cong_control instead of cong_avoid. */
 #define CC_ALGORITHM_OF_RATES(alg, ...)                                                            \
 	CC_RELEASE(alg)                                                                            \
 	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
@@ -400,7 +400,7 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 		__VA_ARGS__                                                                        \
 	}
 
-/* set_state follows every call of ssthresh at once: what was lost is mended there. */
+/* set_state follows every call of ssthresh directly: lost results are replaced there. */
 #define CC_ALGORITHM(alg, ...)                                                                     \
 	CC_PROGRAM(alg, mend)                                                                      \
 	{                                                                                          \
@@ -410,7 +410,7 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 	}                                                                                          \
 	CC_REGISTER(alg, .set_state = (void *)bpf_##alg##_mend, __VA_ARGS__)
 
-/* An algorithm whose own set_state does so. */
+/* An algorithm whose own set_state does this. */
 #define CC_ALGORITHM_OF_STATES(alg, ...) CC_REGISTER(alg, CC_HAS(alg, set_state), __VA_ARGS__)
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What both bindings to Linux log of a hook call: its arguments, the view before, the view as the kernel holds it
- * after, and the result. A test replays the calls through the native build and compares them to the bit.
+ * The log record of a hook call in both bindings to Linux: its arguments, the view before, the view as stored in the
+ * kernel after, and the result. A test replays the calls through the native build and compares them bit by bit.
  *
- * Where records go is the binding's: cc_log_ring.h for BPF, cc_log_proc.h for the guest kernel.
+ * The binding defines the destination of records: cc_log_ring.h for BPF, cc_log_proc.h for the guest kernel.
  */
 #ifndef SUIMON_CC_LOG_H
 #define SUIMON_CC_LOG_H
@@ -24,13 +24,13 @@ struct cc_record {
 	u32 hook; /* enum cc_hook */
 	u32 args[3];
 	u32 ret;
-	u32 lost; /* calls that found the log full so far */
+	u32 lost; /* calls lost so far because the log was full */
 	struct cc_rate rate; /* of cong_control */
 	struct cc before;
 	struct cc after;
 };
 
-/* The binding's: a record to fill, or null where the call is not logged; and what to do with it once it is filled. */
+/* Defined by the binding: a record to fill, or null if the call is not logged; and its submission once it is filled. */
 static CC_INLINE struct cc_record *cc_log_reserve(void);
 static CC_INLINE void cc_log_submit(struct cc_record *record);
 

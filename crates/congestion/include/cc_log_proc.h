@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The log of an algorithm in the guest kernel: /proc/sui_NAME_log. Calls are logged while a program has it open, into
- * memory that is taken as it is opened; reading gives them from the first on. Once it is full the last record counts the
- * calls that found no room.
+ * memory allocated when it is opened; reading starts at the first call. Once it is full, the last record counts the
+ * lost calls.
  */
 #ifndef SUIMON_CC_LOG_PROC_H
 #define SUIMON_CC_LOG_PROC_H
@@ -12,10 +12,10 @@
 #include <linux/proc_fs.h>
 #include <linux/vmalloc.h>
 
-/* 16 MB of 504 bytes each, which the output of a scenario's program has room for. */
+/* 16 MB of 504 bytes each, which fits into the output of a scenario's program. */
 #define CC_LOG_RECORDS 32768
 
-/* Nothing is locked: hooks do not sleep, so none is under way while a program opens, reads or closes the file. */
+/* No locks: hooks do not sleep, so none runs while a program opens, reads or closes the file. */
 _Static_assert(!IS_ENABLED(CONFIG_SMP) && !IS_ENABLED(CONFIG_PREEMPTION), "a hook runs to its end");
 
 static struct cc_record *cc_log; /* null while no program has it open */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The log of the BPF build's logging flavour: a ring buffer that user space reads while calls come in. */
+/* The log of the BPF build with logging: a ring buffer that user space reads during the calls. */
 #ifndef SUIMON_CC_LOG_RING_H
 #define SUIMON_CC_LOG_RING_H
 

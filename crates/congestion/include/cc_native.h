@@ -3,8 +3,8 @@
  * The native binding of cc.h: a hook is a function over the view, an algorithm is a constant table
  * `cc_NAME` that the Rust registry links to.
  *
- * The macros take the hook's parameters spelled out, so that an algorithm's text reads as C; their
- * twins in cc_kernel.h wrap the same function in a struct_ops program, those in cc_builtin.h in a function of Linux.
+ * The macros take the hook's parameters in full, so that an algorithm reads as C; the same macros
+ * in cc_kernel.h wrap the function in a struct_ops program, those in cc_builtin.h in a function of Linux.
  */
 #ifndef SUIMON_CC_NATIVE_H
 #define SUIMON_CC_NATIVE_H
@@ -23,7 +23,7 @@ struct cc_parameters {
 	struct cc_parameter list[CC_PARAMETERS_MAX];
 };
 
-/* Those of this file: none, unless CC_PARAMETERS defines some. */
+/* The parameters of this file: none, unless CC_PARAMETERS defines some. */
 static const struct cc_parameters cc_parameters;
 
 #define CC_PARAMETER_ROW(name, initial, least, greatest, doc)                                      \
@@ -59,13 +59,13 @@ struct cc_ops {
 #define CC_CONG_CONTROL(alg, ...) static void alg##_cong_control(__VA_ARGS__)
 
 /*
- * A stage of a long cong_control, of the private state `s`, the view `c` and the sample `rate`: called as
- * NAME_stage(s, c, rate). To the kernel's verifier it is a function of its own.
+ * A stage of a long cong_control, with the private state `s`, the view `c` and the sample `rate`: called as
+ * NAME_stage(s, c, rate). The kernel's verifier checks it as a separate function.
  */
 #define CC_STAGE(alg, stage)                                                                       \
 	static void alg##_##stage(struct alg *s, struct cc *c, const struct cc_rate *rate)
 
-/* Names a hook beyond the three that every algorithm has. */
+/* Names a hook in addition to the three that every algorithm has. */
 #define CC_HAS(alg, hook) .hook = alg##_##hook
 
 #define CC_ALGORITHM(alg, ...)                                                                     \
@@ -83,8 +83,8 @@ static void cc_no_cong_avoid(struct cc *c, u32 ack, u32 acked)
 }
 
 /*
- * One that decides on the window and the pacing rate at every ACK, in recovery too: it has cong_control
- * in place of cong_avoid.
+ * An algorithm that sets the window and the pacing rate at every ACK, also in recovery: it has cong_control
+ * instead of cong_avoid.
  */
 #define CC_ALGORITHM_OF_RATES(alg, ...)                                                            \
 	extern const struct cc_ops cc_##alg;                                                       \
@@ -97,10 +97,10 @@ static void cc_no_cong_avoid(struct cc *c, u32 ack, u32 acked)
 		__VA_ARGS__                                                                        \
 	}
 
-/* What the algorithm asks of its caller: enum cc_flag. */
+/* The algorithm's requirements on its caller: enum cc_flag. */
 #define CC_FLAGS(alg, asked) .flags = asked
 
-/* One that is told of states. */
+/* An algorithm with set_state. */
 #define CC_ALGORITHM_OF_STATES(alg, ...) CC_ALGORITHM(alg, CC_HAS(alg, set_state), __VA_ARGS__)
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What both bindings to Linux share: how the view is loaded from `struct tcp_sock` and stored back, and how
- * samples and parameters are. cc_kernel.h declares Linux's structures, a kernel that the algorithms are compiled
- * into has them; each binding defines CC_BITS, CC_UNROLL, cc_jiffies and cc_values.
+ * Common code of both bindings to Linux: loads the view from `struct tcp_sock` and stores it back, and loads samples
+ * and parameters. cc_kernel.h declares Linux's structures; a kernel that the algorithms are compiled into has them. Each
+ * binding defines CC_BITS, CC_UNROLL, cc_jiffies and cc_values.
  */
 #ifndef SUIMON_CC_TCP_SOCK_H
 #define SUIMON_CC_TCP_SOCK_H
 
-/* In slow start a window that is half used still limits: it is about to double. */
+/* In slow start, a half-used window still limits: it is about to double. */
 static CC_INLINE u32 cc_cwnd_limited(const struct tcp_sock *tp)
 {
 	if (CC_BITS(tp, is_cwnd_limited))
@@ -58,9 +58,9 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 }
 
 /*
- * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. What the program
- * allows at most (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. Pacing that it asks for, and may end, is
- * the transport's own (SK_PACING_NEEDED), unless sch_fq does it.
+ * A pacing rate is stored only if the algorithm set one; otherwise the kernel sets it. The program's maximum
+ * (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. The pacing that an algorithm starts and ends is
+ * the transport's own (SK_PACING_NEEDED), unless sch_fq paces.
  */
 static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 {
@@ -89,7 +89,7 @@ static CC_INLINE void cc_demand(struct tcp_sock *tp, u32 echo)
 		tp->ecn_flags &= ~CC_DEMAND_CWR;
 }
 
-/* What an algorithm says of ACKs at the two events of ECN: Linux's dctcp_ece_ack_update (net/ipv4/tcp_dctcp.h). */
+/* The algorithm's control of ACKs at the two ECN events: Linux's dctcp_ece_ack_update (net/ipv4/tcp_dctcp.h). */
 static CC_INLINE void cc_store_echo(struct tcp_sock *tp, const struct cc *c, u32 event)
 {
 	if (event != CC_ECN_NO_CE && event != CC_ECN_IS_CE)
@@ -104,7 +104,7 @@ static CC_INLINE void cc_store_echo(struct tcp_sock *tp, const struct cc *c, u32
 	cc_demand(tp, c->echo_ce);
 }
 
-/* An ACK that gives no sample has an interval, or a number of packets, below zero. */
+/* An ACK without a sample has a negative interval, or a negative number of packets. */
 static CC_INLINE void cc_load_rate(struct cc_rate *rate, const struct rate_sample *sample)
 {
 	int sampled = sample->interval_us > 0 && sample->delivered > 0;
@@ -121,7 +121,7 @@ static CC_INLINE void cc_load_rate(struct cc_rate *rate, const struct rate_sampl
 	rate->retransmitted = sample->is_retrans != 0;
 }
 
-/* Linux tells the packets in flight as bytes: their number times mss_cache (tcp_clean_rtx_queue). */
+/* Linux gives the packets in flight as bytes: their number times mss_cache (tcp_clean_rtx_queue). */
 static CC_INLINE void cc_load_ack(struct cc_ack *ack, const struct tcp_sock *tp,
 				  const struct ack_sample *sample)
 {
@@ -132,7 +132,7 @@ static CC_INLINE void cc_load_ack(struct cc_ack *ack, const struct tcp_sock *tp,
 	ack->in_flight = mss ? sample->in_flight / mss : 0;
 }
 
-/* Before init. Linux calls cong_control for the ACK of the SYN, before that: what it left goes. */
+/* Runs before init. Linux calls cong_control for the ACK of the SYN even earlier; this discards its state. */
 static CC_INLINE void cc_preset(struct tcp_sock *tp)
 {
 	u64 *priv = tp->inet_conn.icsk_ca_priv;
@@ -148,7 +148,7 @@ static CC_INLINE void cc_preset(struct tcp_sock *tp)
 
 #define CC_PARAMETER_VALUE(name, initial, least, greatest, doc) initial,
 
-/* Linux asks nothing of what the others ask: it calls every hook whatever the window's use. */
+/* Linux ignores the other flags: it calls every hook whatever limits sending. */
 #define CC_FLAGS_OF_LINUX 0xffffU
 #define CC_FLAGS(alg, asked) .flags = (asked) & CC_FLAGS_OF_LINUX
 

@@ -3,15 +3,15 @@
  * HyStart: S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55(9), 2011;
  * with the parameters of Linux 6. Ends slow start before it overruns the path.
  *
- * A round is a window of data. Two signs end slow start at the window that was reached:
+ * A round is a window of data. Two signs end slow start at the current window:
  *
- * - ACK train: a window's ACKs arrive back to back for longer than half the least RTT. Then about a
- *   one-way delay's worth of packets is under way, which is what the path holds without a queue.
- * - Delay: the least RTT of the round's first samples exceeds the least RTT by an eighth (4 to 16 ms).
+ * - ACK train: a window's ACKs arrive back to back for longer than half the minimum RTT. Then the packets of
+ *   about a one-way delay are in flight, which is what the path holds without a queue.
+ * - Delay: the minimum RTT of the round's first samples exceeds the minimum RTT by an eighth (4 to 16 ms).
  *
- * Where packets are paced they are spread over up to half a round trip in slow start, so a train has
- * to last a whole least RTT. A train is allowed the time that four of the largest segments that the
- * stack hands to its device take at the pacing rate, 1 ms at most: merging (TSO, GRO) delays ACKs.
+ * With pacing, packets are spread over up to half a round trip in slow start, so a train has to last a
+ * whole minimum RTT. A train is allowed the time of four of the largest segments that the stack passes to
+ * its device at the pacing rate, 1 ms at most, because merging (TSO, GRO) delays ACKs.
  *
  * The algorithm calls hystart_reset from init and after a timeout, and hystart_acked with each RTT
  * sample in slow start. HyStart is on in every slow start, also after a timeout.
@@ -30,14 +30,14 @@
 #define HYSTART_RISE_DIVISOR 8
 
 struct hystart {
-	u32 round_start_us; /* low half of the time, as the next */
+	u32 round_start_us; /* low half of the time, like the next */
 	u32 train_us;       /* the last ACK of the train */
-	u32 round_end;      /* the round is over beyond this sequence number */
-	u32 round_min_us;   /* least RTT of the round's samples */
-	u32 delay_min_us;   /* least RTT since the last reset; 0 before the first */
+	u32 round_end;      /* the round ends after this sequence number */
+	u32 round_min_us;   /* minimum RTT of the round's samples */
+	u32 delay_min_us;   /* minimum RTT since the last reset; 0 before the first sample */
 	u16 samples;        /* of this round, up to HYSTART_SAMPLES */
 	u8 found;           /* slow start was ended; stays until the next reset */
-	u8 spread;          /* what was sent was paced over the round trip (restart.h): its ACKs are a train on any path */
+	u8 spread;          /* packets were paced over the round trip (restart.h): their ACKs are a train on any path */
 };
 
 static CC_INLINE void hystart_start_round(struct hystart *h, const struct cc *c)
@@ -57,7 +57,7 @@ static CC_INLINE void hystart_reset(struct hystart *h, const struct cc *c)
 	hystart_start_round(h, c);
 }
 
-/* What merging may hold ACKs back. */
+/* The delay of ACKs by merging. */
 static CC_INLINE u32 hystart_merge_us(const struct cc *c)
 {
 	u64 us = c->pacing_rate ? (u64)c->gso_max * 4 * 1000000 / c->pacing_rate : 0;
@@ -65,7 +65,7 @@ static CC_INLINE u32 hystart_merge_us(const struct cc *c)
 	return us < HYSTART_MERGE_MAX_US ? (u32)us : HYSTART_MERGE_MAX_US;
 }
 
-/* Whether the train that this ACK prolongs has lasted long enough. */
+/* Whether the train that this ACK continues is long enough. */
 static CC_INLINE int hystart_train(struct hystart *h, const struct cc *c)
 {
 	u32 now = (u32)c->now_us;
@@ -77,7 +77,7 @@ static CC_INLINE int hystart_train(struct hystart *h, const struct cc *c)
 	return now - h->round_start_us > (c->paced ? enough : enough / 2);
 }
 
-/* Whether the round's RTT has risen, after HYSTART_SAMPLES samples beside this one. */
+/* Whether the round's RTT has risen, after HYSTART_SAMPLES samples besides this one. */
 static CC_INLINE int hystart_delay(struct hystart *h, u32 rtt_us)
 {
 	u32 rise = h->delay_min_us / HYSTART_RISE_DIVISOR;

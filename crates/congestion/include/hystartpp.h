@@ -2,17 +2,17 @@
 /*
  * HyStart++: RFC 9406. Leaves the first slow start before it overruns the path.
  *
- * A round whose least RTT rose by an eighth (bounded to 4..16 ms) over the last round's means that
- * a queue is building. Then Conservative Slow Start (CSS) grows at a quarter of the pace for five
- * rounds; if the RTT falls back meanwhile the rise was jitter and slow start resumes, otherwise
- * congestion avoidance begins at the window that was reached.
+ * A round whose minimum RTT is an eighth (bounded to 4..16 ms) above the last round's means that a
+ * queue is building. Then Conservative Slow Start (CSS) grows at a quarter of the pace for five
+ * rounds. If the RTT falls back meanwhile, the rise was jitter and slow start resumes; otherwise
+ * congestion avoidance begins at the current window.
  *
  * An algorithm embeds `struct hystart` in its private state, calls hystart_reset from init,
  * hystart_acked from pkts_acked, and passes its packets through hystart_pace in slow start.
  *
  * Departure: L, the bound on what one ACK may add (8 packets without pacing, none with it, section
- * 4.3), is taken as none: real stacks merge ACKs for up to 64 KB, a bound of 8 packets would slow
- * such a start by half, and keeping bursts short is the transport's task.
+ * 4.3), is not used: real stacks merge ACKs for up to 64 KB, a bound of 8 packets would slow
+ * such a start by half, and the transport keeps bursts short.
  */
 #ifndef SUIMON_HYSTARTPP_H
 #define SUIMON_HYSTARTPP_H
@@ -37,10 +37,10 @@ struct hystart {
 	u16 samples;     /* rttSampleCount, up to HYSTART_SAMPLES */
 	u8 phase;        /* enum hystart_phase */
 	u8 css_rounds;   /* rounds of CSS completed */
-	u32 carry;       /* CSS: packets acknowledged that did not yet make one of growth */
+	u32 carry;       /* CSS: acknowledged packets carried towards the next packet of growth */
 };
 
-/* Before the first ACK. */
+/* Call before the first ACK. */
 static CC_INLINE void hystart_reset(struct hystart *h)
 {
 	*h = (struct hystart){ .last_us = CC_U32_MAX, .current_us = CC_U32_MAX };
@@ -61,7 +61,7 @@ static CC_INLINE void hystart_start_round(struct hystart *h, const struct cc *c)
 	h->samples = 0;
 }
 
-/* RttThresh: what counts as a rise over the last round. */
+/* RttThresh: the minimum rise over the last round. */
 static CC_INLINE u32 hystart_rise(const struct hystart *h)
 {
 	u32 rise = h->last_us / HYSTART_RISE_DIVISOR;
@@ -69,7 +69,7 @@ static CC_INLINE u32 hystart_rise(const struct hystart *h)
 	return cc_max(HYSTART_MIN_RISE_US, cc_min(rise, HYSTART_MAX_RISE_US));
 }
 
-/* Section 4.2, in standard slow start: a rise of the round's least RTT begins CSS. */
+/* Section 4.2, in standard slow start: a rise of the round's minimum RTT begins CSS. */
 static CC_INLINE void hystart_watch(struct hystart *h)
 {
 	if (h->last_us == CC_U32_MAX || h->current_us < h->last_us)
@@ -82,7 +82,7 @@ static CC_INLINE void hystart_watch(struct hystart *h)
 	h->carry = 0;
 }
 
-/* Section 4.2, in CSS: an RTT below the one that began it was jitter; slow start resumes. */
+/* Section 4.2, in CSS: an RTT below the one that began CSS means jitter; slow start resumes. */
 static CC_INLINE void hystart_reconsider(struct hystart *h)
 {
 	if (h->current_us < h->baseline_us) {
@@ -91,7 +91,7 @@ static CC_INLINE void hystart_reconsider(struct hystart *h)
 	}
 }
 
-/* The round is over. Returns 1 if CSS has had its rounds and congestion avoidance is due. */
+/* Ends the round. Returns 1 if CSS has completed its rounds and congestion avoidance is due. */
 static CC_INLINE int hystart_end_round(struct hystart *h, const struct cc *c)
 {
 	hystart_start_round(h, c);
@@ -102,7 +102,7 @@ static CC_INLINE int hystart_end_round(struct hystart *h, const struct cc *c)
 }
 
 /*
- * An ACK brought an RTT sample (below zero: none). Ends slow start, by setting the threshold to the
+ * Handles an RTT sample of an ACK (negative: none). Ends slow start, by setting the threshold to the
  * window, when CSS is complete; the round in which CSS began counts as one (section 4.2).
  */
 static CC_INLINE void hystart_acked(struct hystart *h, struct cc *c, s32 rtt_us)
@@ -128,7 +128,7 @@ static CC_INLINE void hystart_acked(struct hystart *h, struct cc *c, s32 rtt_us)
 		c->ssthresh = cc_max(c->cwnd, CC_MIN_SSTHRESH);
 }
 
-/* How many of `acked` packets slow start may add: in CSS a quarter, the rest carried. */
+/* The number of `acked` packets that slow start may add: in CSS a quarter, the rest is carried over. */
 static CC_INLINE u32 hystart_pace(struct hystart *h, const struct cc *c, u32 acked)
 {
 	u64 credit;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Phases of a program, each with a slow start threshold of its own: M. Matsuda et al., "TCP Layer Adapted to MPI
- * Library", section 3.1, for any number of them in turn and not only for two.
+ * Phases of a program, each with its own slow start threshold: M. Matsuda et al., "TCP Layer Adapted to MPI
+ * Library", section 3.1, for any number of phases instead of two.
  *
- * What an all-to-all leaves of the threshold tells nothing of messages between two ranks, and the other way round. So the
- * threshold that there is is kept for the phase that ends, and the one which the phase that begins ended with is
- * taken up, if it is not too old. Of a phase that was not there yet nothing is known: the threshold stays. Where
- * nothing is in flight the window falls to a new connection's, so that sending begins by the threshold (restart.h paces
- * it, slow start takes its time); what is in flight keeps its window.
+ * The threshold after an all-to-all is not useful for messages between two ranks, and vice versa. So the current
+ * threshold is saved for the phase that ends, and the threshold that the beginning phase last ended with is restored, if
+ * it is not too old. A new phase keeps the current threshold. If nothing is in flight, the window falls to that of a new
+ * connection, so that sending starts by the threshold (restart.h paces it, slow start takes its time); packets in flight
+ * keep the window.
  *
- * The rest of the algorithm's state stays, too. The calls are a program's own and few: nothing here is done per packet.
+ * The rest of the algorithm's state is kept, too. Programs make these calls rarely: nothing here runs per packet.
  */
 #ifndef SUIMON_PHASES_H
 #define SUIMON_PHASES_H
 
 #include "cc.h"
 
-/* Of more than these the one that ended first is forgotten. */
+/* With more phases than this, the one that ended first is forgotten. */
 #define PHASES_MAX 16
 
 /* The Rust side's `Ended` and `Phases` are these, field for field. */
 struct phase_ended {
 	u32 phase; /* 0: none */
 	u32 ssthresh;
-	u32 since; /* jiffies; ages are told apart as long as these do not wrap */
+	u32 since; /* jiffies; ages can be compared as long as these do not wrap */
 };
 
 struct phases {
@@ -31,7 +31,7 @@ struct phases {
 	struct phase_ended ended[PHASES_MAX];
 };
 
-/* The place of a phase; if it has none, one that is free, or else that of the one which ended first. */
+/* The slot of a phase; if it has none, a free one, or else that of the phase that ended first. */
 static CC_INLINE u32 phases_place(const struct phases *p, u32 phase, u32 now)
 {
 	u32 place = 0, oldest = 0;
@@ -52,8 +52,8 @@ static CC_INLINE u32 phases_place(const struct phases *p, u32 phase, u32 now)
 }
 
 /*
- * The program enters a phase, whose number is not 0; `window` is a new connection's. Returns 0 if it is the one that there
- * is, in which nothing changes.
+ * Enters a phase, whose number is not 0; `window` is that of a new connection. Returns 0 if the connection is in this
+ * phase already; then nothing changes.
  */
 static CC_INLINE int phases_enter(struct phases *p, struct cc *c, u32 phase, u32 window, u32 age_max_ms)
 {

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Paced restart: M. Matsuda et al., "TCP Layer Adapted to MPI Library", section 3.2, a part that any algorithm takes.
+ * Paced restart: M. Matsuda et al., "TCP Layer Adapted to MPI Library", section 3.2, for use in any algorithm.
  *
- * Sending that resumes with nothing in flight has no ACKs to clock it, and slow start takes many round trips to the
- * rate that the path is known to bear: ssthresh packets a round trip. While cwnd < ssthresh packets leave every
- * SRTT / ssthresh instead, until the first ACK; from there on ACKs clock, and nothing else is changed. A connection
- * that has no threshold yet is paced at a rate that is configured.
+ * A sender that resumes with nothing in flight has no ACK clock, and slow start takes many round trips to the known rate
+ * of the path: ssthresh packets a round trip. Instead, while cwnd < ssthresh, a packet leaves every SRTT / ssthresh until
+ * the first ACK; from there on ACKs clock, and nothing else changes. A connection without a threshold is paced at a
+ * configured rate.
  *
- * The paper's timer adds a packet to the window each time that one is due. Here the window is the threshold at once and
- * the transport's pacer spaces the packets; the first ACK leaves the window that was sent by then, as the timer would
- * have. TX_START is where that begins: the event comes after Linux lowered cwnd for the idle time (CWND_RESTART comes
- * before it, so a window written there is lost), and each packet after the first is held against the new window.
+ * The paper's timer adds a packet to the window each time one is due. Here the window is the threshold at once and the
+ * transport's pacer spaces the packets; the first ACK sets the window to the packets sent by then, as with the timer.
+ * This begins at TX_START: the event comes after Linux lowered cwnd for the idle time (CWND_RESTART comes before it, so a
+ * window written there is lost), and each packet after the first is checked against the new window.
  *
- * What differs between stacks: a pacing rate that is written lasts until the next ACK, for the stack works it out
- * anew then (Linux' tcp_update_pacing_rate, and modelled TCP's). Pacing itself is the algorithm's to end, unless a
- * program asked for it (SO_MAX_PACING_RATE) or sch_fq paces: these go on. Neither paces the first ten segments
- * of a connection. With segmentation offload what leaves together is about a millisecond at the rate, as ever.
- * tcp_slow_start_after_idle = 0 keeps the window across idle time: then there is nothing to restart.
+ * Both stacks: a written pacing rate lasts until the next ACK, because the stack then computes it again (Linux'
+ * tcp_update_pacing_rate, and the modelled TCP's). The algorithm ends pacing, unless a program requested it
+ * (SO_MAX_PACING_RATE) or sch_fq paces; these continue. Neither stack paces the first ten segments of a connection. With
+ * segmentation offload, a burst is about a millisecond at the rate, as usual. tcp_slow_start_after_idle = 0 keeps the
+ * window across idle time: then there is nothing to restart.
  *
- * A loss before the first ACK reduces from the window that was aimed at: the target was too high.
+ * A loss before the first ACK reduces from the target window: the target was too high.
  *
- * `restart = 2` and 3 go beyond the paper, and 4 is RFC 7661 in its place.
+ * `restart = 2` and 3 extend the paper, and 4 is RFC 7661 instead.
  *
- * - 2: A path that has borne more than the threshold bears it still: the window before the silence is the target where it
- *   is larger, for the five minutes that RFC 7661 (section 4.4.3) keeps a window that is not used. It is told at
- *   CWND_RESTART, where it still stands.
- * - 2: The round trip is the least one seen, where that is below SRTT, which tells of the queue that the last burst met.
- *   The window bounds what is in flight all the same.
- * - 3: After a timeout slow start is what makes a short timeout cost more than it saves (section 5 of the paper). The
- *   timer sends one segment; from its ACK on what is left goes out in a round trip, and the threshold is halved as
- *   ever. No rate can be written then: it is the stack's, 1.2 * cwnd * MSS / SRTT.
+ * - 2: A path that has carried more than the threshold can carry it again: the window before the silence is the target
+ *   if it is larger, for the five minutes that RFC 7661 (section 4.4.3) keeps an unused window. It is saved at
+ *   CWND_RESTART, before Linux lowers it.
+ * - 2: The round trip is the minimum RTT if that is below SRTT, which includes the queue that the last burst met.
+ *   The window still bounds the packets in flight.
+ * - 3: After a timeout, slow start makes a short timeout cost more than it saves (section 5 of the paper). The timer
+ *   sends one segment; from its ACK on, the rest goes out in a round trip, and the threshold is halved as usual.
+ *   No rate can be written then: it is the stack's, 1.2 * cwnd * MSS / SRTT.
  * - 4: RFC 7661: the window before the silence is kept, and halved for each five minutes of it. Nothing is paced. Until
- *   half of it was in flight it is not validated (section 4.3), and a loss leaves half of what was (section 4.4.1). Where the
- *   threshold is above the window slow start goes on from there, as if there had been no silence. What section 4.4.2 asks
- *   for, that bursts be kept short, is for sch_fq.
+ *   half of it was in flight it is not validated (section 4.3), and a loss leaves half of what was (section 4.4.1). If
+ *   the threshold is above the window, slow start continues from there as without the silence. sch_fq keeps bursts short,
+ *   as section 4.4.2 requires.
  */
 #ifndef SUIMON_RESTART_H
 #define SUIMON_RESTART_H
@@ -54,18 +54,18 @@
 #define RESTART_BEFORE_BITS 29
 
 struct restart {
-	u32 before : RESTART_BEFORE_BITS; /* window that it began with, packets; 0 while none is under way */
-	u32 asked : 1;                    /* pacing is on for its sake */
+	u32 before : RESTART_BEFORE_BITS; /* initial window, packets; 0 while no restart is active */
+	u32 asked : 1;                    /* it turned pacing on */
 	u32 lost : 1;                     /* it follows a timeout */
 	u32 kept : 1;                     /* the window is the one before the silence, and not validated: RFC 7661 */
 	union {
-		u32 reached;  /* while none is under way: the window before the silence, packets; 0 if that is over */
-		u32 until_us; /* of one after a timeout: the first ACK from then on ends it; 0 before there was any */
-		u32 used;     /* of a window that is kept: the most packets that were in flight since */
+		u32 reached;  /* while no restart is active: the window before the silence, packets; 0 if that has expired */
+		u32 until_us; /* after a timeout: the first ACK from this time on ends the restart; 0 before any */
+		u32 used;     /* for a kept window: the maximum of packets in flight since */
 	};
 };
 
-/* What an algorithm keeps where it forgets the rest of its state. */
+/* The part that an algorithm keeps when it resets the rest of its state. */
 #define RESTART_KEPT(s)                                                                            \
 	.restart = (s)->restart, .restart_rate = (s)->restart_rate, .resumed = (s)->resumed
 
@@ -76,7 +76,7 @@ static CC_INLINE void restart_end(struct restart *r, struct cc *c)
 	*r = (struct restart){ 0 };
 }
 
-/* The window to reach in a round trip, packets; `rate` in Mbit/s, times eighths of a microsecond 64 for a byte. */
+/* The window to reach in a round trip, packets; `rate` in Mbit/s times eighths of a microsecond is 64 for a byte. */
 static CC_INLINE u32 restart_target(const struct restart *r, const struct cc *c, u32 rate)
 {
 	u64 packets = c->ssthresh;
@@ -93,7 +93,7 @@ static CC_INLINE void restart_pace(struct restart *r, struct cc *c)
 	c->paced = 1;
 }
 
-/* The round trip in which the window is to be sent, us. */
+/* The round trip in which to send the window, us. */
 static CC_INLINE u32 restart_round(const struct cc *c, u32 chosen)
 {
 	u32 srtt_us = cc_max(c->srtt_us8 >> 3, 1);
@@ -132,8 +132,8 @@ static CC_INLINE void restart_unvalidated(struct restart *r, struct cc *c, u32 e
 }
 
 /*
- * For cwnd_event. Returns 1 if a restart begins. A timeout ends one; what is sent after it is the first in flight as
- * all else is lost.
+ * For cwnd_event. Returns 1 if a restart begins. A timeout ends one; the next packet is the first in flight, because all
+ * others are lost.
  */
 static CC_INLINE int restart_event(struct restart *r, struct cc *c, u32 event, u32 chosen, u32 rate)
 {
@@ -166,12 +166,12 @@ static CC_INLINE int restart_event(struct restart *r, struct cc *c, u32 event, u
 	return 1;
 }
 
-/* After a timeout: the first ACK opens the window, and a round trip later it is over. Returns 1 if it goes on. */
+/* After a timeout: the first ACK opens the window, and a round trip later the restart ends. Returns 1 if it continues. */
 static CC_INLINE int restart_repairs(struct restart *r, struct cc *c)
 {
 	if (r->until_us)
 		return cc_before((u32)c->now_us, r->until_us);
-	/* The timer fired for nothing, and that is known already. */
+	/* The timeout was spurious, and has been detected as such. */
 	if (c->state != CC_LOSS)
 		return 0;
 	r->until_us = ((u32)c->now_us + (c->srtt_us8 >> 3)) | 1;
@@ -179,7 +179,7 @@ static CC_INLINE int restart_repairs(struct restart *r, struct cc *c)
 	return 1;
 }
 
-/* For pkts_acked: the first ACK of what was sent. One that says nothing new rides on the peer's own data. */
+/* For pkts_acked: the first ACK of new data. An ACK of nothing new is piggybacked on the peer's own data. */
 static CC_INLINE void restart_acked(struct restart *r, struct cc *c, const struct cc_ack *ack)
 {
 	u32 sent = c->in_flight + ack->acked;
@@ -200,8 +200,8 @@ static CC_INLINE void restart_acked(struct restart *r, struct cc *c, const struc
 }
 
 /*
- * For ssthresh: the threshold after a loss, `threshold` if it were an ordinary one. Of a window that was not validated it
- * is no more than half of what was in flight (RFC 7661, section 4.4.1).
+ * For ssthresh: the threshold after a loss; `threshold` is that of an ordinary loss. For a window that was not validated,
+ * it is at most half of the packets in flight (RFC 7661, section 4.4.1).
  */
 static CC_INLINE u32 restart_reduced(struct restart *r, const struct cc *c, u32 threshold)
 {
@@ -213,13 +213,13 @@ static CC_INLINE u32 restart_reduced(struct restart *r, const struct cc *c, u32 
 	return cc_max(cc_min(threshold, flight / 2), CC_MIN_SSTHRESH);
 }
 
-/* The same, of an algorithm's state `s`. */
+/* restart_event for an algorithm's state `s`. */
 #define RESTART_EVENT(s, c, event)                                                                 \
 	restart_event(&(s)->resumed, c, event, (s)->restart, (s)->restart_rate)
 #define RESTART_ACKED(s, c, ack) restart_acked(&(s)->resumed, c, ack)
 #define RESTART_REDUCED(s, c, threshold) restart_reduced(&(s)->resumed, c, threshold)
 
-/* The two hooks of an algorithm that has nothing else to do there, and how its table names them. */
+/* The two hooks of an algorithm that does nothing else in them, and their entries in its table. */
 #define RESTART_HOOKS(alg)                                                                         \
 	CC_PKTS_ACKED(alg, struct cc *c, const struct cc_ack *ack)                                 \
 	{                                                                                          \
@@ -231,7 +231,7 @@ static CC_INLINE u32 restart_reduced(struct restart *r, const struct cc *c, u32 
 	}
 #define RESTART_HAS(alg) CC_HAS(alg, init), CC_HAS(alg, pkts_acked), CC_HAS(alg, cwnd_event)
 
-/* All of it, for an algorithm without a state of its own; parameters are written to the state before init. */
+/* Everything for an algorithm without its own state; parameters are written to the state before init. */
 #define RESTART_ALONE(alg)                                                                         \
 	CC_PARAMETERS(RESTART_PARAMETERS);                                                         \
 	struct alg {                                                                               \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * phases.h in the kernel that it is compiled into, as net/ipv4/sui_phases.c: what option-of-phases.patch calls where a
- * program sets TCP_SUIMON_PHASE. What BPF does elsewhere (kernel.c) takes no detour here: the kernel's own code may write a
- * connection's threshold and window, and its congestion control does not notice.
+ * phases.h compiled into the guest kernel, as net/ipv4/sui_phases.c: option-of-phases.patch calls it when a program sets
+ * TCP_SUIMON_PHASE. Unlike BPF (kernel.c), the kernel's own code may write a connection's threshold and window directly,
+ * and the congestion control does not notice.
  */
 #include "phases.h"
 

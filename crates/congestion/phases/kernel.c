@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * phases.h for Linux, and what else an MPI library sets on its sockets: two socket options of level SOL_TCP that the
- * kernel does not have, answered by a BPF program of a cgroup. Any program may set them on its own sockets, whoever
- * loaded this.
+ * phases.h for Linux, and the other settings of an MPI library's sockets: two socket options of level SOL_TCP that the
+ * kernel does not have, implemented by a BPF program of a cgroup. Once it is loaded, any program may set them on its own
+ * sockets.
  *
  * - TCP_SUIMON_PHASE: { u32 phase, u32 age_max_ms } enters a phase.
- * - TCP_SUIMON_ADOPT: u32, the sum of what is taken as it was loaded: 1 the congestion control, 2 the least RTO.
+ * - TCP_SUIMON_ADOPT: u32, the sum of the loaded settings to adopt: 1 the congestion control, 2 the minimum RTO.
  *
- * Only the congestion control of a connection may write its window and its threshold. So the program makes `sui_phase`
- * the connection's for a moment: its init does it, at once. Then the one that it had goes on, ours with the
- * state that it had (cc_returns in cc_kernel.h); one of the kernel's own begins anew at the window that there is.
+ * Only the congestion control of a connection may write its window and its threshold. So the program switches the
+ * connection to `sui_phase` for a moment, whose init writes both. Then it switches back: an algorithm of Suimon continues
+ * with its state (cc_returns in cc_kernel.h), one of the kernel's own restarts at the current window.
  */
 #include "phases.h"
 
-/* Of include/uapi/linux/bpf.h, tcp.h, in.h and errno-base.h. */
+/* From include/uapi/linux/bpf.h, tcp.h, in.h and errno-base.h. */
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 #define IPPROTO_TCP 6
@@ -61,7 +61,7 @@ struct bpf_sockopt {
 	s32 retval;
 };
 
-/* What a connection keeps of its program's phases, and what was asked for last. */
+/* A connection's phases, and its last request. */
 struct phase_socket {
 	u32 asked;
 	u32 age_max_ms;
@@ -76,7 +76,7 @@ struct {
 	struct phase_socket *value;
 } phase_sockets SEC(".maps");
 
-/* What was done since this was loaded. */
+/* Counters since this was loaded. */
 enum count { COUNT_ENTERED, COUNT_ADOPTED, COUNT_REFUSED, COUNTS };
 
 struct {
@@ -86,7 +86,7 @@ struct {
 	u64 *value;
 } counts SEC(".maps");
 
-/* What is adopted; written by the loader. */
+/* The settings to adopt; written by the loader. */
 static const volatile struct {
 	char congestion[NAME_BYTES];
 	u32 rto_min_us; /* 0: the kernel's own */
@@ -105,11 +105,11 @@ static CC_INLINE void count(u32 what)
 		__sync_fetch_and_add(number, 1);
 }
 
-/* What a program's setsockopt returns. */
+/* Sets the return value of a program's setsockopt. */
 static CC_INLINE int answer(struct bpf_sockopt *ctx, long error)
 {
 	if (!error) {
-		ctx->optlen = -1; /* the kernel, which knows no such option, does not see it */
+		ctx->optlen = -1; /* the kernel, which does not know the option, does not see it */
 		return 1;
 	}
 	count(COUNT_REFUSED);
@@ -117,7 +117,7 @@ static CC_INLINE int answer(struct bpf_sockopt *ctx, long error)
 	return 0;
 }
 
-/* Standard TCP's, should it ever be a connection's for longer. */
+/* Standard TCP's, in case a connection keeps `sui_phase`. */
 CC_SSTHRESH(phase, struct cc *c)
 {
 	return cc_reduced(c, 1, 2);
@@ -155,7 +155,7 @@ CC_PROGRAM(phase, init)
 
 CC_ALGORITHM(phase, CC_HAS(phase, init));
 
-/* Makes `sui_phase` the connection's, and what it had again. */
+/* Switches the connection to `sui_phase`, and back. */
 static CC_INLINE long switch_twice(struct bpf_sock *sk, struct cc_kept *kept)
 {
 	char phase[NAME_BYTES] = "sui_phase", own[NAME_BYTES] = { 0 };
@@ -209,7 +209,7 @@ static CC_INLINE long adopt(struct bpf_sock *sk, u32 what)
 		error = bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, name, NAME_BYTES);
 	if (!error && what & ADOPT_RTO_MIN && rto_min_us)
 		error = bpf_setsockopt(sk, IPPROTO_TCP, TCP_BPF_RTO_MIN, &rto_min_us, sizeof(rto_min_us));
-	/* Nothing is asked for by who only wants to know whether this is there. */
+	/* 0 only tests whether the options exist. */
 	if (!error && what)
 		count(COUNT_ADOPTED);
 	return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* phases.h for the simulator: what src/phases.rs calls. */
+/* phases.h for the simulator, called by src/phases.rs. */
 #include "phases.h"
 
 int suimon_phases_enter(struct phases *p, struct cc *c, u32 phase, u32 window, u32 age_max_ms);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Sets the congestion control of connections whose program chose none, in the network namespaces
- * that `names` lists.
+ * of `names`.
  *
  * The hooks are those of a connection that is about to be established (tcp_init_transfer in
  * net/ipv4/tcp_input.c), just before the kernel would initialise its congestion control: the
- * algorithm starts there as if it were the namespace's default. A BPF program may set what
- * net.ipv4.tcp_allowed_congestion_control does not list.
+ * algorithm starts there as if it were the namespace's default. A BPF program may also set algorithms
+ * that net.ipv4.tcp_allowed_congestion_control does not list.
  *
- * The kernel's structures are declared as far as they are read, and relocated by name (CO-RE).
+ * Only the fields of the kernel's structures that are read are declared; CO-RE relocates them by name.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -22,7 +22,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Linux's TCP_CA_NAME_MAX, with the terminating zero. */
 #define NAME_BYTES 16
 
-/* Of include/uapi/linux/bpf.h, tcp.h and in.h. */
+/* From include/uapi/linux/bpf.h, tcp.h and in.h. */
 #define BPF_MAP_TYPE_HASH 1
 #define BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB 4
 #define BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB 5
@@ -44,7 +44,7 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 } CORE;
 
-/* By a namespace's cookie (SO_NETNS_COOKIE); the loader knows how many there are. */
+/* Keyed by a namespace's cookie (SO_NETNS_COOKIE); the loader sets the number of entries. */
 struct {
 	int (*type)[BPF_MAP_TYPE_HASH];
 	u64 *key;
@@ -57,7 +57,7 @@ static long (*const bpf_setsockopt)(void *ops, int level, int option, void *valu
 static u64 (*const bpf_get_netns_cookie)(void *ops) = (void *)122;
 static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 
-/* Whether the program set TCP_CONGESTION itself: a bit field, found by CO-RE's kinds 0, 4 and 5. */
+/* Whether the program set TCP_CONGESTION itself: a bit field, located by CO-RE's kinds 0, 4 and 5. */
 static inline int is_chosen(struct tcp_sock *tp)
 {
 	struct inet_connection_sock *icsk = &tp->inet_conn;
@@ -67,7 +67,7 @@ static inline int is_chosen(struct tcp_sock *tp)
 		       __builtin_preserve_field_info(icsk->icsk_ca_setsockopt, 5) != 0;
 }
 
-/* Its answer, `reply`, is left as it is: the kernel asks nothing by these hooks. */
+/* The result, `reply`, is not set: the kernel ignores it for these hooks. */
 SEC("sockops") int set_default(struct bpf_sock_ops *ops)
 {
 	u32 op = ops->op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What C programs call: messages, their completion, and communicators. MPI 3.1, chapters 3 and 6. */
+/* The functions that C programs call for messages, their completion, and communicators. MPI 3.1, chapters 3 and 6. */
 #include "profiler.h"
 
 int MPI_Init(int *argc, char ***argv)
@@ -87,7 +87,7 @@ SEND_INIT(Ssend_init, issend)
 SEND_INIT(Bsend_init, ibsend)
 SEND_INIT(Rsend_init, irsend)
 
-/* A receive that is complete: what came stands in its status. */
+/* A complete receive: its status describes the message. */
 static void write_received(const struct call *call, int operation, MPI_Comm comm, MPI_Status *status)
 {
 	struct communicator *of = communicator_of(comm);
@@ -151,7 +151,7 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 	DONE;
 }
 
-/* Sends and receives at once: what the standard says it is like. */
+/* Sends and receives at once, recorded as the equivalent operations of the standard. */
 static void write_sendrecv(const struct call *call, int dest, int sendtag, int64_t bytes, int source,
 			   MPI_Comm comm, MPI_Status *status)
 {
@@ -235,7 +235,7 @@ int MPI_Cancel(MPI_Request *request)
 	DONE;
 }
 
-/* Where statuses go: the program's own place, or ours if it ignores them. */
+/* The array for statuses: the program's, or our own if it ignores them. */
 static MPI_Status *statuses_or_own(MPI_Status *statuses, int count)
 {
 	if (statuses != MPI_STATUSES_IGNORE)

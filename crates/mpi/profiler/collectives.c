@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Collective operations that C programs call. MPI 3.1, chapter 5. What `bytes` and `counts` are for
- * each is said with the trace's operations. One is a phase together with its variants of other counts, as in the
- * simulator; barrier and bcast are none.
+ * Collective operations that C programs call. MPI 3.1, chapter 5. The trace's operations define `bytes` and
+ * `counts` for each. An operation and its variants with other counts are one phase, as in the simulator;
+ * barrier and bcast are not phases.
  */
 #include "profiler.h"
 
-/* An operation with bytes for each member of the communicator; `counts` are of elements. */
+/* An operation with bytes for each member of the communicator; `counts` are in elements. */
 static void write_counts(const struct call *call, int operation, int root, MPI_Comm comm,
 			 int64_t bytes, const int *counts, MPI_Datatype type)
 {

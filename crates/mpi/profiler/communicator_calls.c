@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What C programs call to make and free communicators. MPI 3.1, chapters 6 and 7. */
+/* The functions that C programs call to make and free communicators. MPI 3.1, chapters 6 and 7. */
 #include "profiler.h"
 
 /* A collective call on `comm` made `made`, or MPI_COMM_NULL for this rank. */
@@ -49,7 +49,7 @@ int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *made)
 	DONE;
 }
 
-/* Collective over the group only: no call of the communicator's members. */
+/* Collective over the group only, not over the communicator's members. */
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made)
 {
 	CALL(PMPI_Comm_create_group(comm, group, tag, made));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Communicators that are in use, and their members as ranks of MPI_COMM_WORLD. Each is written when
- * it is made; files are merged by members and order: ranks that share several communicators of the
- * same members made them in the same order.
+ * Communicators in use, and their members as ranks of MPI_COMM_WORLD. Each is written when it is made.
+ * The merge matches files by members and order: ranks that share several communicators of the same
+ * members made them in the same order.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 static struct communicator **communicators;
 static int used, room;
 static int next_id;
-static int last; /* where the last one was found: mostly the next one is the same */
+static int last; /* the index of the last one found: usually the next one is the same */
 
 static void write_members(const struct communicator *comm)
 {
@@ -53,7 +53,7 @@ static int free_place(void)
 	return used++;
 }
 
-/* A communicator was made. */
+/* Adds a new communicator. */
 void add_communicator(MPI_Comm handle)
 {
 	struct communicator *comm;
@@ -79,7 +79,7 @@ void add_communicator(MPI_Comm handle)
 	}
 }
 
-/* One that was made by a function that is not recorded is met here first. */
+/* Finds a communicator; adds one that a function without recording made. */
 struct communicator *communicator_of(MPI_Comm handle)
 {
 	if (communicators[last] && communicators[last]->handle == handle)
@@ -94,7 +94,7 @@ struct communicator *communicator_of(MPI_Comm handle)
 	return communicators[last];
 }
 
-/* The program uses it no more, and its handle may be another's next; requests may still have it. */
+/* Removes a freed communicator: its handle may be reused, and requests may still refer to it. */
 void remove_communicator(MPI_Comm handle)
 {
 	struct communicator *comm = communicator_of(handle);
@@ -109,7 +109,7 @@ void release_communicator(struct communicator *comm)
 		free(comm);
 }
 
-/* -1 for MPI_PROC_NULL and what else is no rank of the communicator. */
+/* -1 for MPI_PROC_NULL and other values that are not ranks of the communicator. */
 int32_t world_rank(const struct communicator *comm, int rank)
 {
 	if (comm->id < 0 || rank < 0 || rank >= comm->size)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Where computing takes no time, as on a kernel in virtual time, a rank is charged for what it was recorded to compute: before
- * each of its calls it sleeps for the time that SUIMON_MPI_COMPUTING/computing.RANK has for it, nanoseconds.
+ * If computing takes no time, as on a kernel in virtual time, a rank is charged for its recorded computing time: before
+ * each call it sleeps for the nanoseconds that SUIMON_MPI_COMPUTING/computing.RANK has for it.
  *
- * There a rank that looks again and again whether something came would hold up the clock. So it waits for the kernel to say
- * so, once it has looked in vain a few times within one call.
+ * A rank that polls in a loop would stop virtual time. So, after a few unsuccessful polls within one call, it waits in
+ * the kernel for an event.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,14 +21,14 @@
 
 #include "profiler.h"
 
-#define SLEEP_LEAST 5000 /* ns: less is saved up */
-#define LOOKS 4 /* in vain, before a rank waits */
-#define WAIT_MOST 10 /* ms: for what the library looks for elsewhere */
+#define SLEEP_LEAST 5000 /* ns: shorter times accumulate */
+#define LOOKS 4 /* unsuccessful polls before a rank waits */
+#define WAIT_MOST 10 /* ms: the library also polls elsewhere */
 
 static const uint64_t *times;
 static size_t count;
-static size_t next_time; /* of the call that is not recorded yet */
-static size_t charged; /* calls that were charged for */
+static size_t next_time; /* of the next call to be recorded */
+static size_t charged; /* charged calls */
 static int64_t owed;
 
 static __thread int waits __attribute__((tls_model("initial-exec")));
@@ -55,7 +55,7 @@ int charge_rank(const char *folder, int rank)
 	}
 	times = memory;
 	count = about.st_size / sizeof(*times);
-	/* Sleeps end when they should, and not up to 50 us later. */
+	/* Sleeps end on time, not up to 50 us later. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	return 1;
 }
@@ -68,7 +68,7 @@ static int64_t now_ns(void)
 	return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
 }
 
-/* A call begins: the rank sleeps for what it computes before the next one that is recorded. */
+/* Begins a call: the rank sleeps for its computing time before the next recorded call. */
 void charge_computing(void)
 {
 	struct timespec until;
@@ -91,19 +91,19 @@ void charge_computing(void)
 	owed -= now_ns() - began;
 }
 
-/* The call is recorded. */
+/* Marks the call as recorded. */
 void computed(void)
 {
 	next_time++;
 }
 
-/* The call is over: the program may look once and go on. */
+/* Ends the call: the program may poll once and continue. */
 void cease_waiting(void)
 {
 	waits = 0;
 }
 
-/* How long to wait where the library would not: until something comes. */
+/* The timeout for a poll in which the library would not wait: until an event. */
 static int patience(int timeout)
 {
 	if (!times || !waits || timeout || ++looks <= LOOKS)
@@ -111,7 +111,7 @@ static int patience(int timeout)
 	return WAIT_MOST;
 }
 
-/* What came may be all that the call waits for: the library looks at it, and whether more came, before it returns. */
+/* Handles events: they may be all that the call waits for, so the library may poll again before it returns. */
 static int found(int events)
 {
 	if (events > 0)

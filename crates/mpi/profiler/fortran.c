@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What Fortran programs call in Open MPI, whose Fortran functions call PMPI and are never seen
- * otherwise; MPICH's call MPI, and need nothing. Each calls the C function of the same name.
+ * The functions that Fortran programs call in Open MPI, whose own Fortran functions call PMPI and would
+ * bypass this library. MPICH's call MPI and need nothing. Each calls the C function of the same name.
  *
- * `mpi_send_` is what mpif.h and the module mpi call, and `ompi_send_f` what the module mpi_f08
- * does: the same function in Open MPI (ompi/mpi/fortran/mpif-h).
+ * mpif.h and the module mpi call `mpi_send_`, the module mpi_f08 calls `ompi_send_f`: the same function
+ * in Open MPI (ompi/mpi/fortran/mpif-h).
  */
 #include "profiler.h"
 
 #ifdef OPEN_MPI
 
-/* What Fortran passes in place of a buffer or status is known by its address. */
+/* The addresses of Fortran's constants for buffers and statuses. */
 extern int mpi_fortran_bottom_, mpi_fortran_in_place_;
 extern int mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
 #pragma weak mpi_fortran_bottom_
@@ -27,7 +27,7 @@ void pmpi_init_thread_(F *required, F *provided, F *ierr);
 #define TYPE(type) PMPI_Type_f2c(*(type))
 #define OPERATOR(op) PMPI_Op_f2c(*(op))
 
-/* Defines mpi_NAME_ and what the module mpi_f08 calls. */
+/* Defines mpi_NAME_ and the function that the module mpi_f08 calls. */
 #define FORTRAN(name, arguments)                                               \
 	void mpi_##name##_ arguments;                                          \
 	void ompi_##name##_f arguments __attribute__((alias("mpi_" #name "_"))); \
@@ -40,7 +40,7 @@ static void *buffer(void *buf)
 	return buf == &mpi_fortran_in_place_ ? MPI_IN_PLACE : buf;
 }
 
-/* The module mpi_f08 may leave it away. */
+/* The module mpi_f08 may omit `ierr`. */
 static void set_error(F *ierr, int result)
 {
 	if (ierr)
@@ -58,7 +58,7 @@ static void status_out(const MPI_Status *own, F *status)
 		PMPI_Status_c2f(own, status);
 }
 
-/* Statuses lie behind the handles in one piece of memory. */
+/* Statuses follow the handles in one piece of memory. */
 struct arrays {
 	MPI_Request *requests;
 	MPI_Status *statuses;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the parts of the profiling library share. It is one of PMPI (MPI 3.1, chapter
- * 14) that is preloaded: each MPI function that it defines calls the one of the same name with a P
- * in front. `suimon mpi record` has it note what was called and when (trace.c), `suimon mpi run` has it tell the
- * kernel of phases (sockets.c).
+ * Common declarations of the profiling library, a preloaded PMPI library (MPI 3.1, chapter 14): each MPI
+ * function that it defines calls the one of the same name with the prefix P. With `suimon mpi record` it
+ * records the calls and their times (trace.c), with `suimon mpi run` it sends phases to the kernel
+ * (sockets.c).
  *
  * It is compiled against the header of the MPI library that the program loads, but not linked with
  * it: launchers and shells, which load no MPI library, inherit the preloading. Functions are bound
- * when they are first called, and what else it takes from there is weak.
+ * at their first call, and other symbols of the MPI library are weak.
  */
 #ifndef PROFILER_H
 #define PROFILER_H
@@ -24,23 +24,23 @@
 #pragma weak ompi_mpi_byte
 #endif
 
-/* A call under way. */
+/* A call in progress. */
 struct call {
 	int64_t start; /* monotonic clock, ns */
 	int64_t end;
 };
 
-/* A communicator that is in use. */
+/* A communicator in use. */
 struct communicator {
 	MPI_Comm handle;
-	int uses; /* by the program, and by requests under way */
+	int uses; /* by the program, and by pending requests */
 	int id; /* its number in this rank's file; -1: not recorded (intercommunicators) */
 	int size;
 	int rank; /* this rank in it */
 	int members[]; /* their ranks in MPI_COMM_WORLD */
 };
 
-/* What is written of one call; `requests` and `counts` entries follow it. */
+/* The record of a call; `requests` and `counts` entries follow it. */
 struct record {
 	int32_t operation; /* -1: a communicator, whose members are the counts */
 	int32_t peer; /* rank in MPI_COMM_WORLD, or -1 */
@@ -55,7 +55,7 @@ struct record {
 };
 
 enum completion {
-	STARTED, /* or a send that is complete */
+	STARTED, /* or a complete send */
 	RECEIVED, /* peer, tag and bytes are those of the message */
 	CANCELLED,
 };
@@ -69,7 +69,7 @@ struct request_entry {
 	int64_t bytes;
 };
 
-/* Memory that is kept from call to call, by what it is for. */
+/* Memory kept between calls, by its use. */
 enum scratch {
 	SCRATCH_MEMBERS,
 	SCRATCH_ENTRIES,
@@ -80,7 +80,7 @@ enum scratch {
 	SCRATCHES,
 };
 
-/* Where the calls of a rank go, and what a program computes between them: trace.c. */
+/* Records of a rank's calls, and the computing time between them: trace.c. */
 int begin_call(struct call *call);
 int end_call(struct call *call, int result);
 void return_to_program(void);
@@ -94,26 +94,26 @@ void stop_recording(const struct call *call);
 void flush_records(void);
 void *scratch(enum scratch which, size_t bytes);
 
-/* What a rank is charged for computing: computing.c. */
+/* Charging a rank for computing: computing.c. */
 int charge_rank(const char *folder, int rank);
 void charge_computing(void);
 void computed(void);
 void cease_waiting(void);
 
-/* Which sockets there are, and in which phase: sockets.c. */
+/* Sockets and their phases: sockets.c. */
 void prepare_sockets(void);
 void enter_collective(int operation);
 void leave_collective(void);
 void report_sockets(void);
 
-/* Which communicators there are: communicators.c. */
+/* Communicators: communicators.c. */
 struct communicator *communicator_of(MPI_Comm comm);
 void add_communicator(MPI_Comm comm);
 void remove_communicator(MPI_Comm comm);
 void release_communicator(struct communicator *comm);
 int32_t world_rank(const struct communicator *comm, int rank);
 
-/* Which requests are under way: requests.c. */
+/* Pending requests: requests.c. */
 void begin_request(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
 		   int64_t bytes, MPI_Request request);
 void begin_persistent(int operation, int peer, int tag, MPI_Comm comm, int64_t bytes,
@@ -127,7 +127,7 @@ void completed(const struct call *call, int operation, int count, const uint64_t
 int32_t next_request(void);
 void received(struct request_entry *entry, const struct communicator *comm, MPI_Status *status);
 
-/* How many bytes `count` elements are. */
+/* The size of `count` elements in bytes. */
 static inline int64_t size_of(int64_t count, MPI_Datatype type)
 {
 	MPI_Count size = 0;
@@ -137,8 +137,8 @@ static inline int64_t size_of(int64_t count, MPI_Datatype type)
 }
 
 /*
- * Begins a function of the profiling library: makes the call, and returns at once what it returned
- * if nothing is to be recorded of it. What follows notes it, and ends by DONE.
+ * Begins a function of the profiling library: makes the call, and returns its result at once if it is
+ * not recorded. The following code records it, and ends with DONE.
  */
 #define CALL(expression)                       \
 	struct call call;                      \
@@ -149,7 +149,7 @@ static inline int64_t size_of(int64_t count, MPI_Datatype type)
 	if (!end_call(&call, result))          \
 		return result
 
-/* As CALL, of a collective operation whose messages share bandwidth: it is a phase. */
+/* Like CALL, for a collective operation whose messages share bandwidth: it is a phase. */
 #define COLLECTIVE(operation, expression)         \
 	struct call call;                         \
 	int noted = begin_call(&call);            \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Requests under way, by their handles. MPI libraries give several requests that are complete at
- * once the same handle, so a handle finds the oldest of those that have it.
+ * Pending requests, by their handles. MPI libraries give requests that complete immediately the same
+ * handle, so a handle finds the oldest request that has it.
  *
- * What a receive got is known when it completes: the record of that has it, and the merge gives it
- * to the record of the start.
+ * The message of a receive is known when it completes: the record of the completion has it, and the
+ * merge copies it to the record of the start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 struct request {
 	struct request *next; /* in its bucket */
 	uint64_t key;
-	struct record record; /* of a persistent request: what its start writes */
+	struct record record; /* of a persistent request: written when it is started */
 	struct communicator *comm;
 	int32_t number;
 	char receives;
@@ -64,7 +64,7 @@ static struct request *add(MPI_Request handle)
 	return request;
 }
 
-/* Where the oldest request of that handle hangs, or NULL. */
+/* The link to the oldest request with that handle, or NULL. */
 static struct request **find(uint64_t key)
 {
 	struct request **place = &first[bucket_of(key)];
@@ -92,7 +92,7 @@ static int receives(int operation)
 	return operation == OP_irecv;
 }
 
-/* A send or receive was started; `peer` is a rank of the communicator. */
+/* Adds a send or receive that was started; `peer` is a rank of the communicator. */
 void begin_request(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
 		   int64_t bytes, MPI_Request handle)
 {
@@ -115,7 +115,7 @@ void begin_request(const struct call *call, int operation, int peer, int tag, MP
 	write_call(call, &record, &entry, NULL);
 }
 
-/* A persistent request was made; nothing is recorded before it is started. */
+/* Adds a persistent request; nothing is recorded before it is started. */
 void begin_persistent(int operation, int peer, int tag, MPI_Comm comm, int64_t bytes,
 		      MPI_Request handle)
 {
@@ -149,7 +149,7 @@ void start_persistent(const struct call *call, MPI_Request handle)
 	write_call(call, &(*place)->record, &entry, NULL);
 }
 
-/* The request is freed before it completes, or is persistent and used no more. */
+/* Removes a request that is freed before it completes, or a persistent one. */
 void forget_request(MPI_Request handle)
 {
 	struct request **place = find(key_of(handle));
@@ -173,7 +173,7 @@ uint64_t *keys_of(int count, const MPI_Request *requests)
 	return keys;
 }
 
-/* What came, by the status of the receive that completed. */
+/* Describes the message, from the status of the completed receive. */
 void received(struct request_entry *entry, const struct communicator *comm, MPI_Status *status)
 {
 	MPI_Count bytes = 0;
@@ -185,7 +185,7 @@ void received(struct request_entry *entry, const struct communicator *comm, MPI_
 	entry->bytes = bytes;
 }
 
-/* Whether the handle is of a request under way, which is complete now. */
+/* Whether the handle is that of a pending request, which is complete now. */
 static int complete(uint64_t key, MPI_Status *status, struct request_entry *entry)
 {
 	struct request **place = find(key);
@@ -210,8 +210,8 @@ static int complete(uint64_t key, MPI_Status *status, struct request_entry *entr
 }
 
 /*
- * A wait or test completed `count` requests: those of `keys` that `indices` names, or the first
- * ones. Nothing is written if none was under way.
+ * Records that a wait or test completed `count` requests: those of `keys` in `indices`, or the first
+ * ones. Writes nothing if none was pending.
  */
 void completed(const struct call *call, int operation, int count, const uint64_t *keys,
 	       const int *indices, MPI_Status *statuses)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The TCP sockets of a rank: which there are, what they adopt, which phase their program is in, and what is told of them
- * in the end. The MPI library opens them through the functions of libc that are defined here.
+ * The TCP sockets of a rank: the adopted settings, the phase of the program, and the final report. The MPI library opens
+ * the sockets through the functions of libc that are defined here.
  *
- * `suimon mpi enable` has the kernel know two socket options (phases/kernel.c of the crate `congestion`). Without them a
- * rank does as if this were not there, and says what the kernel said.
+ * `suimon mpi enable` adds two socket options to the kernel (phases/kernel.c of the crate `congestion`). Without them,
+ * this has no effect on a rank, and the report has the kernel's error.
  *
- *     SUIMON_MPI_RUN        the folder in which each rank leaves what it did
- *     SUIMON_MPI_ADOPT      what sockets adopt: 1 the congestion control, 2 the floor of the timeout, or the sum
- *     SUIMON_MPI_PHASES     0: none; 1: collective operations are one; 2: each of them is one
- *     SUIMON_MPI_PHASE_AGE  how long a threshold counts, ms
+ *     SUIMON_MPI_RUN        the folder for the report of each rank
+ *     SUIMON_MPI_ADOPT      the settings to adopt: 1 the congestion control, 2 the minimum timeout, or the sum
+ *     SUIMON_MPI_PHASES     0: none; 1: all collective operations are one phase; 2: each of them is one
+ *     SUIMON_MPI_PHASE_AGE  how long a threshold is valid, ms
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,16 +34,16 @@
 
 enum phases { PHASES_OFF, PHASES_COLLECTIVE, PHASES_EACH };
 
-/* What a rank does, from its environment; all of it is 0 in what is no rank, such as a launcher. */
+/* The settings of a rank, from its environment; all are 0 in other processes, such as a launcher. */
 static struct {
 	const char *folder;
 	int adopt;
 	enum phases phases;
 	uint32_t age_max_ms;
-	pthread_t thread; /* that called MPI_Init: phases are its calls */
+	pthread_t thread; /* the thread that called MPI_Init: its calls are the phases */
 } run;
 
-/* Of what follows: the MPI library may open and close connections in a thread of its own. */
+/* Protects the following: the MPI library may open and close connections in its own thread. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Connections, in no order. */
@@ -53,7 +53,7 @@ static int room;
 
 static int in_collective;
 
-/* What is told in the end. */
+/* The final report. */
 static struct {
 	int connections;
 	int adopted;
@@ -69,7 +69,7 @@ static int number_in(const char *name, int otherwise)
 	return text ? atoi(text) : otherwise;
 }
 
-/* MPI_Init is about to begin. */
+/* Called before MPI_Init. */
 void prepare_sockets(void)
 {
 	run.folder = getenv("SUIMON_MPI_RUN");
@@ -108,7 +108,7 @@ static int is_tcp(int socket)
 	       protocol == IPPROTO_TCP;
 }
 
-/* The place of a connection, or where there is none, behind the last one. */
+/* The index of a connection, or one past the last if it is not found. */
 static int place_of(int socket)
 {
 	int place = 0;
@@ -118,7 +118,7 @@ static int place_of(int socket)
 	return place;
 }
 
-/* A connection begins; one that takes its time may be asked for again. */
+/* Adds a connection; a slow non-blocking connect may be repeated. */
 static void add(int socket)
 {
 	if (place_of(socket) < connection_count)
@@ -138,7 +138,7 @@ static void add(int socket)
 	}
 }
 
-/* A socket begins to connect or to listen, or is accepted, unless it is told already what this rank did. */
+/* Handles a socket that connects, listens, or is accepted, unless the final report is already written. */
 static void begin(int socket, int is_connection)
 {
 	if (!run.folder || !is_tcp(socket))
@@ -161,7 +161,7 @@ static void note_retransmissions(int socket)
 		done.retransmitted += info.tcpi_total_retrans;
 }
 
-/* A connection ends, if it is one. */
+/* Removes a socket if it is a connection. */
 static void remove_connection(int socket)
 {
 	int place;
@@ -175,7 +175,7 @@ static void remove_connection(int socket)
 	pthread_mutex_unlock(&lock);
 }
 
-/* All connections enter a phase; those that are not established yet are left. */
+/* Enters a phase on all connections that are established. */
 static void enter(uint32_t phase)
 {
 	uint32_t value[2] = { phase, run.age_max_ms };
@@ -195,7 +195,7 @@ static int has_phases(void)
 	return run.phases && !done.refused && pthread_equal(run.thread, pthread_self());
 }
 
-/* A collective operation whose messages share bandwidth begins. */
+/* Begins a collective operation whose messages share bandwidth. */
 void enter_collective(int operation)
 {
 	if (!has_phases() || in_collective++)
@@ -203,7 +203,7 @@ void enter_collective(int operation)
 	enter(COLLECTIVE_FIRST + (run.phases == PHASES_EACH ? operation : 0));
 }
 
-/* It is over. */
+/* Ends the collective operation. */
 void leave_collective(void)
 {
 	if (!has_phases() || !in_collective || --in_collective)
@@ -211,7 +211,7 @@ void leave_collective(void)
 	enter(POINT_TO_POINT);
 }
 
-/* MPI_Finalize is about to begin: one line of what this rank did. What begins after it adopts nothing. */
+/* Called before MPI_Finalize: writes one line about this rank. Later connections adopt nothing. */
 void report_sockets(void)
 {
 	char path[4096], line[128];
@@ -238,13 +238,13 @@ void report_sockets(void)
 		close(file);
 }
 
-/* What libc, or what is preloaded after this, has under that name. */
+/* The function of that name in libc, or in a library preloaded after this one. */
 #define NEXT(name)                                                      \
 	static __typeof__(name) *next;                                  \
 	if (!next)                                                      \
 		next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
-/* What is adopted before the first segment is so from the first round trip on. */
+/* Settings adopted before the first segment apply from the first round trip on. */
 int connect(int socket, __CONST_SOCKADDR_ARG address, socklen_t length)
 {
 	NEXT(connect);
@@ -253,7 +253,7 @@ int connect(int socket, __CONST_SOCKADDR_ARG address, socklen_t length)
 	return next(socket, address, length);
 }
 
-/* Connections have what the socket has by which they come in. */
+/* Accepted connections inherit the settings of the listening socket. */
 int listen(int socket, int backlog)
 {
 	NEXT(listen);

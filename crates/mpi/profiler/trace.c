@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One file for each rank, in the folder that SUIMON_MPI_RECORD names: a header, then records of
- * calls in their order, as they stand in memory. A record waits in a buffer until that is full.
+ * One file for each rank, in the folder SUIMON_MPI_RECORD: a header, then records of calls in order, in
+ * their layout in memory. Records wait in a buffer until it is full.
  *
- * Between two calls a program computes. That is measured as the thread's CPU time, because ranks
- * may be more than processors; what the library itself takes lies outside of both clocks' spans.
+ * Between two calls a program computes. This is measured as the thread's CPU time, because there may be
+ * more ranks than CPUs; the time of the library itself is outside the spans of both clocks.
  *
- * The clock of CPU time is a system call, ten times as long as the monotonic one. So it is read only
- * where the program computes for long: a gap that ends after GAP_SHORT has hardly lost the processor
- * meanwhile, and counts as it is. Whether a gap will be long is known when it ends, but the clock
- * must be read when it begins: it is, unless the gap after the same two calls was short the last time.
+ * The CPU time clock is a system call, ten times as slow as the monotonic clock. So it is read only if
+ * the program computes for long: a gap shorter than GAP_SHORT has hardly lost the CPU meanwhile, and
+ * counts as measured by the monotonic clock. The length of a gap is known only when it ends, but the
+ * CPU clock must be read when it begins. It is read unless the last gap after the same two calls was short.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,23 +39,23 @@ struct header {
 static char buffer[BUFFER_BYTES];
 static size_t buffered;
 static int file = -1;
-static pid_t process; /* that is recorded, and not what it forks */
+static pid_t process; /* the recorded process, not its children */
 /* Only the thread that called MPI_Init is recorded: a rank has one sequence of calls. */
 static __thread int recording __attribute__((tls_model("initial-exec")));
 /* Functions of the library that call back into the program may call MPI again. */
 static int depth;
-static int64_t computing; /* since the last call that was recorded */
+static int64_t computing; /* since the last recorded call */
 static int64_t started; /* when MPI_Init returned */
-static int charges; /* it is charged for computing */
+static int charges; /* whether it is charged for computing */
 
-/* Since the last call returned to the program. */
+/* The gap since the last call returned to the program. */
 static struct {
 	int64_t since; /* monotonic clock */
-	int64_t cpu; /* CPU time, when it was read last */
-	int measured; /* whether that was when the gap began */
+	int64_t cpu; /* CPU time at its last reading */
+	int measured; /* whether it was read when the gap began */
 } gap;
 
-/* Whether the gap was short after the same two calls the last time. */
+/* Whether the last gap after the same two calls was short. */
 static char was_short[1 << GAPS_BITS];
 static uint32_t last_calls; /* hashes of the last two */
 
@@ -82,7 +82,7 @@ void *scratch(enum scratch which, size_t bytes)
 	return memory[which];
 }
 
-/* Multiplicative hashes, as Knuth has them: the upper bits are the good ones. */
+/* Knuth's multiplicative hash: the upper bits are the good ones. */
 static uint32_t hash(uint32_t value, int bits)
 {
 	return (value * 0x9e3779b1u) >> (32 - bits);
@@ -101,7 +101,7 @@ static void begin_gap(void)
 	gap.since = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What the program computed in the gap. */
+/* The program's computing time in the gap. */
 static int64_t end_gap(int64_t now)
 {
 	int64_t length = now - gap.since;
@@ -113,11 +113,11 @@ static int64_t end_gap(int64_t now)
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	used = cpu - gap.cpu;
 	gap.cpu = cpu;
-	/* Of a gap that was taken for a short one, both clocks know only that it was no longer. */
+	/* If the CPU clock was not read at the start of the gap, both clocks give only upper bounds. */
 	return gap.measured || used < length ? used : length;
 }
 
-/* Whether the call is to be recorded, and when it began if so. */
+/* Returns whether to record the call, and stores its start if so. */
 int begin_call(struct call *call)
 {
 	if (!recording || depth)
@@ -130,7 +130,7 @@ int begin_call(struct call *call)
 	return 1;
 }
 
-/* When it ended; a call that failed is not recorded. */
+/* Stores its end; a failed call is not recorded. */
 int end_call(struct call *call, int result)
 {
 	call->end = clock_ns(CLOCK_MONOTONIC);
@@ -140,7 +140,7 @@ int end_call(struct call *call, int result)
 	return 0;
 }
 
-/* Everything is noted: from here on the program computes. */
+/* Everything is recorded: from here on the program computes. */
 void return_to_program(void)
 {
 	depth--;
@@ -149,7 +149,7 @@ void return_to_program(void)
 	begin_gap();
 }
 
-/* A file that takes nothing ends the recording, not the program. */
+/* A write error ends the recording, not the program. */
 static void write_out(const void *bytes, size_t length)
 {
 	const char *next = bytes;
@@ -161,7 +161,7 @@ static void write_out(const void *bytes, size_t length)
 			continue;
 		if (written <= 0) {
 			fprintf(stderr, "suimon mpi record: recording ends: %s\n", strerror(errno));
-			/* What ends within a record is refused when the files are merged. */
+			/* The merge rejects a file that ends within a record. */
 			close(file);
 			file = -1;
 			recording = 0;
@@ -216,7 +216,7 @@ void write_call(const struct call *call, const struct record *record,
 		append(counts, timed.counts * sizeof(*counts));
 }
 
-/* A call that needs neither requests nor counts; `peer` is a rank of the communicator. */
+/* Writes a call that needs neither requests nor counts; `peer` is a rank of the communicator. */
 void write_message(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
 		   int64_t bytes)
 {
@@ -245,7 +245,7 @@ static void write_header(int rank)
 	append(&header, sizeof(header));
 }
 
-/* From here on calls are noted; without a file that is for their number alone. */
+/* From here on calls are counted, and recorded if there is a file. */
 static void follow_calls(void)
 {
 	process = getpid();
@@ -256,7 +256,7 @@ static void follow_calls(void)
 	gap.measured = 1;
 }
 
-/* MPI_Init has returned. */
+/* Called after MPI_Init. */
 void start_recording(void)
 {
 	const char *folder = getenv("SUIMON_MPI_RECORD");
@@ -285,13 +285,13 @@ void start_recording(void)
 	follow_calls();
 }
 
-/* How long ago MPI_Init returned. */
+/* The time since MPI_Init returned. */
 int64_t since_start(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) - started;
 }
 
-/* MPI_Finalize has returned, after a flush: the file is complete. */
+/* Called after MPI_Finalize; after a flush the file is complete. */
 void stop_recording(const struct call *call)
 {
 	struct record record = { .operation = OP_finalize, .peer = -1 };

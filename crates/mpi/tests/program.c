@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What recording.rs expects a trace of, with four ranks. */
+/* The program whose trace recording.rs expects, with four ranks. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <time.h>
 
 static int rank, size;
 
-/* A ring: a receive from the left, a send to the right, and both are waited for. */
+/* A ring: a receive from the left, a send to the right, and a wait for both. */
 static void ring(void)
 {
 	char in[100], out[100] = { 0 };
@@ -17,7 +17,7 @@ static void ring(void)
 	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Rank 0 receives from whoever comes, each with a tag of its own. */
+/* Rank 0 receives from any source, each with its own tag. */
 static void any_source(void)
 {
 	int number = rank;
@@ -71,7 +71,7 @@ static void split(void)
 	MPI_Comm_free(&half);
 }
 
-/* A persistent receive and send, started twice; the first pair is tested for, the second one is waited for. */
+/* A persistent receive and send, started twice; a test completes the first pair, a wait the second. */
 static void persistent(void)
 {
 	double in, out = rank;
@@ -91,7 +91,7 @@ static void persistent(void)
 	MPI_Request_free(&requests[1]);
 }
 
-/* A receive that nothing answers, cancelled; and one from nowhere. */
+/* A receive without a send, cancelled; and one from MPI_PROC_NULL. */
 static void nothing(void)
 {
 	int number;
@@ -103,7 +103,7 @@ static void nothing(void)
 	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* The CPU time of 50 ms. */
+/* Uses 50 ms of CPU time. */
 static void compute(void)
 {
 	clock_t end = clock() + CLOCKS_PER_SEC / 20;

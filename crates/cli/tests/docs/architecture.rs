@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md names files, and items within them: each must be there.
+//! ARCHITECTURE.md and the list of crates in CONTRIBUTING.md name files and items that exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,12 +84,20 @@ fn what_is_not_there_is_found() {
     );
 }
 
-/// Every crate has its row in the table of layers.
+/// The section of CONTRIBUTING.md that lists the crates.
+fn crates() -> String {
+    let text = fs::read_to_string(repository().join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
+    let (_, section) = text.split_once("\n## Where things are\n").expect("the list of crates");
+    section.split("\n## ").next().unwrap_or_default().to_owned()
+}
+
 #[test]
-fn the_architecture_has_every_crate() {
-    let text = text();
+fn the_list_of_crates_is_complete() {
+    let text = crates();
     for entry in fs::read_dir(repository().join("crates")).expect("crates") {
         let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
-        assert!(text.contains(&format!("\n| `{name}`")), "{name} has no row in ARCHITECTURE.md");
+        assert!(text.contains(&format!("\n| `{name}`")), "{name} has no row in CONTRIBUTING.md");
     }
+    let faults = faults(&text);
+    assert!(faults.is_empty(), "CONTRIBUTING.md:\n{}", faults.join("\n"));
 }

@@ -84,13 +84,16 @@ const HEAD: &str = "\
 
 # Kernel and model
 
-One connection for 10 s over a path with one bottleneck, its hosts once with `kernel = \"linux-6.12\"` and once modelled, with
-nothing set but what the table says. Buffers are in bandwidth-delay products. Each pair is kernel / model: goodput in Mbit/s,
-drops at the bottleneck, retransmits, and the sojourn time there in ms. The last column is how much more goodput the model has; differences of more than 5 % are in bold.
+How close the model of TCP is to Linux 6.12, and what a run with guest kernels costs: from this page you choose between
+the two. The table has one connection for 10 s over a path with one bottleneck, with `kernel = \"linux-6.12\"` at its
+hosts once and with modelled hosts once. Everything else but the columns has its default. Buffers are in bandwidth-delay
+products. Each pair is kernel / model: goodput in Mbit/s, drops at the bottleneck, retransmits, and the sojourn time
+there in ms. The last column is how much more goodput the model has; differences of more than 5 % are in bold.
 
-93 of 108 agree within 1 %, and 101 within 5 %. Five of the other seven are through CoDel, with as many drops to four: one halving more or
-less decides, for the rest of the run where a window grows by a packet in 60 ms. A buffer of two to eight packets (2 ms, 0.3) is too
-small for a burst, so that which of its packets are lost decides, by up to 7 %.
+93 of 108 agree within 1 %, and 101 within 5 %. Five of the other seven are through CoDel, with drop counts at most four
+apart: one halving more or less decides for the rest of a run in which the window grows by a packet in 60 ms. The other
+two have a buffer of two to eight packets (2 ms, 0.3), too small for a burst, so which of its packets are lost
+makes up to 7 %.
 
 | Mbit/s | ms | buffer | congestion | queue | goodput | drops | retransmits | sojourn p50 | sojourn p99 | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -99,9 +102,9 @@ small for a burst, so that which of its packets are lost decides, by up to 7 %.
 const TAIL: &str = "
 ## Flows in step
 
-Where many flows begin in the same nanosecond, what is lost depends on whose packets meet, and one packet that leaves a microsecond
-later changes all that follows. Two examples by kernel / by model (`linux-6`), with the flows' starts as they are and drawn; drops are
-the mean of the seeds. [Requests that recur](recurring.md) have a page of their own.
+If many flows begin in the same nanosecond, losses depend on which packets meet, and one packet that leaves a
+microsecond later changes everything after it. Two examples, kernel / model (`linux-6`), once with the flows' starts as
+they are and once drawn; drops are the mean of the seeds. [Requests that recur](recurring.md) have a page of their own.
 
 | example | starts | seeds | response, mean | drops | goodput, MB/s |
 | --- | --- | --- | --- | --- | --- |
@@ -112,13 +115,14 @@ the mean of the seeds. [Requests that recur](recurring.md) have a page of their 
 
 ## Paper 1's figures of link sharing
 
-`suimon paper p1 --on linux-6.12 --only F8,F11,F12`, whose senders and receivers have kernels, and the same without `--on`: what
-each class or organisation got of the link, in Mbit/s. The last column is what the paper says of its figure.
+`suimon paper p1 --on linux-6.12 --only F8,F11,F12`, where senders and receivers have kernels, and the same without
+`--on`: what each class or organisation got of the link, in Mbit/s. The last column is what the paper reports for its
+figure.
 
 | figure | measured | kernel | model | published |
 | --- | --- | --- | --- | --- |
 | F8 | guarantees of 10, 20, 30 and 40, mean | 9.99, 19.96, 29.92, 39.78 | 9.99, 19.96, 29.92, 39.78 | each holds its rate |
-| F8 | emptiest second | 9.93, 19.87, 29.82, 39.77 | 9.93, 19.87, 29.81, 39.78 | |
+| F8 | lowest second | 9.93, 19.87, 29.82, 39.77 | 9.93, 19.87, 29.81, 39.78 | |
 | F8 | by HFSC, mean | 10.0, 20.0, 30.0, 40.0 | 10.0, 20.0, 30.0, 40.0 | |
 | F11 | organisations of 70 and 30, priorities, half seconds | 69.7 to 70.3, 29.7 to 30.3 | 69.7 to 70.3, 29.7 to 30.3 | each sum stays constant |
 | F11 | class 4 of 10, paper's estimator, UDP | 12.98 | 12.98 | overshoots when it borrows |
@@ -127,24 +131,25 @@ each class or organisation got of the link, in Mbit/s. The last column is what t
 | F12 | organisations of 70 and 30, equal priorities, half seconds | 69.7 to 70.2, 29.8 to 30.3 | 69.8 to 70.2, 29.8 to 30.2 | each sum stays constant |
 | F12 | class 4 of 10, paper's estimator, UDP | 10.07 | 10.07 | does not overshoot |
 
-Every bound of the paper's page holds. The kernels take a minute to three of wall time for each of these runs of 30 or 40 s at 100
-and 135 Mbit/s beside a compiler on two cores, the model a few seconds.
+All bounds of the paper's page are met. With kernels, each of these runs of 30 or 40 s at 100 and 135 Mbit/s takes one
+to three minutes of wall time (beside a compiler, on two cores); with the model, a few seconds.
 
 ## What it costs
 
-A frame that is delivered takes some 42 us of a processor (cubic at 40 Mbit/s and 30 ms, debug build): 16 system calls and 7 task
-switches on the machine, two of them each time that a program in the guest makes a system call, which user-mode Linux follows by
-ptrace. 75 % of the time is in the machine's kernel, 13 % in the guest's, 8 % in the simulator. Programs that make more system
-calls for a packet take more: `iperf3 -t 60` through 50 Mbit/s and 100 ms takes 25 s. Where programs at many hosts are busy at once, each
-system call's microsecond crosses somebody else's event: with 256 hosts in eight guests a frame took 130 us.
+A delivered frame takes about 42 us of CPU time (cubic at 40 Mbit/s and 30 ms, debug build): 16 system calls and 7
+context switches on the machine, two of them for each system call of a program in the guest, which user-mode Linux
+traces by ptrace. 75 % of the time is in the machine's kernel, 13 % in the guest's, 8 % in the simulator. Programs that
+make more system calls per packet take more: `iperf3 -t 60` through 50 Mbit/s and 100 ms takes 25 s. If programs at many
+hosts are busy at once, the microsecond of each system call overlaps events of other hosts: with 256 hosts in eight
+guests, a frame took 130 us.
 
-A guest takes 34 MB and 1.2 MB for each of its hosts, and the simulator 1.1 MB for each.
+A guest takes 34 MB, plus 1.2 MB for each of its hosts; the simulator takes 1.1 MB for each host.
 
 ## Programs that compute: NPB
 
-NPB 3.4.1 on eight ranks of Open MPI, one at each of eight hosts of one guest, over links of 1 Gbit/s and 100 us to a router. What the
-programs compute takes no virtual time, so these are their communication. Each ran twice, with the same bytes of results; wall time is
-beside compilers and busy loops on two cores.
+NPB 3.4.1 on eight ranks of Open MPI, one on each of eight hosts of one guest, over links of 1 Gbit/s and 100 us to a
+router. Computation takes no virtual time, so the times are those of the communication. Each benchmark ran twice and
+gave the same result bytes; the wall time was measured beside compilers and busy loops on two cores.
 
 | benchmark | virtual time | verification | wall time |
 | --- | --- | --- | --- |

@@ -1,6 +1,5 @@
 /*
- * The first program of a guest: prints what the kernel makes of time, of the seed and of its file systems, and
- * powers it off.
+ * The first program of a guest: prints the kernel's time, randomness and file systems, and powers it off.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static long long now(void)
 	return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* What so many system calls take, with one reading of the clock. */
+/* The time of `count` system calls and one reading of the clock. */
 static long long calls(int count)
 {
 	long long began = now();
@@ -31,14 +30,14 @@ static long long calls(int count)
 	return now() - began;
 }
 
-/* Says what a thousand system calls of this program take. */
+/* Prints the time of a thousand system calls of this program. */
 static void say_calls(const char *whose)
 {
 	printf("1000 calls of %s %lld ns\n", whose, calls(2000) - calls(1000));
 	fflush(stdout);
 }
 
-/* Whether a private file system over the machine's takes a file. */
+/* Whether a file can be written to a private file system over the machine's. */
 static int writes_privately(void)
 {
 	const char *options = "lowerdir=/,upperdir=/private/upper,workdir=/private/work";

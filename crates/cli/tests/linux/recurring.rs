@@ -107,29 +107,35 @@ const HEAD: &str = "\
 
 # Requests that recur: kernel and model
 
-A client asks all of its servers at once, each over a connection that is kept, for 4 s every 400 ms; what they answer meets in the buffer
-before the client. All lines are 1 Gbit/s and 5 us long, and nothing is set but what the table says. The hosts are once
-`kernel = \"linux-6.12\"` and once modelled; each pair is kernel / model, the mean of four seeds: the mean time of an answer in ms, and
-timeouts of a run. The last column is how much longer the model's mean is; differences of more than 10 % are in bold.
+How well the model predicts recurring incast, where each connection's state from the previous request decides what is
+lost. You see for which sizes you can rely on it. A client sends a request to all of its servers at once, each over a
+persistent connection, every 400 ms for 4 s; the responses meet in the buffer in front of the client. All links have 1
+Gbit/s and 5 us, and everything else but the columns of the table has its default. The hosts have `kernel =
+\"linux-6.12\"` once and are modelled once. Each pair is kernel / model, the mean of four seeds: the mean response time in
+ms, and the timeouts of a run. The last column is how much longer the model's mean is; differences of more than 10 % are
+in bold.
 
-| servers | answer, kB | buffer, kB | timeout at least, ms | answer's time, ms | timeouts | |
+| servers | response, kB | buffer, kB | minimum RTO, ms | response time, ms | timeouts | |
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 const TAIL: &str = "
-18 of 24 agree within 3 %, and 23 within 10 %. Where all answers pass, the times are equal; where a run has a handful of timeouts, chance
-decides which packets meet in the full buffer: of 240 answers each timeout of 200 ms is 0.8 ms of their mean.
+18 of 24 agree within 3 %, and 23 within 10 %. If no response loses a packet, the times are equal. If a run has a
+handful of timeouts, chance decides which packets meet in the full buffer: with 240 responses, each timeout of 200 ms
+adds 0.8 ms to their mean.
 
-Three things have to agree for that, each of which once made the kernel's timeouts 0.7 to 10 times the model's:
+This needs agreement in three points. Each of them once made the kernel's timeouts 0.7 to 10 times the model's:
 
-* **When ticks fall.** Linux' timers go off with a tick of 4 ms, so a tail loss probe waits between 4 and 8 ms, and a burst of them meets a
-  queue that is full or empty by when the burst began between two ticks. Guests start a run on the tick that modelled hosts begin with.
-* **What a system call takes.** A microsecond for each spreads 64 requests over what 10 answers take on the line. What `suimon` does in a
-  guest for the scenario's own flows takes no time, as it does of a modelled host; programs' calls take 1 us.
-* **Timer slack.** A thread that sleeps wakes up to 50 us late, and all that recurs counts from there.
+* **The phase of ticks.** Linux timers expire on a 4 ms tick, so a tail loss probe waits between 4 and 8 ms. Whether a
+  burst of probes meets a full or an empty queue depends on when the burst began relative to the tick. Guests start a
+  run on the same tick as modelled hosts.
+* **The time of a system call.** A microsecond for each spreads 64 requests over the transmission time of 10 responses.
+  What `suimon` does in a guest for the scenario's own flows takes no time, as at a modelled host; system calls of
+  programs take 1 us.
+* **Timer slack.** A sleeping thread wakes up to 50 us late, and all recurring times count from there.
 
-On real machines each host's ticks begin at a time of their own, and calls take time: draw the flows' starts (`start = \"0 s..4 ms\"`) to
-see what that does.
+On real machines, the ticks of each host have their own phase, and system calls take time: draw the flows' starts
+(`start = \"0 s..4 ms\"`) to see the effect.
 ";
 
 #[test]

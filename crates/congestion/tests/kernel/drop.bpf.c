@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Loss for the replay test: an XDP program that drops every 1999th data packet, and every 4096
- * packets a run of 12 that leaves a hole of its own. A run ends after 20 ms at the latest: else a
- * window of two packets loses each retransmission to the run, and its timeout doubles each time.
+ * packets a run of 12. A run ends after 20 ms at the latest: otherwise a window of two packets
+ * would lose each retransmission to the run, and its timeout would double each time.
  * Small packets always pass.
  */
 typedef unsigned int u32;
@@ -28,7 +28,7 @@ static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 seen;
 static u64 run_start;
 
-/* Whether the packet counted last belongs to a run; a run that lasted too long is skipped. */
+/* Whether the last counted packet belongs to a run; a run that lasts too long is skipped. */
 static __attribute__((always_inline)) int in_run(void)
 {
 	u32 place = seen % PERIOD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Congestion marks for the replay test: an XDP program that sets CE (RFC 3168 section 5) in 9 of 64 large packets
- * that are ECN-capable, one after the other, so that the mark often changes while an ACK is delayed.
+ * Congestion marks for the replay test: an XDP program that sets CE (RFC 3168 section 5) in 9 of 64 large ECN-capable
+ * packets in sequence, so that the mark often changes while an ACK is delayed.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;

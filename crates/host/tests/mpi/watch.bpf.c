@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the test does to a connection that no program can: option 0x51f0 sets its threshold (by the one that sets the
- * greatest window, too), 0x51f1 writes its algorithm's state into `state`.
+ * Operations of the test on a connection that a program cannot do: option 0x51f0 sets its threshold (by the option that
+ * also sets the maximum window), 0x51f1 writes its algorithm's state into `state`.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;
