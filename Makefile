@@ -13,6 +13,8 @@
 #   make python  tests the Python package only: a wheel, a clean environment, every Python here; part of make test
 #   make docs    builds the docs as a book, target/book/index.html; make test checks the commands in it
 #   make bench   measures the simulator, the disciplines and the lab: nanoseconds, instructions, memory
+#   make papers  measures the papers' experiments in the simulator, in about 20 minutes, and compares each row with
+#                papers/*/measured.json
 #   make audit   checks every crate against RustSec's advisories, its licence and its source: needs network, or .ci/audit
 #                with a copy
 #
@@ -20,7 +22,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install linux test wheel python soak docs bench audit
+.PHONY: demo install linux test wheel python soak docs bench papers audit
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -71,6 +73,10 @@ bench:
 	@.ci/packages gcc libc6-dev valgrind python3 iproute2 ethtool
 	benches/cost
 	benches/fabric
+
+papers:
+	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev python3
+	benches/papers
 
 audit:
 	@.ci/packages git gcc libc6-dev

@@ -14,7 +14,7 @@ from suimon._table import Plain as Plain
 from suimon._table import Table as Table
 
 Action: TypeAlias = str
-"""What is done: "pass", "drop", "mark af12", "next ELEMENT", "return"."""
+"""An action: "pass", "drop", "mark af12", "next ELEMENT", "return"."""
 
 Address: TypeAlias = str
 """An address: "10.1.0.1", "2001:db8::1"."""
@@ -23,7 +23,7 @@ CodePoint: TypeAlias = str | float
 """A code point: "ef", "af21", 0 to 63."""
 
 Dscp: TypeAlias = str | float
-"""A code point: "ef", "af21", 46; after a slash the bits that count: "0x28/0x38"."""
+"""A code point: "ef", "af21", 46, or with a mask: "0x28/0x38"."""
 
 DscpMap: TypeAlias = str
 """Priorities by code point: "ef:5 24-31:3"."""
@@ -32,15 +32,15 @@ Fraction: TypeAlias = str
 """A fraction: "3/4"."""
 
 Matrix: TypeAlias = Literal["permutation", "incast", "all_to_all", "pairs", "random", "any_to_any"]
-"""Who sends to whom.
+"""A traffic matrix.
 
 Values:
-    "permutation": Every host to one other and from one other, drawn from the seed.
-    "incast": Every host to one.
-    "all_to_all": Every host to every other.
-    "pairs": Every two hosts of both ends have one, from the earlier to the later one.
-    "random": Every host to one drawn from the seed, which may be drawn several times.
-    "any_to_any": As many flows as `count` says, each between two hosts drawn from the seed.
+    "permutation": Every host sends to one other host and receives from one, drawn from the seed.
+    "incast": Every host sends to a single host.
+    "all_to_all": Every host sends to every other host.
+    "pairs": Every pair of hosts of both ends has one flow, from the earlier to the later host.
+    "random": Every host sends to a host drawn from the seed; several may send to the same one.
+    "any_to_any": Flows between hosts drawn from the seed for each flow, `count` in all.
 """
 
 MeasuredFraction: TypeAlias = str
@@ -50,10 +50,10 @@ MeasuredRate: TypeAlias = str
 """A rate: "500 Mbit/s", or "measured"."""
 
 Number: TypeAlias = str | float
-"""How many: 3."""
+"""A number: 3."""
 
 NumberTolerance: TypeAlias = str | float
-"""How far apart: "3 %", or a number: 10."""
+"""A tolerance: "3 %", or a number: 10."""
 
 PcpMap: TypeAlias = str
 """Priorities by received priority: "5:3 0-2:0"."""
@@ -77,19 +77,19 @@ Priorities: TypeAlias = str | float
 """Priorities of IEEE 802.1Q: 3, "0-2,5"."""
 
 Protocol: TypeAlias = str | float
-"""A protocol: "tcp", "udp", or IANA's number."""
+"""A protocol: "tcp", "udp", or an IANA number."""
 
 RandomSize: TypeAlias = str
-"""A size, or one that is drawn: "20 kB", "1 kB..1 MB" (uniform), "exponential 50 kB", "pareto 50 kB 1.2" (mean and
-shape), "normal 50 kB 10 kB" (mean and standard deviation), "cdf 1 kB 30 %, 1 MB 100 %" (straight between these), "steps
-1 kB 30 %, 1 MB 100 %" (only these), "cdf file:NAME" and "steps file:NAME" (a point a line), "distribution 50 kB 10 kB
-file:NAME" (mean and standard deviation, by a table of netem's), "web search", "data mining"."""
+"""A size, or a distribution of sizes: "20 kB", "1 kB..1 MB" (uniform), "exponential 50 kB", "pareto 50 kB 1.2" (mean
+and shape), "normal 50 kB 10 kB" (mean and standard deviation), "cdf 1 kB 30 %, 1 MB 100 %" (linear interpolation),
+"steps 1 kB 30 %, 1 MB 100 %" (only these values), "cdf file:NAME" and "steps file:NAME" (one point per line),
+"distribution 50 kB 10 kB file:NAME" (mean and standard deviation, with a netem table), "web search", "data mining"."""
 
 RandomTime: TypeAlias = str
-"""A time, or one that is drawn: "10 ms", "0 s..100 ms" (uniform), "exponential 50 ms", "pareto 50 ms 1.5" (mean and
-shape), "normal 10 ms 2 ms" (mean and standard deviation), "cdf 1 ms 30 %, 90 ms 100 %" (straight between these), "steps
-1 ms 30 %, 90 ms 100 %" (only these), "cdf file:NAME" and "steps file:NAME" (a point a line), "distribution 10 ms 2 ms
-file:NAME" (mean and standard deviation, by a table of netem's)."""
+"""A time, or a distribution of times: "10 ms", "0 s..100 ms" (uniform), "exponential 50 ms", "pareto 50 ms 1.5" (mean
+and shape), "normal 10 ms 2 ms" (mean and standard deviation), "cdf 1 ms 30 %, 90 ms 100 %" (linear interpolation),
+"steps 1 ms 30 %, 90 ms 100 %" (only these values), "cdf file:NAME" and "steps file:NAME" (one point per line),
+"distribution 10 ms 2 ms file:NAME" (mean and standard deviation, with a netem table)."""
 
 Rate: TypeAlias = str
 """A rate: "500 Mbit/s", "62.5 MB/s"."""
@@ -98,7 +98,7 @@ RateLimit: TypeAlias = str
 """A rate such as "500 Mbit/s", or "unlimited"."""
 
 RateTolerance: TypeAlias = str
-"""How far apart: "3 %", or a rate: "1 MB/s"."""
+"""A tolerance: "3 %", or a rate: "1 MB/s"."""
 
 Ratio: TypeAlias = str | float
 """A ratio from 0 to 1: 0.95, "95 %"."""
@@ -110,25 +110,25 @@ Size: TypeAlias = str
 """A size: "1500 B", "512 KiB", "32 MB"."""
 
 SizeTolerance: TypeAlias = str
-"""How far apart: "3 %", or a size: "3 kB"."""
+"""A tolerance: "3 %", or a size: "3 kB"."""
 
 Steps: TypeAlias = str
-"""Steps of an MPI program, with commas between: "compute 2 s, burst 10 MB", "alltoall 32 KiB". Of "alltoall",
-"allgather", "scatter", "gather", "reduce_scatter", "halo" (the four neighbours of a torus) "across" (from each rank of
-a half to each of the other), "burst" (from the first half of the ranks to the second) and "transfer" (from the first
-rank to the last) the size is what one rank sends another; "bcast", "reduce", "allreduce" and "scan" have that of the
-whole; "wavefront 2 kB 1 ms" computes between receiving and sending; "barrier" has none."""
+"""Steps of an MPI program, separated by commas: "compute 2 s, burst 10 MB", "alltoall 32 KiB". For "alltoall",
+"allgather", "scatter", "gather", "reduce_scatter", "halo" (the four neighbours of a torus), "across" (from each rank of
+one half to each of the other), "burst" (from the first half of the ranks to the second) and "transfer" (from the first
+rank to the last), the size is that of a message from one rank to another; for "bcast", "reduce", "allreduce" and "scan"
+it is that of the whole buffer; "wavefront 2 kB 1 ms" computes between receiving and sending; "barrier" has no size."""
 
 Time: TypeAlias = str
 """A time: "10 ms", "300 s", "500 us"."""
 
 TimeTolerance: TypeAlias = str
-"""How far apart: "3 %", or a time: "1 ms"."""
+"""A tolerance: "3 %", or a time: "1 ms"."""
 
 Trace: TypeAlias = str
-"""A trace of a rate: in mahimahi's format, "mahimahi file:NAME", in whose lines are the milliseconds at which a packet
-of 1500 B could be delivered, or "mbit file:NAME", with seconds and Mbit/s of IP packets in two columns, each rate up to
-the next time; it begins anew after the last."""
+"""A rate trace that repeats: "mahimahi file:NAME", in mahimahi's format, where each line is the time in milliseconds at
+which a packet of 1500 B can be delivered, or "mbit file:NAME", with two columns, seconds and Mbit/s of IP packets,
+where each rate holds until the next time."""
 
 UnitOfRate: TypeAlias = str
 """A unit of rates: "Mbit/s", "MB/s"."""
@@ -140,11 +140,11 @@ UnitOfTime: TypeAlias = str
 """A unit of times: "ms", "s"."""
 
 User: TypeAlias = Literal["nobody", "root"]
-"""As whom a program runs.
+"""User of a program.
 
 Values:
-    "nobody": A user without rights.
-    "root": Who runs the lab.
+    "nobody": A user without privileges.
+    "root": The user that runs the lab.
 """
 
 
@@ -153,12 +153,11 @@ class Balancer(Table):
     """A forwarder that spreads packets over parallel links.
 
     Attributes:
-        by: What goes by one link as a whole: a "flow" in one direction, picked by a hash, a "flowlet", which ends with
-            a silence, or each "packet", the links in turn; "flow" unless given.
-        count: How many; without it, one that bears the bare name.
-        gap: The silence that ends a flowlet; 500 us unless given. Range: at least 100 ns.
-        timer: How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is needed
-            unless given.
+        by: Unit that stays on one link: a "flow" in one direction, placed by a hash, a "flowlet", which a gap ends, or
+            each "packet", over the links in turn; "flow" unless given.
+        count: Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
+        gap: Gap between packets that ends a flowlet; 500 us unless given. Range: at least 100 ns.
+        timer: Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
     """
 
     by: Literal["flow", "flowlet", "packet"] | None = None
@@ -169,14 +168,14 @@ class Balancer(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Bandwidth(Table):
-    """Bandwidth of one port's output in bins.
+    """Output bandwidth of one port in time bins.
 
     Attributes:
-        at: The port, as "node:link".
-        bin: A bin's width, at least 1 us.
-        flows: Only the packets of these flows; everything unless given.
-        from_: From then on; from the start unless given.
-        until: Until then; to the end unless given.
+        at: Port, as "node:link".
+        bin: Width of a bin, at least 1 us.
+        flows: Flows whose packets count; all packets unless given.
+        from_: Start time; the start of the run unless given.
+        until: End time; the end of the run unless given.
     """
 
     at: str
@@ -188,11 +187,11 @@ class Bandwidth(Table):
 
 @dataclass(kw_only=True, slots=True)
 class RateBounds(Table):
-    """From `min` to `max`, both included.
+    """Range from `min` to `max`, both included.
 
     Attributes:
-        max: At most this.
-        min: At least this.
+        max: Maximum.
+        min: Minimum.
     """
 
     max: Rate | None = None
@@ -201,11 +200,11 @@ class RateBounds(Table):
 
 @dataclass(kw_only=True, slots=True)
 class SizeBounds(Table):
-    """From `min` to `max`, both included.
+    """Range from `min` to `max`, both included.
 
     Attributes:
-        max: At most this.
-        min: At least this.
+        max: Maximum.
+        min: Minimum.
     """
 
     max: Size | None = None
@@ -214,11 +213,11 @@ class SizeBounds(Table):
 
 @dataclass(kw_only=True, slots=True)
 class NumberBounds(Table):
-    """From `min` to `max`, both included.
+    """Range from `min` to `max`, both included.
 
     Attributes:
-        max: At most this.
-        min: At least this.
+        max: Maximum.
+        min: Minimum.
     """
 
     max: Number | None = None
@@ -227,11 +226,11 @@ class NumberBounds(Table):
 
 @dataclass(kw_only=True, slots=True)
 class TimeBounds(Table):
-    """From `min` to `max`, both included.
+    """Range from `min` to `max`, both included.
 
     Attributes:
-        max: At most this.
-        min: At least this.
+        max: Maximum.
+        min: Minimum.
     """
 
     max: Time | None = None
@@ -240,11 +239,11 @@ class TimeBounds(Table):
 
 @dataclass(kw_only=True, slots=True)
 class RatioBounds(Table):
-    """From `min` to `max`, both included.
+    """Range from `min` to `max`, both included.
 
     Attributes:
-        max: At most this.
-        min: At least this.
+        max: Maximum.
+        min: Minimum.
     """
 
     max: Ratio | None = None
@@ -253,11 +252,11 @@ class RatioBounds(Table):
 
 @dataclass(kw_only=True, slots=True)
 class BufferTable(Table):
-    """A buffer that the kernel tunes.
+    """Limits of an autotuned buffer.
 
     Attributes:
-        initial: To start with.
-        max: At most.
+        initial: Initial size.
+        max: Maximum size.
     """
 
     initial: Size
@@ -266,13 +265,13 @@ class BufferTable(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Capture(Table):
-    """A packet capture at one port: what leaves by it, and what is dropped there or lost on its wire, with a comment
-    that says so. What comes in is in a capture at the link's other end.
+    """Packet capture at one port: transmitted packets, and packets dropped there or lost on its link, with a comment
+    that says so. Capture received packets at the other end of the link.
 
     Attributes:
-        at: The port, as "node:link".
-        from_: From then on; from the start unless given.
-        until: Until then; to the end unless given.
+        at: Port, as "node:link".
+        from_: Start time; the start of the run unless given.
+        until: End time; the end of the run unless given.
     """
 
     at: str
@@ -282,32 +281,30 @@ class Capture(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Change(Table):
-    """One change while the run goes on: of a port (a queue, `enabled`, a reservation, a release, or the wire's rate),
-    or of a flow's connections, which may be given several options at once.
+    """One change during the run: of a port (a queue, `enabled`, a reservation, a release, or the line rate), or of a
+    flow's connections, which can take several options at once.
 
     Attributes:
-        when: When.
-        at: The port, as "node:link"; or else give `flow`.
-        congestion: The congestion control algorithm of the flow from then on. It begins at the window that there is.
-        enabled: False puts a plain FIFO in the discipline's place, true puts the discipline back.
-        flow: The flow whose connections are changed, at each end that writes; or else give `at`.
-        idle_restart: What happens to the flow's window when it was idle; in the simulator only, for Linux has one
-            setting for all connections of a host.
-        nodelay: Whether the flow's small segments are sent at once.
-        pacing_rate: The flow is paced from then on, at this rate at most.
-        phase: Each connection's program enters the phase of this name: the threshold that there is is kept for the
-            phase that ends, and the one that this phase ended with within the last five minutes is taken up; in the lab
-            only while `suimon mpi enable` has phases in this machine's kernel.
-        queue: The discipline from then on: new settings of the one that is there, or another one. No queued packet is
-            lost.
-        rate: The line rate in that direction from the next frame on. What a discipline was told of it stays: `queue`
-            tells anew.
-        release: The class whose reservation is given back.
-        reserve: A class to be admitted, or refused, by a discipline that takes reservations (cbq, hfsc).
-        restore_window: Each connection's window is again as it was when it was saved under this name.
-        rto_min: The floor of the flow's retransmission timeout.
-        save_window: Keeps a copy of each connection's window under this name; in the simulator only, as
-            `restore_window`.
+        when: Time of the change.
+        at: Port, as "node:link"; give either this or `flow`.
+        congestion: Congestion control algorithm of the flow from then on. It starts from the current window.
+        enabled: False replaces the discipline with a plain FIFO, true restores the discipline.
+        flow: Flow; the change applies to its connections at each sending end. Give either this or `at`.
+        idle_restart: Effect of idle time on the flow's window; in the simulator only, because Linux has one setting for
+            all connections of a host.
+        nodelay: Whether the flow's small segments are sent at once (`TCP_NODELAY`).
+        pacing_rate: Maximum pacing rate of the flow from then on.
+        phase: Name of the phase that each connection's program enters. The current slow start threshold is saved for
+            the phase that ends, and the one saved for the new phase within the last five minutes is restored; in the
+            lab only while `suimon mpi enable` has phases in this machine's kernel.
+        queue: New queueing discipline: other settings of the current one, or another one. No queued packet is lost.
+        rate: Line rate of this direction from the next frame on. The settings of the discipline do not change; use
+            `queue` to change them.
+        release: Class with the reservation to release.
+        reserve: Reservation of a class, which the discipline admits or refuses (cbq, hfsc).
+        restore_window: Name of the saved window that each connection restores.
+        rto_min: Minimum of the flow's retransmission timeout.
+        save_window: Name under which each connection's window is saved; in the simulator only, as `restore_window`.
     """
 
     when: Time
@@ -330,16 +327,15 @@ class Change(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Coalescing(Table):
-    """How an interface tells its host of frames (`ethtool -C`). Where the table is not given the host hears of each at
-    once.
+    """Interrupt coalescing of the interfaces (`ethtool -C`). Without this table each frame interrupts at once.
 
     Attributes:
-        delay: From one interrupt to the next at least: ethtool's rx-usecs, as Intel's interfaces have it. A frame that
-            comes after a longer silence is told of at once. Range: at most 100 ms.
-        frames: So many frames that wait make the interrupt come at once: ethtool's rx-frames. However many wait unless
+        delay: Minimum time between two interrupts: ethtool's rx-usecs, as in Intel's interfaces. A frame after a longer
+            silence interrupts at once. Range: at most 100 ms.
+        frames: Number of waiting frames that trigger an immediate interrupt: ethtool's rx-frames; no limit unless
             given. Range: at least 1.
-        gro: Whether segments of one connection that come with one interrupt and follow one another are one to the
-            stack, up to 64 KiB, and acknowledged once (generic receive offload, GRO); yes unless given.
+        gro: Whether consecutive segments of one connection within one interrupt are merged, up to 64 KiB, and
+            acknowledged once (generic receive offload, GRO); true unless given.
     """
 
     delay: Time
@@ -349,18 +345,18 @@ class Coalescing(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Compare(Table):
-    """How far runs of different drivers may lie apart: a share of what the first has, or an amount.
+    """Tolerances between runs of different drivers: a share of the first run's value, or an amount.
 
     Attributes:
-        emulator: By emulator.
-        flow: By flow. A flow with a count stands for all its connections together.
-        link: By link. A link with a count stands for all that it made: for their drops together, and for the greatest
-            of everything else.
-        node: By host, router, balancer or emulator, of what it did itself rather than its ports. One with a count
-            stands for all that it made.
-        run: Of the whole run.
-        tolerance: For every quantity that has none of its own; 5 % unless given. It only marks them: what is to be
-            judged is named below.
+        emulator: Per emulator.
+        flow: Per flow. A flow with a count aggregates all its connections.
+        link: Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all
+            other quantities.
+        node: Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
+            members.
+        run: For the whole run.
+        tolerance: Tolerance of quantities without one of their own; 5 % unless given. It only marks them; quantities to
+            judge are listed below.
     """
 
     emulator: Mapping[str, CompareEmulator | Plain] | None = None
@@ -373,20 +369,20 @@ class Compare(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareClass(Table):
-    """How far the results of a class may lie apart.
+    """Tolerances of the results of a class.
 
     Attributes:
-        bytes: Their bytes, Ethernet header and FCS included.
+        bytes: Bytes sent, Ethernet header and FCS included.
         drops: Packets dropped.
         marks: Packets marked "congestion experienced".
-        measured_after: From the start of the run to when it first had measured a rate.
-        measured_rate: Frame bytes per second that it measured as its path's and sent by in the end (`psp`).
+        measured_after: Time from the start of the run to the first measured rate.
+        measured_rate: Rate of its path as measured at the end, in frame bytes per second (`psp`).
         packets: Packets sent.
         queue_max: Max length of its queue.
-        rate: Bytes that it sent per second of the run, Ethernet header and FCS included.
-        sojourn_max: Max of the time that its packets waited.
-        sojourn_p50: p50 of the time that its packets waited, to 0.8 %.
-        sojourn_p99: p99 of the time that its packets waited, to 0.8 %.
+        rate: Bytes sent per second of the run, Ethernet header and FCS included.
+        sojourn_max: Max sojourn time of its packets.
+        sojourn_p50: p50 of the sojourn time of its packets, to 0.8 %.
+        sojourn_p99: p99 of the sojourn time of its packets, to 0.8 %.
     """
 
     bytes: SizeTolerance | None = None
@@ -404,10 +400,10 @@ class CompareClass(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareEmulator(Table):
-    """How far the results of an emulator may lie apart.
+    """Tolerances of the results of an emulator.
 
     Attributes:
-        bytes: Their bytes, Ethernet header and FCS included.
+        bytes: Bytes sent, Ethernet header and FCS included.
         drops: Packets dropped at any of its ports.
         packets: Packets sent.
         queue_max: Max length of any of its buffers.
@@ -423,80 +419,77 @@ class CompareEmulator(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareFlow(Table):
-    """How far the results of a flow may lie apart.
+    """Tolerances of the results of a flow.
 
     Attributes:
-        bandwidth_wait_share: The share of the ranks' time in which they waited for links and queues, and for whatever
-            nothing else accounts for.
-        buffer_wait_share: The share of the ranks' time in which they waited for room in a receive window or a send
-            buffer.
+        bandwidth_wait_share: Share of the ranks' time spent waiting for links and queues, or for reasons that no other
+            share covers.
+        buffer_wait_share: Share of the ranks' time spent waiting for space in a receive window or a send buffer.
         bytes: Bytes that the receiving program read.
-        completed: 1 if all that was to be sent arrived.
-        computing_share: The share of the ranks' time in which they computed.
-        congestion_echoes: Packets that ACKs with an echo of a congestion mark acknowledged.
+        completed: 1 if all data arrived.
+        computing_share: Share of the ranks' time spent computing.
+        congestion_echoes: Packets acknowledged by ACKs that echo a congestion mark.
         cwnd: Congestion window at the end, packets.
         delay_max: Max one-way delay of its datagrams.
         delay_mean: Mean one-way delay of its datagrams.
-        drops: Packets dropped anywhere on the way, of either direction.
-        event_completion_max: Max of the same.
-        event_completion_mean: Mean time from a trigger to the end of the last fragment of its event.
-        event_completion_p50: p50 of the same, to 0.8 %.
-        event_completion_p99: p99 of the same.
-        event_completion_p999: p99.9 of the same.
-        event_rate: The same per second.
-        events: Events of which the builder read the fragments of all sources.
-        exchanges: Requests that were answered.
+        drops: Packets dropped anywhere on the path, both directions.
+        event_completion_max: Max event completion time.
+        event_completion_mean: Mean event completion time, from the trigger to the end of the last fragment.
+        event_completion_p50: p50 of the event completion time, to 0.8 %.
+        event_completion_p99: p99 of the event completion time.
+        event_completion_p999: p99.9 of the event completion time.
+        event_rate: Completed events per second.
+        events: Completed events: the builder read the fragments of all sources.
+        exchanges: Completed requests.
         fairness: Jain's index over the goodputs of the flows of a `count` or a `matrix`.
-        fast_recoveries: Times fast recovery was entered.
-        fct_p50: p50 of the completion times of flows of a set size, from connecting to the last byte read.
-        fct_p95: p95 of the same.
-        fct_p99: p99 of the same.
-        flows: How many flows a `count` or a `matrix` made.
-        fragments: Fragments that the builder read.
-        fragments_late: Fragments that the builder read after their deadline.
-        goodput: Bytes that the receiving program read per second, from the flow's start to its end.
-        goodput_last_half: The same over the second half of that time.
+        fast_recoveries: Entries into fast recovery.
+        fct_p50: p50 of the completion times of flows of fixed size, from connecting to the last byte read.
+        fct_p95: p95 of these completion times.
+        fct_p99: p99 of these completion times.
+        flows: Number of flows of a `count` or a `matrix`.
+        fragments: Fragments read by the builder.
+        fragments_late: Fragments read by the builder after their deadline.
+        goodput: Bytes per second that the receiving program read, from the flow's start to its end.
+        goodput_last_half: Bytes per second that the receiving program read in the second half of that time.
         goodput_max: Max of the goodputs of the flows of a `count` or a `matrix`.
         goodput_min: Min of the goodputs of the flows of a `count` or a `matrix`.
-        late_sender_share: The share of the ranks' time in which they waited for what had not been sent.
-        latency_wait_share: The share of the ranks' time in which they waited for half the least round trip.
-        local_drops: Segments that the sender's own interface queue refused.
-        marks: Packets that arrived with a congestion mark (CE), of either direction.
+        late_sender_share: Share of the ranks' time spent waiting for data not yet sent.
+        latency_wait_share: Share of the ranks' time spent waiting for half the minimum RTT.
+        local_drops: Segments refused by the sender's own interface queue.
+        marks: Packets received with a congestion mark (CE), both directions.
         messages: Messages between ranks.
         min_rtt: Minimum RTT.
-        nagle_wait_share: The share of the ranks' time in which they waited for a small segment that Nagle's rule held
-            back.
-        pacing_wait_share: The share of the ranks' time in which they waited for a pacing rate.
+        nagle_wait_share: Share of the ranks' time spent waiting for a small segment held back by Nagle's algorithm.
+        pacing_wait_share: Share of the ranks' time spent waiting for pacing.
         ranks_finished: Ranks that returned from their last call.
-        recovery_wait_share: The share of the ranks' time in which they waited for lost segments that were found without
-            a timeout.
+        recovery_wait_share: Share of the ranks' time spent waiting for lost segments that were detected without a
+            timeout.
         response_max: Max time from a request to the end of its response.
         response_mean: Mean time from a request to the end of its response.
-        response_p50: p50 of the times from a request to the end of its response, to 0.8 %.
-        response_p95: p95 of the same.
-        response_p99: p99 of the same.
-        retransmissions: Segments sent again.
-        retransmitted_bytes: Payload bytes sent again.
-        rto_wait_share: The share of the ranks' time in which they waited for a retransmission timeout and the repair
-            after it.
-        seconds: From its start to its end; of a flow of a set size that completed, its completion time.
+        response_p50: p50 of the time from a request to the end of its response, to 0.8 %.
+        response_p95: p95 of the response time.
+        response_p99: p99 of the response time.
+        retransmissions: Retransmitted segments.
+        retransmitted_bytes: Retransmitted payload bytes.
+        rto_wait_share: Share of the ranks' time spent waiting for a retransmission timeout and the recovery after it.
+        seconds: Time from the flow's start to its end; the completion time of a completed flow of fixed size.
         segments: Segments or datagrams sent, pure ACKs and retransmissions included.
-        size: By size of the flows that a `count` or a `matrix` made.
-        slow_start_wait_share: The share of the ranks' time in which they waited for a congestion window in slow start.
-        slowdown_p50: p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the
-            slowest rate of its path.
-        slowdown_p95: p95 of the same.
-        slowdown_p99: p99 of the same.
+        size: Per flow size, for the flows of a `count` or a `matrix`.
+        slow_start_wait_share: Share of the ranks' time spent waiting for a congestion window in slow start.
+        slowdown_p50: p50 of the slowdown: completion time over ideal time, which is the handshake, the one-way delay
+            and the flow's frames at the slowest rate of its path.
+        slowdown_p95: p95 of the slowdown.
+        slowdown_p99: p99 of the slowdown.
         spurious_timeouts: Retransmission timeouts found spurious.
         srtt: Smoothed RTT at the end.
         tail_loss_probes: Tail loss probes.
-        time_to_solution: From when the first rank of an MPI job had its connections to when the last one returned from
-            its last call.
+        time_to_solution: Time from the first rank with all its connections to the return of the last rank from its last
+            call.
         timeouts: Retransmission timeouts.
-        undos: Window reductions taken back.
-        waiting_share: The share of the ranks' time in which they waited in calls.
-        window_wait_share: The share of the ranks' time in which they waited for a congestion window at or above the
-            slow start threshold.
+        undos: Undone window reductions.
+        waiting_share: Share of the ranks' time spent waiting in calls.
+        window_wait_share: Share of the ranks' time spent waiting for a congestion window at or above the slow start
+            threshold.
     """
 
     bandwidth_wait_share: NumberTolerance | None = None
@@ -566,33 +559,33 @@ class CompareFlow(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareLink(Table):
-    """How far the results of a link may lie apart.
+    """Tolerances of the results of a link.
 
     Attributes:
-        added_delay_max: Max of what packets took on the wire beyond its propagation delay.
-        added_delay_mean: Mean of what packets took on the wire beyond its propagation delay.
-        class_: By class of the disciplines at its ends.
-        cnms_received: Congestion notifications (CNMs) that a host received by its port.
-        cnms_sent: Congestion notifications (CNMs) that a switch sent of the queues of its port.
-        corrupted: Packets damaged on the wire.
-        corrupted_undetected: Packets whose payload was changed on the wire without a checksum telling.
-        drops: Packets dropped in front of it or on it, both directions.
-        duplicated: Copies that the wire made of packets.
-        flows_limited: Flows that they limited, each time that they were not limited before.
-        headroom: The room that its port has for them, of each lossless priority.
-        headroom_max: The most bytes that came in at its port after the switch had stopped them.
-        lost: Packets that the impairments of the wire lost.
-        passed: Packets that passed the impairments of the wire, copies included.
-        pause_storms: Times that the watchdog of its switch let a stopped priority go on.
-        paused: For how long its port was stopped by the far end, of the priority that was for longest.
-        pauses_received: PAUSE frames that its port received.
-        pauses_sent: PAUSE frames that its port sent.
-        queue_max: Max length of the queue, of the direction where it is greater.
+        added_delay_max: Max delay on the link beyond its propagation delay.
+        added_delay_mean: Mean delay on the link beyond its propagation delay.
+        class_: Per class of the disciplines at its ends.
+        cnms_received: Congestion notifications (CNMs) received by a host at its port.
+        cnms_sent: Congestion notifications (CNMs) sent by a switch for the queues of its port.
+        corrupted: Packets damaged on the link.
+        corrupted_undetected: Packets with payload damaged on the link that no checksum detects.
+        drops: Packets dropped in the queues or on the link, both directions.
+        duplicated: Duplicates made by the impairments of the link.
+        flows_limited: Flows newly rate-limited by congestion notifications.
+        headroom: Headroom of its port for each lossless priority.
+        headroom_max: Max bytes received at its port after the switch paused the far end.
+        lost: Packets lost by the impairments of the link.
+        passed: Packets that passed the impairments of the link, copies included.
+        pause_storms: Times that the watchdog of its switch released a paused priority.
+        paused: Time that the far end paused its port, for the priority paused longest.
+        pauses_received: PAUSE frames received by its port.
+        pauses_sent: PAUSE frames sent by its port.
+        queue_max: Max length of the queue, in the direction where it is greater.
         reordered: Packets held back while later ones passed them.
-        sojourn_max: Max of the time that packets waited, of the direction where it is greater.
-        sojourn_p50: p50 of the time that packets waited, to 0.8 %, of the direction where it is greater.
-        sojourn_p99: p99 of the time that packets waited, to 0.8 %, of the direction where it is greater.
-        utilisation: The share of the time that the wire was taken, of the busier direction.
+        sojourn_max: Max sojourn time in the queue, in the direction where it is greater.
+        sojourn_p50: p50 of the sojourn time in the queue, to 0.8 %, in the direction where it is greater.
+        sojourn_p99: p99 of the sojourn time in the queue, to 0.8 %, in the direction where it is greater.
+        utilisation: Share of the time that the link was busy, in the busier direction.
     """
 
     added_delay_max: TimeTolerance | None = None
@@ -623,18 +616,18 @@ class CompareLink(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareNode(Table):
-    """How far the results of a node may lie apart.
+    """Tolerances of the results of a node.
 
     Attributes:
-        cnms_received: Congestion notifications (CNMs) that a host received.
-        cnms_sent: Congestion notifications (CNMs) that a switch sent of its queues.
-        drops: Packets that the node itself dropped.
-        flows_limited: Flows of a host that they limited, each time that they were not limited before.
-        memory_max: The most bytes that a switch's ports shared at once.
-        paused: For how long a switch stopped a priority of a far end, of those that it stopped for longest.
-        pauses_sent: Pause frames that a switch's ports sent.
-        shared: The size of that part.
-        shared_max: The most bytes in the part of a switch's memory that all ports share.
+        cnms_received: Congestion notifications (CNMs) received by a host.
+        cnms_sent: Congestion notifications (CNMs) sent by a switch for its queues.
+        drops: Packets dropped by the node itself.
+        flows_limited: Flows of a host newly rate-limited by congestion notifications.
+        memory_max: Max bytes in a switch's packet memory.
+        paused: Time that a switch paused a priority of a far end, for the one paused longest.
+        pauses_sent: PAUSE frames sent by a switch's ports.
+        shared: Size of the shared part of a switch's packet memory.
+        shared_max: Max bytes in the shared part of a switch's packet memory.
     """
 
     cnms_received: NumberTolerance | None = None
@@ -650,22 +643,22 @@ class CompareNode(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareRun(Table):
-    """How far the results of the whole run may lie apart.
+    """Tolerances of the results of the whole run.
 
     Attributes:
-        bytes: Bytes that all receiving programs read, and the payload of programs both ways.
-        complete: 1 if the plan's duration was reached.
+        bytes: Bytes that all receiving programs read, and the payload of programs in both directions.
+        complete: 1 if the run reached its planned duration.
         drops: Packets dropped anywhere.
-        fairness: Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal
+        fairness: Jain's index over the goodputs of bulk TCP flows, or of all flows if there are none; 1 means equal
             shares.
-        flows: How many flows there were.
-        goodput: Bytes that all receiving programs read, and the payload of programs both ways, per second of the time
-            in which any flow ran.
-        loss: Packets dropped anywhere, as a share of all that the flows sent.
-        measured_from: From when on everything is counted, where only a part of the run is measured.
-        measured_until: Until when everything is counted, where only a part of the run is measured.
-        retransmissions: Segments sent again.
-        seconds: How long it ran.
+        flows: Number of flows.
+        goodput: Bytes that all receiving programs read, and the payload of programs in both directions, per second of
+            the time during which any flow ran.
+        loss: Packets dropped anywhere, as a share of the packets sent by flows.
+        measured_from: Start of the measurement interval, where only a part of the run is measured.
+        measured_until: End of the measurement interval, where only a part of the run is measured.
+        retransmissions: Retransmitted segments.
+        seconds: Duration of the run.
         seed: The seed.
         timeouts: Retransmission timeouts.
     """
@@ -687,17 +680,17 @@ class CompareRun(Table):
 
 @dataclass(kw_only=True, slots=True)
 class CompareSize(Table):
-    """How far the results of flows of about one size may lie apart.
+    """Tolerances of the results of flows of about one size.
 
     Attributes:
-        completed: Flows of a set size that completed.
-        fct_p50: p50 of the completion times of flows of a set size, from connecting to the last byte read.
-        fct_p95: p95 of the same.
-        fct_p99: p99 of the same.
-        slowdown_p50: p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the
-            slowest rate of its path.
-        slowdown_p95: p95 of the same.
-        slowdown_p99: p99 of the same.
+        completed: Completed flows of fixed size.
+        fct_p50: p50 of the completion times of flows of fixed size, from connecting to the last byte read.
+        fct_p95: p95 of these completion times.
+        fct_p99: p99 of these completion times.
+        slowdown_p50: p50 of the slowdown: completion time over ideal time, which is the handshake, the one-way delay
+            and the flow's frames at the slowest rate of its path.
+        slowdown_p95: p95 of the slowdown.
+        slowdown_p99: p99 of the slowdown.
     """
 
     completed: NumberTolerance | None = None
@@ -711,11 +704,11 @@ class CompareSize(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Conditioner(Table):
-    """What is done to packets that come in, before they are forwarded.
+    """The conditioning of incoming packets, before they are forwarded.
 
     Attributes:
-        default: What happens to a packet that no element matches, or that returns; "pass" unless given. There is
-            nowhere to return to from here.
+        default: Action on packets that no element matches, or that return; "pass" unless given. `return` is not
+            possible here.
         element: Elements, by name.
     """
 
@@ -942,18 +935,17 @@ class Vegas(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Datagrams(Table):
-    """An open-loop sender, as iperf -u or ns-3's OnOffApplication.
+    """An open-loop UDP sender, as `iperf -u` or ns-3's OnOffApplication.
 
     Attributes:
-        rate: UDP payload a second, while on. Range: at most 100000 Gbit/s.
-        ecn: Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender ignores marks; false unless
-            given.
-        off: How long it is silent after each `on`.
-        on: How long it sends before it is silent for `off`; all the time unless given. Range: at least 100 ns.
-        size: UDP payload of each (RFC 791, RFC 768); what the narrowest MTU on the way leaves unless given. The last of
-            a limited number of bytes may be shorter. Range: 1 B to 65507 B.
-        spacing: "even": the same time from each to the next; "poisson": exponential times of that mean; "even" unless
-            given.
+        rate: UDP payload per second while sending. Range: at most 100000 Gbit/s.
+        ecn: Whether datagrams are marked ECN-capable, ECT(0), though the sender ignores CE marks; false unless given.
+        off: Duration of the pause after each `on` period.
+        on: Duration of each sending period, before a pause of `off`; always on unless given. Range: at least 100 ns.
+        size: UDP payload of each datagram (RFC 791, RFC 768); the payload that fits the smallest MTU of the path unless
+            given. The last datagram of a limited number of bytes may be shorter. Range: 1 B to 65507 B.
+        spacing: Spacing of datagrams: "even" for constant intervals, "poisson" for exponential intervals of the same
+            mean; "even" unless given.
     """
 
     rate: Rate
@@ -966,12 +958,12 @@ class Datagrams(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Dumbbell(Table):
-    """Hosts NAME-left and NAME-right on either side of two routers, NAME-router.1 and NAME-router.2, and the link
-    NAME-bottleneck between these.
+    """Hosts NAME-left and NAME-right on each side of two routers, NAME-router.1 and NAME-router.2, with the link
+    NAME-bottleneck between them.
 
     Attributes:
-        bottleneck: The bottleneck's rate; "1 Gbit/s" unless given.
-        hosts: How many hosts on each side; 8 unless given.
+        bottleneck: Rate of the bottleneck; "1 Gbit/s" unless given.
+        hosts: Number of hosts on each side; 8 unless given.
     """
 
     bottleneck: Rate | None = None
@@ -980,19 +972,19 @@ class Dumbbell(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Element(Table):
-    """A meter, at most one, and what is done by the colour that it gives a packet.
+    """A meter, at most one, and an action for each colour that it assigns.
 
     Attributes:
-        green: For a packet that is green or conforms to a token bucket, or for any if there is no meter; "pass" unless
-            given.
-        match: Which packets come here first: a table, or an array of tables of which any may match. None unless given:
-            then only other elements lead here.
-        red: For a packet that is red or does not conform to a token bucket; "pass" unless given.
+        green: Action on green packets, on packets that conform to a token bucket, or on all packets without a meter;
+            "pass" unless given.
+        match: Packets that this element handles first: a table, or an array of tables, one of which must match. None
+            unless given: then only other elements lead here.
+        red: Action on red packets, or on packets that do not conform to a token bucket; "pass" unless given.
         single_rate: Single-rate three-colour marker (RFC 2697).
         token_bucket: Green within the profile, red beyond.
         two_rate: Two-rate three-colour marker (RFC 2698).
         window: Time-sliding-window three-colour marker (RFC 2859).
-        yellow: For a yellow packet; "pass" unless given.
+        yellow: Action on yellow packets; "pass" unless given.
     """
 
     green: Action | None = None
@@ -1010,12 +1002,12 @@ class ElementSingleRate(Table):
     """A single-rate three-colour marker.
 
     Attributes:
-        committed_burst: CBS: the most that is kept for green packets. It or `excess_burst` is above zero; the RFC
-            recommends no less than the longest packet.
-        committed_rate: CIR: what is earned over time.
-        excess_burst: EBS: the most that is kept for yellow packets.
-        colour_aware: Whether a packet's earlier colour counts: it can become worse and never better; false unless
-            given.
+        committed_burst: CBS: the bucket depth for green packets. It or `excess_burst` is above zero; the RFC recommends
+            at least the longest packet.
+        committed_rate: CIR: the token rate.
+        excess_burst: EBS: the bucket depth for yellow packets.
+        colour_aware: Whether a packet's previous colour counts (colour-aware mode): it can become worse, never better;
+            false unless given.
     """
 
     committed_burst: Size
@@ -1026,11 +1018,12 @@ class ElementSingleRate(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ElementTokenBucket(Table):
-    """A token bucket. It counts bytes of IP packets, as all meters do.
+    """A token bucket. As all meters, it counts bytes of IP packets.
 
     Attributes:
-        burst: The most that is kept: no less than the longest packet, or that one never conforms. Range: at least 1 B.
-        rate: What is earned over time.
+        burst: Bucket depth. It must be at least the longest packet, which otherwise never conforms. Range: at least 1
+            B.
+        rate: Token rate.
     """
 
     burst: Size
@@ -1042,14 +1035,14 @@ class ElementTwoRate(Table):
     """A two-rate three-colour marker.
 
     Attributes:
-        committed_burst: CBS: the most that is kept at the committed rate; no less than the longest packet, too. Range:
-            at least 1 B.
-        committed_rate: CIR: beyond it a packet is yellow.
-        peak_burst: PBS: the most that is kept at the peak rate; the RFC recommends no less than the longest packet.
+        committed_burst: CBS: the bucket depth at the committed rate; the RFC recommends at least the longest packet.
             Range: at least 1 B.
-        peak_rate: PIR: beyond it a packet is red; at least `committed_rate`.
-        colour_aware: Whether a packet's earlier colour counts: it can become worse and never better; false unless
-            given.
+        committed_rate: CIR: packets beyond it are yellow.
+        peak_burst: PBS: the bucket depth at the peak rate; the RFC recommends at least the longest packet. Range: at
+            least 1 B.
+        peak_rate: PIR: packets beyond it are red; at least `committed_rate`.
+        colour_aware: Whether a packet's previous colour counts (colour-aware mode): it can become worse, never better;
+            false unless given.
     """
 
     committed_burst: Size
@@ -1066,8 +1059,8 @@ class ElementWindow(Table):
     Attributes:
         committed_rate: CTR: below it every packet is green.
         peak_rate: PTR: beyond it some packets are red; at least `committed_rate`.
-        window: AVG_INTERVAL: how long a time the average remembers. The RFC (section 5) leaves it open; for TCP it is
-            best about a round-trip time or more. Range: more than 0 s.
+        window: AVG_INTERVAL: the time over which the rate is averaged. The RFC (section 5) leaves it open; for TCP at
+            least about one round-trip time is best. Range: more than 0 s.
     """
 
     committed_rate: Rate
@@ -1077,14 +1070,14 @@ class ElementWindow(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Emulator(Table):
-    """A WAN emulator: each of its output ports has this bandwidth limit, delay and drop-tail buffer.
+    """A WAN emulator. Each of its output ports has this bandwidth limit, delay and drop-tail buffer.
 
     Attributes:
-        buffer: Drop-tail buffer, in frame bytes. Range: at least 1 B.
-        rate: Bandwidth limit, counted in frame bytes: header and FCS, but neither preamble nor gap, as GNET-1 does,
-            whose 62.5 MB/s pass one 1518-byte frame every 24.288 us. Range: at most 100000 Gbit/s.
-        count: How many; without it, one that bears the bare name.
-        delay: Delay, one way; 0 unless given.
+        buffer: Size of the drop-tail buffer, in frame bytes. Range: at least 1 B.
+        rate: Bandwidth limit in frame bytes: header and FCS counted, preamble and gap not, as in GNET-1, where 62.5
+            MB/s pass one 1518-byte frame every 24.288 us. Range: at most 100000 Gbit/s.
+        count: Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
+        delay: One-way delay; 0 unless given.
     """
 
     buffer: Size
@@ -1095,23 +1088,24 @@ class Emulator(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Events(Table):
-    """Data acquisition: at each trigger every source has a fragment of an event for one event builder, sent without
+    """Data acquisition: at each trigger, every source sends a fragment of an event to one event builder, without
     Nagle's algorithm.
 
     Attributes:
-        fragment: A fragment's size; one that is drawn is drawn for each source and event. Range: at least 1 B.
-        count: After so many events the connections are closed; without end unless given. Range: at least 1.
-        credits: With pull, the most events that are asked for and not complete; 1 unless given. Range: at least 1.
-        deadline: A fragment that is read longer than this after its trigger is late; none is counted unless given.
-        every: From one trigger to the next, the same triggers for all sources: a time makes them periodic, "exponential
-            1 ms" a Poisson process; by the flow's `load` unless given. Range: at least 100 ns.
-        mode: "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for
-            it; push unless given.
+        fragment: Size of a fragment; a distribution is drawn for each source and event. Range: at least 1 B.
+        count: Number of events after which the connections close; no limit unless given. Range: at least 1.
+        credits: With pull, the maximum number of events requested and not yet complete; 1 unless given. Range: at least
+            1.
+        deadline: Deadline after the trigger: a fragment read later counts as late; none unless given.
+        every: Time between two triggers, which all sources share: a constant time makes them periodic, "exponential 1
+            ms" makes a Poisson process; set by the flow's `load` unless given. Range: at least 100 ns.
+        mode: Readout mode: "push", where each source sends its fragment at the trigger, or "pull", where the builder
+            requests it from each source; "push" unless given.
         request: With pull, the size of a request for a fragment; 64 B unless given. Range: at least 1 B.
-        requests_max: With pull, the most fragments that are asked for and not read; those of all credits unless given.
-            Range: at least 1.
-        spread: With push, the time over which the sources' turns are spread: source i of N sends (i - 1)/N of it after
-            the trigger; all at once unless given.
+        requests_max: With pull, the maximum number of fragments requested and not yet read; those of all credits unless
+            given. Range: at least 1.
+        spread: With push, the time over which the sources' transmissions are spread: source i of N starts (i - 1)/N of
+            it after the trigger; all at once unless given.
     """
 
     fragment: RandomSize
@@ -1127,15 +1121,15 @@ class Events(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Exchange(Table):
-    """Requests of the sending host, and responses of the receiving one.
+    """Requests from the sending host and responses from the receiving host.
 
     Attributes:
-        request: A request's size; one that is drawn is drawn for each. Range: at least 1 B.
-        response: A response's size; one that is drawn is drawn for each. Range: at least 1 B.
-        count: After so many responses the connection is closed; without end unless given. Range: at least 1.
-        every: From one request to the next, which waits for the response in any case; at once unless given. Range: at
-            least 100 ns.
-        think: From a response to the next request, in place of `every`: the time that a user thinks.
+        request: Size of a request; a distribution is drawn for each. Range: at least 1 B.
+        response: Size of a response; a distribution is drawn for each. Range: at least 1 B.
+        count: Number of responses after which the connection closes; no limit unless given. Range: at least 1.
+        every: Time between two requests. A request always waits for the previous response; no pause unless given.
+            Range: at least 100 ns.
+        think: Think time: from a response to the next request, in place of `every`.
     """
 
     request: RandomSize
@@ -1147,16 +1141,16 @@ class Exchange(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Expect(Table):
-    """What must come out.
+    """Expected results.
 
     Attributes:
-        emulator: By emulator.
-        flow: By flow. A flow with a count stands for all its connections together.
-        link: By link. A link with a count stands for all that it made: for their drops together, and for the greatest
-            of everything else.
-        node: By host, router, balancer or emulator, of what it did itself rather than its ports. One with a count
-            stands for all that it made.
-        run: Of the whole run.
+        emulator: Per emulator.
+        flow: Per flow. A flow with a count aggregates all its connections.
+        link: Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all
+            other quantities.
+        node: Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
+            members.
+        run: For the whole run.
     """
 
     emulator: Mapping[str, ExpectEmulator | Plain] | None = None
@@ -1168,20 +1162,20 @@ class Expect(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectClass(Table):
-    """What must come out of a class.
+    """Expected results of a class.
 
     Attributes:
-        bytes: Their bytes, Ethernet header and FCS included.
+        bytes: Bytes sent, Ethernet header and FCS included.
         drops: Packets dropped.
         marks: Packets marked "congestion experienced".
-        measured_after: From the start of the run to when it first had measured a rate.
-        measured_rate: Frame bytes per second that it measured as its path's and sent by in the end (`psp`).
+        measured_after: Time from the start of the run to the first measured rate.
+        measured_rate: Rate of its path as measured at the end, in frame bytes per second (`psp`).
         packets: Packets sent.
         queue_max: Max length of its queue.
-        rate: Bytes that it sent per second of the run, Ethernet header and FCS included.
-        sojourn_max: Max of the time that its packets waited.
-        sojourn_p50: p50 of the time that its packets waited, to 0.8 %.
-        sojourn_p99: p99 of the time that its packets waited, to 0.8 %.
+        rate: Bytes sent per second of the run, Ethernet header and FCS included.
+        sojourn_max: Max sojourn time of its packets.
+        sojourn_p50: p50 of the sojourn time of its packets, to 0.8 %.
+        sojourn_p99: p99 of the sojourn time of its packets, to 0.8 %.
     """
 
     bytes: SizeBounds | Plain | None = None
@@ -1199,10 +1193,10 @@ class ExpectClass(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectEmulator(Table):
-    """What must come out of an emulator.
+    """Expected results of an emulator.
 
     Attributes:
-        bytes: Their bytes, Ethernet header and FCS included.
+        bytes: Bytes sent, Ethernet header and FCS included.
         drops: Packets dropped at any of its ports.
         packets: Packets sent.
         queue_max: Max length of any of its buffers.
@@ -1218,80 +1212,77 @@ class ExpectEmulator(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectFlow(Table):
-    """What must come out of a flow.
+    """Expected results of a flow.
 
     Attributes:
-        bandwidth_wait_share: The share of the ranks' time in which they waited for links and queues, and for whatever
-            nothing else accounts for.
-        buffer_wait_share: The share of the ranks' time in which they waited for room in a receive window or a send
-            buffer.
+        bandwidth_wait_share: Share of the ranks' time spent waiting for links and queues, or for reasons that no other
+            share covers.
+        buffer_wait_share: Share of the ranks' time spent waiting for space in a receive window or a send buffer.
         bytes: Bytes that the receiving program read.
-        completed: 1 if all that was to be sent arrived.
-        computing_share: The share of the ranks' time in which they computed.
-        congestion_echoes: Packets that ACKs with an echo of a congestion mark acknowledged.
+        completed: 1 if all data arrived.
+        computing_share: Share of the ranks' time spent computing.
+        congestion_echoes: Packets acknowledged by ACKs that echo a congestion mark.
         cwnd: Congestion window at the end, packets.
         delay_max: Max one-way delay of its datagrams.
         delay_mean: Mean one-way delay of its datagrams.
-        drops: Packets dropped anywhere on the way, of either direction.
-        event_completion_max: Max of the same.
-        event_completion_mean: Mean time from a trigger to the end of the last fragment of its event.
-        event_completion_p50: p50 of the same, to 0.8 %.
-        event_completion_p99: p99 of the same.
-        event_completion_p999: p99.9 of the same.
-        event_rate: The same per second.
-        events: Events of which the builder read the fragments of all sources.
-        exchanges: Requests that were answered.
+        drops: Packets dropped anywhere on the path, both directions.
+        event_completion_max: Max event completion time.
+        event_completion_mean: Mean event completion time, from the trigger to the end of the last fragment.
+        event_completion_p50: p50 of the event completion time, to 0.8 %.
+        event_completion_p99: p99 of the event completion time.
+        event_completion_p999: p99.9 of the event completion time.
+        event_rate: Completed events per second.
+        events: Completed events: the builder read the fragments of all sources.
+        exchanges: Completed requests.
         fairness: Jain's index over the goodputs of the flows of a `count` or a `matrix`.
-        fast_recoveries: Times fast recovery was entered.
-        fct_p50: p50 of the completion times of flows of a set size, from connecting to the last byte read.
-        fct_p95: p95 of the same.
-        fct_p99: p99 of the same.
-        flows: How many flows a `count` or a `matrix` made.
-        fragments: Fragments that the builder read.
-        fragments_late: Fragments that the builder read after their deadline.
-        goodput: Bytes that the receiving program read per second, from the flow's start to its end.
-        goodput_last_half: The same over the second half of that time.
+        fast_recoveries: Entries into fast recovery.
+        fct_p50: p50 of the completion times of flows of fixed size, from connecting to the last byte read.
+        fct_p95: p95 of these completion times.
+        fct_p99: p99 of these completion times.
+        flows: Number of flows of a `count` or a `matrix`.
+        fragments: Fragments read by the builder.
+        fragments_late: Fragments read by the builder after their deadline.
+        goodput: Bytes per second that the receiving program read, from the flow's start to its end.
+        goodput_last_half: Bytes per second that the receiving program read in the second half of that time.
         goodput_max: Max of the goodputs of the flows of a `count` or a `matrix`.
         goodput_min: Min of the goodputs of the flows of a `count` or a `matrix`.
-        late_sender_share: The share of the ranks' time in which they waited for what had not been sent.
-        latency_wait_share: The share of the ranks' time in which they waited for half the least round trip.
-        local_drops: Segments that the sender's own interface queue refused.
-        marks: Packets that arrived with a congestion mark (CE), of either direction.
+        late_sender_share: Share of the ranks' time spent waiting for data not yet sent.
+        latency_wait_share: Share of the ranks' time spent waiting for half the minimum RTT.
+        local_drops: Segments refused by the sender's own interface queue.
+        marks: Packets received with a congestion mark (CE), both directions.
         messages: Messages between ranks.
         min_rtt: Minimum RTT.
-        nagle_wait_share: The share of the ranks' time in which they waited for a small segment that Nagle's rule held
-            back.
-        pacing_wait_share: The share of the ranks' time in which they waited for a pacing rate.
+        nagle_wait_share: Share of the ranks' time spent waiting for a small segment held back by Nagle's algorithm.
+        pacing_wait_share: Share of the ranks' time spent waiting for pacing.
         ranks_finished: Ranks that returned from their last call.
-        recovery_wait_share: The share of the ranks' time in which they waited for lost segments that were found without
-            a timeout.
+        recovery_wait_share: Share of the ranks' time spent waiting for lost segments that were detected without a
+            timeout.
         response_max: Max time from a request to the end of its response.
         response_mean: Mean time from a request to the end of its response.
-        response_p50: p50 of the times from a request to the end of its response, to 0.8 %.
-        response_p95: p95 of the same.
-        response_p99: p99 of the same.
-        retransmissions: Segments sent again.
-        retransmitted_bytes: Payload bytes sent again.
-        rto_wait_share: The share of the ranks' time in which they waited for a retransmission timeout and the repair
-            after it.
-        seconds: From its start to its end; of a flow of a set size that completed, its completion time.
+        response_p50: p50 of the time from a request to the end of its response, to 0.8 %.
+        response_p95: p95 of the response time.
+        response_p99: p99 of the response time.
+        retransmissions: Retransmitted segments.
+        retransmitted_bytes: Retransmitted payload bytes.
+        rto_wait_share: Share of the ranks' time spent waiting for a retransmission timeout and the recovery after it.
+        seconds: Time from the flow's start to its end; the completion time of a completed flow of fixed size.
         segments: Segments or datagrams sent, pure ACKs and retransmissions included.
-        size: By size of the flows that a `count` or a `matrix` made.
-        slow_start_wait_share: The share of the ranks' time in which they waited for a congestion window in slow start.
-        slowdown_p50: p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the
-            slowest rate of its path.
-        slowdown_p95: p95 of the same.
-        slowdown_p99: p99 of the same.
+        size: Per flow size, for the flows of a `count` or a `matrix`.
+        slow_start_wait_share: Share of the ranks' time spent waiting for a congestion window in slow start.
+        slowdown_p50: p50 of the slowdown: completion time over ideal time, which is the handshake, the one-way delay
+            and the flow's frames at the slowest rate of its path.
+        slowdown_p95: p95 of the slowdown.
+        slowdown_p99: p99 of the slowdown.
         spurious_timeouts: Retransmission timeouts found spurious.
         srtt: Smoothed RTT at the end.
         tail_loss_probes: Tail loss probes.
-        time_to_solution: From when the first rank of an MPI job had its connections to when the last one returned from
-            its last call.
+        time_to_solution: Time from the first rank with all its connections to the return of the last rank from its last
+            call.
         timeouts: Retransmission timeouts.
-        undos: Window reductions taken back.
-        waiting_share: The share of the ranks' time in which they waited in calls.
-        window_wait_share: The share of the ranks' time in which they waited for a congestion window at or above the
-            slow start threshold.
+        undos: Undone window reductions.
+        waiting_share: Share of the ranks' time spent waiting in calls.
+        window_wait_share: Share of the ranks' time spent waiting for a congestion window at or above the slow start
+            threshold.
     """
 
     bandwidth_wait_share: RatioBounds | Plain | None = None
@@ -1361,33 +1352,33 @@ class ExpectFlow(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectLink(Table):
-    """What must come out of a link.
+    """Expected results of a link.
 
     Attributes:
-        added_delay_max: Max of what packets took on the wire beyond its propagation delay.
-        added_delay_mean: Mean of what packets took on the wire beyond its propagation delay.
-        class_: By class of the disciplines at its ends.
-        cnms_received: Congestion notifications (CNMs) that a host received by its port.
-        cnms_sent: Congestion notifications (CNMs) that a switch sent of the queues of its port.
-        corrupted: Packets damaged on the wire.
-        corrupted_undetected: Packets whose payload was changed on the wire without a checksum telling.
-        drops: Packets dropped in front of it or on it, both directions.
-        duplicated: Copies that the wire made of packets.
-        flows_limited: Flows that they limited, each time that they were not limited before.
-        headroom: The room that its port has for them, of each lossless priority.
-        headroom_max: The most bytes that came in at its port after the switch had stopped them.
-        lost: Packets that the impairments of the wire lost.
-        passed: Packets that passed the impairments of the wire, copies included.
-        pause_storms: Times that the watchdog of its switch let a stopped priority go on.
-        paused: For how long its port was stopped by the far end, of the priority that was for longest.
-        pauses_received: PAUSE frames that its port received.
-        pauses_sent: PAUSE frames that its port sent.
-        queue_max: Max length of the queue, of the direction where it is greater.
+        added_delay_max: Max delay on the link beyond its propagation delay.
+        added_delay_mean: Mean delay on the link beyond its propagation delay.
+        class_: Per class of the disciplines at its ends.
+        cnms_received: Congestion notifications (CNMs) received by a host at its port.
+        cnms_sent: Congestion notifications (CNMs) sent by a switch for the queues of its port.
+        corrupted: Packets damaged on the link.
+        corrupted_undetected: Packets with payload damaged on the link that no checksum detects.
+        drops: Packets dropped in the queues or on the link, both directions.
+        duplicated: Duplicates made by the impairments of the link.
+        flows_limited: Flows newly rate-limited by congestion notifications.
+        headroom: Headroom of its port for each lossless priority.
+        headroom_max: Max bytes received at its port after the switch paused the far end.
+        lost: Packets lost by the impairments of the link.
+        passed: Packets that passed the impairments of the link, copies included.
+        pause_storms: Times that the watchdog of its switch released a paused priority.
+        paused: Time that the far end paused its port, for the priority paused longest.
+        pauses_received: PAUSE frames received by its port.
+        pauses_sent: PAUSE frames sent by its port.
+        queue_max: Max length of the queue, in the direction where it is greater.
         reordered: Packets held back while later ones passed them.
-        sojourn_max: Max of the time that packets waited, of the direction where it is greater.
-        sojourn_p50: p50 of the time that packets waited, to 0.8 %, of the direction where it is greater.
-        sojourn_p99: p99 of the time that packets waited, to 0.8 %, of the direction where it is greater.
-        utilisation: The share of the time that the wire was taken, of the busier direction.
+        sojourn_max: Max sojourn time in the queue, in the direction where it is greater.
+        sojourn_p50: p50 of the sojourn time in the queue, to 0.8 %, in the direction where it is greater.
+        sojourn_p99: p99 of the sojourn time in the queue, to 0.8 %, in the direction where it is greater.
+        utilisation: Share of the time that the link was busy, in the busier direction.
     """
 
     added_delay_max: TimeBounds | Plain | None = None
@@ -1418,18 +1409,18 @@ class ExpectLink(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectNode(Table):
-    """What must come out of a node.
+    """Expected results of a node.
 
     Attributes:
-        cnms_received: Congestion notifications (CNMs) that a host received.
-        cnms_sent: Congestion notifications (CNMs) that a switch sent of its queues.
-        drops: Packets that the node itself dropped.
-        flows_limited: Flows of a host that they limited, each time that they were not limited before.
-        memory_max: The most bytes that a switch's ports shared at once.
-        paused: For how long a switch stopped a priority of a far end, of those that it stopped for longest.
-        pauses_sent: Pause frames that a switch's ports sent.
-        shared: The size of that part.
-        shared_max: The most bytes in the part of a switch's memory that all ports share.
+        cnms_received: Congestion notifications (CNMs) received by a host.
+        cnms_sent: Congestion notifications (CNMs) sent by a switch for its queues.
+        drops: Packets dropped by the node itself.
+        flows_limited: Flows of a host newly rate-limited by congestion notifications.
+        memory_max: Max bytes in a switch's packet memory.
+        paused: Time that a switch paused a priority of a far end, for the one paused longest.
+        pauses_sent: PAUSE frames sent by a switch's ports.
+        shared: Size of the shared part of a switch's packet memory.
+        shared_max: Max bytes in the shared part of a switch's packet memory.
     """
 
     cnms_received: NumberBounds | Plain | None = None
@@ -1445,22 +1436,22 @@ class ExpectNode(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectRun(Table):
-    """What must come out of the whole run.
+    """Expected results of the whole run.
 
     Attributes:
-        bytes: Bytes that all receiving programs read, and the payload of programs both ways.
-        complete: 1 if the plan's duration was reached.
+        bytes: Bytes that all receiving programs read, and the payload of programs in both directions.
+        complete: 1 if the run reached its planned duration.
         drops: Packets dropped anywhere.
-        fairness: Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal
+        fairness: Jain's index over the goodputs of bulk TCP flows, or of all flows if there are none; 1 means equal
             shares.
-        flows: How many flows there were.
-        goodput: Bytes that all receiving programs read, and the payload of programs both ways, per second of the time
-            in which any flow ran.
-        loss: Packets dropped anywhere, as a share of all that the flows sent.
-        measured_from: From when on everything is counted, where only a part of the run is measured.
-        measured_until: Until when everything is counted, where only a part of the run is measured.
-        retransmissions: Segments sent again.
-        seconds: How long it ran.
+        flows: Number of flows.
+        goodput: Bytes that all receiving programs read, and the payload of programs in both directions, per second of
+            the time during which any flow ran.
+        loss: Packets dropped anywhere, as a share of the packets sent by flows.
+        measured_from: Start of the measurement interval, where only a part of the run is measured.
+        measured_until: End of the measurement interval, where only a part of the run is measured.
+        retransmissions: Retransmitted segments.
+        seconds: Duration of the run.
         seed: The seed.
         timeouts: Retransmission timeouts.
     """
@@ -1482,17 +1473,17 @@ class ExpectRun(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ExpectSize(Table):
-    """What must come out of flows of about one size.
+    """Expected results of flows of about one size.
 
     Attributes:
-        completed: Flows of a set size that completed.
-        fct_p50: p50 of the completion times of flows of a set size, from connecting to the last byte read.
-        fct_p95: p95 of the same.
-        fct_p99: p99 of the same.
-        slowdown_p50: p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the
-            slowest rate of its path.
-        slowdown_p95: p95 of the same.
-        slowdown_p99: p99 of the same.
+        completed: Completed flows of fixed size.
+        fct_p50: p50 of the completion times of flows of fixed size, from connecting to the last byte read.
+        fct_p95: p95 of these completion times.
+        fct_p99: p99 of these completion times.
+        slowdown_p50: p50 of the slowdown: completion time over ideal time, which is the handshake, the one-way delay
+            and the flow's frames at the slowest rate of its path.
+        slowdown_p95: p95 of the slowdown.
+        slowdown_p99: p99 of the slowdown.
     """
 
     completed: NumberBounds | Plain | None = None
@@ -1506,11 +1497,11 @@ class ExpectSize(Table):
 
 @dataclass(kw_only=True, slots=True)
 class FatTree(Table):
-    """Hosts NAME-host, k/2 at each of the switches NAME-edge; k/2 of these and k/2 of NAME-aggregation make a pod; the
-    switches NAME-core join the pods. The links are NAME-access, NAME-pod and NAME-fabric, from the hosts up.
+    """Hosts NAME-host, k/2 at each of the switches NAME-edge. k/2 of these and k/2 of NAME-aggregation form a pod, and
+    the switches NAME-core connect the pods. The links are NAME-access, NAME-pod and NAME-fabric, from the hosts up.
 
     Attributes:
-        k: The ports of a switch, even; 4 unless given.
+        k: Number of ports per switch, even; 4 unless given.
     """
 
     k: int | None = None
@@ -1518,45 +1509,45 @@ class FatTree(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Flow(Table):
-    """TCP connections from one host to another, or datagrams. Where an end is a counted host, one for each.
+    """TCP connections or UDP flows from one host to another. If an end is a counted host, one per member.
 
     Attributes:
-        from_: The sending host. Two counted hosts are paired by number; a counted and a single one form a star.
-            "NAME.3..7" is those of a counted host from one to the other. "NAME:LINK" sends by that link of a host with
-            several, from the address that it has there.
-        to: The receiving host. Packets for "NAME:LINK" arrive by that link.
-        as_: As whom program and server run: "nobody" has no rights and writes to its own folder only, "root" may do
-            everything on this machine; "nobody" unless given.
-        bytes: How much payload each flow sends; without end unless given. "web search" draws each flow's size from the
-            run's seed and its name. Range: at least 1 B.
-        congestion: The congestion control algorithm; the profile's own unless given. "kernel:bbr" is the kernel's, in
-            the lab; { vegas = { alpha = 3 } } sets what can be set in it.
-        count: How many flows between each pair, named NAME.1, NAME.2, …; one unless given.
-        datagrams: UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
-        destination_port: The receiver's port; 9000 and so on unless given.
-        dscp: The code point of its packets, both directions; "cs0" unless given.
-        events: Data acquisition: at each trigger every flow of the table has a fragment of an event for one event
+        from_: Sending host. Two counted hosts are paired by number; a counted and a single host form a star.
+            "NAME.3..7" selects members 3 to 7 of a counted host. "NAME:LINK" sends by that link of a host with several
+            links, from its address there.
+        to: Receiving host. Packets for "NAME:LINK" arrive by that link.
+        as_: User of program and server: "nobody" has no privileges and writes only to its own folder, "root" has all
+            privileges on this machine; "nobody" unless given.
+        bytes: Payload of each flow; no limit unless given. "web search" draws each flow's size from the run's seed and
+            its name. Range: at least 1 B.
+        congestion: Congestion control algorithm; that of the profile unless given. "kernel:bbr" is the kernel's, in the
+            lab; { vegas = { alpha = 3 } } sets a parameter.
+        count: Number of flows between each pair, named NAME.1, NAME.2, …; 1 unless given.
+        datagrams: UDP datagrams at a given rate, unresponsive to loss, in place of TCP.
+        destination_port: Receiver's port; 9000 and so on unless given.
+        dscp: Code point of the packets of both directions; "cs0" unless given.
+        events: Data acquisition: at each trigger, every flow of the table sends a fragment of an event to one event
             builder on the receiving host.
-        exchange: Requests and responses in turn on one connection, rather than writing all the time.
-        flow_label: Its IPv6 flow label; 0 unless given. Range: 0 to 1048575.
-        load: The share of the busiest link on their ways that the flows of `bytes` bytes each take, headers included:
-            it makes Poisson arrivals in place of `stagger`, and Poisson triggers of `events`.
-        matrix: Who of two counted ends sends to whom, rather than by number.
-        mpi: An MPI job: the hosts of both ends are its ranks, in the order of the file, and every two share a
-            connection.
-        ping: Small requests by the clock, for the latency that they meet: `ping = {}`.
-        program: A program that sends in place of ours, in the lab or where its hosts have a `kernel`: "iperf3 -c {to}
-            -p {port} -t 10". `{from}` and `{to}` are the hosts' addresses, `{port}` is the receiver's port.
-        read: How the receiving program reads.
-        receiver_tcp: The receiver's TCP where it differs from its host's profile.
-        server: What is started on the receiving host before: "iperf3 -s -1 -p {port}".
-        source_port: The sender's port, and with a count those that follow; 20000 and so on, by flow, unless given.
-        stagger: From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes
-            Poisson arrivals.
-        start: When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
-        stop: When the program stops sending; never unless given.
-        tcp: The sender's TCP where it differs from its host's profile.
-        train: Messages with silence between, rather than writing all the time.
+        exchange: Alternating requests and responses on one connection, instead of continuous writing.
+        flow_label: IPv6 flow label; 0 unless given. Range: 0 to 1048575.
+        load: Load on the busiest link of the paths, from flows of `bytes` bytes each, headers included. It sets Poisson
+            arrivals in place of `stagger`, and Poisson triggers of `events`.
+        matrix: Traffic matrix of two counted ends, instead of pairing by number.
+        mpi: MPI job: the hosts of both ends are its ranks, in file order, and every two share a connection.
+        ping: Small periodic requests that measure latency: `ping = {}`.
+        program: Sending program in place of the built-in one, in the lab or where the hosts have a `kernel`: "iperf3 -c
+            {to} -p {port} -t 10". `{from}` and `{to}` are the hosts' addresses, `{port}` is the receiver's port.
+        read: Reading rate of the receiving program.
+        receiver_tcp: Differences of the receiver's TCP from its host's profile.
+        server: Program on the receiving host, started first: "iperf3 -s -1 -p {port}".
+        source_port: Sender's port; further flows of the table get the following ones; 20000 and so on, by flow, unless
+            given.
+        stagger: Time between the starts of successive flows, added to `start`; 0 unless given. "exponential 50 ms"
+            makes Poisson arrivals.
+        start: Start time; 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
+        stop: Time at which the program stops sending; never unless given.
+        tcp: Differences of the sender's TCP from its host's profile.
+        train: Messages with pauses between them, instead of continuous writing.
     """
 
     from_: str = field(metadata={"name": "from"})
@@ -1592,26 +1583,26 @@ class Host(Table):
     """An end system.
 
     Attributes:
-        address: Its address, and with a count those that follow; 10.0.0.1 and so on, by place in the file, unless
+        address: Address; members of a counted host get the following ones; 10.0.0.1 and so on, in file order, unless
             given.
-        as_: As whom its programs run: "nobody" has no rights and writes to its own folder only, "root" may do
-            everything on this machine; "nobody" unless given.
-        coalesce: How its interfaces tell it of frames; of each at once unless given.
-        count: How many, named NAME.1, NAME.2, …; without it, one that bears the bare name.
-        dscp: Which priority its packets have, by their DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table, { ef
-            = 5, "24-31" = 3 }; the class selector where none is given for a code point. That of the switch that it
-            hangs on unless given.
-        kernel: Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built
-            once by `suimon linux build`; modelled unless given. In the lab every host has this machine's.
-        memory: What its programs may take of the memory of a guest kernel, where it has one, all together; 128 MiB for
-            each unless given. What they do not use is not taken of this machine. Range: at most 1024 GiB.
-        processor: What a segment costs its processor; nothing unless given.
-        profile: The TCP stack of its connections; "linux-6" unless given.
-        program: What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m
-            http.server 80", or several in an array. `{address}` is the host's own.
-        qcn: How its interfaces slow flows down where switches tell of congestion (`qcn`); as IEEE 802.1Qau has it
+        as_: User of its programs: "nobody" has no privileges and writes only to its own folder, "root" has all
+            privileges on this machine; "nobody" unless given.
+        coalesce: Interrupt coalescing of its interfaces; an interrupt per frame unless given.
+        count: Number of hosts, named NAME.1, NAME.2, …; without it, a single host with the plain name.
+        dscp: Map from the DSCP of its packets to their priority: "ef:5 24-31:3" as `dcb app` takes it, or a table, { ef
+            = 5, "24-31" = 3 }. A code point without an entry has its class selector; the map of the attached switch
             unless given.
-        timer: How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
+        kernel: TCP/IP stack of the host in the simulator: "linux-6.12", a real kernel on the simulator's clock, built
+            once by `suimon linux build`; the model unless given. In the lab every host uses this machine's kernel.
+        memory: Memory limit of all its programs together, in a host with a guest kernel; 128 MiB per program unless
+            given. Unused memory costs this machine nothing. Range: at most 1024 GiB.
+        processor: Processing costs; none unless given.
+        profile: TCP stack of its connections; "linux-6" unless given.
+        program: Program that runs during the whole run, in the lab or where the host has a `kernel`: "python3 -m
+            http.server 80", or several in an array. `{address}` is the host's own.
+        qcn: Reaction of its interfaces to congestion notifications of switches (`qcn`); the defaults of IEEE 802.1Qau
+            unless given.
+        timer: Frequency of the timer that its interfaces' disciplines use; exact timers unless given.
     """
 
     address: Address | None = None
@@ -1634,10 +1625,10 @@ class LeafSpine(Table):
     are NAME-access to the hosts and NAME-fabric between leaves and spines.
 
     Attributes:
-        hosts: How many hosts at each leaf; 4 unless given.
-        leaves: How many leaves; 4 unless given.
-        spines: How many spines; 2 unless given.
-        uplink: The rate between leaves and spines; "10 Gbit/s", or `rate`, unless given.
+        hosts: Number of hosts at each leaf; 4 unless given.
+        leaves: Number of leaves; 4 unless given.
+        spines: Number of spines; 2 unless given.
+        uplink: Line rate between leaves and spines; "10 Gbit/s", or `rate`, unless given.
     """
 
     hosts: int | None = None
@@ -1648,38 +1639,39 @@ class LeafSpine(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Link(Table):
-    """A link, full duplex. Where an end is a counted node, one link for each.
+    """A full-duplex link. If an end is a counted node, one link per member.
 
     Attributes:
-        between: The two nodes. Two counted nodes are paired by number, unless `groups` or `planes` says otherwise; a
-            counted and a single one form a star.
-        at: What is different at one end, by node.
-        corrupt: The share of packets that are damaged, and dropped by the host they are for; none unless given.
-        corrupt_undetected: The share of packets with a wrong bit of payload that no checksum finds: programs receive
-            it; none unless given.
-        delay: Propagation delay, one way; 0 unless given.
-        down: Outages: what is sent meanwhile is lost; none unless given.
-        duplicate: The share of packets that arrive twice; none unless given.
-        gemodel: Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names,
-            too); none unless given.
-        groups: Cuts both counted ends into so many equal parts and joins all nodes within each part: 1 joins all with
-            all.
-        gso: Whether the lab's hosts may hand over many segments as one (GSO); false unless given.
-        jitter: What is added to the delay, drawn for each packet; the order of packets is kept; none unless given.
-        loss: The share of packets lost at random; none unless given.
-        mtu: The longest IP datagram (every IPv4 host takes 576 B: RFC 791); 1500 B unless given. Range: 576 B to 65535
-            B.
-        overhead: What a frame costs beyond header and FCS; 20 B unless given (Ethernet's preamble and gap). Range: at
+        between: Names of the two nodes. Two counted nodes are paired by number, unless `groups` or `planes` is given; a
+            counted and a single node form a star.
+        at: Settings of a single end, by node.
+        corrupt: Share of packets that are damaged, and dropped by the destination host; none unless given.
+        corrupt_undetected: Share of packets with a payload error that no checksum detects, so that programs receive it;
+            none unless given.
+        delay: One-way propagation delay; 0 unless given.
+        down: Outages: packets sent during one are lost; none unless given.
+        duplicate: Share of packets that arrive twice; none unless given.
+        gemodel: Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`; p, r, 1-h and 1-k are aliases);
+            none unless given.
+        groups: Number of equal parts of both counted ends; links join all pairs within each part. 1 joins all pairs.
+        gso: Whether the lab's hosts may pass several segments as one (GSO); false unless given.
+        jitter: Delay added to the propagation delay, drawn for each packet; packets keep their order; none unless
+            given.
+        loss: Share of packets lost at random; none unless given.
+        mtu: MTU, the maximum IP datagram (every IPv4 host accepts 576 B: RFC 791); 1500 B unless given. Range: 576 B to
+            65535 B.
+        overhead: Overhead of a frame beyond header and FCS; 20 B unless given (Ethernet's preamble and gap). Range: at
             most 1000000 B.
-        planes: Joins the nodes of two counted ends whose numbers leave the same remainder when divided by this.
-        queue: The queueing discipline at both ends; a fifo of 1000 packets unless given, and where a switch stops
-            priorities one by one a queue for each, the highest first (at the switch limited by its memory alone).
+        planes: Divisor of node numbers: links join nodes of two counted ends that leave the same remainder.
+        queue: Queueing discipline at both ends; a fifo of 1000 packets unless given. Where a switch pauses single
+            priorities, the default is one queue per priority, the highest first (at the switch limited only by its
+            memory).
         rate: Line rate; required unless there is a `trace`. Range: at most 100000 Gbit/s.
-        reorder: Packets held back at random while those behind them pass; none unless given.
-        trace: What the line rate follows, in place of `rate`, from the run's start and over again; each direction by
-            itself.
-        wire: What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
-            time unless given.
+        reorder: Packets held back at random while later ones pass; none unless given.
+        trace: Trace of the line rate, in place of `rate`. It starts with the run and repeats, in each direction
+            separately.
+        wire: Gaps of a discipline in the lab: "time" leaves the link idle for their duration, "frames" sends PAUSE
+            frames; "time" unless given.
     """
 
     between: list[str] | tuple[str, str]
@@ -1706,12 +1698,12 @@ class Link(Table):
 
 @dataclass(kw_only=True, slots=True)
 class LinkDown(Table):
-    """Outages: what is sent meanwhile is lost; none unless given.
+    """Outages: packets sent during one are lost; none unless given.
 
     Attributes:
-        at: When the link goes down, by the run's time.
-        lasts: For how long. Range: more than 0 s.
-        every: From one outage's start to the next one's; there is one only unless given.
+        at: Time in the run at which the link goes down.
+        lasts: Duration of the outage. Range: more than 0 s.
+        every: Time between the starts of two outages; a single outage unless given.
     """
 
     at: Time
@@ -1721,15 +1713,15 @@ class LinkDown(Table):
 
 @dataclass(kw_only=True, slots=True)
 class LinkGemodel(Table):
-    """Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names, too);
-    none unless given.
+    """Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`; p, r, 1-h and 1-k are aliases); none unless
+    given.
 
     Attributes:
-        to_bad: The probability, at each packet, that the good state turns bad.
-        to_good: The probability, at each packet, that the bad state turns good; 1 divided by it is the mean length of a
-            bad period, in packets: "25 %" for bursts of 4. Range: more than 0 %.
-        loss_bad: The share of packets lost in the bad state; 100 % unless given.
-        loss_good: The share of packets lost in the good state; 0 unless given.
+        to_bad: Transition probability, per packet, from the good state to the bad state.
+        to_good: Transition probability, per packet, from the bad state to the good state. Its reciprocal is the mean
+            length of a bad period in packets: "25 %" for bursts of 4. Range: more than 0 %.
+        loss_bad: Share of packets lost in the bad state; 100 % unless given.
+        loss_good: Share of packets lost in the good state; 0 unless given.
     """
 
     to_bad: Share
@@ -1740,11 +1732,11 @@ class LinkGemodel(Table):
 
 @dataclass(kw_only=True, slots=True)
 class LinkReorder(Table):
-    """Packets held back at random while those behind them pass; none unless given.
+    """Packets held back at random while later ones pass; none unless given.
 
     Attributes:
         share: The probability that a packet is held back.
-        by: For how long, which those behind it have to pass; drawn for each packet that is. 1 ms unless given. Range:
+        by: Time that a packet is held back while later ones pass, drawn for each such packet; 1 ms unless given. Range:
             more than 0 s.
     """
 
@@ -1757,26 +1749,26 @@ class LinkEnd(Table):
     """One end of a link.
 
     Attributes:
-        address: The address of a host there that has several links, and with a count those that follow; 10.64.0.1 and
-            so on unless given. Flows name it as "host:link".
-        conditioner: What is done to the packets that come in there; they pass unless given.
-        corrupt: The share of packets that are damaged, and dropped by the host they are for; the link's unless given.
-        corrupt_undetected: The share of packets with a wrong bit of payload that no checksum finds: programs receive
-            it; the link's unless given.
-        delay: The propagation delay of what is sent there; the link's unless given.
-        device_buffer: What the device behind the discipline takes ahead of the wire, by wire bytes; nothing unless
+        address: Address of a host with several links on this one; members of a counted host get the following ones;
+            10.64.0.1 and so on unless given. Flows refer to it as "host:link".
+        conditioner: Conditioner of the packets received here; packets pass unless given.
+        corrupt: Share of packets that are damaged, and dropped by the destination host; the link's unless given.
+        corrupt_undetected: Share of packets with a payload error that no checksum detects, so that programs receive it;
+            the link's unless given.
+        delay: Propagation delay of this direction; the link's unless given.
+        device_buffer: Bytes that the device takes from the discipline ahead of transmission, counted as on the link; 0
+            unless given.
+        down: Outages: packets sent during one are lost; the link's unless given.
+        duplicate: Share of packets that arrive twice; the link's unless given.
+        gemodel: Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`; p, r, 1-h and 1-k are aliases);
+            the link's unless given.
+        jitter: Delay added to the propagation delay, drawn for each packet; packets keep their order; the link's unless
             given.
-        down: Outages: what is sent meanwhile is lost; the link's unless given.
-        duplicate: The share of packets that arrive twice; the link's unless given.
-        gemodel: Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names,
-            too); the link's unless given.
-        jitter: What is added to the delay, drawn for each packet; the order of packets is kept; the link's unless
-            given.
-        loss: The share of packets lost at random; the link's unless given.
-        queue: The queueing discipline there; the link's unless given.
-        rate: The line rate of what is sent there; the link's unless given. Range: at most 100000 Gbit/s.
-        reorder: Packets held back at random while those behind them pass; the link's unless given.
-        trace: What the line rate of what is sent there follows; the link's unless given.
+        loss: Share of packets lost at random; the link's unless given.
+        queue: Queueing discipline at this end; the link's unless given.
+        rate: Line rate of this direction; the link's unless given. Range: at most 100000 Gbit/s.
+        reorder: Packets held back at random while later ones pass; the link's unless given.
+        trace: Trace of the line rate of this direction; the link's unless given.
     """
 
     address: Address | None = None
@@ -1798,12 +1790,12 @@ class LinkEnd(Table):
 
 @dataclass(kw_only=True, slots=True)
 class LinkEndDown(Table):
-    """Outages: what is sent meanwhile is lost; the link's unless given.
+    """Outages: packets sent during one are lost; the link's unless given.
 
     Attributes:
-        at: When the link goes down, by the run's time.
-        lasts: For how long. Range: more than 0 s.
-        every: From one outage's start to the next one's; there is one only unless given.
+        at: Time in the run at which the link goes down.
+        lasts: Duration of the outage. Range: more than 0 s.
+        every: Time between the starts of two outages; a single outage unless given.
     """
 
     at: Time
@@ -1813,15 +1805,15 @@ class LinkEndDown(Table):
 
 @dataclass(kw_only=True, slots=True)
 class LinkEndGemodel(Table):
-    """Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names, too); the
-    link's unless given.
+    """Loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`; p, r, 1-h and 1-k are aliases); the link's
+    unless given.
 
     Attributes:
-        to_bad: The probability, at each packet, that the good state turns bad.
-        to_good: The probability, at each packet, that the bad state turns good; 1 divided by it is the mean length of a
-            bad period, in packets: "25 %" for bursts of 4. Range: more than 0 %.
-        loss_bad: The share of packets lost in the bad state; 100 % unless given.
-        loss_good: The share of packets lost in the good state; 0 unless given.
+        to_bad: Transition probability, per packet, from the good state to the bad state.
+        to_good: Transition probability, per packet, from the bad state to the good state. Its reciprocal is the mean
+            length of a bad period in packets: "25 %" for bursts of 4. Range: more than 0 %.
+        loss_bad: Share of packets lost in the bad state; 100 % unless given.
+        loss_good: Share of packets lost in the good state; 0 unless given.
     """
 
     to_bad: Share
@@ -1832,11 +1824,11 @@ class LinkEndGemodel(Table):
 
 @dataclass(kw_only=True, slots=True)
 class LinkEndReorder(Table):
-    """Packets held back at random while those behind them pass; the link's unless given.
+    """Packets held back at random while later ones pass; the link's unless given.
 
     Attributes:
         share: The probability that a packet is held back.
-        by: For how long, which those behind it have to pass; drawn for each packet that is. 1 ms unless given. Range:
+        by: Time that a packet is held back while later ones pass, drawn for each such packet; 1 ms unless given. Range:
             more than 0 s.
     """
 
@@ -1850,9 +1842,9 @@ class MarkingTable(Table):
     packet is marked.
 
     Attributes:
-        max: From here on all are (Kmax).
-        min: From here on some are marked (Kmin).
-        probability: Just below `max` (Pmax); 1 % unless given.
+        max: Threshold above which all packets are marked (Kmax).
+        min: Threshold above which some packets are marked (Kmin).
+        probability: Marking probability just below `max` (Pmax); 1 % unless given.
     """
 
     max: Size
@@ -1862,22 +1854,23 @@ class MarkingTable(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Match(Table):
-    """What a packet must look like; what is left out is not looked at, and a field that the packet does not have
-    matches nothing.
+    """Conditions on a packet. An omitted condition always holds; one on a field that the packet does not have never
+    holds.
 
     Attributes:
-        destination: Where it goes to.
-        destination_port: The receiver's port.
-        dscp: Its code point (RFC 2474).
-        flow: Its flow, both directions.
-        flow_label: Its IPv6 flow label, 0 to 1048575.
-        from_: The host that sent it.
-        priority: Of several that match, the greatest decides, 0 to 65535; of equals, the first. 0 unless given.
-        protocol: Its transport protocol.
-        source: Where it comes from.
-        source_port: The sender's port.
-        to: The host that it is for.
-        vlan_priority: The priority in its 802.1Q tag, 0 to 7; simulated frames have no tag.
+        destination: Destination address.
+        destination_port: Receiver's port.
+        dscp: Code point (RFC 2474).
+        flow: Flow, both directions.
+        flow_label: IPv6 flow label, 0 to 1048575.
+        from_: Host that sent the packet.
+        priority: Priority among several matching filters, 0 to 65535: the highest decides, and the first among equals.
+            0 unless given.
+        protocol: Transport protocol.
+        source: Source address.
+        source_port: Sender's port.
+        to: Host that the packet is for.
+        vlan_priority: Priority in the 802.1Q tag, 0 to 7; simulated frames have no tag.
     """
 
     destination: Prefix | None = None
@@ -1896,11 +1889,11 @@ class Match(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Measure(Table):
-    """The part of the run that results are of: what happens before and after it is neither counted nor judged.
+    """Measurement interval of the results. Events outside it are neither counted nor judged.
 
     Attributes:
-        from_: From then on; 0 s unless given.
-        until: Until then; the run's end unless given.
+        from_: Start of the interval; 0 s unless given.
+        until: End of the interval; the end of the run unless given.
     """
 
     from_: Time | None = field(default=None, metadata={"name": "from"})
@@ -1909,26 +1902,26 @@ class Measure(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Mpi(Table):
-    """What is of an MPI job beside the settings of its library.
+    """An MPI job: the settings of its library and the actions of its ranks.
 
     Attributes:
-        allgather: How all get what each has; "ring" unless given.
-        allreduce: How all get a combination of what each has; "recursive_doubling" unless given.
-        alltoall: How all send to all: "linear" sends and receives everything at once, as YAMPII does; unless given
-            "linear".
-        computing_scale: How long computing takes, in parts of what the steps or the trace say: "3/4", "12/1"; "1/1"
+        allgather: Algorithm of allgather; "ring" unless given.
+        allreduce: Algorithm of allreduce; "recursive_doubling" unless given.
+        alltoall: Algorithm of all-to-all. "linear" sends and receives everything at once, as YAMPII does; "linear"
             unless given.
-        eager_max: A longer message waits for the receiver to ask for it (rendezvous); 65480 B unless given, as Open
-            MPI's 64 KiB with its headers (`btl_tcp_eager_limit`).
-        header: What goes ahead of each message, and what asks for one; 32 B unless given. Range: at least 1 B.
-        iterations: How often; once unless given.
-        phase_age_max: How long a phase's threshold counts; 300 s unless given.
-        phases: Phases in which connections have a slow start threshold of their own: "off", "collective" operations but
-            barrier and bcast as one, or "each" operation as one; "off" unless given.
-        progress: When connections are read: in "calls" of the library, or "always", by a thread of its own; "calls"
-            unless given.
-        steps: What all ranks do, one after the other.
-        trace: What each rank does is what `suimon mpi record` recorded: "mpi file:NAME". There are as many hosts as
+        computing_scale: Scale of computing times, relative to the steps or the trace: "3/4", "12/1"; "1/1" unless
+            given.
+        eager_max: Maximum size of a message sent eagerly. A longer one waits for a request of the receiver
+            (rendezvous); 65480 B unless given (Open MPI's `btl_tcp_eager_limit` of 64 KiB includes its headers).
+        header: Size of the header of a message and of a rendezvous request; 32 B unless given. Range: at least 1 B.
+        iterations: Number of iterations of the steps; 1 unless given.
+        phase_age_max: Maximum age of a phase's threshold; 300 s unless given.
+        phases: Phases with a separate slow start threshold per connection: "off", "collective" for all collective
+            operations except barrier and bcast as one phase, or "each" for one phase per operation; "off" unless given.
+        progress: Time of reading from connections: during "calls" of the library, or "always", by a separate thread;
+            "calls" unless given.
+        steps: Steps that all ranks perform in order.
+        trace: Trace of the ranks, recorded by `suimon mpi record`: "mpi file:NAME". There must be as many hosts as
             ranks.
     """
 
@@ -1948,12 +1941,12 @@ class Mpi(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ParkingLot(Table):
-    """A chain of the routers NAME-router.1 and so on, with the host NAME-host of the same number at each. The links are
+    """Routers NAME-router.1 and so on in a chain, with the host NAME-host of the same number at each. The links are
     NAME-hop-1 and so on along the chain, and NAME-access to the hosts.
 
     Attributes:
-        bottleneck: The chain's rate; "1 Gbit/s" unless given.
-        hops: How many links the chain has; 3 unless given.
+        bottleneck: Line rate of the chain; "1 Gbit/s" unless given.
+        hops: Number of links in the chain; 3 unless given.
     """
 
     bottleneck: Rate | None = None
@@ -1962,14 +1955,12 @@ class ParkingLot(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Ping(Table):
-    """Requests and responses of one size on a connection of their own, each sent when its time comes, without Nagle's
-    algorithm.
+    """Periodic requests and responses of one size on a separate connection, without Nagle's algorithm.
 
     Attributes:
-        count: After so many responses the connection is closed; without end unless given. Range: at least 1.
-        every: From one request to the next, whether or not its response came; 100 ms unless given. Range: at least 100
-            ns.
-        size: The size of a request, and of its response; 64 B unless given. Range: at least 1 B.
+        count: Number of responses after which the connection closes; no limit unless given. Range: at least 1.
+        every: Time between two requests, which do not wait for responses; 100 ms unless given. Range: at least 100 ns.
+        size: Size of a request and of its response; 64 B unless given. Range: at least 1 B.
     """
 
     count: int | None = None
@@ -1979,12 +1970,12 @@ class Ping(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Probes(Table):
-    """What to record beside the totals, which are always there.
+    """Recorded data, besides the totals, which are always recorded.
 
     Attributes:
-        automatic: Whether flows and queues are sampled without being asked for, about 500 times in the run, and sojourn
-            times and spacings counted at every port: what reports draw; true unless given.
-        bandwidth: Bandwidth of a port in bins, by name.
+        automatic: Automatic recording for reports: samples of flows and queues, about 500 times in the run, and
+            histograms of sojourn times and packet spacings at every port; true unless given.
+        bandwidth: Bandwidth of a port in time bins, by name.
         capture: Packet captures, by name.
         flows: Samples of every flow: cwnd, RTT and so on.
         queues: Samples of every queue and its classes.
@@ -2001,41 +1992,39 @@ class Probes(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Processor(Table):
-    """What a host's processor takes for each operation. What is not given is the machine's, or free.
+    """Processing costs of a host. A cost that is not given is the machine's, or zero.
 
     Attributes:
-        backlog: Segments that may wait, 300 to 1000 in Linux (netdev_max_backlog); more are dropped. Range: at least 1.
-        call_size: What a program moves with one system call. Range: at least 1 B.
-        checksum: Whether the processor computes TCP's checksum, rather than the interface.
-        data: Where programs have data from and where they put it: from file to socket "copy" has two copies, "direct"
-            one, "pages" none.
-        dma_read: The rate at which an interface takes frames out of memory, for which the processor waits; it does not
+        backlog: Maximum number of waiting segments, 300 to 1000 in Linux (netdev_max_backlog). Further segments are
+            dropped. Range: at least 1.
+        call_size: Bytes that a program moves per system call. Range: at least 1 B.
+        checksum: Whether the processor computes the TCP checksum instead of the interface.
+        data: Data path of programs: from file to socket, "copy" makes two copies, "direct" one, "pages" none.
+        dma_read: Rate at which an interface reads frames from memory while the processor waits; no wait unless given.
+        dma_write: Rate at which an interface writes frames to memory while the processor waits; no wait unless given.
+        instructions_per_second: Instructions per second, for the TCP and IP instruction counts; free unless given.
+            Range: at least 1.
+        interrupt: Time for each interrupt. Each frame that finds the processor idle interrupts, or, with
+            `interrupt_interval`, one interrupt serves all frames of an interval.
+        interrupt_interval: Minimum time between two interrupts, as in an interface with interrupt moderation.
+        ip_input: Instructions of IP to receive a packet (Clark et al. 1989).
+        ip_output: Instructions of IP to send a packet (Clark et al. 1989).
+        machine: Machine with known costs, "ideal" unless given: "pentium-4-linux-2.4", "pentium-4-e1000",
+            "pentium-ii-266", "pentium-iii-xeon-550"; or "file:NAME", a file that `suimon cost host` wrote.
+        memory_copy: Memory copy bandwidth in bytes per second (lmbench's bcopy); free unless given.
+        memory_read: Memory read bandwidth in bytes per second, as for a checksum; free unless given.
+        memory_write: Memory write bandwidth in bytes per second; free unless given.
+        per_segment: Time for each received segment.
+        per_sent: Time for each sent segment.
+        per_walked: Time for each entry of the retransmission queue that an ACK makes the stack walk.
+        program_rate: Rate at which programs process data, as for hashing or encryption, in bytes per second; free
             unless given.
-        dma_write: The rate at which an interface puts frames into memory, for which the processor waits; it does not
-            unless given.
-        instructions_per_second: Instructions a second; those of TCP and IP are free unless given. Range: at least 1.
-        interrupt: For each interrupt. One comes with each frame that finds the processor idle, or, with
-            `interrupt_interval`, so often.
-        interrupt_interval: From one interrupt to the next at least, as an interface that moderates them has it.
-        ip_input: Instructions by which IP takes a packet (Clark et al. 1989).
-        ip_output: Instructions by which IP makes a packet (Clark et al. 1989).
-        machine: A machine whose costs are known, "ideal" unless given: "pentium-4-linux-2.4", "pentium-4-e1000",
-            "pentium-ii-266", "pentium-iii-xeon-550"; or "file:NAME", as `suimon cost host` writes one.
-        memory_copy: Bytes a second that are copied from memory to memory (lmbench's bcopy); copies are free unless
-            given.
-        memory_read: Bytes a second that are read from memory, as for a checksum; free unless given.
-        memory_write: Bytes a second that are written to memory; free unless given.
-        per_segment: For each segment received.
-        per_sent: For each segment sent.
-        per_walked: For each entry of the retransmission queue that an ACK makes the stack walk.
-        program_rate: What programs themselves do with data, such as hashes and encryption, in bytes a second; nothing
-            unless given.
-        system_call: For each system call, what it copies aside.
-        tcp_input_ack: Instructions by which TCP takes a segment without data, 191 to 213 (Clark et al. 1989).
-        tcp_input_data: Instructions by which TCP takes a segment with data (Clark et al. 1989).
-        tcp_output: Instructions by which TCP makes a segment (Clark et al. 1989).
-        throttle: Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4 (`netif_rx`).
-        wakeup: For each time that a program which waits for data or room is woken.
+        system_call: Time for each system call, without the copy.
+        tcp_input_ack: Instructions of TCP to receive a segment without data, 191 to 213 (Clark et al. 1989).
+        tcp_input_data: Instructions of TCP to receive a segment with data (Clark et al. 1989).
+        tcp_output: Instructions of TCP to send a segment (Clark et al. 1989).
+        throttle: Whether a backlog that overflowed accepts no segment until it is empty, as in Linux 2.4 (`netif_rx`).
+        wakeup: Time for each wakeup of a program that waits for data or buffer space.
     """
 
     backlog: int | None = None
@@ -2070,8 +2059,8 @@ class Fifo(Table):
     """Drop-tail by bytes and packets: a plain interface or router port.
 
     Attributes:
-        bytes: The most bytes queued, by frame lengths; any number unless given.
-        packets: The most packets queued; any number unless given, but 1000 where `bytes` is not given either. Range: at
+        bytes: Maximum bytes queued, in frame lengths; no limit unless given.
+        packets: Maximum packets queued; no limit unless given, but 1000 where `bytes` is not given either. Range: at
             least 1.
     """
 
@@ -2087,10 +2076,10 @@ class Psp(Table):
 
     Attributes:
         class_: Classes, by name.
-        gaps: Whether gap frames hold the wire between packets. If not, the driver's timer does, which may be late.
-        rate: The rate of everything, by frame bits or measured, in place of classes; none unless given. Range: at least
-            1.
-        unclassified: The queue of unclassified packets, a plain one; they go out whenever no class's packet is due.
+        gaps: Whether gap frames occupy the link between packets. Otherwise the driver's timer spaces them, which may be
+            late.
+        rate: Rate of all packets, in frame bits or measured, in place of classes; none unless given. Range: at least 1.
+        unclassified: FIFO queue of unclassified packets, which are sent whenever no packet of a class is due.
     """
 
     class_: Mapping[str, PspClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2106,12 +2095,12 @@ class PspClass(Table):
     """A class.
 
     Attributes:
-        rate: The rate, by frame bits: header and FCS counted, preamble and gap not; or measured, by the ACKs that come
-            back through the port. Range: at least 1.
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        queue: Its queue, a plain one; unused in a class that has children.
+        rate: Rate in frame bits: header and FCS counted, preamble and gap not; or measured from the ACKs that return
+            through the port. Range: at least 1.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        queue: FIFO queue of the class; unused in a class with children.
     """
 
     rate: MeasuredRate
@@ -2126,7 +2115,7 @@ class Priq(Table):
 
     Attributes:
         class_: Classes, by name.
-        default_class: The class for packets that no filter matches; the last one unless given.
+        default_class: Class for packets that no filter matches; the last one unless given.
     """
 
     class_: Mapping[str, PriqClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2140,12 +2129,13 @@ class PriqClass(Table):
     """A class.
 
     Attributes:
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        priority: How urgent it is, the highest first; each class has its own. 1 unless given, as in ALTQ. Range: 0 to
-            15.
-        queue: Its queue: any that has no classes and holds nothing back; a FIFO of 50 packets unless given, as in ALTQ.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        priority: Priority of the class, the highest first; each class has a different one. 1 unless given, as in ALTQ.
+            Range: 0 to 15.
+        queue: Queue of the class: a work-conserving discipline without classes; a FIFO of 50 packets unless given, as
+            in ALTQ.
     """
 
     match: Match | Array[Match | Plain] | Plain | None = None
@@ -2160,14 +2150,14 @@ class Cbq(Table):
 
     Attributes:
         class_: Classes, by name.
-        default: The class for packets that no filter matches, one that holds no classes. No default: it must be given.
+        default: Class for packets that no filter matches, one without children. No default: it must be given.
         efficient: Whether a class over its limit sends when no other may, so that the link never idles while packets
             wait. Default false.
-        estimator: How a class's use is measured. Default: exact. `average` is ALTQ's, which forgets: rates are off by
+        estimator: Estimator of a class's use. Default: exact. `average` is ALTQ's moving average: its rates are off by
             some per cent.
-        link_sharing: Who may borrow. Default: as in ALTQ, from ancestors up to a level that follows arrivals and
-            departures. `formal`: only while no class below that level is unsatisfied, so that none gets more than its
-            part of what another leaves by its priority.
+        link_sharing: Rule for borrowing. Default: as in ALTQ, from ancestors up to a level that follows arrivals and
+            departures. `formal`: only while no class below that level is unsatisfied, so that priority gives no class
+            more than its part of the bandwidth that another leaves.
     """
 
     class_: Mapping[str, CbqClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2184,26 +2174,26 @@ class CbqClass(Table):
     """A class.
 
     Attributes:
-        borrow: Whether the class may send beyond its rate while the class above it (the link, at the top) does not use
-            its own. Default false.
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        maxburst: Packets that may go back to back after silence, or after a late timer. Default: 16, but 4 below 1
-            Mbit/s (altqd). Range: 1 to 65536.
-        minburst: Packets, at most `maxburst`, for which a class over its limit waits, so that it wakes less often.
+        borrow: Whether the class may exceed its rate while its parent (the link, at the top) does not use its own.
+            Default false.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        maxburst: Packets that may be sent back to back after an idle period, or after a late timer. Default: 16, but 4
+            below 1 Mbit/s (altqd). Range: 1 to 65536.
+        minburst: Packets, at most `maxburst`, for which a class over its limit waits, so that it wakes up less often.
             Default 2, or `maxburst` if that is 1 (altqd). Range: 1 to 65536.
-        packet_size: The usual frame's length in bytes, at most the port's longest frame. It turns the bursts into
-            credit, and has no part in the rate. Default: the port's longest frame. Range: at least 1 B.
-        parent: The class that it is within; none unless given.
-        priority: Of the classes that may send, those of the highest priority do. A class that holds classes does not
-            use it. Default 1 (altqd). Range: 0 to 7.
-        queue: Its queue: a discipline without classes that holds no packet back; unused in a class that holds classes.
+        packet_size: Typical frame length in bytes, at most the port's longest frame. It converts bursts to credit and
+            does not affect the rate. Default: the port's longest frame. Range: at least 1 B.
+        parent: Parent class; none unless given.
+        priority: Priority among the classes that may send; the highest goes first. A class with children does not use
+            it. Default 1 (altqd). Range: 0 to 7.
+        queue: Queue of the class: a work-conserving discipline without classes; unused in a class with children.
             Default: `fifo` of 30 packets (altqd's `maxq`).
-        rate: Its rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or `share`. No
-            default. Of these an Ethernet link carries 98.7 % of its rate in the longest frames and 76 % in the
-            shortest; where classes have more than that together, those that borrow lack it first.
-        share: Its rate as a share of the link's, rounded down to a bit per second. Give this or `rate`. No default.
-            Range: more than 0 %.
+        rate: Rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or `share`. No
+            default. In these units an Ethernet link carries 98.7 % of its rate with the longest frames and 76 % with
+            the shortest; if the classes together have more, those that borrow lack it first.
+        share: Rate as a share of the link's, rounded down to a bit per second. Give this or `rate`. No default. Range:
+            more than 0 %.
     """
 
     borrow: bool | None = None
@@ -2224,11 +2214,11 @@ class Hfsc(Table):
 
     Attributes:
         class_: Classes, by name.
-        default_class: The class, one without children, of packets that no filter matches, and of those queued in a
-            class that is taken away; default `default`.
-        overhead: Bytes that each packet counts for in the curves beyond its frame's length; default 0. With the port's
-            own (20 on Ethernet) rates are those of the wire, and guarantees up to the whole link hold for frames of any
-            length. Range: at most 65535 B.
+        default_class: Class, without children, for packets that no filter matches and for those of a class that is
+            removed; default `default`.
+        overhead: Bytes per packet that the curves count beyond the frame length; default 0. With the port's own (20 on
+            Ethernet), rates are those of the link, and guarantees up to the whole link hold for frames of any length.
+            Range: at most 65535 B.
     """
 
     class_: Mapping[str, HfscClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2243,27 +2233,27 @@ class HfscClass(Table):
     """A class.
 
     Attributes:
-        link_share_d: How long `link_share_m1` holds, in the siblings' virtual time, which passes as real time does when
-            the siblings' weights add up to what they get; default 0.
+        link_share_d: Duration of `link_share_m1`, in the siblings' virtual time, which advances as real time does when
+            the siblings' weights add up to their bandwidth; default 0.
         link_share_m1: Weight among siblings during the first `link_share_d`; default none. Only the ratio to the
-            siblings' matters. Range: at most 100000 Gbit/s.
-        link_share_m2: Weight among siblings after that; default none: the class gets only what is guaranteed. Range: at
-            most 100000 Gbit/s.
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        queue: Its queue: a discipline without classes that always sends; default `fifo`. Unused in a class that has
+            siblings' weights matters. Range: at most 100000 Gbit/s.
+        link_share_m2: Weight among siblings after `link_share_d`; default none: the class gets only its guarantee.
+            Range: at most 100000 Gbit/s.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        queue: Queue of the class: a work-conserving discipline without classes; default `fifo`. Unused in a class with
             children.
-        real_time_d: How long `real_time_m1` holds; default 0.
+        real_time_d: Duration of `real_time_m1`; default 0.
         real_time_m1: Guaranteed rate during the first `real_time_d`; default none. Leaves only. Range: at most 100000
             Gbit/s.
-        real_time_m2: Guaranteed rate after that; default none, so that nothing is guaranteed. Range: at most 100000
-            Gbit/s.
-        upper_limit_d: How long `upper_limit_m1` holds; default 0.
-        upper_limit_m1: The most that link-sharing gives during the first `upper_limit_d`; default none. What
-            `real_time` gives counts, and is never withheld. Range: at most 100000 Gbit/s.
-        upper_limit_m2: The most after that; default none, so that only the parent bounds the class. Range: at most
+        real_time_m2: Guaranteed rate after `real_time_d`; default none, so that nothing is guaranteed. Range: at most
             100000 Gbit/s.
+        upper_limit_d: Duration of `upper_limit_m1`; default 0.
+        upper_limit_m1: Maximum rate by link-sharing during the first `upper_limit_d`; default none. Service by
+            `real_time` counts, and is never withheld. Range: at most 100000 Gbit/s.
+        upper_limit_m2: Maximum rate by link-sharing after `upper_limit_d`; default none, so that only the parent limits
+            the class. Range: at most 100000 Gbit/s.
     """
 
     link_share_d: Time | None = None
@@ -2285,12 +2275,12 @@ class Jobs(Table):
     """Joint buffer management and scheduling: delay, loss and rate, absolute or in proportion.
 
     Attributes:
-        bytes: The most bytes queued, by frame lengths; any number unless given.
+        bytes: Maximum bytes queued, in frame lengths; no limit unless given.
         class_: Classes, by name.
-        default_class: The class for packets that no filter matches; the last one unless given.
-        packets: The most packets queued; 1000 unless given. Range: at least 1.
-        separate: Whether each class has a buffer of that size to itself; one for all unless given. A full buffer of its
-            own takes no packet, whatever the class is guaranteed of loss.
+        default_class: Class for packets that no filter matches; the last one unless given.
+        packets: Maximum packets queued; 1000 unless given. Range: at least 1.
+        separate: Whether each class has a separate buffer of that size; one for all unless given. A full separate
+            buffer accepts no packet, despite any loss guarantee of the class.
     """
 
     bytes: Size | None = None
@@ -2307,17 +2297,17 @@ class JobsClass(Table):
     """A class.
 
     Attributes:
-        delay: The longest that its packets wait, to within one frame's time on the wire; no bound unless given. Packets
+        delay: Maximum queueing delay, to within the serialisation time of one frame; no bound unless given. Packets
             that would wait longer are dropped on arrival as far as `loss` allows. Range: more than 0 s.
-        loss: The share of its bytes that may be dropped, over the last 32 to 64 MiB of them; any unless given.
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        rate: The rate, by frame bits, that it has at least while it has packets; none unless given.
-        relative_delay: Delays of the classes that have this are in the proportion of these numbers, as far as other
-            guarantees allow; in no proportion unless given. Range: 1 to 1000.
-        relative_loss: Loss shares of the classes that have this are in the proportion of these numbers, as far as other
-            guarantees allow; in no proportion unless given. Range: 1 to 1000.
+        loss: Share of its bytes that may be dropped, over the last 32 to 64 MiB of them; any unless given.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        rate: Minimum rate, in frame bits, while the class has packets; none unless given.
+        relative_delay: Weight of the class in proportional delay: the delays of all such classes are in this ratio, as
+            far as other guarantees allow; in no proportion unless given. Range: 1 to 1000.
+        relative_loss: Weight of the class in proportional loss: the loss shares of all such classes are in this ratio,
+            as far as other guarantees allow; in no proportion unless given. Range: 1 to 1000.
     """
 
     delay: Time | None = None
@@ -2335,7 +2325,7 @@ class Drr(Table):
 
     Attributes:
         class_: Classes, by name.
-        default_class: The class for packets that no filter matches; the last one unless given.
+        default_class: Class for packets that no filter matches; the last one unless given.
     """
 
     class_: Mapping[str, DrrClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2349,14 +2339,14 @@ class DrrClass(Table):
     """A class.
 
     Attributes:
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        quantum: What it may send in a round, in bytes of frames; at least the port's longest frame. That times `weight`
-            unless given.
-        queue: Its queue: any that has no classes and holds nothing back; a FIFO unless given.
-        weight: Its part of the rate against the others' where `quantum` is not given; 1 unless given. Range: 1 to
-            65535.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        quantum: Bytes of frames that the class may send in a round; at least the port's longest frame. That times
+            `weight` unless given.
+        queue: Queue of the class: a work-conserving discipline without classes; a FIFO unless given.
+        weight: Share of the rate relative to the other classes, where `quantum` is not given; 1 unless given. Range: 1
+            to 65535.
     """
 
     match: Match | Array[Match | Plain] | Plain | None = None
@@ -2372,7 +2362,7 @@ class Ets(Table):
 
     Attributes:
         class_: Classes, by name.
-        default_class: The class for packets that no filter matches; the last one unless given.
+        default_class: Class for packets that no filter matches; the last one unless given.
     """
 
     class_: Mapping[str, EtsClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2386,14 +2376,14 @@ class EtsClass(Table):
     """A class.
 
     Attributes:
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        percent: Its share of what the strict classes leave, in percent; the shares are at most 100 together. Without it
-            the class is strict: it goes before all shares, and before the strict classes listed after it. Range: 1 to
-            100.
-        priorities: The priorities whose packets belong there, unless a filter sends them elsewhere; none unless given.
-        queue: Its queue: any that has no classes and holds nothing back; a FIFO unless given.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        percent: Share of the bandwidth that the strict classes leave, in percent; the shares are at most 100 together.
+            Without it the class is strict: it goes before all shares, and before the strict classes listed after it.
+            Range: 1 to 100.
+        priorities: Priorities of the packets of this class, unless a filter assigns them elsewhere; none unless given.
+        queue: Queue of the class: a work-conserving discipline without classes; a FIFO unless given.
     """
 
     match: Match | Array[Match | Plain] | Plain | None = None
@@ -2408,17 +2398,17 @@ class Wfq(Table):
     """Weighted fair queueing: flows share by weight, on hashed queues or exactly.
 
     Attributes:
-        bytes: The most bytes queued, by frame lengths; beyond, the longest queue for its weight loses a packet (to
-            within an eighth of its length), its first one in stochastic mode and its last one in exact mode. At least
-            one full frame; 64 KiB unless given, as in ALTQ. Range: at most 256 GiB.
+        bytes: Maximum bytes queued, in frame lengths; beyond it, the longest queue relative to its weight loses a
+            packet (to within an eighth of its length): the first one in stochastic mode, the last one in exact mode. At
+            least one full frame; 64 KiB unless given, as in ALTQ. Range: at most 256 GiB.
         class_: Classes, by name.
-        hash: What makes a flow: `destination`, `source_port`, `full` or `source`. Unless given, `destination` in
-            stochastic mode, as in ALTQ, and `full` in exact mode.
-        mode: `stochastic`, hashed queues in turns as in ALTQ, unless given; or `exact`.
-        queues: Queues of the stochastic mode; 256 unless given, as in ALTQ. Range: 1 to 2048.
-        quota: What a queue of weight 100 may send on its turn in stochastic mode; 512 B unless given, as in ALTQ.
+        hash: Packet fields that define a flow: `destination`, `source_port`, `full` or `source`. Unless given,
+            `destination` in stochastic mode, as in ALTQ, and `full` in exact mode.
+        mode: Queueing mode: `stochastic`, hashed queues in turns as in ALTQ, unless given; or `exact`.
+        queues: Number of queues in stochastic mode; 256 unless given, as in ALTQ. Range: 1 to 2048.
+        quota: Bytes that a queue of weight 100 may send in its turn in stochastic mode; 512 B unless given, as in ALTQ.
             Range: at least 64 B.
-        weight: The weight of a flow that no filter matches; 100 unless given, as in ALTQ. Range: 10 to 65535.
+        weight: Weight of a flow that no filter matches; 100 unless given, as in ALTQ. Range: 10 to 65535.
     """
 
     bytes: Size | None = None
@@ -2437,10 +2427,10 @@ class WfqClass(Table):
     """A class.
 
     Attributes:
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        parent: The class that it is within; none unless given.
-        weight: The weight of each of its flows; 100 unless given, as in ALTQ. Range: 10 to 65535.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        parent: Parent class; none unless given.
+        weight: Weight of each flow of the class; 100 unless given, as in ALTQ. Range: 10 to 65535.
     """
 
     match: Match | Array[Match | Plain] | Plain | None = None
@@ -2450,11 +2440,11 @@ class WfqClass(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Fairq(Table):
-    """Priorities, and fair turns among the flows within each, thin flows first.
+    """Priorities, with fair queueing of the flows within each, thin flows first.
 
     Attributes:
         class_: Classes, by name.
-        default_class: The class for packets that no filter matches; the last one unless given.
+        default_class: Class for packets that no filter matches; the last one unless given.
     """
 
     class_: Mapping[str, FairqClass | Plain] | None = field(default=None, metadata={"name": "class"})
@@ -2468,14 +2458,15 @@ class FairqClass(Table):
     """A class.
 
     Attributes:
-        bandwidth: The rate, by frame bits, above which it lets lower classes go first; none unless given.
-        buckets: Buckets that flows are hashed into; 256 unless given, as in FreeBSD. Range: 1 to 2048.
-        hogs: The rate, by frame bits, below which a bucket may go on sending and goes to the front; none unless given.
-        match: Which packets: a table, or an array of tables of which any may match. Of the classes that match, the
-            first takes a packet, unless `priority` says otherwise.
-        packets: The most packets queued in each bucket; 50 unless given, as in FreeBSD. Range: at least 1.
-        parent: The class that it is within; none unless given.
-        priority: Its priority, the highest first; each class has its own. 1 unless given. Range: 0 to 7.
+        bandwidth: Rate, in frame bits, above which the class lets lower classes go first; none unless given.
+        buckets: Hash buckets for flows; 256 unless given, as in FreeBSD. Range: 1 to 2048.
+        hogs: Rate, in frame bits, below which a bucket may continue to send and goes to the front; none unless given.
+        match: Packets of the class: a table, or an array of tables, one of which must match. The first matching class
+            takes a packet, unless `priority` decides otherwise.
+        packets: Maximum packets queued in each bucket; 50 unless given, as in FreeBSD. Range: at least 1.
+        parent: Parent class; none unless given.
+        priority: Priority of the class, the highest first; each class has a different one. 1 unless given. Range: 0 to
+            7.
     """
 
     bandwidth: Rate | None = None
@@ -2489,22 +2480,22 @@ class FairqClass(Table):
 
 @dataclass(kw_only=True, slots=True)
 class FqCodel(Table):
-    """Fair turns for flows, sparse ones first, and CoDel on each.
+    """Fair queueing of flows, sparse ones first, with CoDel on each.
 
     Attributes:
-        bytes: The most bytes (frame lengths) queued; the longest queue loses packets when more are. At least one full
-            frame; default 32 MiB (Linux's `memory_limit`).
-        ecn: Whether a packet of a transport that speaks ECN is marked where another is dropped. Default true (RFC 8290,
-            section 5.2; Linux).
-        flows: Queues; flows that hash to the same one share it. Default 1024 (RFC 8290, section 5.2). Range: 1 to
+        bytes: Maximum bytes queued (frame lengths); beyond it the longest queue loses packets. At least one full frame;
+            default 32 MiB (Linux's `memory_limit`).
+        ecn: Whether packets of ECN-capable transports are marked instead of dropped. Default true (RFC 8290, section
+            5.2; Linux).
+        flows: Number of queues; flows with the same hash share one. Default 1024 (RFC 8290, section 5.2). Range: 1 to
             65536.
-        interval: CoDel's interval, as that of `codel`. Default 100 ms. Range: at most 3600 s.
-        mark_above: Packets of such transports are also marked whenever they waited longer than this (RFC 8290, section
+        interval: CoDel's interval, as in `codel`. Default 100 ms. Range: at most 3600 s.
+        mark_above: Queueing delay above which packets of ECN-capable transports are always marked (RFC 8290, section
             5.2, `ce_threshold`). Default none.
-        packets: The most packets queued, for all of which there is memory at once. Default 10240 (RFC 8290, section
-            5.2). Range: 1 to 16777216.
-        quantum: What a queue may send in a turn. Default 1514 (RFC 8290, section 5.2). Range: 256 B to 4 GiB.
-        target: CoDel's target, as that of `codel`. Default 5 ms. Range: more than 0 s.
+        packets: Maximum packets queued; their memory is allocated at the start. Default 10240 (RFC 8290, section 5.2).
+            Range: 1 to 16777216.
+        quantum: Bytes that a queue may send in a turn. Default 1514 (RFC 8290, section 5.2). Range: 256 B to 4 GiB.
+        target: CoDel's target, as in `codel`. Default 5 ms. Range: more than 0 s.
     """
 
     bytes: Size | None = None
@@ -2524,26 +2515,25 @@ class Red(Table):
     """Random early detection: drops or marks before the queue is full.
 
     Attributes:
-        bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
-            default no limit.
-        ecn: Whether a packet of a transport that speaks ECN is marked where another is dropped early. Default false
-            (ALTQ, Linux).
-        flow_valve: Whether flows that do not respond to drops are shut out (ALTQ's flow-valve). Default false.
+        bytes: Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+            limit.
+        ecn: Whether packets of ECN-capable transports are marked instead of dropped early. Default false (ALTQ, Linux).
+        flow_valve: Whether unresponsive flows are shut out (ALTQ's flow-valve). Default false.
         gentle: Whether the probability rises from `probability_max` to one between `threshold_max` and twice that,
-            instead of to one at once. Default true, as Floyd recommends; ALTQ has no such option.
-        in_bytes: Whether the queue is counted in bytes, and a threshold as so many times `mean_packet`. Default false
-            (ALTQ; Linux counts bytes).
-        mean_packet: A packet's usual frame length: an idle link counts as so many of these that it could have sent.
+            instead of jumping to one. Default true, as Floyd recommends; ALTQ has no such option.
+        in_bytes: Whether the queue is counted in bytes, with thresholds in units of `mean_packet`. Default false (ALTQ;
+            Linux counts bytes).
+        mean_packet: Typical frame length: idle time counts as the number of such frames that the link could have sent.
             Default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s). Range: 1 B to 64 KiB.
-        packets: The most packets queued. Default 60 (ALTQ). Range: at least 1.
-        probability_max: The probability of a drop or mark as the average comes to `threshold_max`. Zero would drop
-            nothing early, as `fifo` does. Default 1/10 (ALTQ; Linux has 1/50). Range: more than 0 %.
-        threshold_max: The average queue, in packets, at which the probability is `probability_max`. The paper asks for
-            twice `threshold_min` or more; default 15 (ALTQ).
-        threshold_min: The average queue, in packets, below which nothing is dropped. Below `threshold_max`; default 5
+        packets: Maximum packets queued. Default 60 (ALTQ). Range: at least 1.
+        probability_max: Drop or mark probability as the average reaches `threshold_max`. Zero would drop nothing early,
+            as `fifo`. Default 1/10 (ALTQ; Linux has 1/50). Range: more than 0 %.
+        threshold_max: Average queue, in packets, at which the probability is `probability_max`. The paper recommends at
+            least twice `threshold_min`; default 15 (ALTQ).
+        threshold_min: Average queue, in packets, below which nothing is dropped. Below `threshold_max`; default 5
             (ALTQ; the paper, section 6). Range: at least 1.
-        weight: What the queue weighs in its average when a packet arrives; less than 2^-16 would never move it. Default
-            1/512 (ALTQ; the paper has 0.002). Range: at least 0.001525878906 %.
+        weight: Weight of the current queue in the average, at each arrival; less than 2^-16 would never move it.
+            Default 1/512 (ALTQ; the paper has 0.002). Range: at least 0.001525878906 %.
     """
 
     bytes: Size | None = None
@@ -2566,15 +2556,15 @@ class Mark(Table):
     """Marks above a threshold, and drops only when full: for DCTCP and DCQCN.
 
     Attributes:
-        threshold: The bytes queued, with the packet that comes, above which it is marked. DCTCP's authors took 20
-            packets of 1500 bytes at 1 Gbit/s and 65 at 10. For a sender on a faster link than the port, with
-            segmentation offload, that is too little: a burst of up to 45 segments is in the queue at once, and one flow
-            gets half of the line at a round trip of 1 ms.
-        bytes: The most bytes queued; any number unless given.
-        packets: The most packets queued; any number unless given, but 1000 where `bytes` is not given either. Range: at
+        threshold: Marking threshold: an arriving packet is marked if the queue, with it, is longer, in bytes. DCTCP's
+            authors used 20 packets of 1500 bytes at 1 Gbit/s and 65 at 10. This is too little for a sender with
+            segmentation offload on a link faster than the port: a burst of up to 45 segments is queued at once, and one
+            flow gets half of the line rate at a round trip of 1 ms.
+        bytes: Maximum bytes queued; no limit unless given.
+        packets: Maximum packets queued; no limit unless given, but 1000 where `bytes` is not given either. Range: at
             least 1.
-        probability: The probability of a mark just below `threshold_max`; 1 % unless given (DCQCN).
-        threshold_max: The bytes queued from which every packet is marked, where some are marked below; `threshold`
+        probability: Marking probability just below `threshold_max`; 1 % unless given (DCQCN).
+        threshold_max: Queue length in bytes from which every packet is marked, where some are marked below; `threshold`
             unless given.
     """
 
@@ -2592,31 +2582,30 @@ class Rio(Table):
     """RED for three drop precedences: out-of-profile packets are dropped first.
 
     Attributes:
-        bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
-            default no limit.
-        ecn: Whether a packet of a transport that speaks ECN is marked where another is dropped early. Default false
-            (ALTQ).
+        bytes: Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+            limit.
+        ecn: Whether packets of ECN-capable transports are marked instead of dropped early. Default false (ALTQ).
         gentle: Whether the probability rises to one between the upper threshold and twice that, instead of at once.
             Default false (ALTQ): the next better precedence's thresholds begin above.
-        mean_packet: A packet's usual frame length: idle time counts as so many of these that the link could have sent.
+        mean_packet: Typical frame length: idle time counts as the number of such frames that the link could have sent.
             Default 1000 bytes (ALTQ). Range: 1 B to 64 KiB.
-        packets: The most packets queued. Default 60 (ALTQ). Range: at least 1.
+        packets: Maximum packets queued. Default 60 (ALTQ). Range: at least 1.
         probability_max_high: As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ). Range: more than
             0 %.
-        probability_max_low: The greatest probability between the thresholds. Default 1/10 (ALTQ). Range: more than 0 %.
+        probability_max_low: Maximum probability between the thresholds. Default 1/10 (ALTQ). Range: more than 0 %.
         probability_max_medium: As `probability_max_low`, for medium drop precedence. Default 1/10 (ALTQ). Range: more
             than 0 %.
         threshold_max_high: As `threshold_max_low`, for high drop precedence. Default 15 (ALTQ).
-        threshold_max_low: The average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
+        threshold_max_low: Average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
         threshold_max_medium: As `threshold_max_low`, for medium drop precedence. Default 30 (ALTQ).
         threshold_min_high: As `threshold_min_low`, for high drop precedence. Default 5 (ALTQ). Range: at least 1.
-        threshold_min_low: The average queue below which no packet of low drop precedence is dropped. Below
+        threshold_min_low: Average queue below which no packet of low drop precedence is dropped. Below
             `threshold_max_low`; default 35 (ALTQ). Range: at least 1.
         threshold_min_medium: As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ). Range: at least 1.
-        unmarked: The precedence of packets whose DSCP is not one of assured forwarding. Default low (ALTQ); Clark and
-            Fang's "out", for a network where only AF traffic has a profile, is high.
-        weight: What a queue weighs in its average when a packet arrives; less than 2^-16 would never move it. Default
-            1/512 (ALTQ). Range: at least 0.001525878906 %.
+        unmarked: Precedence of packets with a DSCP other than assured forwarding. Default low (ALTQ); high is Clark and
+            Fang's "out", for a network where only AF traffic has a profile.
+        weight: Weight of the current queue in its average, at each arrival; less than 2^-16 would never move it.
+            Default 1/512 (ALTQ). Range: at least 0.001525878906 %.
     """
 
     bytes: Size | None = None
@@ -2644,19 +2633,18 @@ class Blue(Table):
     """Drops or marks with a probability that overflows raise and idle links lower.
 
     Attributes:
-        bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
-            default no limit.
-        decrease: What the probability loses when the link idles (`d2`). Default 0.00025 (the paper, table I). Range:
+        bytes: Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+            limit.
+        decrease: Decrease of the probability when the link idles (`d2`). Default 0.00025 (the paper, table I). Range:
             more than 0 %.
-        ecn: Whether a packet of a transport that speaks ECN is marked where another is dropped early. Default false
-            (ALTQ).
-        freeze_time: The least time between two changes of the probability, so that one shows its effect before the
-            next: a round-trip time or more. Default 100 ms (the paper, section III). Range: more than 0 s.
-        increase: What the probability gains when the queue overflows (`d1`). Above `decrease`; default 0.0025 (the
+        ecn: Whether packets of ECN-capable transports are marked instead of dropped early. Default false (ALTQ).
+        freeze_time: Minimum time between two changes of the probability, so that one takes effect before the next: a
+            round-trip time or more. Default 100 ms (the paper, section III). Range: more than 0 s.
+        increase: Increase of the probability when the queue overflows (`d1`). Above `decrease`; default 0.0025 (the
             paper, table I). Range: more than 0 %.
-        packets: The most packets queued. Default 60 (ALTQ). Range: at least 1.
-        threshold: More packets than this in the queue count as an overflow too (the paper's `Qlen > L`), which leaves
-            room for bursts. Default none. Range: at least 1.
+        packets: Maximum packets queued. Default 60 (ALTQ). Range: at least 1.
+        threshold: Queue length in packets above which an arrival also counts as an overflow (the paper's `Qlen > L`),
+            which leaves room for bursts. Default none. Range: at least 1.
     """
 
     bytes: Size | None = None
@@ -2675,16 +2663,16 @@ class Codel(Table):
     """Controlled delay: drops or marks once packets wait too long.
 
     Attributes:
-        bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
-            default no limit.
-        ecn: Whether a packet of a transport that speaks ECN is marked where another is dropped. Default false (Linux).
-        interval: How long they may wait longer before one is dropped: the longest usual round-trip time of the flows
-            (RFC 8289, section 4). Default 100 ms. Range: at most 3600 s.
-        mark_above: Packets of such transports are also marked whenever they waited longer than this, as DCTCP wants it
+        bytes: Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+            limit.
+        ecn: Whether packets of ECN-capable transports are marked instead of dropped. Default false (Linux).
+        interval: Time that the delay may exceed `target` before a packet is dropped: the longest typical round-trip
+            time of the flows (RFC 8289, section 4). Default 100 ms. Range: at most 3600 s.
+        mark_above: Queueing delay above which packets of ECN-capable transports are always marked, as DCTCP requires
             (Linux's `ce_threshold`). Default none.
-        packets: The most packets queued. Default 1000 (Linux). Range: at least 1.
-        target: How long packets may wait for long: below `interval`; 5 to 10 % of it is best (RFC 8289, section 4).
-            Default 5 ms. A link on which a full frame takes longer than that needs a target of at least that time.
+        packets: Maximum packets queued. Default 1000 (Linux). Range: at least 1.
+        target: Acceptable standing queueing delay: below `interval`; 5 to 10 % of it is best (RFC 8289, section 4).
+            Default 5 ms. A link with a longer serialisation time of a full frame needs a target of at least that time.
             Range: more than 0 s.
     """
 
@@ -2703,24 +2691,24 @@ class Pie(Table):
     """Drops or marks with a probability that a controller computes from the delay.
 
     Attributes:
-        alpha: How much the distance from the target counts, in sixteenths per second. Default 2, 0.125 Hz (RFC 8033,
-            section 4.2). Range: 1 to 1048576.
-        beta: How much the delay's growth counts, in sixteenths per second. Default 20, 1.25 Hz (RFC 8033, section 4.2).
+        alpha: Weight of the deviation from the target, in sixteenths per second. Default 2, 0.125 Hz (RFC 8033, section
+            4.2). Range: 1 to 1048576.
+        beta: Weight of the growth of the delay, in sixteenths per second. Default 20, 1.25 Hz (RFC 8033, section 4.2).
             Range: 1 to 1048576.
-        burst: For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms (RFC 8033, section
-            4.4).
-        bytes: The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one full frame;
-            default no limit.
+        burst: Duration of a burst that passes without drops after a period without congestion (`MAX_BURST`). Default
+            150 ms (RFC 8033, section 4.4).
+        bytes: Maximum bytes queued (frame lengths); a packet beyond is dropped. At least one full frame; default no
+            limit.
         derandomize: Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section 5.4).
             Default false.
-        ecn: Whether a packet of a transport that speaks ECN is marked where another is dropped. Default false (Linux).
-        mark_max: The probability above which such packets are dropped too (`mark_ecnth`); with 100 % they are always
-            marked. Default 1/10 (RFC 8033, section 5.1).
-        packets: The most packets queued. Default 1000 (Linux). Range: at least 1.
-        target: How long packets should wait (`QDELAY_REF`). Default 15 ms (RFC 8033, section 4.2). Range: more than 0
-            s, at most 3600 s.
-        update: How often the probability is set (`T_UPDATE`). Default 15 ms (RFC 8033, section 4.2). Range: more than 0
-            s, at most 3600 s.
+        ecn: Whether packets of ECN-capable transports are marked instead of dropped. Default false (Linux).
+        mark_max: Probability above which packets of ECN-capable transports are dropped too (`mark_ecnth`); with 100 %
+            they are always marked. Default 1/10 (RFC 8033, section 5.1).
+        packets: Maximum packets queued. Default 1000 (Linux). Range: at least 1.
+        target: Target queueing delay (`QDELAY_REF`). Default 15 ms (RFC 8033, section 4.2). Range: more than 0 s, at
+            most 3600 s.
+        update: Interval between updates of the probability (`T_UPDATE`). Default 15 ms (RFC 8033, section 4.2). Range:
+            more than 0 s, at most 3600 s.
     """
 
     alpha: int | None = None
@@ -2742,11 +2730,11 @@ class Tbr(Table):
     """Token-bucket regulator: limits another discipline to a rate and a burst.
 
     Attributes:
-        bucket: What the bucket holds. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up to 10 Mbit/s, 8 up
+        bucket: Depth of the bucket. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up to 10 Mbit/s, 8 up
             to 200 Mbit/s, 24 up to 2.5 Gbit/s, 128 above (tbrconfig, FreeBSD's pfctl). Range: at least 1 B.
-        queue: The discipline that it regulates; not `psp` with gap frames, which keeps its own time. Default: `fifo`.
-        rate: The rate at which the bucket fills, in frame bits per second (header and FCS counted, preamble and gap
-            not); at most the link's. Default: the link's.
+        queue: Regulated discipline; not `psp` with gap frames, which has its own timing. Default: `fifo`.
+        rate: Rate at which the bucket fills, in frame bits per second (header and FCS counted, preamble and gap not);
+            at most the link's. Default: the link's.
     """
 
     bucket: Size | None = None
@@ -2758,25 +2746,23 @@ class Tbr(Table):
 
 @dataclass(kw_only=True, slots=True)
 class ReactionPoint(Table):
-    """How a host's interfaces slow flows down that switches send congestion notifications of (IEEE 802.1Qau). The
-    defaults are IEEE8021-CN-MIB's.
+    """Reaction of a host's interfaces to congestion notifications (reaction points of IEEE 802.1Qau). The defaults are
+    those of IEEE8021-CN-MIB.
 
     Attributes:
-        ai_rate: By how much the target rate grows in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
-            Range: at most 1125899906842624 bit/s.
-        byte_reset: A cycle of recovery by bytes sent, half as much beyond fast recovery (rpgByteReset); 150 kB unless
+        ai_rate: Increase of the target rate per cycle of active increase (rpgAiRate); 5 Mbit/s unless given. Range: at
+            most 1125899906842624 bit/s.
+        byte_reset: Bytes sent in one cycle of recovery; half of it after fast recovery (rpgByteReset); 150 kB unless
             given. Range: at least 1 B.
-        enable: Whether they slow them down (rpgEnable); yes unless given.
-        gain: By what part of itself the rate falls for each unit of the quantised feedback (rpgGd); 1/128 unless given.
-        hai_rate: By how much more with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given. Range:
-            at most 1125899906842624 bit/s.
-        min_decrease: What part of itself the rate falls to at least by one notification (rpgMinDecFac); 1/2 unless
-            given.
-        min_rate: Below which rate it never falls (rpgMinRate); 5 Mbit/s unless given. Range: at most 1125899906842624
-            bit/s.
-        threshold: The cycles of fast recovery (rpgThreshold); 5 unless given. Range: at least 1.
-        time_reset: A cycle of recovery by time, half as long beyond fast recovery (rpgTimeReset); 15 ms unless given.
-            Range: at least 1 us.
+        enable: Whether the interfaces slow down flows on notifications (rpgEnable); true unless given.
+        gain: Relative decrease of the rate per unit of quantised feedback (rpgGd); 1/128 unless given.
+        hai_rate: Increase of the target rate in the first cycle of hyper-active increase, and i times that in the i-th
+            cycle (rpgHaiRate); 50 Mbit/s unless given. Range: at most 1125899906842624 bit/s.
+        min_decrease: Minimum share of the rate that remains after one notification (rpgMinDecFac); 1/2 unless given.
+        min_rate: Minimum rate (rpgMinRate); 5 Mbit/s unless given. Range: at most 1125899906842624 bit/s.
+        threshold: Number of cycles in fast recovery (rpgThreshold); 5 unless given. Range: at least 1.
+        time_reset: Duration of one cycle of recovery; half of it after fast recovery (rpgTimeReset); 15 ms unless
+            given. Range: at least 1 us.
     """
 
     ai_rate: Rate | None = None
@@ -2792,10 +2778,10 @@ class ReactionPoint(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Read(Table):
-    """How the receiving program reads: at once whatever comes, unless it has a rate.
+    """Reading of the receiving program: as data arrives, or at a limited rate.
 
     Attributes:
-        rate: The rate at which it reads.
+        rate: Rate at which the program reads.
     """
 
     rate: Rate
@@ -2803,15 +2789,16 @@ class Read(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Reserve(Table):
-    """A class with a promise, as RSVP asks for.
+    """A class with a guarantee, as RSVP requests it.
 
     Attributes:
-        burst: What may come at once beyond that and still keep the delay bound.
-        class_: Its name, unlike any other class's.
-        delay: The most time from a packet's arrival to its last bit's sending, if no more comes than that.
-        match: Which packets: a table, or an array of tables of which any may match.
-        rate: What is guaranteed in the long run.
-        parent: The class to be within; at the top unless given.
+        burst: Burst beyond that rate for which the delay bound still holds.
+        class_: Name of the class, different from those of other classes.
+        delay: Maximum delay, from a packet's arrival to the transmission of its last bit, for traffic within rate and
+            burst.
+        match: Packets of the class: a table, or an array of tables, one of which must match.
+        rate: Guaranteed long-term rate.
+        parent: Parent class; at the top unless given.
     """
 
     burst: Size
@@ -2824,12 +2811,11 @@ class Reserve(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Router(Table):
-    """A forwarder. Flows spread over all shortest paths by a hash (ECMP).
+    """A router. Flows spread over all shortest paths by a hash (ECMP).
 
     Attributes:
-        count: How many; without it, one that bears the bare name.
-        timer: How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is needed
-            unless given.
+        count: Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
+        timer: Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
     """
 
     count: int | None = None
@@ -2838,10 +2824,10 @@ class Router(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Sampling(Table):
-    """How often to sample.
+    """Sampling interval.
 
     Attributes:
-        every: The interval.
+        every: Time between two samples.
     """
 
     every: Time
@@ -2849,13 +2835,13 @@ class Sampling(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Sequence(Table):
-    """The sequence numbers of one flow as they leave a port.
+    """Sequence numbers of one flow as they leave a port.
 
     Attributes:
-        at: The port, as "node:link".
-        flow: The flow.
-        from_: From then on; from the start unless given.
-        until: Until then; to the end unless given.
+        at: Port, as "node:link".
+        flow: Name of the flow.
+        from_: Start time; the start of the run unless given.
+        until: End time; the end of the run unless given.
     """
 
     at: str
@@ -2869,7 +2855,7 @@ class Star(Table):
     """Hosts NAME-host around the switch NAME-switch; the links are NAME-access.
 
     Attributes:
-        hosts: How many hosts; 8 unless given.
+        hosts: Number of hosts; 8 unless given.
     """
 
     hosts: int | None = None
@@ -2877,46 +2863,48 @@ class Star(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Switch(Table):
-    """A switch whose ports share a packet memory, and which loses nothing of its lossless priorities.
+    """A switch with a packet memory that its ports share, and with lossless priorities.
 
     Attributes:
-        alpha: Of how many times what is left of the shared part it is stopped; 1/8 unless given.
-        buffer: The packet memory, in bytes of frames; 12 MB unless given. Range: at least 1 B.
-        count: How many; without it, one that bears the bare name.
-        dscp: Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a
-            table, { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. Hosts that hang on
-            the switch go by it too, unless they have one of their own. The priority that a packet had before, which is
-            its class selector at first, unless given.
-        ecn: The bytes queued above which a queue of its ports marks packets (ECN, by the discipline `mark`): one
-            threshold, "100 kB", or two between which the probability rises, { min = "100 kB", max = "400 kB",
-            probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
-        headroom: The room beyond that of each lossless priority of an ingress port; what the link needs unless given.
-        lossless: The priorities of which nothing is lost: the far end is stopped before. None unless given.
-        lossy_alpha: How many times what is left of the shared part an egress queue of any other priority may have; 1/1
+        alpha: Dynamic XOFF threshold, as a multiple of the remaining shared part; 1/8 unless given.
+        buffer: Size of the packet memory, in frame bytes; 12 MB unless given. Range: at least 1 B.
+        count: Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
+        dscp: Map from the DSCP of incoming packets to their priority: "ef:5 24-31:3" as `dcb app` takes it, or a table,
+            { ef = 5, "24-31" = 3 }. A code point without an entry has its class selector. Hosts attached to the switch
+            use the same map unless they have one of their own; the packet's previous priority, initially its class
+            selector, unless given.
+        ecn: ECN marking threshold of its ports' queues, in queued bytes (discipline `mark`): one threshold, "100 kB",
+            or two between which the probability rises, { min = "100 kB", max = "400 kB", probability = "20 %" }. It
+            applies to ports without a `queue` of their own; none unless given.
+        headroom: Headroom of each lossless priority of an ingress port, above XOFF; the link's requirement unless
+            given.
+        lossless: Lossless priorities: the switch pauses the far end before it would have to drop a packet; none unless
+            given.
+        lossy_alpha: Limit of an egress queue of any other priority, as a multiple of the remaining shared part; 1/1
             unless given.
-        pause: What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
+        pause: Unit of pausing: a "priority" (IEEE 802.1Qbb), or the "port" as a whole (802.3 PAUSE), which makes all
             priorities lossless; "priority" unless given.
-        pcp: Which priority a packet has that comes in, by the one that it had at the node before, its tag's (the
-            priority regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or as a table, { 5 = 3, "0-2" = 0 }; the
-            priority that it had where none is given. It is queued, stopped and sent on with that. Where there is a
-            `dscp`, packets have their priority by that, and only congestion notifications, which have no DSCP, by this.
-            Each priority stays what it is unless given.
-        qcn: The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose
-            hosts' interfaces then slow down what they were told of. None unless given.
-        qcn_priority: The priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
+        pcp: Map from the priority of incoming packets at the previous node, which is in the tag, to their priority here
+            (the priority regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or a table, { 5 = 3, "0-2" = 0 }. A
+            priority without an entry is unchanged. Queueing, pausing and forwarding use the new priority. With a `dscp`
+            map, this one applies to congestion notifications only, which have no DSCP; all priorities unchanged unless
+            given.
+        qcn: Priorities with congestion notification (congestion points of IEEE 802.1Qau, QCN): their queues send
+            notifications to the hosts, which then slow down the flows concerned; none unless given.
+        qcn_priority: Priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
             Range: 0 to 7.
-        qcn_sample_base: Bytes from one sample to the next in a queue that is not congested (cpSampleBase); 150 kB
-            unless given. Range: at least 10000 B.
-        qcn_set_point: The length that these queues are held to (cpQSp, Qeq); 26 kB unless given. Range: at least 1 B.
-        qcn_weight: How much more the growth of a queue counts than its length (cpW); 2 unless given. Range: 0 to 1024.
-        reserved: The minimum that each priority of an ingress port has to itself; 3 kB unless given.
-        timer: How often the timer ticks that its ports' disciplines wait by; as often as is needed unless given.
-        watchdog: How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long
-            again, whatever it is told (a pause storm), at the risk of a loss; without end unless given. Range: at least
+        qcn_sample_base: Bytes between two samples of a queue that is not congested (cpSampleBase); 150 kB unless given.
+            Range: at least 10000 B.
+        qcn_set_point: Target length of these queues (cpQSp, Qeq); 26 kB unless given. Range: at least 1 B.
+        qcn_weight: Weight of a queue's growth relative to its length (cpW); 2 unless given. Range: 0 to 1024.
+        reserved: Minimum reserved for each priority of an ingress port; 3 kB unless given.
+        timer: Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
+        watchdog: Maximum time that a priority of the switch's ports stays paused (a pause storm). The priority then
+            sends for the same time despite pause frames, at the risk of a loss; no limit unless given. Range: at least
             1 us.
-        xoff: Of how many bytes of the shared part an ingress port's lossless priority is stopped (XOFF); by `alpha`
+        xoff: XOFF threshold of a lossless priority of an ingress port, in bytes of the shared part; set by `alpha`
             unless given.
-        xon_offset: How far below that it goes on (XON); 3 kB unless given.
+        xon_offset: Distance of the XON threshold below XOFF; 3 kB unless given.
     """
 
     alpha: Fraction | None = None
@@ -2971,18 +2959,18 @@ class TcpAck(Table):
     """Acknowledging.
 
     Attributes:
-        after_read: After which segments an ACK goes as soon as all is read: "never", "short" ones, or "pushed", also a
-            full one that ends what was written.
-        compression_delay: How long an ACK of what is out of order waits for more, at most a twentieth of the round trip
-            (SACK compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms).
-        compression_max: So many at most are left out for one (Linux's `tcp_comp_sack_nr`: 44); 0: none.
-        compression_slack: By how much its timer is late (Linux's `tcp_comp_sack_slack_ns`: 100 us).
-        delay_max: Greatest delay of a delayed ACK: Linux and 4.4BSD 200 ms.
-        delay_min: Least delay of a delayed ACK: Linux 40 ms.
-        every: An ACK at the latest for this many full segments: 2 by RFC 5681, 1 turns delayed ACKs off. Range: at
-            least 1.
+        after_read: Segments that are acknowledged as soon as the program has read all data: "never", "short" ones, or
+            "pushed", also a full one that ends a write.
+        compression_delay: Maximum delay of an ACK for out-of-order data, at most a twentieth of the RTT (SACK
+            compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms).
+        compression_max: Maximum number of ACKs that one replaces by SACK compression (Linux's `tcp_comp_sack_nr`: 44);
+            0: none.
+        compression_slack: Slack of the SACK compression timer (Linux's `tcp_comp_sack_slack_ns`: 100 us).
+        delay_max: Maximum delay of a delayed ACK: Linux and 4.4BSD 200 ms.
+        delay_min: Minimum delay of a delayed ACK: Linux 40 ms.
+        every: Maximum number of full segments per ACK: 2 by RFC 5681, 1 disables delayed ACKs. Range: at least 1.
         quick_acks: Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
-        tick: The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); 0 s: exactly.
+        tick: Granularity of the delayed ACK timer (4.4BSD's fast timer: 200 ms); 0 s: exact.
     """
 
     after_read: Literal["never", "short", "pushed"] | None = None
@@ -3001,19 +2989,18 @@ class TcpBuffers(Table):
     """Socket buffers, in payload bytes.
 
     Attributes:
-        receive: Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel
-            tunes.
-        send: Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the kernel
-            tunes. Memory or payload, as `send_headroom` says.
-        send_headroom: Room for headers in each packet of a send buffer that counts memory and is filled packet by
-            packet (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. A buffer that a program asks for by
+        receive: Receive buffer, for data received and not yet read: a size, or { initial, max } for autotuning.
+        send: Send buffer, for data written and not yet acknowledged: a size, or { initial, max } for autotuning. It
+            counts memory or payload, depending on `send_headroom`.
+        send_headroom: Headroom for headers in each packet of a send buffer that counts memory and is filled packet by
+            packet (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload. A buffer that a program requests by
             `SO_SNDBUF` takes twice that memory. Range: at most 4294967295 B.
-        window_share: The share of the receive buffer that is advertised as window; the rest is the kernel's overhead.
-            Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has
-            "measured": one half in the handshake, then what the longest segment's payload is of the memory that its
-            frame takes (`tcp_measure_rcv_mss`), 170/256 for 1448 bytes.
-        window_slow_start: The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
-            each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); off advertises all of it from the start
+        window_share: Share of the receive buffer that is advertised as window; the rest is kernel overhead. Linux's
+            `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has "measured": one
+            half in the handshake, then the ratio of the longest segment's payload to the memory of its frame
+            (`tcp_measure_rcv_mss`), 170/256 for 1448 bytes.
+        window_slow_start: Whether the window starts at the maximum of a SYN, 65535 bytes, and opens by two segments for
+            each arrival (Linux's `rcv_ssthresh`, `tcp_grow_window`); `false` advertises all of it from the start
             (4.4BSD).
     """
 
@@ -3029,26 +3016,27 @@ class TcpEmission(Table):
     """When segments leave: pacing, bursts, Nagle.
 
     Attributes:
-        fin_ignores_cwnd: The segment with the FIN goes whatever the congestion window says, so that no flow waits a
-            round trip to end (Linux, but 6.12 no longer, `tcp_cwnd_test`).
-        nagle: Coalesce small segments (RFC 896, Minshall's variant as in Linux); off is `TCP_NODELAY`.
-        pacing: The TCP layer paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
+        fin_ignores_cwnd: Whether a segment with FIN ignores the congestion window, so that no flow waits a round trip
+            to end (Linux before 6.12, `tcp_cwnd_test`).
+        nagle: Coalesce small segments (Nagle's algorithm, RFC 896, in Minshall's variant as in Linux); `false` is
+            `TCP_NODELAY`.
+        pacing: Whether TCP paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
         pacing_avoidance_percent: Pacing rate in congestion avoidance as a percentage of cwnd * MSS / SRTT: Linux 120.
             Range: at least 1.
-        pacing_rate_max: Ceiling of the pacing rate (`SO_MAX_PACING_RATE`), or "unlimited".
+        pacing_rate_max: Maximum pacing rate (`SO_MAX_PACING_RATE`), or "unlimited".
         pacing_slow_start_percent: Pacing rate in slow start as a percentage of cwnd * MSS / SRTT: Linux 200. Range: at
             least 1.
-        small_queues: TCP small queues (Linux since 3.6, `tcp_small_queue_check`): wait while the own interface's queue
-            holds two bursts of this connection.
-        tso: Hand segments to the interface in bursts, as TCP segmentation offload makes them.
-        tso_max: Largest burst: Linux 64 KiB. Range: at most 4294967295 B.
-        tso_push: The last segment of a burst of several has PSH (Linux since 5.4, `__tcp_transmit_skb`): by it a
-            receiver knows that what follows may be late, and its ACK does not wait.
-        tso_rtt: On a short path a burst has `tso_max` more, halved for each of these in the least round trip (Linux
-            since 5.18: 512 us, `tcp_tso_rtt_log`); 0 adds nothing.
-        tso_time: A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least two
-            segments.
-        tso_win_divisor: Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); 0
+        small_queues: TCP small queues (Linux since 3.6, `tcp_small_queue_check`): wait while the host's own interface
+            queue holds two bursts of this connection.
+        tso: Pass segments to the interface in bursts (TCP segmentation offload).
+        tso_max: Maximum burst: Linux 64 KiB. Range: at most 4294967295 B.
+        tso_push: Whether the last segment of a burst of several has PSH (Linux since 5.4, `__tcp_transmit_skb`). It
+            signals to the receiver that the next data may be late, so that its ACK does not wait.
+        tso_rtt: Unit of minimum RTT for larger bursts on short paths: a burst has `tso_max` more, halved for each such
+            unit (Linux since 5.18: 512 us, `tcp_tso_rtt_log`); 0 adds nothing.
+        tso_time: Time whose bytes at the pacing rate make one burst of at least two segments (Linux: about 1 ms, rate
+            >> 10).
+        tso_win_divisor: Divisor of cwnd that gives the minimum burst to wait for (`tcp_tso_win_divisor`, Linux 3); 0
             never waits.
     """
 
@@ -3072,22 +3060,23 @@ class TcpRecovery(Table):
     """Loss detection and recovery.
 
     Attributes:
-        detection: How a segment is found to be lost.
-        dup_threshold: Duplicate ACK threshold to start with (RFC 5681: 3); reordering seen raises it. Range: at least
-            1.
-        frto: RFC 5682: find out whether a timeout was spurious.
-        limited_transmit: RFC 3042: a new segment for each of the first two duplicate ACKs.
-        lost_retransmission: How the loss of a retransmission is found before the timer finds it.
-        partial_ack: What a partial ACK does without SACK.
-        reduction: How the window comes down during recovery.
-        reordering_max: The most that reordering may raise the threshold to: Linux 300, 2.4: 127.
-        timeout_forgets_sack: A timeout forgets what SACK told (RFC 2018, section 8) rather than keep it as Linux does.
-        tlp: RFC 8985, section 7: probe for tail loss.
-        undo_dsack: Undo a reduction when DSACKs prove every retransmission unneeded (RFC 3708's heuristics).
-        undo_timestamps: Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC 3522).
-        walks_queue: The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission queue from
-            the head to the end of every block, and again to mark and to retransmit (Linux before 2.6.24). It costs the
-            simulated host, not the simulator.
+        detection: Method of loss detection.
+        dup_threshold: Initial duplicate ACK threshold (RFC 5681: 3); observed reordering raises it. Range: at least 1.
+        frto: F-RTO (RFC 5682): detection of spurious timeouts.
+        limited_transmit: Limited transmit (RFC 3042): a new segment for each of the first two duplicate ACKs.
+        lost_retransmission: Detection of a lost retransmission before the timeout.
+        partial_ack: Response to a partial ACK without SACK.
+        reduction: Method of window reduction during recovery.
+        reordering_max: Maximum duplicate ACK threshold by reordering: Linux 300, 2.4: 127.
+        timeout_forgets_sack: Whether a timeout discards SACK information (RFC 2018, section 8) instead of keeping it as
+            Linux does.
+        tlp: Tail loss probe (RFC 8985, section 7).
+        undo_dsack: Undo a reduction when DSACKs prove that every retransmission was unnecessary (RFC 3708's
+            heuristics).
+        undo_timestamps: Undo a reduction when the echoed timestamp is older than the retransmission (Eifel, RFC 3522).
+        walks_queue: Whether the modelled stack lacks a SACK cache: each ACK with SACK blocks walks the retransmission
+            queue from the head to the end of every block, and again to mark and to retransmit (Linux before 2.6.24).
+            The cost falls on the simulated host, not on the simulator.
     """
 
     detection: Literal["duplicate-acks", "sack", "fack", "rack"] | None = None
@@ -3110,18 +3099,19 @@ class TcpRto(Table):
     """The retransmission timer (RFC 6298).
 
     Attributes:
-        floor: What the floor applies to.
-        initial: Before the first round trip sample, at most `max`: 1 s by RFC 6298, 3 s by RFC 1122.
-        max: Ceiling, of the backed-off timer too; Linux 120 s.
-        min: Floor, at most `max`: RFC 6298 1 s, Linux 200 ms. Range: more than 0 s.
-        retries_max: Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
-        rtt_tick: Round trips are measured in whole multiples of this; 0 s: exactly.
+        floor: Quantity that the minimum applies to.
+        initial: Timeout before the first RTT sample, at most `max`: 1 s by RFC 6298, 3 s by RFC 1122.
+        max: Maximum, also with backoff; Linux 120 s.
+        min: Minimum, at most `max`: RFC 6298 1 s, Linux 200 ms. Range: more than 0 s.
+        retries_max: Retransmissions in a row before the connection is aborted; Linux `tcp_retries2` is 15.
+        rtt_tick: Granularity of RTT measurements; 0 s: exact.
         syn_linear: SYN retransmissions before the timeout begins to double (Linux's `tcp_syn_linear_timeouts`: 4 since
             6.5).
-        syn_retries_max: SYN retransmissions before giving up, beside those of `syn_linear`; Linux 6.
-        tick: The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exactly.
-        wheel: Timers are kept in a wheel (Linux since 4.8): one that is set for 63 ticks or more waits for a multiple
-            of 8 ticks, from 504 ticks on of 64, and so on. Tail probes, RACK's timer and SYNs tick too.
+        syn_retries_max: SYN retransmissions before giving up, in addition to those of `syn_linear`; Linux 6.
+        tick: Granularity of the timer: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exact.
+        wheel: Whether a timer wheel rounds timeouts (Linux since 4.8): a timer of 63 ticks or more waits for a multiple
+            of 8 ticks, one of 504 ticks or more for a multiple of 64, and so on. Tail loss probes, RACK's timer and
+            SYNs are rounded to ticks too.
     """
 
     floor: Literal["total", "variance"] | None = None
@@ -3142,11 +3132,11 @@ class TcpSegment(Table):
 
     Attributes:
         dsack: Report duplicate segments as DSACK (RFC 2883) when receiving.
-        ecn: Explicit congestion notification (RFC 3168): `true` asks for it, "accept" agrees if the peer asks, as Linux
-            does unless told otherwise, `false` does neither.
-        ecn_fallback: A SYN that is sent again does not ask for ECN (Linux's `tcp_ecn_fallback`, since 4.1).
-        mtu: Largest IP datagram, less whose headers is the MSS option; the first link's MTU unless given. Range: 576 B
-            to 65535 B.
+        ecn: Explicit congestion notification (RFC 3168): `true` requests it, "accept" agrees if the peer requests it,
+            as Linux does by default, `false` does neither.
+        ecn_fallback: Whether a retransmitted SYN does not request ECN (Linux's `tcp_ecn_fallback`, since 4.1).
+        mtu: Largest IP datagram; the MSS option is this without the headers; the first link's MTU unless given. Range:
+            576 B to 65535 B.
         sack: Offer selective acknowledgement (RFC 2018).
         timestamp_tick: Tick of the timestamp clock: 1 ms on Linux 6, a jiffy on 2.4, 500 ms on 4.4BSD. Range: more than
             0 s.
@@ -3171,16 +3161,17 @@ class TcpWindow(Table):
     """The congestion window.
 
     Attributes:
-        clamp: The window never exceeds this, in packets.
-        count_acks: Growth counts ACKs, not the packets they acknowledge (before RFC 3465's byte counting).
-        idle_restart: What happens to the window of a sender that was idle.
+        clamp: Maximum congestion window, in packets.
+        count_acks: Whether growth counts ACKs instead of the packets they acknowledge (before RFC 3465's byte
+            counting).
+        idle_restart: Effect of idle time on the window of a sender.
         initial: Initial window in packets (RFC 6928: 10), at most `clamp`. Range: at least 1.
         initial_ssthresh: Initial slow start threshold in packets; 2147483647 for none.
-        local_congestion: What a segment refused by the host's own interface queue is taken for.
-        metrics: What a host keeps of a connection for the next one to the same peer (`tcp_metrics`).
-        moderate_burst: On leaving disorder or recovery, at most in flight + this many packets; 0 turns it off. Linux: 3
-            (`tcp_moderate_cwnd`).
-        validation: When the window counts as the limit on sending, so that it may grow.
+        local_congestion: Interpretation of a segment refused by the host's own interface queue.
+        metrics: Metrics that a host saves of a connection for the next one to the same peer (`tcp_metrics`).
+        moderate_burst: Limit of the window when leaving disorder or recovery: in flight + this many packets; 0 disables
+            it. Linux: 3 (`tcp_moderate_cwnd`).
+        validation: Condition under which the window counts as limiting the sender, so that it may grow.
     """
 
     clamp: int | None = None
@@ -3196,20 +3187,20 @@ class TcpWindow(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Topology(Table):
-    """Hosts, routers and links in a shape that is known by name. What it makes is called NAME-host and so on.
+    """A predefined topology of hosts, routers and links. Its parts are named NAME-host and so on.
 
     Attributes:
-        delay: The links' propagation delay, one way; "1 us" unless given.
-        dumbbell: Two routers with a bottleneck between them, and hosts on either side.
-        fat_tree: Switches of k ports in three layers, with as many equal paths as cores (Al-Fares and others, SIGCOMM
-            2008).
-        leaf_spine: Every leaf is joined to every spine; hosts are at the leaves.
-        parking_lot: A chain of routers with a host at each: long flows meet others at every hop.
-        profile: The hosts' TCP stack; "linux-6" unless given.
-        queue: The queueing discipline at both ends of every link; a fifo of 1000 packets unless given.
-        rate: The links' rate; "10 Gbit/s" unless given.
+        delay: One-way propagation delay of the links; "1 us" unless given.
+        dumbbell: Two routers with a bottleneck between them, and hosts on each side.
+        fat_tree: Fat tree of k-port switches in three layers, with as many equal paths as cores (Al-Fares and others,
+            SIGCOMM 2008).
+        leaf_spine: Leaf-spine fabric: every leaf is linked to every spine, and hosts are at the leaves.
+        parking_lot: Chain of routers with a host at each: long flows compete with others at every hop.
+        profile: TCP stack of the hosts; "linux-6" unless given.
+        queue: Queueing discipline at both ends of every link; a fifo of 1000 packets unless given.
+        rate: Line rate of the links; "10 Gbit/s" unless given.
         star: Hosts around one switch.
-        switch: What its switches are, with the keys of `[switch.NAME]`; plain routers unless given.
+        switch: Settings of its switches, with the keys of `[switch.NAME]`; plain routers unless given.
     """
 
     delay: Time | None = None
@@ -3226,45 +3217,47 @@ class Topology(Table):
 
 @dataclass(kw_only=True, slots=True)
 class TopologySwitch(Table):
-    """A switch whose ports share a packet memory, and which loses nothing of its lossless priorities.
+    """A switch with a packet memory that its ports share, and with lossless priorities.
 
     Attributes:
-        alpha: Of how many times what is left of the shared part it is stopped; 1/8 unless given.
-        buffer: The packet memory, in bytes of frames; 12 MB unless given. Range: at least 1 B.
-        dscp: Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a
-            table, { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. Hosts that hang on
-            the switch go by it too, unless they have one of their own. The priority that a packet had before, which is
-            its class selector at first, unless given.
-        ecn: The bytes queued above which a queue of its ports marks packets (ECN, by the discipline `mark`): one
-            threshold, "100 kB", or two between which the probability rises, { min = "100 kB", max = "400 kB",
-            probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
-        headroom: The room beyond that of each lossless priority of an ingress port; what the link needs unless given.
-        lossless: The priorities of which nothing is lost: the far end is stopped before. None unless given.
-        lossy_alpha: How many times what is left of the shared part an egress queue of any other priority may have; 1/1
+        alpha: Dynamic XOFF threshold, as a multiple of the remaining shared part; 1/8 unless given.
+        buffer: Size of the packet memory, in frame bytes; 12 MB unless given. Range: at least 1 B.
+        dscp: Map from the DSCP of incoming packets to their priority: "ef:5 24-31:3" as `dcb app` takes it, or a table,
+            { ef = 5, "24-31" = 3 }. A code point without an entry has its class selector. Hosts attached to the switch
+            use the same map unless they have one of their own; the packet's previous priority, initially its class
+            selector, unless given.
+        ecn: ECN marking threshold of its ports' queues, in queued bytes (discipline `mark`): one threshold, "100 kB",
+            or two between which the probability rises, { min = "100 kB", max = "400 kB", probability = "20 %" }. It
+            applies to ports without a `queue` of their own; none unless given.
+        headroom: Headroom of each lossless priority of an ingress port, above XOFF; the link's requirement unless
+            given.
+        lossless: Lossless priorities: the switch pauses the far end before it would have to drop a packet; none unless
+            given.
+        lossy_alpha: Limit of an egress queue of any other priority, as a multiple of the remaining shared part; 1/1
             unless given.
-        pause: What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
+        pause: Unit of pausing: a "priority" (IEEE 802.1Qbb), or the "port" as a whole (802.3 PAUSE), which makes all
             priorities lossless; "priority" unless given.
-        pcp: Which priority a packet has that comes in, by the one that it had at the node before, its tag's (the
-            priority regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or as a table, { 5 = 3, "0-2" = 0 }; the
-            priority that it had where none is given. It is queued, stopped and sent on with that. Where there is a
-            `dscp`, packets have their priority by that, and only congestion notifications, which have no DSCP, by this.
-            Each priority stays what it is unless given.
-        qcn: The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose
-            hosts' interfaces then slow down what they were told of. None unless given.
-        qcn_priority: The priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
+        pcp: Map from the priority of incoming packets at the previous node, which is in the tag, to their priority here
+            (the priority regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or a table, { 5 = 3, "0-2" = 0 }. A
+            priority without an entry is unchanged. Queueing, pausing and forwarding use the new priority. With a `dscp`
+            map, this one applies to congestion notifications only, which have no DSCP; all priorities unchanged unless
+            given.
+        qcn: Priorities with congestion notification (congestion points of IEEE 802.1Qau, QCN): their queues send
+            notifications to the hosts, which then slow down the flows concerned; none unless given.
+        qcn_priority: Priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
             Range: 0 to 7.
-        qcn_sample_base: Bytes from one sample to the next in a queue that is not congested (cpSampleBase); 150 kB
-            unless given. Range: at least 10000 B.
-        qcn_set_point: The length that these queues are held to (cpQSp, Qeq); 26 kB unless given. Range: at least 1 B.
-        qcn_weight: How much more the growth of a queue counts than its length (cpW); 2 unless given. Range: 0 to 1024.
-        reserved: The minimum that each priority of an ingress port has to itself; 3 kB unless given.
-        timer: How often the timer ticks that its ports' disciplines wait by; as often as is needed unless given.
-        watchdog: How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long
-            again, whatever it is told (a pause storm), at the risk of a loss; without end unless given. Range: at least
+        qcn_sample_base: Bytes between two samples of a queue that is not congested (cpSampleBase); 150 kB unless given.
+            Range: at least 10000 B.
+        qcn_set_point: Target length of these queues (cpQSp, Qeq); 26 kB unless given. Range: at least 1 B.
+        qcn_weight: Weight of a queue's growth relative to its length (cpW); 2 unless given. Range: 0 to 1024.
+        reserved: Minimum reserved for each priority of an ingress port; 3 kB unless given.
+        timer: Frequency of the timer that its ports' disciplines use, as a kernel's tick; exact timers unless given.
+        watchdog: Maximum time that a priority of the switch's ports stays paused (a pause storm). The priority then
+            sends for the same time despite pause frames, at the risk of a loss; no limit unless given. Range: at least
             1 us.
-        xoff: Of how many bytes of the shared part an ingress port's lossless priority is stopped (XOFF); by `alpha`
+        xoff: XOFF threshold of a lossless priority of an ingress port, in bytes of the shared part; set by `alpha`
             unless given.
-        xon_offset: How far below that it goes on (XON); 3 kB unless given.
+        xon_offset: Distance of the XON threshold below XOFF; 3 kB unless given.
     """
 
     alpha: Fraction | None = None
@@ -3290,11 +3283,11 @@ class TopologySwitch(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Train(Table):
-    """A message every so often, as an MPI program that computes and communicates in turn.
+    """Periodic messages, as of an MPI program that alternates between computing and communicating.
 
     Attributes:
-        every: From the start of one message to the start of the next. Range: at least 100 ns.
-        message: A message's size. Range: at least 1 B.
+        every: Time between the starts of two messages. Range: at least 100 ns.
+        message: Size of a message. Range: at least 1 B.
     """
 
     every: Time
@@ -3303,14 +3296,14 @@ class Train(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Units(Table):
-    """The units that results and warnings are printed in. What is not readable in one has another prefix.
+    """Units of results and warnings. A value that is not readable in its unit gets another prefix.
 
     Attributes:
-        duration: The run's own time: "s"; that of `duration` unless given.
-        rate: Rates: "Mbit/s", "MB/s"; bits or bytes as most of the file's rates, the prefix as most links, unless
-            given.
-        size: Sizes: "kB" for thousands, "KiB" for 1024s; that of most of the file's sizes unless given.
-        time: Delays and round trips: "ms"; that of most links' delays unless given.
+        duration: Unit of times in the run: "s"; that of `duration` unless given.
+        rate: Unit of rates: "Mbit/s", "MB/s"; bits or bytes as in most of the file's rates, the prefix as in most
+            links, unless given.
+        size: Unit of sizes: "kB" for thousands, "KiB" for 1024s; that of most sizes in the file unless given.
+        time: Unit of delays and round-trip times: "ms"; that of most link delays unless given.
     """
 
     duration: UnitOfTime | None = None
@@ -3324,24 +3317,24 @@ class Scenario(Table):
     """A Suimon scenario: topology, policies, flows, probes and expectations.
 
     Attributes:
-        duration: How long it runs: "300 s".
+        duration: Duration of the run: "300 s".
         balancer: Load balancers, by name.
-        change: Changes of ports and flows while the run goes on, by name.
-        compare: How far a simulated run and one in the lab may lie apart (`suimon compare`).
+        change: Changes of ports and flows during the run, by name.
+        compare: Tolerances between a simulated run and a lab run (`suimon compare`).
         emulator: WAN emulators, by name.
-        expect: What must come out.
-        flow: TCP connections, and unresponsive datagrams, by name.
+        expect: Expected results.
+        flow: TCP connections and unresponsive UDP flows, by name.
         host: End systems, by name.
         link: Links, by name.
-        measure: The part of the run that results are of; all of it unless given.
-        probe: What to record.
-        router: Forwarders, by name.
-        seed: Every random stream derives from it; 1 unless given.
-        sweep: A grid of runs: each path with the values that it takes in turn, or with a range of them.
-        switch: Switches of lossless Ethernet, by name.
-        title: What it is, for people.
-        topology: Hosts, routers and links in shapes that are known by name.
-        units: The units that results and warnings are printed in; those that the file writes unless given.
+        measure: Measurement interval of the results; the whole run unless given.
+        probe: Recorded data.
+        router: Routers, by name.
+        seed: Seed of every random stream; 1 unless given.
+        sweep: Parameter sweep: each key path with a list or a range of values. Every combination is a run.
+        switch: Switches for lossless Ethernet, by name.
+        title: Title of the scenario.
+        topology: Predefined topologies of hosts, routers and links, by name.
+        units: Units of results and warnings; those of the file unless given.
     """
 
     duration: Time
@@ -3365,7 +3358,7 @@ class Scenario(Table):
 
 
 Buffer: TypeAlias = Size | BufferTable | Plain
-"""A size: "1500 B", "512 KiB", "32 MB". Or: A buffer that the kernel tunes."""
+"""A size: "1500 B", "512 KiB", "32 MB". Or: Limits of an autotuned buffer."""
 
 
 Congestion: TypeAlias = (
@@ -3385,7 +3378,7 @@ Congestion: TypeAlias = (
     | Vegas
     | Plain
 )
-"""A congestion control algorithm: its name, or a table with what is set in it, { vegas = { alpha = 3 } }."""
+"""A congestion control algorithm: its name, or a table with its parameters, { vegas = { alpha = 3 } }."""
 
 
 Marking: TypeAlias = Size | MarkingTable | Plain

@@ -32,8 +32,14 @@ pub struct Item {
     pub low: Option<f64>,
     /// The most that is accepted.
     pub high: Option<f64>,
-    /// Whether it is within the limits.
-    pub ok: bool,
+    /// Whether it is within the limits; none without limits.
+    pub ok: Option<bool>,
+    /// The part of the published value by which the measured one may differ; none without a published value.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// Whether it differs by at most that; none without a published value. Nothing fails by it.
+    #[serde(default)]
+    pub within_tolerance: Option<bool>,
     /// Whether it depends on values that are fitted to the paper's own figures.
     #[serde(default)]
     pub calibrated: bool,
@@ -48,11 +54,17 @@ impl Item {
         self.low.is_some() || self.high.is_some()
     }
 
-    /// The item with its verdict: whether `measured` is within the limits, which belong to the range.
+    /// The item with its verdicts: whether `measured` is within the limits, which belong to the range, and within the
+    /// tolerance of the published value.
     #[must_use]
     pub fn judged(mut self) -> Self {
-        self.ok = self.low.is_none_or(|low| self.measured >= low)
+        let within = self.low.is_none_or(|low| self.measured >= low)
             && self.high.is_none_or(|high| self.measured <= high);
+        self.ok = self.is_judged().then_some(within);
+        self.within_tolerance = self.published.zip(self.tolerance).map(|(published, tolerance)| {
+            // Not more than that, but for the rounding of the product.
+            (self.measured - published).abs() <= tolerance * published.abs() * (1.0 + 1e-9)
+        });
         self
     }
 }

@@ -34,7 +34,7 @@ struct Row {
 impl Row {
     /// Whether each item is within its own limits.
     fn ok(&self) -> bool {
-        self.all.iter().flatten().all(|item| item.ok)
+        self.all.iter().flatten().all(|item| item.ok != Some(false))
     }
 
     fn measured(&self, paper: usize) -> Option<f64> {

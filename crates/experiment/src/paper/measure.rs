@@ -42,9 +42,12 @@ impl Measured {
 
     /// Whether every case with limits is within them.
     pub(super) fn ok(&self) -> bool {
-        self.rows.iter().all(|case| case.row.ok)
+        self.rows.iter().all(|case| case.row.ok != Some(false))
     }
 }
+
+/// The tolerance of a published value, where `published.toml` states no other.
+pub(super) const TOLERANCE: f64 = 0.1;
 
 /// A reader of numbers from sources; none if the source's run is not complete.
 struct Reader<'a> {
@@ -119,6 +122,7 @@ fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
         quantity: item.quantity.clone(),
         unit: item.unit.clone(),
         published: case.published,
+        tolerance: case.published.map(|_| case.tolerance.or(item.tolerance).unwrap_or(TOLERANCE)),
         measured,
         low: limits.low,
         high: limits.high,

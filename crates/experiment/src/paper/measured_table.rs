@@ -82,7 +82,7 @@ fn find<'a>(
 /// A value as text.
 pub fn value(row: Option<&Row>) -> String {
     let Some(row) = row else { return String::new() };
-    let short = if row.ok && row.note.is_empty() { "" } else { SHORT };
+    let short = if row.ok != Some(false) && row.note.is_empty() { "" } else { SHORT };
     format!("{}{short}", digits(row.measured))
 }
 

@@ -6,7 +6,7 @@ use report::{Cell, Grid, Mood, Page, Section};
 
 use super::cells::Cells;
 use super::figures;
-use super::measure::{Measured, MeasuredCase};
+use super::measure::{Measured, MeasuredCase, TOLERANCE};
 use super::measured_table;
 use super::published::{Item, Published};
 use crate::driver::Driver;
@@ -24,17 +24,21 @@ pub struct MeasuredItem<'a> {
     pub cases: Vec<&'a Row>,
 }
 
-/// The number of cases with limits, and of those within them.
-fn tally(measured: &Measured) -> (usize, usize) {
-    let judged = || measured.rows.iter().filter(|case| case.row.is_judged());
-    (judged().count(), judged().filter(|case| case.row.ok).count())
+/// The number of verdicts, and of the good ones.
+fn tally(verdicts: impl Iterator<Item = Option<bool>>) -> (usize, usize) {
+    verdicts.flatten().fold((0, 0), |(all, good), ok| (all + 1, good + usize::from(ok)))
 }
 
-/// The outcome in one sentence.
+/// The outcome: the values within their range, which is a guarantee, and those near the published ones.
 pub(super) fn verdict(measured: &Measured) -> (Mood, String) {
-    let (judged, kept) = tally(measured);
+    let rows = || measured.rows.iter().map(|case| &case.row);
+    let (judged, kept) = tally(rows().map(|row| row.ok));
+    let (published, near) = tally(rows().map(|row| row.within_tolerance));
     let reported = measured.rows.len() - judged;
-    let text = format!("{kept} of {judged} within their range, {reported} reported only");
+    let usual = rows().filter_map(|row| row.tolerance).all(|tolerance| tolerance == TOLERANCE);
+    let tolerance = if usual { "10 %" } else { "their tolerance (10 % unless the account states another)" };
+    let near = format!("{near} of {published} published values within {tolerance}");
+    let text = format!("{kept} of {judged} within their range, {reported} reported only\n{near}");
     (if kept == judged { Mood::Good } else { Mood::Bad }, text)
 }
 
@@ -128,7 +132,7 @@ fn section(item: &MeasuredItem<'_>) -> Section {
     for case in &item.cases {
         let published = case.published.map_or_else(String::new, digits);
         let verdict = match case.is_judged() {
-            true => Cell::Held(case.ok),
+            true => Cell::Held(case.ok == Some(true)),
             false => Cell::text_of(""),
         };
         let mut row = vec![Cell::text_of(&case.case)];

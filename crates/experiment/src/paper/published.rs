@@ -149,6 +149,9 @@ pub(super) struct Item {
     pub(super) over: Option<Over>,
     /// The cells.
     pub(super) cases: Vec<Case>,
+    /// The part of each published value by which the measured one may differ; 0.1 by default. The paper's account says
+    /// why it is another.
+    pub(super) tolerance: Option<f64>,
     /// Whether the simulated value depends on a fit to the paper: it explains the published value, and predicts
     /// nothing.
     #[serde(default)]
@@ -231,6 +234,8 @@ pub(super) struct Case {
     pub(super) x: Option<f64>,
     /// The published value.
     pub(super) published: Option<f64>,
+    /// The tolerance, if it is not the item's.
+    pub(super) tolerance: Option<f64>,
     /// The lower limit.
     pub(super) low: Option<f64>,
     /// The upper limit.
