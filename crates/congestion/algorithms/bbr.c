@@ -13,8 +13,13 @@
  *
  * The window includes what bunched ACKs deliver beyond the bandwidth (Linux 5.1).
  *
- * Departures: there is no estimate of a policer's rate (Linux' lt_bw); the gain cycle starts at a phase that is derived
- * from the time and the sequence number; bursts and send buffer are the transport's.
+ * Two consecutive sampling intervals of 4 to 16 round trips with a loss rate of a fifth or more, and with equal
+ * throughput (within an eighth, or 4 kbit/s), show a policer: the rate is their average for 48 round trips, without the
+ * gain cycle (lt_bw of Linux; Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016). An interval
+ * starts and ends with a loss, when the policer has no tokens left.
+ *
+ * Departures: the gain cycle starts at a phase that is derived from the time and the sequence number; bursts and send
+ * buffer are the transport's.
  */
 #include "cc.h"
 
@@ -35,6 +40,12 @@
 #define EXTRA_ROUNDS 5
 #define EXTRA_US 100000
 #define EPOCH_ACKED_MAX 0xfffff
+#define EXTRA_MAX 0xffff
+#define INTERVAL_ROUNDS 4
+#define LOSSY 50            /* lost of 256 delivered */
+#define EQUAL_PART 8        /* rates are equal within this part, */
+#define EQUAL_RATE (4000 / 8) /* or within these bytes a second */
+#define POLICED_ROUNDS 48
 #define BURST_MAX (65536 - 1 - 320) /* bytes: Linux' GSO_LEGACY_MAX_SIZE without headers */
 #define SLOW_RATE (1200000 / 8)     /* bytes a second: below that a burst is one segment */
 
@@ -58,7 +69,11 @@ struct bbr {
 	u32 epoch_us; /* the last time at which ACKs came no faster than the bandwidth */
 	u32 epoch_acked;
 	u32 limited_to; /* packets delivered by the end of ProbeRTT; 0 once others are sampled */
-	u32 extra_acked[2]; /* the maximum in excess of it, in this and in the last few rounds */
+	u32 policed_bw;         /* bandwidth of the last interval, or mean of two; 0 if none is known */
+	u32 interval_delivered; /* packets delivered and lost, and the milliseconds, when the interval began */
+	u32 interval_lost;
+	u32 interval_ms;
+	u16 extra_acked[2]; /* the maximum in excess of it, in this and in the last few rounds */
 	u8 extra_slot;
 	u8 extra_rounds;
 	u8 mode;
@@ -71,11 +86,20 @@ struct bbr {
 	u8 probed_round;
 	u8 phase;
 	u8 knows_rtt;
+	u8 interval_rounds; /* of the interval, or for which a policer's rate has been used */
+	u8 has_interval;
+	u8 policed; /* policed_bw is a policer's rate */
 };
+
+/* The most that was delivered. */
+static CC_INLINE u32 most(const struct bbr *s)
+{
+	return s->best[0].bw;
+}
 
 static CC_INLINE u32 bandwidth(const struct bbr *s)
 {
-	return s->best[0].bw;
+	return s->policed ? s->policed_bw : most(s);
 }
 
 /*
@@ -118,6 +142,8 @@ static CC_INLINE u32 pacing_gain(const struct bbr *s)
 		return GAIN_HIGH;
 	if (s->mode == DRAIN)
 		return GAIN_DRAIN;
+	if (s->policed)
+		return GAIN_UNIT;
 	if (s->mode == PROBE_BW && s->phase == 0)
 		return GAIN_UNIT * 5 / 4;
 	if (s->mode == PROBE_BW && s->phase == 1)
@@ -173,13 +199,13 @@ static CC_INLINE u32 burst(const struct cc *c)
 	return cc_min(cc_max(c->mss ? (u32)bytes / c->mss : 0, least), 0x7f);
 }
 
-static CC_INLINE u32 bdp(const struct bbr *s, u32 gain)
+static CC_INLINE u32 bdp(const struct bbr *s, u32 bw, u32 gain)
 {
 	u64 packets;
 
 	if (s->min_rtt_us == CC_U32_MAX)
 		return CWND_INIT;
-	packets = (((u64)bandwidth(s) * s->min_rtt_us * gain >> GAIN_SHIFT) + BW_UNIT - 1) >> BW_SHIFT;
+	packets = (((u64)bw * s->min_rtt_us * gain >> GAIN_SHIFT) + BW_UNIT - 1) >> BW_SHIFT;
 	return packets < CC_CWND_MAX ? (u32)packets : CC_CWND_MAX;
 }
 
@@ -192,7 +218,7 @@ static CC_INLINE u32 with_bursts(const struct bbr *s, const struct cc *c, u32 pa
 
 static CC_INLINE u32 inflight(const struct bbr *s, const struct cc *c, u32 gain)
 {
-	return with_bursts(s, c, bdp(s, gain));
+	return with_bursts(s, c, bdp(s, most(s), gain));
 }
 
 static CC_INLINE void save_cwnd(struct bbr *s, const struct cc *c)
@@ -242,6 +268,76 @@ static CC_INLINE void leave_probe_rtt(struct bbr *s, struct cc *c)
 		s->mode = STARTUP;
 }
 
+static CC_INLINE void begin_interval(struct bbr *s, const struct cc *c)
+{
+	s->interval_ms = (u32)(c->now_us / 1000);
+	s->interval_delivered = c->delivered;
+	s->interval_lost = c->lost;
+	s->interval_rounds = 0;
+}
+
+static CC_INLINE void forget_intervals(struct bbr *s, const struct cc *c)
+{
+	s->policed_bw = 0;
+	s->policed = 0;
+	s->has_interval = 0;
+	begin_interval(s, c);
+}
+
+/* An interval lost much and delivered at this bandwidth. Two in a row that agree show a policer. */
+static CC_INLINE void end_interval(struct bbr *s, const struct cc *c, u32 bw)
+{
+	u32 apart = bw > s->policed_bw ? bw - s->policed_bw : s->policed_bw - bw;
+
+	if (s->policed_bw && (apart <= s->policed_bw / EQUAL_PART ||
+			      rate_of(c, apart, GAIN_UNIT) <= EQUAL_RATE)) {
+		s->policed_bw = (u32)(((u64)bw + s->policed_bw) / 2);
+		s->policed = 1;
+		s->interval_rounds = 0;
+		return;
+	}
+	s->policed_bw = bw;
+	begin_interval(s, c);
+}
+
+CC_STAGE(bbr, look_for_policer)
+{
+	u32 delivered = c->delivered - s->interval_delivered;
+	u32 lost = c->lost - s->interval_lost;
+	u32 ms = (u32)(c->now_us / 1000) - s->interval_ms;
+	u64 bw;
+
+	if (s->policed) {
+		if (s->mode == PROBE_BW && s->round_start && ++s->interval_rounds >= POLICED_ROUNDS) {
+			forget_intervals(s, c);
+			enter_probe_bw(s, c);
+		}
+		return;
+	}
+	if (!s->has_interval) {
+		if (!rate->lost)
+			return;
+		begin_interval(s, c);
+		s->has_interval = 1;
+		delivered = lost = ms = 0;
+	}
+	if (is_limited(s, rate)) {
+		forget_intervals(s, c);
+		return;
+	}
+	s->interval_rounds = (u8)(s->interval_rounds + s->round_start);
+	if (s->interval_rounds < INTERVAL_ROUNDS)
+		return;
+	if (s->interval_rounds > 4 * INTERVAL_ROUNDS || ms >= CC_U32_MAX / 1000) {
+		forget_intervals(s, c);
+		return;
+	}
+	if (!rate->lost || !delivered || (u64)lost * 256 < (u64)delivered * LOSSY || !ms)
+		return;
+	bw = delivered * BW_UNIT / (ms * 1000);
+	end_interval(s, c, bw < CC_U32_MAX ? (u32)bw : CC_U32_MAX);
+}
+
 CC_STAGE(bbr, update_bandwidth)
 {
 	u64 interval_us = rate->interval_ns / 1000;
@@ -255,9 +351,10 @@ CC_STAGE(bbr, update_bandwidth)
 		s->round_start = 1;
 		s->conserves = 0;
 	}
+	bbr_look_for_policer(s, c, rate);
 	bw = rate->delivered * BW_UNIT / interval_us;
 	bw = bw < CC_U32_MAX ? bw : CC_U32_MAX;
-	if (!is_limited(s, rate) || bw >= bandwidth(s))
+	if (!is_limited(s, rate) || bw >= most(s))
 		note_bandwidth(s, (u32)bw);
 }
 
@@ -280,8 +377,8 @@ CC_STAGE(bbr, update_extra)
 		expected = 0;
 	}
 	s->epoch_acked = cc_min(s->epoch_acked + cc_min(rate->acked, EPOCH_ACKED_MAX), EPOCH_ACKED_MAX);
-	extra = cc_min(s->epoch_acked - (u32)expected, c->cwnd);
-	s->extra_acked[s->extra_slot & 1] = cc_max(s->extra_acked[s->extra_slot & 1], extra);
+	extra = cc_min(cc_min(s->epoch_acked - (u32)expected, c->cwnd), EXTRA_MAX);
+	s->extra_acked[s->extra_slot & 1] = (u16)cc_max(s->extra_acked[s->extra_slot & 1], extra);
 }
 
 /* The packets in the network when the next segment leaves; a probe's first burst counts, too. */
@@ -311,8 +408,8 @@ CC_STAGE(bbr, update_full)
 {
 	if (s->full || !s->round_start || is_limited(s, rate))
 		return;
-	if (bandwidth(s) >= (u64)s->full_bw * 5 / 4) {
-		s->full_bw = bandwidth(s);
+	if (most(s) >= (u64)s->full_bw * 5 / 4) {
+		s->full_bw = most(s);
 		s->full_rounds = 0;
 		return;
 	}
@@ -380,12 +477,12 @@ static CC_INLINE int recover(struct bbr *s, struct cc *c, const struct cc_rate *
 /* The allowance for ACKs in bunches, up to 100 ms of the bandwidth. */
 static CC_INLINE u32 extra(const struct bbr *s)
 {
-	u64 most = (u64)bandwidth(s) * EXTRA_US >> BW_SHIFT;
+	u64 room = (u64)bandwidth(s) * EXTRA_US >> BW_SHIFT;
 	u32 seen = cc_max(s->extra_acked[0], s->extra_acked[1]);
 
 	if (!s->full)
 		return 0;
-	return seen < most ? seen : (u32)most;
+	return seen < room ? seen : (u32)room;
 }
 
 CC_STAGE(bbr, update_rate)
@@ -396,7 +493,7 @@ CC_STAGE(bbr, update_rate)
 CC_STAGE(bbr, update_cwnd)
 {
 	if (rate->acked && !recover(s, c, rate)) {
-		u32 target = with_bursts(s, c, cc_min(bdp(s, cwnd_gain(s)) + extra(s), CC_CWND_MAX));
+		u32 target = with_bursts(s, c, cc_min(bdp(s, bandwidth(s), cwnd_gain(s)) + extra(s), CC_CWND_MAX));
 		u32 grown = cc_min(c->cwnd, CC_CWND_MAX) + cc_min(rate->acked, CC_CWND_MAX);
 
 		if (s->full)
@@ -420,6 +517,7 @@ CC_INIT(bbr, struct cc *c)
 	s->min_rtt_us = c->min_rtt_us;
 	s->min_rtt_at = c->jiffies;
 	s->epoch_us = (u32)c->now_us;
+	forget_intervals(s, c);
 	set_first_rate(s, c);
 }
 
@@ -450,6 +548,7 @@ CC_UNDO_CWND(bbr, struct cc *c)
 
 	s->full_bw = 0;
 	s->full_rounds = 0;
+	forget_intervals(s, c);
 	return cc_max(c->cwnd, 1);
 }
 
@@ -472,12 +571,14 @@ CC_CWND_EVENT(bbr, struct cc *c, u32 event)
 CC_SET_STATE(bbr, struct cc *c, u32 state)
 {
 	struct bbr *s = CC_PRIVATE(c, struct bbr);
+	struct cc_rate rate = { .lost = 1 };
 
 	if (state != CC_LOSS)
 		return;
 	s->prior_state = CC_LOSS;
 	s->full_bw = 0;
 	s->round_start = 1;
+	bbr_look_for_policer(s, c, &rate);
 }
 
 CC_ALGORITHM_OF_RATES(bbr, CC_HAS(bbr, init), CC_HAS(bbr, cwnd_event), CC_HAS(bbr, set_state));

@@ -360,6 +360,10 @@ settings! {
         pub undo_timestamps: bool,
         /// Whether a timeout discards SACK information (RFC 2018, section 8) instead of keeping it as Linux does.
         pub timeout_forgets_sack: bool,
+        /// Minimum wait before SACK reneging is assumed: half a round trip if that is longer. If the cumulative ACK ends
+        /// at data that a SACK covered, the receiver has this time to acknowledge that too. Linux since 3.17: 10 ms;
+        /// 0 s: none.
+        pub reneging_delay: Duration,
         /// Whether the modelled stack lacks a SACK cache: each ACK with SACK blocks walks the retransmission queue
         /// from the head to the end of every block, and again to mark and to retransmit (Linux before 2.6.24). The
         /// cost falls on the simulated host, not on the simulator.
@@ -403,6 +407,8 @@ settings! {
         pub retries_max: u32,
         /// SYN retransmissions before giving up, in addition to those of `syn_linear`; Linux 6.
         pub syn_retries_max: u32,
+        /// SYN-ACK retransmissions before the server gives up and listens again (Linux's `tcp_synack_retries`: 5).
+        pub synack_retries_max: u32,
         /// SYN retransmissions before the timeout begins to double (Linux's `tcp_syn_linear_timeouts`: 4 since 6.5).
         pub syn_linear: u32,
     }

@@ -24,6 +24,9 @@ pub(crate) struct Handshake {
     /// When it was last sent, and how often.
     pub(crate) sent: Instant,
     pub(crate) times: u32,
+    /// How often its timer expired. A SYN-ACK is also retransmitted for each repeated SYN, which is no timeout (Linux's
+    /// `num_timeout` and `num_retrans`).
+    timeouts: u32,
     /// When it is retransmitted.
     pub(crate) deadline: Option<Instant>,
 }
@@ -34,7 +37,7 @@ impl Handshake {
     pub(crate) fn sent(&mut self, config: &Config, answer: bool, now: Instant) {
         self.due = false;
         self.sent = now;
-        let doubled = self.times.saturating_sub(linear(config, answer)).min(20);
+        let doubled = self.timeouts.saturating_sub(linear(config, answer)).min(20);
         let wait = config.rto.initial.times(1 << doubled);
         let at = now + wait.min(config.rto.max);
         self.deadline =
@@ -46,8 +49,16 @@ impl Handshake {
     pub(crate) fn wake(&mut self, now: Instant) {
         if self.deadline.is_some_and(|at| at <= now) {
             self.due = true;
+            self.timeouts += 1;
             self.deadline = None;
         }
+    }
+
+    /// Whether a SYN, or the `answer` to one, is not sent again.
+    pub(crate) const fn gives_up(&self, config: &Config, answer: bool) -> bool {
+        let rto = &config.rto;
+        let retries = if answer { rto.synack_retries_max } else { rto.syn_retries_max };
+        self.timeouts > retries.saturating_add(linear(config, answer))
     }
 
     /// A round trip, if it is clear which SYN was answered (Karn's rule).
@@ -129,11 +140,6 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     let window_shift = if scales { scale } else { 0 };
     let accepted = Accepted { initial: peer.seq, mss, sack, timestamps, ecn, window_shift };
     (agreed, accepted)
-}
-
-/// Returns whether a SYN, or the `answer` to one, is not retransmitted after `times` transmissions.
-pub(crate) const fn gives_up(config: &Config, answer: bool, times: u32) -> bool {
-    times > config.rto.syn_retries_max.saturating_add(linear(config, answer))
 }
 
 /// Returns the number of retransmissions before the timeout begins to double. They are allowed in addition to the

@@ -307,6 +307,7 @@ fn freebsd_2_2_8() -> Config {
             undo_dsack: false,
             undo_timestamps: false,
             timeout_forgets_sack: true,
+            reneging_delay: Duration::ZERO,
             walks_queue: false,
         },
         rto: RtoConfig {
@@ -319,6 +320,7 @@ fn freebsd_2_2_8() -> Config {
             rtt_tick: SLOW,
             retries_max: 12,
             syn_retries_max: 3,
+            synack_retries_max: 3,
             syn_linear: 0,
         },
         ack: AckConfig {
@@ -416,6 +418,7 @@ fn linux_6() -> Config {
             tlp: true,
             frto: true,
             walks_queue: false,
+            reneging_delay: Duration::from_ms(10),
             ..recovery_linux_2()
         },
         rto: RtoConfig { tick: JIFFY, wheel: true, syn_linear: 4, ..rto_linux() },
@@ -473,6 +476,7 @@ fn recovery_linux_2() -> RecoveryConfig {
         undo_dsack: true,
         undo_timestamps: true,
         timeout_forgets_sack: false,
+        reneging_delay: Duration::ZERO,
         walks_queue: true,
     }
 }
@@ -488,6 +492,7 @@ fn rto_linux() -> RtoConfig {
         rtt_tick: Duration::ZERO,
         retries_max: 15,
         syn_retries_max: 6,
+        synack_retries_max: 5,
         syn_linear: 0,
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn text(
     for item in items {
         for (place, case) in item.cases.iter().enumerate() {
             let name = if place == 0 { item.heading.as_str() } else { "" };
-            let verdict = if case.is_judged() { Cell::verdict(case.ok == Some(true)) } else { "".into() };
+            let verdict =
+                if case.is_judged() { Cell::verdict(case.ok == Some(true)) } else { "".into() };
             table.row([
                 name.into(),
                 case.case.as_str().into(),

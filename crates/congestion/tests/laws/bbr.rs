@@ -97,3 +97,14 @@ fn a_loss_changes_nothing_for_longer_than_the_recovery() {
     assert!(path.sock.cwnd.abs_diff(cwnd) <= 6, "{} after {cwnd}", path.sock.cwnd);
     assert!(path.sock.pacing_rate * 2 > rate);
 }
+
+#[test]
+fn a_policer_s_rate_is_found_by_what_it_drops_and_kept_for_a_while() {
+    // Of 100 packets a second and 7 at once, behind which a packet takes 120 us.
+    let mut path = Bottleneck::new("bbr", 40_000, 120);
+    (path.policed_us, path.burst) = (10_000, 7);
+    path.until(20.0);
+    let (delivered, lost) = (path.sock.delivered, path.sock.lost);
+    assert!((1_900..=2_010).contains(&delivered), "{delivered} of 2000");
+    assert!(lost < 400, "{lost} lost of {}", delivered + lost);
+}

@@ -30,6 +30,12 @@ pub(crate) struct Bottleneck {
     pub(crate) buffer: u64,
     /// One in `loses` packets is lost in addition; 0 for none.
     pub(crate) loses: u64,
+    /// A policer before it: the time in which a packet's worth of tokens comes, 0 for none, and the most packets that it has
+    /// tokens for.
+    pub(crate) policed_us: u64,
+    pub(crate) burst: u64,
+    /// The time whose tokens are used up.
+    spent: u64,
     /// The most packets in flight that the application provides data for; it pauses at 0.
     pub(crate) application: usize,
     /// The time at which the bottleneck has sent all its packets.
@@ -59,6 +65,9 @@ impl Bottleneck {
             service_us,
             buffer: u64::MAX,
             loses: 0,
+            policed_us: 0,
+            burst: 0,
+            spent: 0,
             application: usize::MAX,
             free_at: now,
             next_at: now,
@@ -78,6 +87,17 @@ impl Bottleneck {
         self.application.min(self.sock.cwnd as usize)
     }
 
+    /// Whether a packet that reaches the policer at `now` finds tokens.
+    fn conforms(&mut self, now: u64) -> bool {
+        let spent =
+            self.spent.max(now.saturating_sub(self.burst * self.policed_us)) + self.policed_us;
+        let conforms = spent <= now;
+        if conforms {
+            self.spent = spent;
+        }
+        conforms
+    }
+
     fn send(&mut self) {
         let now = self.sock.now_us;
         while self.out.len() < self.room() && self.next_at <= now {
@@ -88,8 +108,9 @@ impl Bottleneck {
             let reaches = now + self.rtt_us / 2;
             let queue = self.free_at.saturating_sub(reaches) / self.service_us;
             self.sent += 1;
-            let lost =
-                queue > self.buffer || self.loses != 0 && self.sent.is_multiple_of(self.loses);
+            let lost = queue > self.buffer
+                || self.loses != 0 && self.sent.is_multiple_of(self.loses)
+                || self.policed_us != 0 && !self.conforms(reaches);
             if !lost {
                 self.free_at = self.free_at.max(reaches) + self.service_us;
             }

@@ -36,7 +36,8 @@ pub(super) fn verdict(measured: &Measured) -> (Mood, String) {
     let (published, near) = tally(rows().map(|row| row.within_tolerance));
     let reported = measured.rows.len() - judged;
     let usual = rows().filter_map(|row| row.tolerance).all(|tolerance| tolerance == TOLERANCE);
-    let tolerance = if usual { "10 %" } else { "their tolerance (10 % unless the account states another)" };
+    let tolerance =
+        if usual { "10 %" } else { "their tolerance (10 % unless the account states another)" };
     let near = format!("{near} of {published} published values within {tolerance}");
     let text = format!("{kept} of {judged} within their range, {reported} reported only\n{near}");
     (if kept == judged { Mood::Good } else { Mood::Bad }, text)

@@ -5,7 +5,7 @@ use traffic::{Instant, Packet};
 
 use super::Connection;
 use crate::config::TIMESTAMPS_BYTES;
-use crate::handshake::{self, NO_SCALE};
+use crate::handshake::{self, Handshake, NO_SCALE};
 use crate::info::Phase;
 use crate::seq::ORIGIN;
 
@@ -15,8 +15,10 @@ impl Connection {
     pub(super) fn receive_early(&mut self, packet: &Packet, now: Instant) {
         let tcp = &packet.tcp;
         if tcp.flags & flags::RST != 0 {
-            if self.phase != Phase::Listen {
-                self.fail();
+            match self.phase {
+                Phase::Listen => {}
+                Phase::SynReceived => self.give_up_opening(),
+                _ => self.fail(),
             }
             return;
         }
@@ -50,6 +52,16 @@ impl Connection {
         self.receiver.ts_recent = self.syn.ts_val;
         self.phase = Phase::SynReceived;
         self.handshake.due = true;
+    }
+
+    /// The handshake came to nothing: an end that connects has failed, and one that listens listens again (RFC 9293,
+    /// section 3.10.7.4; Linux drops the request socket and keeps the listener).
+    fn give_up_opening(&mut self) {
+        if self.phase == Phase::SynReceived {
+            (self.phase, self.handshake) = (Phase::Listen, Handshake::default());
+        } else {
+            self.fail();
+        }
     }
 
     /// Both SYNs are known: the connection is established.
@@ -86,8 +98,8 @@ impl Connection {
             return false;
         }
         let answer = self.phase == Phase::SynReceived;
-        if handshake::gives_up(&self.sender.config, answer, self.handshake.times) {
-            self.fail();
+        if self.handshake.gives_up(&self.sender.config, answer) {
+            self.give_up_opening();
             return false;
         }
         let config = self.sender.config;

@@ -23,6 +23,8 @@ pub(super) struct AckEvent {
     pub(super) dsack_of_probe: bool,
     /// The ACK echoes a congestion mark.
     pub(super) echo_ce: bool,
+    /// It set the timer to a time that its progress does not change.
+    pub(super) timer_set: bool,
     /// A duplicate ACK by RFC 5681's definition.
     pub(super) duplicate: bool,
     /// Data never retransmitted, and sent before the recovery began, was delivered.
@@ -296,7 +298,9 @@ impl Sender {
             self.handle_unusual_ack(&mut event, now);
         }
         if event.advanced {
-            self.rearm(now);
+            if !event.timer_set {
+                self.rearm(now);
+            }
         } else if self.timer.is_probe() {
             self.answered_probe(now);
         }

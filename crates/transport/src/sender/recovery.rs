@@ -2,7 +2,7 @@
 //! section 2, as Linux has it).
 
 use congestion::{Event, INFINITE_SSTHRESH, State};
-use traffic::Instant;
+use traffic::{Duration, Instant};
 
 use super::ack::AckEvent;
 use super::prr::Prr;
@@ -22,7 +22,7 @@ impl Sender {
             self.undo.ssthresh = 0;
         }
         if event.advanced && self.board.reneged() {
-            return self.enter_loss(true, now);
+            return self.await_reneged(event, now);
         }
         if self.state == State::Open {
             self.undo.stamped = false;
@@ -34,6 +34,19 @@ impl Sender {
             State::Loss => self.in_loss(event, now),
             _ => self.in_disorder(event, now),
         }
+    }
+
+    /// The cumulative ACK ends at data that a SACK acknowledged. Linux waits for it to be acknowledged as well before it
+    /// takes the receiver for one that dropped it (`tcp_check_sack_reneging`), as ACKs of what came out of order may
+    /// come in parts.
+    fn await_reneged(&mut self, event: &mut AckEvent, now: Instant) {
+        let least = self.config.recovery.reneging_delay;
+        if least == Duration::ZERO {
+            return self.enter_loss(true, now);
+        }
+        let half = Duration::from_ps(self.rtt.srtt().as_ps() / 2);
+        self.arm_retransmission_in(least.max(half), now);
+        event.timer_set = true;
     }
 
     /// Everything out when the state began is acknowledged. True if nothing more is to be done.

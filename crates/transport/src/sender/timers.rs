@@ -153,6 +153,11 @@ impl Sender {
         self.timer.set(Purpose::Retransmission, now + self.rtt.rto(), now);
     }
 
+    /// The retransmission timer, to expire in `wait`.
+    pub(super) fn arm_retransmission_in(&mut self, wait: Duration, now: Instant) {
+        self.timer.set(Purpose::Retransmission, now + wait, now);
+    }
+
     /// A tail loss probe went out: the next one waits for news of it.
     pub(super) fn arm_after_probe(&mut self, now: Instant) {
         self.arm_retransmission(now);

@@ -186,7 +186,7 @@ proptest! {
         let mut config = Profile::all()[profile].config();
         tweaks(&mut config, choice);
         config.rto.retries_max = 60;
-        config.rto.syn_retries_max = 60;
+        (config.rto.syn_retries_max, config.rto.synack_retries_max) = (60, 60);
         let vices = Vices { drop, late, twice, mark, refuse, acks_too };
         transfer(&config, vices, seed, [there, back], None);
     }
@@ -202,7 +202,7 @@ proptest! {
         let mut config = Profile::all()[profile].config();
         tweaks(&mut config, choice);
         config.rto.retries_max = 60;
-        config.rto.syn_retries_max = 60;
+        (config.rto.syn_retries_max, config.rto.synack_retries_max) = (60, 60);
         let vices = Vices { drop, late, twice, mark, refuse, acks_too };
         transfer(&config, vices, seed, [there, back], Some(every));
     }

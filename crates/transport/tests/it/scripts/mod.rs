@@ -4,6 +4,7 @@ mod acknowledging;
 mod calls;
 mod cubic;
 mod emission;
+mod holes;
 mod marks;
 mod opening;
 mod options;

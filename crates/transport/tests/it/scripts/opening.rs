@@ -68,3 +68,72 @@ fn a_syn_ack_that_goes_out_again_agrees_to_ecn_as_before() {
     // Only SYNs go out at equal distances.
     assert_eq!(sent, [0, 1, 3, 7].map(|at| (Duration::from_secs(at), true)));
 }
+
+/// A server that got a SYN at time zero, and the SYN.
+fn called(config: &Config) -> (Connection, Packet) {
+    let mut packet = Packet::default();
+    let mut client = Connection::connect(config, FlowId(0), HostId(0), HostId(1), 0);
+    let mut server = Connection::listen(config, FlowId(0), HostId(1), HostId(0), 0);
+    assert!(client.poll_transmit(Instant::ZERO, &mut packet));
+    server.receive(&packet, Instant::ZERO);
+    (server, packet)
+}
+
+/// The milliseconds at which a server sends SYN-ACKs until it waits for nothing; `syns` are those at which the SYN comes again.
+fn answers(server: &mut Connection, syn: &Packet, syns: &[u64]) -> Vec<u64> {
+    let (mut now, mut sent, mut packet) = (Instant::ZERO, Vec::new(), Packet::default());
+    let mut syns = syns.iter().map(|&n| at(n)).peekable();
+    loop {
+        while server.poll_transmit(now, &mut packet) {
+            assert_eq!(packet.tcp.flags, flags::SYN | flags::ACK);
+            sent.push(now.since(Instant::ZERO).as_ns() / 1_000_000);
+        }
+        let timer = server.next_wakeup();
+        now = timer.min(syns.peek().copied().unwrap_or(Instant::NEVER));
+        if now == Instant::NEVER {
+            return sent;
+        }
+        if syns.next_if_eq(&now).is_some() {
+            server.receive(syn, now);
+        }
+        server.wake(now);
+    }
+}
+
+#[test]
+fn a_server_answers_a_syn_six_times_and_then_listens_on() {
+    let (mut server, syn) = called(&linux6());
+    let unheard = answers(&mut server, &syn, &[]);
+    assert_eq!(unheard, [0, 1_000, 3_000, 7_000, 15_000, 31_000]);
+    let info = server.info();
+    assert_eq!((info.phase, server.has_failed()), (transport::Phase::Listen, false));
+    server.receive(&syn, at(100_000));
+    let mut again = Packet::default();
+    assert!(server.poll_transmit(at(100_000), &mut again), "it answers the next SYN");
+    assert!(!again.retransmission, "as a first one");
+}
+
+#[test]
+fn syn_acks_for_repeated_syns_are_none_of_the_server_s_retries() {
+    let (mut server, syn) = called(&linux6());
+    // The SYN comes again half a second after each of the first answers by timeout: the timer starts anew.
+    let sent = answers(&mut server, &syn, &[500, 2_000, 4_500]);
+    let by_timer = [1_500, 4_000, 8_500, 16_500, 32_500].map(|n| (n, true));
+    let mut expected: Vec<_> = [0, 500, 2_000, 4_500].map(|n| (n, false)).into();
+    expected.extend(by_timer);
+    expected.sort_unstable();
+    assert_eq!(sent, expected.iter().map(|&(n, _)| n).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_reset_during_the_handshake_leaves_the_server_listening() {
+    let (mut server, syn) = called(&linux6());
+    let mut packet = Packet::default();
+    assert!(server.poll_transmit(Instant::ZERO, &mut packet));
+    let mut reset = Packet::default();
+    (reset.tcp.flags, reset.tcp.seq) = (flags::RST, syn.tcp.seq.wrapping_add(1));
+    server.receive(&reset, at(10));
+    assert_eq!((server.info().phase, server.has_failed()), (transport::Phase::Listen, false));
+    server.receive(&syn, at(20));
+    assert!(server.poll_transmit(at(20), &mut packet), "the next client is answered");
+}

@@ -532,3 +532,42 @@ fn a_partial_undo_measures_the_reordering_before_the_scoreboard_forgets() {
     assert_eq!(script.end.info().undos, 1);
     assert_eq!(script.end.info().reordering, 9);
 }
+
+/// Ten segments are out, 2 and 3 are SACKed, and then an ACK ends at them.
+fn acknowledged_up_to_a_sack(config: &Config) -> Script {
+    let mut script = Script::new(config, 100, 60_000);
+    script.supply(10);
+    assert_eq!(script.numbers().len(), 10);
+    script.ack(200, 0, &[(2, 4)]);
+    script.ack(201, 2, &[]);
+    script
+}
+
+#[test]
+fn a_receiver_that_drops_what_it_sacked_gets_half_a_round_trip_first() {
+    let mut script = acknowledged_up_to_a_sack(&linux6());
+    assert_ne!(script.end.info().ca_state, congestion::State::Loss);
+    assert!((at(251)..at(252)).contains(&script.wait()));
+    let info = script.end.info();
+    assert_eq!((info.ca_state, info.sacked, info.timeouts), (congestion::State::Loss, 0, 1));
+    assert_eq!(script.numbers(), [2], "from where the ACK ended");
+}
+
+#[test]
+fn a_sack_that_is_acknowledged_in_time_is_no_loss() {
+    let mut script = acknowledged_up_to_a_sack(&linux6());
+    script.ack(230, 4, &[]);
+    let info = script.end.info();
+    assert_eq!((info.ca_state, info.timeouts), (congestion::State::Open, 0));
+    assert!(script.wait() > at(252), "the timer is that of what is still out");
+}
+
+#[test]
+fn a_short_round_trip_gives_a_receiver_that_drops_data_the_least_delay() {
+    let mut config = linux6();
+    config.recovery.reneging_delay = ms(70);
+    assert_eq!(acknowledged_up_to_a_sack(&config).wait(), at(271));
+    config.recovery.reneging_delay = Duration::ZERO;
+    let info = acknowledged_up_to_a_sack(&config).end.info();
+    assert_eq!(info.ca_state, congestion::State::Loss, "Linux before 3.17");
+}
