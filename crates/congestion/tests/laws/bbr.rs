@@ -106,5 +106,6 @@ fn a_policer_s_rate_is_found_by_what_it_drops_and_kept_for_a_while() {
     path.until(20.0);
     let (delivered, lost) = (path.sock.delivered, path.sock.lost);
     assert!((1_900..=2_010).contains(&delivered), "{delivered} of 2000");
-    assert!(lost < 400, "{lost} lost of {}", delivered + lost);
+    // Without it 357 are lost, as each cycle asks for more.
+    assert!(lost < 220, "{lost} lost of {}", delivered + lost);
 }
