@@ -3067,6 +3067,9 @@ class TcpRecovery(Table):
         lost_retransmission: Detection of a lost retransmission before the timeout.
         partial_ack: Response to a partial ACK without SACK.
         reduction: Method of window reduction during recovery.
+        reneging_delay: Minimum wait before SACK reneging is assumed: half a round trip if that is longer. If the
+            cumulative ACK ends at data that a SACK covered, the receiver has this time to acknowledge that too. Linux
+            since 3.17: 10 ms; 0 s: none.
         reordering_max: Maximum duplicate ACK threshold by reordering: Linux 300, 2.4: 127.
         timeout_forgets_sack: Whether a timeout discards SACK information (RFC 2018, section 8) instead of keeping it as
             Linux does.
@@ -3086,6 +3089,7 @@ class TcpRecovery(Table):
     lost_retransmission: Literal["timeout", "new-data-sacked", "rack"] | None = None
     partial_ack: Literal["ends-recovery", "retransmits"] | None = None
     reduction: Literal["prr", "rate-halving", "inflate"] | None = None
+    reneging_delay: Time | None = None
     reordering_max: int | None = None
     timeout_forgets_sack: bool | None = None
     tlp: bool | None = None
@@ -3108,6 +3112,8 @@ class TcpRto(Table):
         syn_linear: SYN retransmissions before the timeout begins to double (Linux's `tcp_syn_linear_timeouts`: 4 since
             6.5).
         syn_retries_max: SYN retransmissions before giving up, in addition to those of `syn_linear`; Linux 6.
+        synack_retries_max: SYN-ACK retransmissions before the server gives up and listens again (Linux's
+            `tcp_synack_retries`: 5).
         tick: Granularity of the timer: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exact.
         wheel: Whether a timer wheel rounds timeouts (Linux since 4.8): a timer of 63 ticks or more waits for a multiple
             of 8 ticks, one of 504 ticks or more for a multiple of 64, and so on. Tail loss probes, RACK's timer and
@@ -3122,6 +3128,7 @@ class TcpRto(Table):
     rtt_tick: Time | None = None
     syn_linear: int | None = None
     syn_retries_max: int | None = None
+    synack_retries_max: int | None = None
     tick: Time | None = None
     wheel: bool | None = None
 
