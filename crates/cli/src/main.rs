@@ -9,6 +9,7 @@ mod driver;
 mod editor;
 mod excerpt;
 mod exit;
+mod export;
 mod failure;
 mod guest_program;
 mod init;
@@ -69,6 +70,8 @@ enum Verb {
     Compare(compare::Arguments),
     /// Render the report of a finished run again
     Report(report::Arguments),
+    /// Write the tables of a run or a sweep as CSV or JSON
+    Export(export::Arguments),
     /// Reproduce a paper's experiments and compare them with its published values
     Paper(paper::Arguments),
     /// Write a commented scenario to start from
@@ -111,6 +114,7 @@ impl Verb {
             Self::Check(arguments) => check::run(arguments),
             Self::Compare(arguments) => compare::run(arguments),
             Self::Report(arguments) => report::run(arguments),
+            Self::Export(arguments) => export::run(arguments),
             Self::Paper(arguments) => paper::run(arguments),
             Self::Init(arguments) => init::run(arguments),
             Self::List(arguments) => list::run(arguments),

@@ -25,7 +25,7 @@ mod render;
 pub(crate) struct Arguments {
     #[command(flatten)]
     args: RunArgs,
-    /// The quantity that the report shows, as a path in summary.json; can be given several times
+    /// A quantity for the report and the table, as a path in summary.json; can be given several times
     #[arg(long = "measure", value_name = "PATH", default_value = MEASURE)]
     measures: Vec<String>,
     /// Run all points again, not only those that are missing, incomplete or of another build
@@ -105,6 +105,7 @@ pub(crate) fn run_all(
     options: SweepOptions,
     elsewhere: bool,
 ) -> Result<Exit, Failure> {
+    let measures = options.measures.clone();
     // Until here, a signal ends the program: no results exist yet.
     let sweep = Sweep::new(experiment, runs, options, &AtomicBool::new(false))?;
     if !args.quiet {
@@ -126,7 +127,7 @@ pub(crate) fn run_all(
     if args.json {
         output::print_json(&outcome.document)?;
     } else {
-        output::print(&render::table(&outcome.points))?;
+        output::print(&render::table(&outcome.points, &measures))?;
         if outcome.unwritten.is_none() {
             let report = outcome.folder.join(record::folder::REPORT);
             output::print(&format!("\nreport: {}\n", report.display()))?;

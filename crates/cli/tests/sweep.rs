@@ -98,11 +98,14 @@ fn a_grid_becomes_one_table_and_one_report_whatever_the_workers() {
 
     let rows = rows(folder.path(), "one");
     assert_eq!(rows.len(), 8);
-    let wanted =
-        "emulator.wan.delay: 0.005, flow.bulk.congestion: \"newreno\", seed: 1, verdict: null";
+    let wanted = "emulator.wan.delay_seconds: 0.005, flow.bulk.congestion: \"newreno\", seed: 1, verdict: null";
     assert!(rows[2].contains(wanted), "{}", rows[2]);
     let goodput = &json(&one)["runs"][2]["summary"]["run"]["goodput"];
-    assert!(rows[2].contains(&format!("run.goodput: {goodput}")), "{goodput}\n{}", rows[2]);
+    assert!(
+        rows[2].contains(&format!("run.goodput_bytes_per_s: {goodput}")),
+        "{goodput}\n{}",
+        rows[2]
+    );
 
     let report = text(folder.path(), "one/report.html");
     assert!(report.contains("emulator.wan.delay = 20ms, flow.bulk.congestion = cubic: "));

@@ -21,9 +21,11 @@ use crate::folders::{self, SWEEP};
 use crate::forecast;
 use crate::progress::Steering;
 
+mod crowds;
 mod files;
 mod point;
 
+pub use files::TABLE;
 pub use point::Point;
 
 /// The default measure.

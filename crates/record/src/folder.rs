@@ -67,6 +67,19 @@ const FILES: [&str; 13] = [
     RankRow::FILE,
 ];
 
+/// Every table of a folder; a run has those that its scenario asks for.
+pub const TABLES: [&str; 9] = [
+    FlowRow::FILE,
+    QueueRow::FILE,
+    ClassRow::FILE,
+    DelayRow::FILE,
+    BandwidthRow::FILE,
+    SequenceRow::FILE,
+    PauseRow::FILE,
+    NotificationRow::FILE,
+    RankRow::FILE,
+];
+
 /// The name of the finished run's manifest until it replaces the one that says "incomplete".
 const FINISHED: &str = "manifest.finished.json";
 
@@ -288,11 +301,11 @@ fn remove_abandoned(path: &Path, name: &str) {
 /// Writes a file with `fill`. An existing file is replaced; if it is a symlink, it is not followed.
 ///
 /// # Errors
-/// If it cannot be written.
-pub(crate) fn write_with(
+/// If it cannot be written, or `fill` fails: the existing file is as it was then.
+pub fn write_with<E: From<Error>>(
     path: &Path,
-    fill: impl FnOnce(&mut fs::File) -> Result<(), Error>,
-) -> Result<(), Error> {
+    fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
     publish::remove(&partial)?;
@@ -301,8 +314,8 @@ pub(crate) fn write_with(
     // The lock, until the file is closed, shows that its writer lives. On a file system without locks nothing is
     // removed.
     let _ = file.try_lock();
-    let written =
-        fill(&mut file).and_then(|()| fs::rename(&partial, path).map_err(Error::io(path)));
+    let moved = || Ok(fs::rename(&partial, path).map_err(Error::io(path))?);
+    let written = fill(&mut file).and_then(|()| moved());
     if written.is_err() {
         let _ = fs::remove_file(&partial);
     }

@@ -21,6 +21,7 @@ pub mod regular;
 pub mod rows;
 pub mod steering;
 pub mod stored_run;
+pub mod stored_table;
 
 pub mod summary;
 pub mod sweep_table;
@@ -51,6 +52,7 @@ pub use rows::{
 };
 pub use steering::Steering;
 pub use stored_run::StoredRun;
+pub use stored_table::StoredTable;
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};

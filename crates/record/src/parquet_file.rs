@@ -1,12 +1,13 @@
 //! The common parts of all tables in Parquet files, whether their columns are known beforehand or not: the
 //! declaration of columns, the file's metadata, and the writing of nulls.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::DataType;
-use parquet::errors::Result as ParquetResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::{Type, TypePtr};
@@ -45,4 +46,10 @@ pub(crate) fn write_optional<T: DataType>(
     let levels: Vec<i16> = values.clone().map(|value| i16::from(value.is_some())).collect();
     let present: Vec<T::T> = values.flatten().collect();
     writer.write_batch(&present, Some(&levels), None)
+}
+
+/// Runs `read`, which calls the Parquet library, on a file; a panic of the library becomes an error.
+pub(crate) fn guarded<T>(path: &Path, read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
+    let damaged = |why| ParquetError::General(format!("damaged: decoder error: {why}"));
+    mpi_trace::guarded(&path.to_string_lossy(), read).unwrap_or_else(|why| Err(damaged(why)))
 }

@@ -43,14 +43,19 @@ pub(crate) fn of_table<R: Row>(provenance: Option<&Provenance>) -> Vec<KeyValue>
     let mut all = provenance.map_or_else(Vec::new, Provenance::metadata);
     for Column { name, about, .. } in R::COLUMNS {
         all.extend(unit_of(name).map(|unit| of_unit(name, unit)));
-        all.push(entry(format!("suimon.about.{name}"), about.trim().to_owned()));
+        all.push(entry(format!("{ABOUT}{name}"), about.trim().to_owned()));
     }
     all
 }
 
+/// Begins the key of a column's unit.
+pub(crate) const UNIT: &str = "suimon.unit.";
+/// Begins the key of what a column means.
+pub(crate) const ABOUT: &str = "suimon.about.";
+
 /// Returns the entry for a column's unit.
 pub(crate) fn of_unit(column: &str, unit: &str) -> KeyValue {
-    entry(format!("suimon.unit.{column}"), unit.to_owned())
+    entry(format!("{UNIT}{column}"), unit.to_owned())
 }
 
 fn entry(key: String, value: String) -> KeyValue {
@@ -58,10 +63,12 @@ fn entry(key: String, value: String) -> KeyValue {
 }
 
 /// Returns the unit in a column's name, if it has one.
-fn unit_of(column: &str) -> Option<&'static str> {
+pub(crate) fn unit_of(column: &str) -> Option<&'static str> {
     let units = [
         ("bytes_per_s", "B/s"),
         ("bytes", "B"),
+        ("seconds", "s"),
+        ("hertz", "Hz"),
         ("packets", "packets"),
         ("frames", "frames"),
         ("ns", "ns"),

@@ -345,7 +345,7 @@ impl Summary {
 }
 
 /// Returns every number in a summary in JSON, except those that its scenario gave (`input`).
-pub(crate) fn quantities(summary: &serde_json::Value) -> Vec<(String, f64)> {
+pub fn quantities(summary: &serde_json::Value) -> Vec<(String, f64)> {
     let mut found = Vec::new();
     let all = summary.as_object().into_iter().flatten();
     for (key, value) in all.filter(|(key, _)| *key != "input") {

@@ -17,6 +17,7 @@ use crate::folder;
 use crate::parquet_file;
 use crate::provenance;
 use crate::quantity::Kind;
+use scenario::{Dimension, measured};
 
 /// A column's values, one for each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,8 +48,19 @@ impl SweepTable {
 
     /// Adds a column of measured values for a path of the summary, with its unit.
     pub fn measured(&mut self, path: &str, values: Vec<Option<f64>>) {
-        self.column(path, Values::Number(values));
         let unit = Kind::of(path).base_unit();
+        self.with_unit(&measured::column(path), unit, Values::Number(values));
+    }
+
+    /// Adds a column of a setting's values in their base unit.
+    pub fn setting(&mut self, path: &str, dimension: Dimension, values: Vec<Option<f64>>) {
+        let name = measured::setting_column(path, dimension);
+        let unit = provenance::unit_of(&name).unwrap_or_default();
+        self.with_unit(&name, unit, Values::Number(values));
+    }
+
+    fn with_unit(&mut self, name: &str, unit: &str, values: Values) {
+        self.column(name, values);
         if let Some((name, _)) = self.columns.last().filter(|_| !unit.is_empty()) {
             self.units.push(provenance::of_unit(name, unit));
         }

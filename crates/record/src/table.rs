@@ -20,7 +20,7 @@ use parquet::schema::types::{ColumnPath, TypePtr};
 
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
-use crate::parquet_file;
+use crate::parquet_file::{self, guarded};
 use crate::provenance;
 use crate::regular;
 use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
@@ -85,14 +85,18 @@ impl<R: Row> Series<R> {
         self.rows.clear();
     }
 
-    /// Closes the table. If a full disk left no room for it, the table is empty, and has no file.
+    /// Closes the table. A table without rows has no file; that is so too if a full disk left no room for it.
     pub(crate) fn finish(mut self, names: &Arc<Names>) -> Result<Table<R>, Error> {
         self.flush();
         let Some(sink) = self.sink else {
             return Ok(Table::Memory(self.rows, Arc::clone(names)));
         };
-        let files = sink.files.clone();
+        let (files, is_empty) = (sink.files.clone(), sink.is_empty());
         match self.failed.map_or_else(|| sink.close(), Err) {
+            Ok(()) if is_empty => {
+                files.remove(R::FILE);
+                Ok(Table::Memory(Vec::new(), Arc::clone(names)))
+            }
             Ok(()) => Ok(Table::File(files.path().join(R::FILE))),
             Err(error) if error.is_full() => {
                 files.remove(R::FILE);
@@ -121,6 +125,10 @@ impl<R: Row> Sink<R> {
     fn write(&mut self, rows: &[R]) -> Result<(), Error> {
         let written = write_group(&mut self.writer, rows, &self.names);
         written.map_err(Error::unwritten(&self.files.path().join(R::FILE)))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.writer.flushed_row_groups().is_empty()
     }
 
     fn close(self) -> Result<(), Error> {
@@ -266,12 +274,6 @@ impl<R: Row> Table<R> {
         })?;
         Ok((rows, all))
     }
-}
-
-/// Runs `read`, which calls the Parquet library, on a file; a panic of the library becomes an error.
-fn guarded<T>(path: &Path, read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
-    let damaged = |why| ParquetError::General(format!("damaged: decoder error: {why}"));
-    mpi_trace::guarded(&path.to_string_lossy(), read).unwrap_or_else(|why| Err(damaged(why)))
 }
 
 fn read<R: Row>(path: &Path, file: File, look: &mut impl FnMut(&R, &Names)) -> ParquetResult<()> {

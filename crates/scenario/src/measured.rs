@@ -7,7 +7,10 @@ use std::fmt::Write;
 
 use crate::{Unit, Units};
 
+mod column;
 mod table;
+
+pub use column::{column, setting_column};
 
 /// The kind of a quantity, which determines its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,12 +309,33 @@ impl Kind {
     }
 }
 
+/// How columns of tables are named.
+const COLUMNS: &str = "\
+## Columns of tables
+
+Each column of a Parquet table, of runs and sweeps alike, and of what `suimon export` writes has its unit in its name:
+
+| in the name | unit |
+| --- | --- |
+| `_bytes_per_s` | bytes per second |
+| `_bytes` | bytes |
+| `_seconds`, `_us`, `_ns` | seconds, microseconds, nanoseconds |
+| `_hertz` | hertz |
+| `_packets`, `_frames` | packets, frames |
+| nothing of it | a count, an index, a share of 1, a name |
+
+In `sweep.parquet` a result has its path with the unit at the end, `flow.bulk.goodput_bytes_per_s`, unless the field says it
+already, as `min_rtt_seconds` and `backlog_bytes_max` do; a varied setting likewise: `link.wan.delay_seconds`. Each file says unit
+and meaning of its columns in its metadata as well: `suimon.unit.COLUMN`, `suimon.about.COLUMN`.
+";
+
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
     let mut text = "# Results\n\nThe contents of `summary.json`, by entity. `[expect]`, `[compare]` and sweeps use \
                     the same paths, with the short name\nin place of the field. The aggregate is that of several \
-                    entities, or of both directions of a link.\n"
-        .to_owned();
+                    entities, or of both directions of a link.\n\n"
+        .to_owned()
+        + COLUMNS;
     for entity in Entity::ALL {
         let _ = write!(text, "\n## `{}`\n\n", entity.place());
         text += "| name | field | unit | aggregate | better | description |\n";

@@ -2,7 +2,7 @@
 //! book has every page.
 //!
 //! `UPDATE_DOCS=1 cargo test -p suimon --test docs` writes the commands' output to the pages.
-//! `DOCS_PAGE=how-to/run.md` runs one page only.
+//! `DOCS_PAGE=docs/how-to/run.md` runs one page only.
 
 mod architecture;
 mod book;

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod export;
 mod list;
 mod paper;
 mod run;

@@ -6,15 +6,16 @@ use std::path::Path;
 use record::expectation::unknown;
 use record::sweep_table::{SweepTable, Values};
 use report::sweep::{Axis, Point as Shown, Sweep};
-use scenario::{Units, measure};
+use scenario::{Dimension, Units, measure};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::folders::{SWEEP, json_text};
+use crate::sweep::crowds::Crowds;
 use crate::sweep::point::{Point, SEED};
 
 /// The table's name.
-const TABLE: &str = "sweep.parquet";
+pub const TABLE: &str = "sweep.parquet";
 
 /// Marks the folder as that of an incomplete sweep, and removes the table and report of an earlier one.
 pub(super) fn begin(folder: &Path) -> Result<(), Error> {
@@ -43,7 +44,7 @@ pub(super) fn write(
     measures: &[String],
 ) -> Result<(), Error> {
     let axes = axes(points);
-    table(points, &axes).write(&folder.join(TABLE))?;
+    table(points, &axes, measures).write(&folder.join(TABLE))?;
     // An unknown measure leaves out the page, but not the results.
     let page = page(points, axes, command, measures);
     if let Ok(page) = &page {
@@ -79,8 +80,9 @@ fn parameter<'p>(point: &'p Point, path: &str) -> Option<&'p str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// A row for each complete run: its folder, parameters, seed, verdict, and every number of its summary.
-fn table(points: &[Point], axes: &[Axis]) -> SweepTable {
+/// A row for each complete run: its folder, parameters, seed, verdict, and every number of its summary, except what
+/// [`Crowds`] leaves out.
+fn table(points: &[Point], axes: &[Axis], measures: &[String]) -> SweepTable {
     let done: Vec<&Point> = points.iter().filter(|point| point.complete()).collect();
     let text = |value: &dyn Fn(&Point) -> Option<String>| {
         Values::Text(done.iter().map(|point| value(point)).collect())
@@ -88,30 +90,47 @@ fn table(points: &[Point], axes: &[Axis]) -> SweepTable {
     let mut table = SweepTable::default();
     table.column("run", text(&|point| Some(point.folder())));
     for axis in axes {
-        table.column(&axis.path, setting(&done, axis));
+        match setting(&done, axis) {
+            Ok((dimension, values)) => table.setting(&axis.path, dimension, values),
+            Err(words) => table.column(&axis.path, Values::Text(words)),
+        }
     }
     let seeds = done.iter().map(|point| i64::try_from(point.job.plan.seed).unwrap_or(i64::MAX));
     table.column(SEED, Values::Whole(seeds.collect()));
     let verdict = |ok: bool| if ok { "ok".to_owned() } else { "FAILED".to_owned() };
     table.column("verdict", text(&|point| point.held().map(verdict)));
     let paths = done.iter().flat_map(|point| &point.quantities).map(|(path, _)| path.as_str());
+    let crowds = Crowds::of(points);
     for path in paths.collect::<BTreeSet<&str>>() {
+        if crowds.holds(path).is_some_and(|member| !is_asked(member, measures)) {
+            continue;
+        }
         let values = done.iter().map(|point| point.measured(path));
         table.measured(path, values.collect());
     }
     table
 }
 
-/// A parameter's column: numbers in base units if all its values are quantities of one kind.
-fn setting(done: &[&Point], axis: &Axis) -> Values {
+/// Whether a measure is of the member, which `member` names as `flow.bulk.7`.
+fn is_asked(member: &str, measures: &[String]) -> bool {
+    measures.iter().any(|path| path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// A setting's values of all runs: numbers in base units if all are quantities of one kind, otherwise words.
+fn setting(
+    done: &[&Point],
+    axis: &Axis,
+) -> Result<(Dimension, Vec<Option<f64>>), Vec<Option<String>>> {
     let kinds = axis.values.iter().map(|value| measure(value).map(|measure| measure.dimension));
     let kinds: Vec<_> = kinds.collect();
     let of = |point: &&Point| parameter(point, &axis.path).map(str::to_owned);
-    if kinds.iter().any(|kind| kind.is_none() || kind != &kinds[0]) {
-        return Values::Text(done.iter().map(of).collect());
+    match kinds.first() {
+        Some(Some(one)) if kinds.iter().all(|kind| *kind == Some(*one)) => {
+            let number = |point: &&Point| Some(measure(&of(point)?)?.value);
+            Ok((*one, done.iter().map(number).collect()))
+        }
+        _ => Err(done.iter().map(of).collect()),
     }
-    let number = |point: &&Point| Some(measure(&of(point)?)?.value);
-    Values::Number(done.iter().map(number).collect())
 }
 
 fn page(

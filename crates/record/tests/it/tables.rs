@@ -96,6 +96,18 @@ fn the_same_run_writes_the_same_bytes() {
 }
 
 #[test]
+fn a_table_without_rows_has_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::new(&scene::plan(), Some(folder.path())).unwrap();
+    let recording = recorder.finish(&scene::totals()).unwrap();
+    assert!(!folder.path().join(SequenceRow::FILE).exists());
+    assert_eq!(recording.sequences.rows().unwrap().0, []);
+    let full = tempfile::tempdir().unwrap();
+    record(Some(full.path()));
+    assert!(full.path().join(SequenceRow::FILE).exists());
+}
+
+#[test]
 fn a_table_that_is_none_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(FlowRow::FILE), "no Parquet").unwrap();

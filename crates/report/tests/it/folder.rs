@@ -91,8 +91,6 @@ fn a_complete_run_says_so() {
     assert_eq!(json(&path.join("summary.json"))["flow"]["solo"]["bytes"], 200_000);
     let all = [
         "capture.pcapng",
-        "classes.parquet",
-        "delays.parquet",
         "flows.parquet",
         "links.parquet",
         "manifest.json",
