@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use experiment::{Driver, Error, Fabric, Job, format};
+use network::host::Kernel;
 use record::summary::InputSummary;
 use scenario::Input;
 use scenario::plan::{NodeKind, Plan};
@@ -47,9 +48,9 @@ fn plans(scenario: &ScenarioArgs) -> Result<Vec<Plan>, Failure> {
     runs.iter().map(|run| Ok(run.plan()?)).collect()
 }
 
-/// The warnings of all plans, each once.
-pub(crate) fn warnings<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<String> {
-    let all = plans.into_iter().flat_map(scenario::physics);
+/// The warnings of all plans, each once, and those that only several runs have.
+pub(crate) fn warnings<'a>(plans: impl Iterator<Item = &'a Plan> + Clone) -> Vec<String> {
+    let all = plans.clone().flat_map(scenario::physics).chain(scenario::idle_seeds(plans));
     each_once(all.map(|warning| warning.to_string()))
 }
 
@@ -132,23 +133,37 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
 /// lacks.
 fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
     plans.iter().find_map(|plan| match driver {
-        Driver::Simulator | Driver::Kernel(_) => {
-            simulate::refusal::check(plan).err().map(|error| error.to_string())
+        Driver::Simulator => simulate::refusal::check(plan).err().map(|error| error.to_string()),
+        Driver::Kernel(_) => {
+            let mut plan = plan.clone();
+            driver.set_kernels(&mut plan);
+            simulate::refusal::check(&plan).err().map(|error| error.to_string())
         }
         Driver::Lab(_) => lab::refusal::check(plan).err().map(|error| error.to_string()),
     })
 }
 
-/// Both drivers, as messages name them.
-const DRIVERS: [(Driver, &str); 2] =
-    [(Driver::Simulator, "simulator"), (Driver::Lab(Fabric { port: None, sleep: false }), "lab")];
+/// Every driver, by the name that `--on` takes.
+const DRIVERS: [(Driver, &str); 3] = [
+    (Driver::Simulator, "simulator"),
+    (Driver::Kernel(Kernel::Linux6_12), "linux-6.12"),
+    (Driver::Lab(Fabric { port: None, sleep: false }), "lab"),
+];
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
-    warn(&warnings(plans));
+    warn(&warnings(plans.iter()));
     tell_programs(plans);
+    let mut takers = Vec::new();
+    let mut told = Vec::new();
     for (driver, name) in DRIVERS {
-        if let Some(refusal) = refusal(driver, plans) {
-            output::note(&format!("the {name} cannot run it: {refusal}"));
+        match refusal(driver, plans) {
+            None => takers.push(name),
+            // What the simulator refuses need not be said again of its kernels.
+            Some(refusal) if told.contains(&refusal) => {}
+            Some(refusal) => {
+                output::note(&format!("{}{name} cannot run it: {refusal}", article(driver)));
+                told.push(refusal);
+            }
         }
     }
     for what in left_out(plans) {
@@ -157,9 +172,23 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
     let file = arguments.scenario.file.display();
-    let means = means(plans);
-    output::print(&format!("{file}: ok: {}{runs}\n{means}", inventory(first)))?;
+    let (means, on) = (means(plans), on(&takers));
+    output::print(&format!("{file}: ok: {}{runs}\n{on}{means}", inventory(first)))?;
     Ok(Exit::Fine)
+}
+
+/// The article that goes before a driver's name.
+const fn article(driver: Driver) -> &'static str {
+    if matches!(driver, Driver::Kernel(_)) { "" } else { "the " }
+}
+
+/// The line that says which drivers run the scenario.
+fn on(takers: &[&str]) -> String {
+    match takers {
+        [] => "  no driver runs it\n".to_owned(),
+        [one] => format!("  for --on {one} only\n"),
+        [first @ .., last] => format!("  for --on {} or {last}\n", first.join(", ")),
+    }
 }
 
 /// Maximum number of distributions and traces shown, one a line.
@@ -205,9 +234,15 @@ fn inventory(plan: &Plan) -> String {
 
 fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let file = arguments.scenario.file.display().to_string();
-    let warnings = warnings(plans);
+    let warnings = warnings(plans.iter());
     let taking = DRIVERS.iter().filter(|(driver, _)| refusal(*driver, plans).is_none());
-    let drivers: Vec<&str> = taking.map(|(driver, _)| driver.name()).collect();
+    let taking: Vec<_> = taking.collect();
+    let on: Vec<&str> = taking.iter().map(|(_, name)| *name).collect();
+    let drivers: Vec<&str> = taking
+        .iter()
+        .filter(|(driver, _)| !matches!(driver, Driver::Kernel(_)))
+        .map(|(driver, _)| driver.name())
+        .collect();
     output::print_json(&json!({
         "file": file,
         "ok": true,
@@ -216,6 +251,7 @@ fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
         "programs": programs(plans),
         "runs": plans.len(),
         "drivers": drivers,
+        "on": on,
         "left_out": left_out(plans),
         "inputs": inputs(plans),
     }))?;

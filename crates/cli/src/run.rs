@@ -42,7 +42,7 @@ fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Fa
     let folder = |plan: &Plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed, driver));
     let job = experiment.job(run, driver, folder)?;
     if !args.quiet {
-        check::warn(&check::warnings([&job.plan]));
+        check::warn(&check::warnings(std::iter::once(&job.plan)));
         if driver.is_lab() {
             check::tell_programs([&job.plan]);
         }

@@ -58,7 +58,7 @@ pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
 pub use mpi::TRACES;
 pub use mpi::recorded::read as read_trace;
-pub use physics::{Hop, Kind, Path, Warning, paced, path, physics};
+pub use physics::{Hop, Kind, Path, Warning, idle_seeds, paced, path, physics};
 pub use plan::Plan;
 pub use schema::schema;
 pub use templates::{TEMPLATES, Template, template, without_schema};

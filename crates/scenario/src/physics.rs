@@ -16,11 +16,14 @@ use crate::plan::{Flow, Node, NodeKind, Plan, Tcp, Transport};
 use crate::quantity;
 use crate::units::Units;
 
+mod chance;
 mod lossless;
+mod marking;
 mod reservations;
 mod unmet;
 mod warning;
 
+pub use chance::idle_seeds;
 pub use warning::{Kind, Warning};
 
 /// The number of bins or samples above which a probe's file is unwieldy.
@@ -73,6 +76,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
     warnings.extend(unmet::unmet(&names));
+    warnings.extend(marking::unanswered(&names));
     warnings.extend(lossless::small_headrooms(plan));
     warnings.extend(lossless::masked_marks(plan));
     warnings.extend(lossless::unstopped(&names));

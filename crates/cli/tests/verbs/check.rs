@@ -50,8 +50,30 @@ fn check_of_a_right_file_says_what_it_is() {
     let folder = folder();
     let output = suimon(folder.path(), &["check", "two.toml", "--vary", "seed=1,2,3"]);
     assert_eq!(code(&output), 0);
-    let wanted = "two.toml: ok: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
+    let wanted = "two.toml: ok: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n  \
+                  for --on simulator, linux-6.12 or lab\n";
     assert_eq!(stdout(&output), wanted);
+    assert!(!stderr(&output).contains("cannot run it"), "{}", stderr(&output));
+}
+
+#[test]
+fn check_tells_that_seeds_change_nothing() {
+    let folder = folder();
+    let fixed = ["--set", "link.east.loss=none"];
+    let check = |more: &[&str]| {
+        let output = suimon(folder.path(), &[&["check", "two.toml"], &fixed[..], more].concat());
+        assert_eq!(code(&output), 0);
+        stderr(&output).to_owned()
+    };
+    let told = check(&["--seeds", "1..3"]);
+    assert!(told.contains("3 seeds give one result"), "{told}");
+    assert!(!check(&["--seed", "2"]).contains("one result"));
+    let jitter = check(&["--seeds", "1..3", "--set", "link.east.jitter=1ms"]);
+    assert!(!jitter.contains("one result"), "{jitter}");
+    // It is so: what the runs measure does not differ.
+    let sweep = [&["sweep", "two.toml", "--seeds", "1..3"], &fixed[..]].concat();
+    let output = suimon(folder.path(), &sweep);
+    assert!(stderr(&output).contains("the seeds changed nothing"), "{}", stderr(&output));
 }
 
 #[test]
@@ -71,6 +93,9 @@ fn check_tells_what_takes_real_packets() {
     };
     assert_eq!(drivers(&[]), serde_json::json!(["simulate", "lab"]));
     assert_eq!(drivers(&["--set", kernel]), serde_json::json!(["lab"]));
+    assert!(stdout(&output).ends_with("  for --on linux-6.12 or lab\n"), "{}", stdout(&output));
+    let said = json(&suimon(folder.path(), &["check", "two.toml", "--json"]));
+    assert_eq!(said["on"], serde_json::json!(["simulator", "linux-6.12", "lab"]));
 }
 
 #[test]
@@ -198,7 +223,8 @@ fn means_of_files_are_shown_kept_and_held_against_what_the_files_say() {
     write("cell.csv", "s,Mbit/s\n0,12\n1,6\n").expect("a trace");
 
     let checked = suimon(folder.path(), &["check", "files.toml"]);
-    let wanted = "files.toml: ok: 2 hosts, 1 link, 3 flows, 2 s\n  flow.web.bytes: mean 8.2 kB\n  \
+    let wanted = "files.toml: ok: 2 hosts, 1 link, 3 flows, 2 s\n  for --on simulator, linux-6.12 or lab\n  \
+                  flow.web.bytes: mean 8.2 kB\n  \
                   link.path.at.a.jitter: mean 10.75 ms\n  link.path.at.a.trace: mean 9 Mbit/s\n  \
                   link.path.at.b.jitter: mean 10.75 ms\n";
     // Three in four are 1 ms below 10 ms, and one 6 ms above.

@@ -52,6 +52,10 @@ pub enum Kind {
     Unstopped,
     /// A file that states another mean than that of its points.
     StatedMean,
+    /// Flows that ask for marks where no queue makes any, or a queue that marks for flows that do not ask.
+    Unmarked,
+    /// Several seeds of runs in which nothing is drawn at random.
+    IdleSeeds,
     /// Switches that can wait for each other in a circle.
     Circle,
 }

@@ -65,6 +65,65 @@ fn numbers_are_named() {
     );
 }
 
+/// Two hosts at a router whose port `r:out` is narrow.
+const ROUTED: &str = r#"
+duration = "1 s"
+host.a = {}
+host.b = {}
+router.r = {}
+link.in = { between = ["a", "r"], rate = "1 Gbit/s" }
+link.out = { between = ["r", "b"], rate = "100 Mbit/s" }
+flow.bulk = { from = "a", to = "b" }
+"#;
+
+#[test]
+fn ecn_that_no_queue_answers_is_told() {
+    let said = |changes: &[&str]| said_of(ROUTED, changes);
+    let dctcp = "flow.bulk.congestion=dctcp";
+    let told = said(&[dctcp]);
+    assert_eq!(
+        told,
+        [
+            "`flow.bulk`: its congestion control, dctcp, slows down by marks, but no queue on its path marks: set \
+          `link.out.at.r.queue` to one that does, such as { mark = { threshold = \"30 kB\" } }"
+        ]
+    );
+    let asked = said(&["flow.bulk.tcp.segment.ecn=true"]);
+    assert!(asked[0].starts_with("`flow.bulk`: it asks for ECN, but no queue"), "{asked:?}");
+    for queue in [
+        "{ mark = { threshold = \"30 kB\" } }",
+        "{ codel = { ecn = true } }",
+        "{ fq_codel = {} }",
+        "{ priq = { class = { x = { priority = 1, queue = { red = { ecn = true } } } } } }",
+    ] {
+        let told = said(&[dctcp, &format!("link.out.at.r.queue={queue}")]);
+        assert!(!told.iter().any(|told| told.contains("marks")), "{queue}: {told:?}");
+    }
+}
+
+#[test]
+fn a_queue_that_marks_for_nobody_is_told() {
+    let said = |changes: &[&str]| said_of(ROUTED, changes);
+    let mark = "link.out.at.r.queue={ mark = { threshold = \"30 kB\" } }";
+    assert_eq!(
+        said(&[mark]),
+        [
+            "`link.out.at.r.queue.mark` marks at r:out, but no flow that passes there asks for ECN: set \
+          `tcp.segment.ecn = true` of a flow or host, or a congestion control that asks for it, such as dctcp"
+        ]
+    );
+    assert!(
+        said(&["link.out.at.r.queue={ red = { ecn = true } }"])[0].contains(".red.ecn` marks at")
+    );
+    for asks in ["flow.bulk.tcp.segment.ecn=true", "flow.bulk.congestion=dctcp"] {
+        assert_eq!(said(&[mark, asks]), [""; 0]);
+    }
+    // By default it marks where it may.
+    assert_eq!(said(&["link.out.at.r.queue={ fq_codel = {} }"]), [""; 0]);
+    // Acknowledgements alone pass there.
+    assert_eq!(said(&["link.out.at.b.queue={ mark = { threshold = \"30 kB\" } }"]), [""; 0]);
+}
+
 /// Datagrams count as frames; flows that never send at the same time are not added up.
 #[test]
 fn datagrams_that_do_not_fit_are_told() {
