@@ -49,11 +49,12 @@ fn words(line: &str) -> Result<Vec<String>, Wrong> {
     }
 }
 
-/// `word` with every `{name}` replaced by the known value; `{{` is a literal brace.
+/// `word` with every `{name}` replaced by the known value; `{{` and `}}` are literal braces.
 fn filled(word: &str, known: &[(&str, String)]) -> Result<String, Wrong> {
     let (mut text, mut rest) = (String::new(), word);
+    let closed = |text: &str| text.replace("}}", "}");
     while let Some((before, after)) = rest.split_once('{') {
-        text += before;
+        text += &closed(before);
         let name = after.split_once('}').filter(|(name, _)| is_name(name));
         match (after.strip_prefix('{'), name) {
             (Some(after), _) => {
@@ -71,7 +72,7 @@ fn filled(word: &str, known: &[(&str, String)]) -> Result<String, Wrong> {
             }
         }
     }
-    Ok(text + rest)
+    Ok(text + &closed(rest))
 }
 
 fn is_name(text: &str) -> bool {
@@ -80,12 +81,19 @@ fn is_name(text: &str) -> bool {
 
 fn unknown(name: &str, known: &[(&str, String)]) -> Wrong {
     let known: Vec<String> = known.iter().map(|(name, _)| format!("{{{name}}}")).collect();
-    let help = format!("available: {}; write `{{{{` for a literal brace", known.join(", "));
+    let help =
+        format!("available: {}; write `{{{{` and `}}}}` for literal braces", known.join(", "));
     (format!("unknown placeholder `{{{name}}}`"), help)
 }
 
 fn quoted(word: &str) -> String {
-    in_quotes(&word.replace('{', "{{"))
+    in_quotes(&escaped(word))
+}
+
+/// `word` with its braces as [`filled`] takes them. A closing one stands for itself where no other is beside it.
+fn escaped(word: &str) -> String {
+    let word = word.replace('{', "{{");
+    if word.contains("}}") { word.replace('}', "}}") } else { word }
 }
 
 /// The words of one of several similar command lines, and the placeholder values of that line.
@@ -101,7 +109,7 @@ pub(crate) fn common_line(members: &[Words<'_>]) -> Option<String> {
         if members.iter().all(|(words, _)| words[at] == first[at]) {
             return Some(quoted(&first[at]));
         }
-        let mut word = first[at].replace('{', "{{");
+        let mut word = escaped(&first[at]);
         for (name, value) in known {
             word = word.replace(value.as_str(), &format!("{{{name}}}"));
         }
@@ -145,11 +153,12 @@ mod tests {
         let filled = |word| filled(word, &known);
         assert_eq!(filled("http://{to}:{port}/"), Ok("http://10.0.0.2:80/".into()));
         assert_eq!(filled("{{print} {} {1} {"), Ok("{print} {} {1} {".into()));
+        assert_eq!(filled("awk {{print $1}} {{{to}}}"), Ok("awk {print $1} {10.0.0.2}".into()));
         assert_eq!(
             filled("{host}"),
             Err((
                 "unknown placeholder `{host}`".into(),
-                "available: {to}, {port}; write `{{` for a literal brace".into()
+                "available: {to}, {port}; write `{{` and `}}` for literal braces".into()
             ))
         );
     }
@@ -170,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_line_has_its_words() {
-        let all = ["sh", "", "it's {to}", "a\\b", "\"q\"", "tab\t"].map(str::to_owned);
+        let all = ["sh", "", "it's {to}", "a\\b", "\"q\"", "tab\t", "{a{b}}", "}}}", "{}"];
+        let all = all.map(str::to_owned);
         let line = common_line(&[(&all, Vec::new())]).unwrap();
         let again: Vec<_> =
             words(&line).unwrap().iter().map(|word| filled(word, &[]).unwrap()).collect();

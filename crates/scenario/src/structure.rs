@@ -205,8 +205,33 @@ fn unknown(
     if shapes.iter().any(|s| s.get("additionalProperties") == Some(&Schema::Bool(true))) {
         return;
     }
-    let help = nearest::suggest(name, properties(shapes));
+    let known = properties(shapes);
+    let help = of_direction(name, &known).unwrap_or_else(|| nearest::suggest(name, known));
     problems.push(span, format!("{} has no key `{name}`", at.what), help);
+}
+
+/// The help for a key such as `rate_up`: where a link has a value for one direction.
+pub(crate) fn of_direction(name: &str, known: &[&str]) -> Option<String> {
+    const DIRECTIONS: [&str; 12] = [
+        "up",
+        "down",
+        "upload",
+        "download",
+        "uplink",
+        "downlink",
+        "upstream",
+        "downstream",
+        "forward",
+        "reverse",
+        "out",
+        "in",
+    ];
+    let parts = name.split_once('_')?;
+    let (key, _) = [parts, (parts.1, parts.0)]
+        .into_iter()
+        .find(|(key, way)| known.contains(key) && DIRECTIONS.contains(way))?;
+    let help = format!("a direction has its own by the node that sends: `at.NODE.{key}`");
+    known.contains(&"at").then_some(help)
 }
 
 /// Checks that a table has exactly one of several shapes, each identified by its key.

@@ -16,6 +16,12 @@ use crate::failure::Failure;
 /// The name of a request's change in the scenario, as refusals show it.
 const CHANGE: &str = "do";
 
+/// The key that scenarios of routers need not have.
+const DURATION: &str = "duration";
+
+/// The keys of a change, which `set` does not take.
+const CHANGES: [&str; 3] = ["enabled", "reserve", "release"];
+
 /// The scenario's text, and the assignments made to it.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
@@ -28,7 +34,15 @@ impl Source {
     /// Reads the file.
     pub(super) fn read(file: &Path, assignments: &[String]) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(file).map_err(Failure::file(file))?;
-        Ok(Self { name: file.display().to_string(), text, assignments: assignments.to_owned() })
+        Ok(Self::new(file.display().to_string(), text, assignments))
+    }
+
+    /// A scenario that says no `duration` has one that no router looks at: it runs until a signal.
+    fn new(name: String, text: String, assignments: &[String]) -> Self {
+        let lacks = text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key(DURATION));
+        let filled = lacks.then(|| format!("{DURATION}=1 s"));
+        let assignments = filled.into_iter().chain(assignments.iter().cloned()).collect();
+        Self { name, text, assignments }
     }
 
     /// The plan of the scenario.
@@ -203,6 +217,9 @@ impl ControlServer {
         router: &lab::router::Handle,
         assignments: &[String],
     ) -> Result<Value, Refusal> {
+        if let Some(refusal) = self.not_a_setting(assignments) {
+            return Err(refusal);
+        }
         let mut source = self.source.clone();
         assignments.iter().for_each(|assignment| source.assign(assignment));
         let mut plan = source.plan()?;
@@ -244,6 +261,27 @@ impl ControlServer {
         }
         let names: Vec<_> = switches.iter().map(|(port, ..)| port.name.clone()).collect();
         Ok(json!({ "set": names }))
+    }
+
+    /// Why an assignment is none, but a change, which another verb makes.
+    fn not_a_setting(&self, assignments: &[String]) -> Option<Refusal> {
+        let port =
+            assignments.iter().find(|word| self.ports.iter().any(|port| port.name == **word));
+        let changes = |word: &&String| {
+            let path = word.split_once('=').map_or(word.as_str(), |(path, _)| path);
+            // A class may have any name.
+            let keys = path.trim().split('.').take_while(|key| *key != "queue");
+            keys.into_iter().any(|key| CHANGES.contains(&key))
+        };
+        let change = assignments.iter().find(changes);
+        let word = port.or(change)?;
+        let named = port.map_or(self.ports[1].name.as_str(), String::as_str);
+        let example =
+            change.filter(|change| !change.contains("link.")).map_or("enabled=false", |c| c);
+        Some(Refusal::new(
+            format!("`{word}` is a change of a port, not a setting: use `do`"),
+            format!("suimon router do {named} {example}"),
+        ))
     }
 
     /// Whether the ports belong to an emulator.
@@ -304,6 +342,17 @@ fn at_its_end() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_routers_scenario_needs_no_duration() {
+        let scenario = "host.a = {}\nhost.b = {}\nrouter.r = {}\n\
+                        link.in = { between = [\"a\", \"r\"], rate = \"1 Gbit/s\" }\n\
+                        link.out = { between = [\"r\", \"b\"], rate = \"1 Gbit/s\" }\n";
+        let plan = |text: String| Source::new("office.toml".into(), text, &[]).plan();
+        assert!(plan(scenario.to_owned()).is_ok());
+        let own = plan(format!("duration = \"7 s\"\n{scenario}")).expect("a plan");
+        assert_eq!(own.duration, traffic::Duration::from_secs(7));
+    }
 
     #[test]
     fn of_settings_made_again_and_again_the_last_is_kept() {

@@ -178,6 +178,10 @@ fn a_bad_line_ends_nothing() {
         assert_eq!(code(&output), 2, "{words:?}: {said}");
         assert!(said.starts_with("error: ") && said.contains("help: "), "{words:?}: {said}");
     }
+    // A change is not set.
+    let output = router.ask(&["set", "r:out", "enabled=false"]);
+    let said = stderr(&output);
+    assert!(code(&output) == 2 && said.contains("suimon router do r:out enabled=false"), "{said}");
     // One line without end, and one client that only waits.
     let mut endless = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
     let _waiting = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");

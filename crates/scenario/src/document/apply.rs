@@ -104,7 +104,9 @@ fn known(path: &[Segment], to: &mut Problems) {
     let all = keys(path);
     for (depth, segment) in path.iter().enumerate() {
         if !structure::has(&all[..=depth]) {
-            let help = nearest::suggest(&segment.key, structure::keys_below(&all[..depth]));
+            let below = structure::keys_below(&all[..depth]);
+            let help = structure::of_direction(&segment.key, &below)
+                .unwrap_or_else(|| nearest::suggest(&segment.key, below));
             return to.push(&segment.span, format!("there is no key `{}`", segment.key), help);
         }
     }

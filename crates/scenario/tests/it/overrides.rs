@@ -88,6 +88,10 @@ fn overrides_are_refused_with_their_place() {
         "--set:1:11: `wire` has no key `dealy`\n  help: did you mean `delay`?"
     );
     assert_eq!(
+        refusal("link.wire.rate_up=1 Mbit/s"),
+        "--set:1:11: `wire` has no key `rate_up`\n  help: a direction has its own by the node that sends: `at.NODE.rate`"
+    );
+    assert_eq!(
         refusal("link.wire.delay=10"),
         "--set:1:17: the time `10` has no unit\n  help: write \"10 s\" or \"10 ms\""
     );
