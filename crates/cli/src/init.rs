@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     // The template's comments name the file as in the repository.
     let own = format!("suimon run {}", file.display());
-    let text = template.text().replace(&format!("suimon run {wanted}.toml"), &own);
+    let named = file.display().to_string();
+    let text = template.text().replace(&format!("{wanted}.toml"), &named);
     write_new(&file, &(editor::line_for(&file) + &text))?;
     output::print(&format!("{0}: written; next: {own}\n", file.display()))?;
     Ok(Exit::Fine)

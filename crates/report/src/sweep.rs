@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Measure, Unit, Units, measure};
+use scenario::{Measure, Unit, Units, measure, value_label};
 
 use crate::confidence::Sample;
 use crate::{Mood, Page, Section};
@@ -198,6 +198,15 @@ impl Section {
 }
 
 impl Axis {
+    /// Returns a value as people read it.
+    fn label(&self, place: usize) -> String {
+        self.values.get(place).map_or_else(String::new, |value| value_label(value))
+    }
+
+    fn labels(&self) -> Vec<String> {
+        (0..self.values.len()).map(|place| self.label(place)).collect()
+    }
+
     /// Returns its values as numbers of one unit, if all are quantities of one kind: the unit that most of them are
     /// written in, the first one in a tie.
     fn numbers(&self) -> Option<(Vec<f64>, Unit)> {

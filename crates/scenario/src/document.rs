@@ -1,6 +1,9 @@
 //! A scenario's text with the overrides of the command line, and the runs of its sweep.
 
 mod apply;
+mod label;
+
+pub use label::value_label;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -294,7 +297,8 @@ impl Document {
             parameters.push((keys(&path).join("."), self.shown(&value)));
             document.overrides.push(Override { path, value });
         }
-        let pairs: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let pairs = parameters.iter().map(|(k, v)| format!("{k}={}", value_label(v)));
+        let pairs: Vec<String> = pairs.collect();
         Run { label: pairs.join(", "), parameters, document }
     }
 

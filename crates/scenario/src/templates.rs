@@ -31,6 +31,21 @@ pub const TEMPLATES: &[Template] = &[
         text: include_str!("../../../scenarios/two-bottlenecks.toml"),
     },
     Template {
+        name: "office-line",
+        summary: "a call beside a download and an upload on a line of 100/20 Mbit/s, fq_codel at both ends",
+        text: include_str!("../../../scenarios/office-line.toml"),
+    },
+    Template {
+        name: "aqm-comparison",
+        summary: "five queueing disciplines at one bottleneck, as a sweep",
+        text: include_str!("../../../scenarios/aqm-comparison.toml"),
+    },
+    Template {
+        name: "lossy-wan",
+        summary: "a file over a wide-area path that loses packets without congestion",
+        text: include_str!("../../../scenarios/lossy-wan.toml"),
+    },
+    Template {
         name: "many-flows",
         summary: "sixteen hosts share one drop-tail bottleneck",
         text: include_str!("../../../scenarios/many-flows.toml"),

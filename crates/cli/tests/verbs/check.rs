@@ -168,6 +168,9 @@ fn every_template_is_a_right_scenario_and_is_never_written_over() {
     let templates = [
         "long-fat-pipe",
         "two-bottlenecks",
+        "office-line",
+        "aqm-comparison",
+        "lossy-wan",
         "many-flows",
         "link-sharing",
         "incast",

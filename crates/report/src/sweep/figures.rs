@@ -87,15 +87,15 @@ fn map(
     let mut others: Vec<usize> = others.to_vec();
     others.sort_unstable();
     for axis in others {
-        let value = &sweep.axes[axis].values[places[axis]];
+        let value = sweep.axes[axis].label(places[axis]);
         title += &format!(", {} = {value}", sweep.axes[axis].path);
     }
     Heat {
         title,
         x: x.path.clone(),
-        columns: x.values.clone(),
+        columns: x.labels(),
         y: y.path.clone(),
-        rows: y.values.clone(),
+        rows: y.labels(),
         cells: cells.collect(),
         range: (0.0, 0.0),
     }
@@ -156,7 +156,7 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
 fn name(sweep: &Digest<'_>, along: usize, places: &[usize]) -> String {
     let axes = sweep.axes.iter().zip(places).enumerate();
     let others = axes.filter(|(number, _)| *number != along);
-    let words = others.map(|(_, (axis, &place))| format!("{} = {}", axis.path, axis.values[place]));
+    let words = others.map(|(_, (axis, &place))| format!("{} = {}", axis.path, axis.label(place)));
     words.collect::<Vec<_>>().join(", ")
 }
 

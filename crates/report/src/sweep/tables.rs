@@ -56,7 +56,7 @@ impl Digest<'_> {
     fn mean_row(&self, html: &mut String, places: &[usize], spans: &[Span]) {
         *html += "<tr>";
         for (axis, &place) in self.axes.iter().zip(places) {
-            let _ = write!(html, "<td>{}</td>", escape(&axis.values[place]));
+            let _ = write!(html, "<td>{}</td>", escape(&axis.label(place)));
         }
         let samples = (0..spans.len()).map(|measure| self.sample(places, measure));
         let samples: Vec<Sample> = samples.collect();
@@ -108,7 +108,7 @@ impl Digest<'_> {
             false => write!(html, "<tr><td>{number}</td>"),
         };
         for (axis, &place) in self.axes.iter().zip(&point.places) {
-            let _ = write!(html, "<td>{}</td>", escape(&axis.values[place]));
+            let _ = write!(html, "<td>{}</td>", escape(&axis.label(place)));
         }
         let _ = write!(html, "<td class=\"n\">{}</td>", point.seed);
         for measure in 0..self.measures.len() {
