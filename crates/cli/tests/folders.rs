@@ -234,7 +234,7 @@ fn what_was_measured_before_the_disk_was_full_is_kept_and_told() {
     };
     let said = stderr(&output);
     assert_eq!(code(&output), 3, "{said}");
-    assert!(said.contains("the disk is full") && said.contains("make room"), "{said}");
+    assert!(said.contains("the disk is full") && said.contains("free space there"), "{said}");
     assert_eq!(fs::read_to_string(folder.path().join("empty")).expect("a list"), "");
     let read = |name: &str| -> Value {
         serde_json::from_slice(&fs::read(folder.path().join(name)).expect(name)).expect("JSON")

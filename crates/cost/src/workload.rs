@@ -211,7 +211,7 @@ mod tests {
         let fewer = Load { flows: Some(3), ..Load::default() };
         assert_eq!(
             workload("drr", fewer).expect_err("refused"),
-            "3 flows in 5 classes\n  help: give a flow for each class at least: --flows"
+            "3 flows in 5 classes\n  help: use at least one flow per class: --flows"
         );
         let two = "drr = { class.a = {}, class.b = {} }";
         assert!(workload(two, Load::default()).expect_err("refused").contains("give one"));

@@ -166,6 +166,6 @@ mod tests {
             "{html}"
         );
         assert_eq!(html.matches("<svg").count(), 1, "what is no number has no dot");
-        assert!(html.contains("lies beyond"));
+        assert!(html.contains("logarithmic beyond"), "{html}");
     }
 }

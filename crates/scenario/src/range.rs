@@ -170,7 +170,7 @@ mod tests {
             ("10 Mbit/s..1 Gbit/s", "has no number of points"),
             ("1..8/x", "has no number of points"),
             ("1..8/1", "has 2 to 100000 points"),
-            ("1..8/999999", "at most 100000"),
+            ("1..8/999999", "2 to 100000 points"),
             ("10ms..1MB/3", "`ms` and `MB` are not units of one kind"),
             ("10ms../3", "`` is not an end of a range"),
             ("0..8/3log", "remove `log`"),

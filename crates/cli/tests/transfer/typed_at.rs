@@ -99,7 +99,7 @@ fn what_is_wrong_is_said_with_its_exit_code() {
         (&["send", "a", &nobody, "-P", "65"], 2, "65"),
         (&["recv", "there", "--timeout", "1s"], 2, "use 2 s or more"),
         (&["send", "/", &nobody], 2, "ends in a name"),
-        (&["send", "a", "./a", &nobody], 2, "two files would be `a` there"),
+        (&["send", "a", "./a", &nobody], 2, "two files would be `a` at the receiver"),
         (&["recv", "a"], 3, "a"),
         (&["recv", "there", "--listen", "256.0.0.1:1"], 3, "--listen"),
     ] {

@@ -211,7 +211,7 @@ fn a_program_is_held_against_a_model_by_what_is_known_of_both() {
         let output = suimon(folder.path(), &[&["compare", "--all"], &words[..]].concat());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         let told = format!(
-            "program: `{first}` is a program's, of which retransmissions, timeouts and round trips"
+            "program: `{first}` belongs to a program: its retransmissions, timeouts and RTTs are unknown"
         );
         assert!(stderr(&output).contains(&told), "{}", stderr(&output));
         let rows = stdout(&output);
