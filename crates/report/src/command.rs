@@ -10,6 +10,13 @@ impl Section {
             self.paragraph("In the folder of this page:");
         }
         self.code(&shell(command));
+        // The page has the same bytes in any folder, so the line cannot name this one.
+        let has_folder = command.iter().any(|word| word == "--out");
+        if matches!(command, [_, verb, ..] if verb == "run" || verb == "sweep") && !has_folder {
+            self.paragraph(
+                "Add --out FOLDER, with the folder of this page, to write the results here again.",
+            );
+        }
     }
 }
 
@@ -24,4 +31,21 @@ fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_to_type_says_how_to_choose_its_folder() {
+        let body = |words: &[&str]| {
+            let mut section = Section::new("Run it again");
+            section.command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+            section.body
+        };
+        assert!(body(&["suimon", "run", "a.toml"]).contains("Add --out FOLDER"));
+        assert!(body(&["suimon", "sweep", "a.toml", "--seeds", "1..2"]).contains("Add --out"));
+        assert!(!body(&["suimon", "compare", "a", "b"]).contains("--out"));
+    }
 }

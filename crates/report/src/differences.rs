@@ -16,6 +16,9 @@ use record::error::Error;
 /// another is thus neither cut off, nor does it compress the rest.
 const LINEAR: f64 = 10.0;
 
+/// How many rows are in sight before the others are folded.
+const SHOWN_MAX: usize = 40;
+
 /// The contents of a report of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
@@ -44,6 +47,17 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// A dot for each of the other runs, in percent of the reference, with its interval.
     pub dots: Vec<Interval>,
+    /// Whether it differs by more than what is allowed.
+    pub beyond: bool,
+}
+
+impl Row {
+    /// How far the farthest dot is from the reference.
+    fn far(&self) -> f64 {
+        let means = self.dots.iter().map(|dot| dot.mean.abs());
+        // A difference from zero has no percentage.
+        means.map(|mean| if mean.is_nan() { f64::INFINITY } else { mean }).fold(0.0, f64::max)
+    }
 }
 
 impl Differences {
@@ -71,7 +85,11 @@ impl Differences {
             Some(false) => page.banner(Mood::Bad, "At least one value is outside tolerance."),
         }
         let mut section = Section::new("Differences");
-        section.body += &self.table();
+        let [shown, more, within] = self.ordered();
+        section.paragraph(&self.count());
+        section.body += &self.table(&shown);
+        self.folded(&mut section, "more that differ less", &more);
+        self.folded(&mut section, "within what is allowed", &within);
         self.notes.iter().for_each(|note| section.paragraph(note));
         page.section(&section);
         if !self.charts.is_empty() {
@@ -85,12 +103,48 @@ impl Differences {
         page.to_html()
     }
 
-    /// Writes the table. The dots follow the name of the quantity, where no wide table hides them.
-    fn table(&self) -> String {
+    /// How many quantities differ by more than what is allowed.
+    fn count(&self) -> String {
+        let beyond = self.rows.iter().filter(|row| row.beyond).count();
+        let (all, verb) = (self.rows.len(), if beyond == 1 { "differs" } else { "differ" });
+        format!("{beyond} of {all} quantities {verb} by more than what is allowed.")
+    }
+
+    /// The rows that are in sight, then those beyond what is allowed that are too many for that, then all others. Each part
+    /// is in the order of the rows; where all are within, they are in sight if they are few.
+    fn ordered(&self) -> [Vec<&Row>; 3] {
+        let mut beyond: Vec<&Row> = self.rows.iter().filter(|row| row.beyond).collect();
+        let within: Vec<&Row> = self.rows.iter().filter(|row| !row.beyond).collect();
+        if beyond.is_empty() && within.len() <= SHOWN_MAX {
+            return [within, Vec::new(), Vec::new()];
+        }
+        if beyond.len() <= SHOWN_MAX {
+            return [beyond, Vec::new(), within];
+        }
+        beyond.sort_by(|a, b| b.far().total_cmp(&a.far()));
+        let more = beyond.split_off(SHOWN_MAX);
+        [beyond, more, within]
+    }
+
+    /// Adds rows that a click shows.
+    fn folded(&self, section: &mut Section, what: &str, rows: &[&Row]) {
+        if !rows.is_empty() {
+            let summary = format!("{} {what}", rows.len());
+            let table = self.table(rows);
+            let _ =
+                write!(section.body, "<details><summary>{summary}</summary>\n{table}</details>\n");
+        }
+    }
+
+    /// Writes a table of rows. The dots follow the name of the quantity, where no wide table hides them.
+    fn table(&self, rows: &[&Row]) -> String {
+        if rows.is_empty() {
+            return String::new();
+        }
         let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
         let (span, far) = self.span();
         for (column, head) in self.head.iter().enumerate() {
-            let cell = self.rows.first().and_then(|row| row.cells.get(column));
+            let cell = rows.first().and_then(|row| row.cells.get(column));
             let class = cell.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
             // The name of a run may be long: its words wrap.
             let _ = write!(html, "<th{class} style=\"white-space:normal\">{}</th>", escape(head));
@@ -99,7 +153,7 @@ impl Differences {
             }
         }
         html += "</tr></thead><tbody>\n";
-        for row in &self.rows {
+        for row in rows {
             html += "<tr>";
             for (column, cell) in row.cells.iter().enumerate() {
                 let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text(Units::default()));
@@ -149,6 +203,7 @@ mod tests {
                 Interval { mean: 3.0, ends: Some((-1.0, 7.0)) },
                 Interval { mean: f64::NAN, ends: None },
             ],
+            beyond: true,
         };
         let page = Differences {
             title: "Two drivers".into(),
@@ -167,5 +222,24 @@ mod tests {
         );
         assert_eq!(html.matches("<svg").count(), 1, "what is no number has no dot");
         assert!(html.contains("logarithmic beyond"), "{html}");
+        assert!(html.contains("1 of 1 quantities differs by more"), "{html}");
+    }
+
+    #[test]
+    fn what_differs_comes_first_and_the_rest_is_folded() {
+        let row = |number: u32| Row {
+            cells: vec![Cell::text_of(format!("q{number}."))],
+            dots: vec![Interval { mean: f64::from(number), ends: None }],
+            beyond: number >= 100,
+        };
+        let page = Differences { rows: (0..150).map(row).collect(), ..Differences::default() };
+        let html = page.to_html();
+        let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} is not there"));
+        assert!(html.contains("50 of 150 quantities differ by more than what is allowed."));
+        let (more, within) =
+            (place("10 more that differ less"), place("100 within what is allowed"));
+        assert!(place("q149.") < more && place("q110.") < more);
+        assert!(more < place("q109.") && place("q100.") < within && within < place("q0."));
+        assert_eq!(html.matches("<details>").count(), 2);
     }
 }

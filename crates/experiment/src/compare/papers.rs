@@ -207,7 +207,7 @@ fn page_row(row: &Row, papers: usize) -> PageRow {
     // Without a published value, the first paper is the reference.
     let reference = row.item.published.or_else(|| row.measured(0));
     let dots = row.all.iter().flatten().filter_map(|item| Some(dot(item, reference?)));
-    PageRow { cells, dots: dots.collect() }
+    PageRow { cells, dots: dots.collect(), beyond: !row.ok() }
 }
 
 /// The measured value and its limits, relative to `reference`.

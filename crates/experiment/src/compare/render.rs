@@ -108,7 +108,8 @@ pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error
         let cells = page_row(words, judgement, row.values.len());
         let reference = row.values.first().copied().unwrap_or_default();
         let others = row.values.iter().skip(1);
-        PageRow { cells, dots: others.map(|&value| dot(reference, value)).collect() }
+        let dots = others.map(|&value| dot(reference, value)).collect();
+        PageRow { cells, dots, beyond: !row.within() }
     };
     let runs = headings(&comparison.runs);
     let named = comparison.rows.iter().any(|row| row.named);

@@ -138,7 +138,7 @@ pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error
         let cells = page_row(words, judgement, row.samples.len());
         let reference = row.samples[0].mean;
         let dots = row.differences().into_iter().map(|dot| percent(dot, reference));
-        PageRow { cells, dots: dots.collect() }
+        PageRow { cells, dots: dots.collect(), beyond: !row.within() }
     };
     let mut head = head(comparison);
     difference_first(&mut head, comparison.groups.len());
