@@ -221,7 +221,7 @@ mod tests {
             "{html}"
         );
         assert_eq!(html.matches("<svg").count(), 1, "what is no number has no dot");
-        assert!(html.contains("logarithmic beyond"), "{html}");
+        assert!(html.contains("At least one value is outside tolerance."), "{html}");
         assert!(html.contains("1 of 1 quantities differs by more"), "{html}");
     }
 

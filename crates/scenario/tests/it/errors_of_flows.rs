@@ -214,7 +214,7 @@ fn programs() {
     assert_eq!(
         flow("program = \"iperf3 -c {host}\""),
         "x.toml:14:11: unknown placeholder `{host}`\n  \
-         help: available: {from}, {to}, {port}; write `{{` for a literal brace"
+         help: available: {from}, {to}, {port}; write `{{` and `}}` for literal braces"
     );
     assert_eq!(
         flow("program = 'sh -c \"iperf3'"),
@@ -245,7 +245,7 @@ fn programs() {
     assert!(host("program = \"httpd\"\nas = \"bin\"").contains("available: `nobody`, `root`"));
     assert_eq!(
         host("program = [\"httpd\", \"x {to}\"]"),
-        "x.toml:4:21: unknown placeholder `{to}`\n  help: available: {address}; write `{{` for a literal brace"
+        "x.toml:4:21: unknown placeholder `{to}`\n  help: available: {address}; write `{{` and `}}` for literal braces"
     );
     assert_eq!(
         said("[host.sender]\n", "[host.sender]\naddress = \"2001:db8::1\"\n", "")
