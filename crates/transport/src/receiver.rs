@@ -3,7 +3,6 @@
 mod content;
 mod delayed;
 mod memory;
-mod reading;
 mod reassembly;
 mod snapshot;
 mod tuning;
@@ -43,8 +42,6 @@ pub(crate) struct Receiver {
     read: u64,
     /// The right edge of the window that was advertised, and the acknowledgement sent with it.
     edge: u64,
-    /// The ACK that is due has this edge, whatever was read since.
-    edge_is_set: bool,
     acked: u64,
     space: SequenceSpace,
     mss: u32,
@@ -103,7 +100,6 @@ impl Receiver {
             read_at: Instant::ZERO,
             reads_always: false,
             edge: start + tuning.window(),
-            edge_is_set: false,
             acked: start,
             window_shift: 0,
             mss: config.payload_max(false),
@@ -280,7 +276,6 @@ impl Receiver {
         if tcp.payload != 0 {
             self.tuning.measure(tcp.payload);
             self.tuning.on_data(bytes, tcp, self.mss, now);
-            self.tuning.on_window(self.nxt, self.edge - self.acked, now);
             self.delayed.arrive(tcp.payload >= self.mss, tcp.flags & flags::PSH != 0, now);
             self.open(tcp.payload);
         }
@@ -309,8 +304,6 @@ impl Receiver {
         tcp: &Tcp,
         now: Instant,
     ) -> bool {
-        // Whatever arrives echoes a timestamp (`tcp_rcv_established`).
-        self.tuning.on_data(end - start, tcp, self.mss, now);
         if end <= self.nxt || end > self.edge {
             self.delayed.now();
             if end <= self.nxt {
@@ -341,12 +334,8 @@ impl Receiver {
         let before = self.nxt;
         let filled = self.reassembly.fill(self.nxt, end);
         self.advance(filled, closed);
-        let reads = core::mem::take(&mut self.reads_always);
         self.in_order(self.nxt - before, tcp, now);
         self.acknowledge_disorder(now);
-        if reads {
-            self.read_filled(now);
-        }
         true
     }
 
@@ -465,14 +454,10 @@ impl Receiver {
     /// Returns the number and window to acknowledge with; the ACK counts as sent.
     #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u32, u16) {
-        self.ack_content = AckContent::None;
-        if core::mem::take(&mut self.edge_is_set) {
-            self.ack_content = AckContent::Progress;
-        } else {
-            self.advance_edge();
-        }
+        self.advance_edge();
         self.acked = self.nxt;
         self.delayed.sent();
+        self.ack_content = AckContent::None;
         let window = (self.edge - self.nxt) >> self.window_shift;
         (self.space.wire(self.nxt), window.min(65_535) as u16)
     }
@@ -576,5 +561,32 @@ impl Receiver {
     /// Returns the payload bytes that the application has read, and when it last read.
     pub(crate) fn read_progress(&self) -> (u64, Instant) {
         (self.bytes_read(), self.read_at)
+    }
+
+    /// Reads up to `bytes` bytes for the application and returns how many. A window that doubles by that is
+    /// advertised at once (Linux's `tcp_cleanup_rbuf`); a BSD stack advertises one that opens by half the buffer.
+    pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
+        let taken = bytes.min(self.readable());
+        self.ack_content = self.ack_content.max(AckContent::Progress);
+        // Linux measures at the first segment that is copied. After a hole was filled, that is not all of the data.
+        let first = self.read + taken.min(u64::from(self.mss));
+        if taken > 0 {
+            (self.read, self.read_at) = (self.read + taken, now);
+        }
+        self.tuning.on_read(first, self.nxt - first, self.mss, now);
+        if taken > 0 && self.read == self.nxt && self.reassembly.is_empty() {
+            self.delayed.on_all_read();
+        }
+        self.memory.read(self.read);
+        if taken > 0 && !self.delayed.is_due() && self.opens_by_reading() {
+            self.delayed.now();
+        }
+        taken
+    }
+
+    /// The application reads whatever arrives.
+    pub(crate) fn read_always(&mut self, now: Instant) {
+        self.reads_always = true;
+        self.read(u64::MAX, now);
     }
 }

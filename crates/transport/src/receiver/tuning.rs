@@ -45,9 +45,6 @@ pub(super) struct Tuning {
     rtt: Duration,
     /// The echo last sampled.
     echo: u32,
-    /// Where the window ends that is being filled, and since when.
-    round_end: u64,
-    round_since: Instant,
     /// What was read when the measuring began, when that was, and how much the last round trip
     /// took.
     mark: u64,
@@ -73,8 +70,6 @@ impl Tuning {
             tick: config.segment.timestamp_tick,
             rtt: Duration::ZERO,
             echo: 0,
-            round_end: 0,
-            round_since: Instant::NEVER,
             mark: 0,
             since: Instant::ZERO,
             space: 0,
@@ -241,21 +236,6 @@ impl Tuning {
         }
     }
 
-    /// Data arrived in order up to `position`, and a `window` beyond it may come. What fills a window takes a round trip
-    /// at least: an upper bound that counts if it is less than what timestamps say (`tcp_rcv_rtt_measure`).
-    #[inline]
-    pub(super) fn on_window(&mut self, position: u64, window: u64, now: Instant) {
-        if position < self.round_end {
-            return;
-        }
-        if self.round_since != Instant::NEVER {
-            let us = now.since(self.round_since).as_ns() / 1_000;
-            let rtt = Duration::from_us(us.max(1));
-            self.rtt = if self.rtt == Duration::ZERO { rtt } else { self.rtt.min(rtt) };
-        }
-        (self.round_end, self.round_since) = (position + window, now);
-    }
-
     /// The round trip, or `own` where that is less and known.
     pub(super) fn round_trip(&self, own: Duration) -> Duration {
         if own == Duration::ZERO { self.rtt } else { self.rtt.min(own) }
@@ -289,10 +269,7 @@ impl Tuning {
         // Both by the clock that ticks (`tcp_rtt_tsopt_us`).
         let sent = u64::from(echo.wrapping_sub(1));
         let ticks = (now.since(Instant::ZERO).as_ps() / self.tick.as_ps()).saturating_sub(sent);
-        if ticks == 0 {
-            return;
-        }
-        let rtt = self.tick.times(ticks);
+        let rtt = self.tick.times(ticks.max(1));
         self.rtt = if self.rtt == Duration::ZERO || rtt < self.rtt {
             rtt
         } else {

@@ -76,17 +76,14 @@ impl Receiver {
     /// Returns whether an ACK is due after the program has read: for data not acknowledged for lack of room, or for
     /// the window.
     pub(super) fn opens_by_reading(&mut self) -> bool {
-        let waits = self.tuning.opens() && self.delayed.waits();
-        waits && self.nxt - self.acked > u64::from(self.mss) || self.reopens()
-    }
-
-    /// Returns whether the program has read so much that the window is worth an ACK.
-    pub(super) fn reopens(&mut self) -> bool {
         let window = self.edge.saturating_sub(self.nxt);
         if !self.tuning.opens() {
             let opened = self.candidate_edge().saturating_sub(self.edge);
             let closed = window < u64::from(self.mss);
             return opened >= self.tuning.window() / 2 || closed && opened >= u64::from(self.mss);
+        }
+        if self.delayed.waits() && self.nxt - self.acked > u64::from(self.mss) {
+            return true;
         }
         if self.is_finished() || !self.tuning.is_half_closed(window) {
             return false;

@@ -4,7 +4,6 @@ mod acknowledging;
 mod calls;
 mod cubic;
 mod emission;
-mod holes;
 mod marks;
 mod opening;
 mod options;
