@@ -17,8 +17,6 @@ use crate::info::Stall;
 /// `struct skb_shared_info`, and `struct sk_buff`, in bytes (x86-64).
 const SHARED_INFO: u64 = 320;
 const SK_BUFF: u64 = 256;
-/// The least room for headers that a packet's head has (`GRO_MAX_HEAD_PAD`, in `SKB_SMALL_HEAD_SIZE` since 6.10).
-const HEADROOM_MIN: u64 = 384;
 /// A tuned buffer has room for this many segments at least (`TCP_INIT_CWND`).
 const SEGMENTS_MIN: u32 = 10;
 
@@ -70,9 +68,9 @@ impl WriteQueue {
     }
 
     /// Returns the memory of a packet beside its data (`SKB_TRUESIZE` of its head, from a cache that no `kmalloc`
-    /// has): 960 bytes of Linux 6.12.
+    /// has).
     fn overhead(&self) -> u64 {
-        let head = self.headroom.max(HEADROOM_MIN) + SHARED_INFO;
+        let head = self.headroom + SHARED_INFO;
         let head = if head.is_power_of_two() { head + 64 } else { head };
         head + SK_BUFF
     }

@@ -55,7 +55,7 @@ fn a_buffer_of_a_fixed_size_counts_memory_too() {
         sent += script.sends().len() as u64;
     }
     let info = script.end.info();
-    let packet = MSS + 384 + 320 + 256;
+    let packet = MSS + 320 + 320 + 256;
     assert_eq!(info.send_buffer, 100_000);
     assert_eq!((info.bytes_written - info.bytes_acked) / MSS, 100_000_u64.div_ceil(packet));
 }
