@@ -116,11 +116,11 @@ fn is_asked(member: &str, measures: &[String]) -> bool {
     measures.iter().any(|path| path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.')))
 }
 
-/// A setting's values of all runs: numbers in base units if all are quantities of one kind, otherwise words.
-fn setting(
-    done: &[&Point],
-    axis: &Axis,
-) -> Result<(Dimension, Vec<Option<f64>>), Vec<Option<String>>> {
+/// Quantities of one kind, in base units.
+type Quantities = (Dimension, Vec<Option<f64>>);
+
+/// A setting's values of all runs: numbers if all are quantities of one kind, otherwise words.
+fn setting(done: &[&Point], axis: &Axis) -> Result<Quantities, Vec<Option<String>>> {
     let kinds = axis.values.iter().map(|value| measure(value).map(|measure| measure.dimension));
     let kinds: Vec<_> = kinds.collect();
     let of = |point: &&Point| parameter(point, &axis.path).map(str::to_owned);
