@@ -337,7 +337,7 @@ mod tests {
             assert_eq!(text, "the kernel accepts two jiffies to 200 ms");
         }
         let bic: congestion::Config = Algorithm::by_name("bic").expect("ours").into();
-        assert!(why(SocketOption::Congestion(bic)).starts_with("the kernel refuses it: ENOENT"));
+        assert!(why(SocketOption::Congestion(bic)).starts_with("the kernel rejects it: ENOENT"));
         assert!(why(SocketOption::IdleRestart(IdleRestart::Keep)).contains("whole host"));
         assert!(why(SocketOption::SaveWindow("phase".into())).contains("no socket option"));
         let phase = ProgramPhase { name: "phase".into(), age_max: Duration::from_secs(1) };
