@@ -94,7 +94,7 @@ fn what_cannot_be_is_refused() {
     };
     refused(&["ra", "rx"], 2, "there is no interface rx");
     refused(&["ra", "ra"], 2, "both sides");
-    refused(&["ra", "rb", "--node", "x"], 2, "there is: r");
+    refused(&["ra", "rb", "--node", "x"], 2, "choose one of r");
     run(&machines.middle, "ip link set rb down");
     refused(&["ra", "rb"], 3, "ip link set rb up");
     run(&machines.middle, "ip link set rb up");
