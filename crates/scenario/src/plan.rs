@@ -293,7 +293,7 @@ choice! {
         /// The link stays idle for the duration.
         #[default]
         Time = "time",
-        /// As PAUSE frames.
+        /// The link carries PAUSE frames for the duration.
         Frames = "frames",
     }
 }
