@@ -1,5 +1,5 @@
-//! Embeds the papers (scenarios, published figures, traces of programs), so that the program works anywhere, and tells
-//! which build it is.
+//! Embeds the papers (scenarios, published figures, traces of programs), so that the program works anywhere, and
+//! identifies the build.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -59,7 +59,7 @@ fn build(root: &Path) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Hashes a file, or all files below a folder, in order of name, but for texts for people and what editors leave.
+/// Hashes a file, or all files below a folder, in order of name, except for texts for people and what editors leave.
 fn hash(path: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
     let name = last(path);
     if name.starts_with('.') || name.ends_with('~') || name.ends_with(".md") {

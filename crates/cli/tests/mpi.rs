@@ -117,7 +117,7 @@ fn a_launcher_that_fails_is_told() {
     assert!(!told.contains("linked dynamically"), "{told}");
 }
 
-/// As another user, where something is enabled: in namespaces of its own, with a mount at its place.
+/// Another user runs `mpi status` while the options are enabled: in its own namespaces, with a mount at their folder.
 #[test]
 fn status_as_a_user_says_to_be_root() {
     let place = "mount -t tmpfs tmpfs /run && mkdir -p /run/suimon/mpi && mount -t tmpfs tmpfs /run/suimon/mpi";

@@ -201,7 +201,7 @@ impl PaperRuns {
     }
 }
 
-/// The runs that were left out, and results that are not to be trusted.
+/// The runs that were left out, and results that should not be trusted.
 fn notes(cells: &Cells) -> Vec<String> {
     let left_out = cells.left_out();
     let mut notes = Vec::new();
@@ -224,7 +224,7 @@ fn notes(cells: &Cells) -> Vec<String> {
 pub struct PaperOutcome {
     published: Published,
     measured: Measured,
-    /// The runs that were left out, and results that are not to be trusted.
+    /// The runs that were left out, and results that should not be trusted.
     pub notes: Vec<String>,
     /// The report.
     pub report: PathBuf,

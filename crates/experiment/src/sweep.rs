@@ -227,7 +227,7 @@ pub struct RunNotes {
     pub substitutions: Vec<String>,
     /// The scenario's programs that failed.
     pub failed_programs: Vec<String>,
-    /// The reason why its results are not to be trusted yet.
+    /// The reason not to trust its results yet.
     pub warning: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub struct Item {
     pub high: Option<f64>,
     /// Whether it is within the limits; none without limits.
     pub ok: Option<bool>,
-    /// The part of the published value by which the measured one may differ; none without a published value.
+    /// The relative tolerance around the published value; none without a published value.
     #[serde(default)]
     pub tolerance: Option<f64>,
     /// Whether it differs by at most that; none without a published value. Nothing fails by it.
@@ -62,7 +62,7 @@ impl Item {
             && self.high.is_none_or(|high| self.measured <= high);
         self.ok = self.is_judged().then_some(within);
         self.within_tolerance = self.published.zip(self.tolerance).map(|(published, tolerance)| {
-            // Not more than that, but for the rounding of the product.
+            // At most that, except for the rounding of the product.
             (self.measured - published).abs() <= tolerance * published.abs() * (1.0 + 1e-9)
         });
         self

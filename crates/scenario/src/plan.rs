@@ -100,7 +100,7 @@ impl Plan {
         [from + Duration::from_ps(until.since(from).as_ps() / 2), stop]
     }
 
-    /// The link by which `node` sends the packets of the flow with that number, from one host to another; `None`
+    /// The link on which `node` sends the packets of the flow with that number, from one host to another; `None`
     /// without a path, or at the destination. The flow hash selects one of several links of equal cost.
     pub fn next_link(&self, node: usize, flow: usize, [from, to]: [HostId; 2]) -> Option<u32> {
         let here = if node == self.node_of(from) { usize::from(from.0) } else { node };
@@ -293,7 +293,7 @@ choice! {
         /// The link stays idle for the duration.
         #[default]
         Time = "time",
-        /// As PAUSE frames.
+        /// The link carries PAUSE frames for the duration.
         Frames = "frames",
     }
 }
@@ -324,9 +324,9 @@ pub struct Flow {
     pub from: usize,
     /// The receiving host.
     pub to: usize,
-    /// The source of its packets: the sending host, or the interface by which it sends.
+    /// The source of its packets: the sending host, or the interface on which it sends.
     pub source: HostId,
-    /// The destination of its packets: the receiving host, or the interface by which they arrive.
+    /// The destination of its packets: the receiving host, or the interface on which they arrive.
     pub destination: HostId,
     /// The header fields of its packets from `from` to `to`.
     pub header: Header,

@@ -101,10 +101,10 @@ struct Parts<'f> {
     links: Vec<(Name, Link)>,
 }
 
-/// The rule by which a link joins the nodes of two counted ends.
+/// The way a link joins the nodes of two counted ends.
 #[derive(Clone, Copy)]
 enum Joins {
-    /// By number, or all of one end with the single other.
+    /// Nodes with the same number, or all of one end with the single other.
     ByNumber,
     /// All pairs within each of this number of equal parts.
     Groups(u64),

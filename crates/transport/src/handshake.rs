@@ -24,8 +24,8 @@ pub(crate) struct Handshake {
     /// When it was last sent, and how often.
     pub(crate) sent: Instant,
     pub(crate) times: u32,
-    /// How often its timer expired. A SYN-ACK is also retransmitted for each repeated SYN, which is no timeout (Linux's
-    /// `num_timeout` and `num_retrans`).
+    /// How often its timer expired. A SYN-ACK is also retransmitted for each repeated SYN, which is not a timeout
+    /// (Linux's `num_timeout` and `num_retrans`).
     timeouts: u32,
     /// When it is retransmitted.
     pub(crate) deadline: Option<Instant>,
@@ -54,7 +54,7 @@ impl Handshake {
         }
     }
 
-    /// Whether a SYN, or the `answer` to one, is not sent again.
+    /// Whether a SYN, or the `answer` to one, is no longer retransmitted.
     pub(crate) const fn gives_up(&self, config: &Config, answer: bool) -> bool {
         let rto = &config.rto;
         let retries = if answer { rto.synack_retries_max } else { rto.syn_retries_max };

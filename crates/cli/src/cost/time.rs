@@ -13,9 +13,9 @@ const STEPS: u64 = 50_000;
 /// Nanoseconds per packet, without those of the walk itself.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Nanoseconds {
-    /// Of the best round.
+    /// The time of the best round.
     pub(crate) best: f64,
-    /// Of the median round.
+    /// The time of the median round.
     pub(crate) median: f64,
     /// The excess of the best round over a plain FIFO under the same load.
     pub(crate) over_fifo: f64,

@@ -17,7 +17,7 @@ const MOST: usize = 120;
 /// The characters of a plot.
 #[derive(Clone, Copy, Debug)]
 struct Ink {
-    /// From the smallest visible level to a full row.
+    /// The levels, from the smallest visible one to a full row.
     levels: &'static [char],
     side: char,
     corner: char,

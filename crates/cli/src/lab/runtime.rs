@@ -179,7 +179,7 @@ pub(super) struct EmulatorState {
 }
 
 impl EmulatorState {
-    /// As text.
+    /// The state as text.
     fn shown(&self) -> String {
         let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
         let [p50, p99, max] =
@@ -208,7 +208,7 @@ pub(super) struct ProgramState {
 }
 
 impl State {
-    /// As text.
+    /// The state as text.
     pub(super) fn shown(&self) -> String {
         let Self { name, scenario, pid, seconds, .. } = self;
         let mut table = Table::new(&["host", "address", "program", "state"]);

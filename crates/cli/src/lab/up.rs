@@ -114,7 +114,7 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if holder.failed { Exit::Unmet } else { Exit::Fine })
 }
 
-/// Whether the foreground process is already gone and no one reads the output: then no signal will come.
+/// Whether the foreground process is already gone and no process reads the output: then no signal will come.
 fn is_alone() -> bool {
     let told = std::io::stdout();
     let mut polled = [PollFd::new(told.as_fd(), PollFlags::empty())];
@@ -213,8 +213,8 @@ impl Holder {
         Ok(())
     }
 
-    /// Reports that the network runs; takes it down if no one reads the report, or if a program has already
-    /// failed.
+    /// Reports that the network runs; takes it down if no process reads the report, or if a program has
+    /// already failed.
     fn announce(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
         check::warn(&held.substitutions());
         let state = state(held, &self.name, &self.scenario, &self.clock)?;

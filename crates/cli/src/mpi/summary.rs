@@ -70,7 +70,7 @@ impl<'a> Summary<'a> {
         self.ranks.iter().map(|rank| rank.calls).sum()
     }
 
-    /// As JSON.
+    /// The summary as JSON.
     pub(super) fn json(&self) -> Value {
         let sum = |sum: &Sum| {
             json!({
@@ -102,7 +102,7 @@ impl<'a> Summary<'a> {
         })
     }
 
-    /// As text.
+    /// The summary as text.
     pub(super) fn text(&self) -> String {
         let mut operations = Table::new(&["operation", ">calls", ">bytes", ">total time"]);
         for (operation, sum) in &self.operations {

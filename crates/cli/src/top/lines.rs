@@ -7,7 +7,7 @@ use experiment::statistics::{Class, Counts, Flow, Notifications, Pauses, Port, S
 /// The order of siblings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// As in the scenario.
+    /// The scenario's order.
     #[default]
     Scenario,
     /// The highest rate first.

@@ -127,7 +127,7 @@ fn trust(arguments: &Arguments) -> Result<(ReceiverTrust, Option<Code>), Failure
     Ok((ReceiverTrust::Code(code.clone()), Some(code)))
 }
 
-/// An address with its port, of which either may be missing in `text`.
+/// An address with its port. Either may be missing in `text`.
 fn listen(text: &str) -> String {
     if text.parse::<u16>().is_ok() {
         return format!("[::]:{text}");

@@ -98,7 +98,7 @@ fn the_delay_is_right_to_microseconds() {
     let truth = || judge(&ground, "delay", &["a", "b"], &figures);
     // The bounds of the judge are those of a quiet machine. Runs that report a larger lateness do not count,
     // nor those with hosts stalled for 1 % of the sending time, which would reach the p99. The p50 of lateness
-    // may use 12 of the 20 us: the hosts' stacks and wires add about 6.
+    // may use 12 of the 20 us: the hosts' stacks and links add about 6.
     let quiet = |run: &Run| {
         let (lab, sending_ns) = (&run.manifest()["lab"], 3_800_000_000);
         lab["lateness"]["p99_ns"].as_u64().is_some_and(|p99| p99 < 200_000)

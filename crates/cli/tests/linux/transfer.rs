@@ -130,7 +130,7 @@ fn what_a_path_changes_unnoticed_is_noticed() {
     assert_eq!(sent["bytes"].as_u64(), Some(BYTES + again * (64 << 10)), "{sent}: {said}");
 }
 
-/// As above, but TLS detects the changes: the connection ends, and the next one continues.
+/// Bits flip on the path as in the test above, but TLS detects them: the connection ends, and the next one continues.
 #[test]
 fn what_a_path_changes_of_a_cipher_ends_the_connection() {
     let Some(ends) = Ends::take("a path that changes payload, by TLS", CODE, FLIPS) else { return };

@@ -96,7 +96,7 @@ fn many_flows_are_drawn_by_group_with_one_of_each_and_their_distribution() {
     let marks = rates["marks"].as_array().expect("marks");
     let marks: Vec<_> = marks.iter().map(|mark| mark["name"].as_str().expect("a name")).collect();
     assert_eq!(marks, ["line rate of wan, 20 Mbit/s"]);
-    // A window's bursts within a round trip of 60 ms are no rates.
+    // A window's bursts within a round trip of 60 ms are not rates.
     let times = abscissas(rates, &xs);
     let bins: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(bins[..bins.len() - 1].iter().all(|bin| *bin >= 0.06 - 1e-6), "{bins:?}");

@@ -160,7 +160,7 @@ fn the_schema_is_written_over_nothing_else() {
     assert!(stdout(&told).contains("in the same folder: #:schema s.json\n"), "{}", stdout(&told));
     assert_eq!(code(&suimon(&["schema", "s.json"])), 0);
     assert_eq!(code(&suimon(&["schema", "s.json"])), 0, "an older one is replaced");
-    // Where it does not lie beside the scenario, nothing points to it.
+    // If the schema is not beside the scenario, nothing points to it.
     assert_eq!(code(&suimon(&["init", "incast"])), 0);
     let text = fs::read_to_string(folder.path().join("incast.toml")).expect("a scenario");
     assert!(!text.contains("#:schema"), "{text}");

@@ -1,5 +1,5 @@
 //! Either end is killed at a random moment, and started again: every byte is correct, and only unverified data
-//! is sent again.
+//! is retransmitted.
 
 use std::fs;
 use std::path::Path;

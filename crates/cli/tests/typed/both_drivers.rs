@@ -102,7 +102,7 @@ srtt = "5 %"
 
 #[test]
 fn bbr_through_random_losses() {
-    // Twelve seconds have its search for the least round trip in them.
+    // Twelve seconds include its search for the minimum RTT.
     let scenario = r#"
 rate = "40 Mbit/s"
 delay = "15 ms"
@@ -189,7 +189,7 @@ added_delay_mean = "3 %"
     check("both drivers, impairments", &format!("{ROUTER}{scenario}"));
 }
 
-/// A call over a wire with a rate that swings between 2 and 14 Mbit/s: its delay shows how the queue followed.
+/// A call over a link with a rate that swings between 2 and 14 Mbit/s: its delay shows how the queue followed.
 #[test]
 fn a_wire_that_follows_a_trace() {
     let mut trace = Vec::new();

@@ -149,8 +149,7 @@ pub(super) struct Item {
     pub(super) over: Option<Over>,
     /// The cells.
     pub(super) cases: Vec<Case>,
-    /// The part of each published value by which the measured one may differ; 0.1 by default. The paper's account says
-    /// why it is another.
+    /// The relative tolerance around each published value; 0.1 by default. The paper's account says why it is another.
     pub(super) tolerance: Option<f64>,
     /// Whether the simulated value depends on a fit to the paper: it explains the published value, and predicts
     /// nothing.

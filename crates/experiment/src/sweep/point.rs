@@ -8,7 +8,7 @@ use scenario::Run;
 use crate::error::Error;
 use crate::execution::Job;
 
-/// The parameter that is no axis: its values are repetitions.
+/// The parameter that is not an axis: its values are repetitions.
 pub(super) const SEED: &str = "seed";
 
 /// One run with the contents of its folder.

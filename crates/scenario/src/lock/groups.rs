@@ -51,7 +51,7 @@ pub(super) struct End<'p> {
 pub(super) struct FlowEnds<'p> {
     pub(super) from: End<'p>,
     pub(super) to: End<'p>,
-    /// The links by which they leave and arrive, if not determined by the routes.
+    /// The links on which they leave and arrive, if not determined by the routes.
     pub(super) links: [Option<&'p str>; 2],
     /// The traffic matrix, if they are not paired by number.
     pub(super) matrix: Option<Matrix>,
@@ -175,7 +175,7 @@ impl<'p> Groups<'p> {
         }
     }
 
-    /// The name of the link by which all members leave, or arrive, if the routes do not determine it; the outer
+    /// The name of the link on which all members leave, or arrive, if the routes do not determine it; the outer
     /// `None` if there is no such name.
     fn link_of(&self, members: &[Flow], of: fn(&Flow) -> HostId) -> Option<Option<&'p str>> {
         let mut interfaces = members.iter().map(|flow| self.plan.interface(of(flow)));

@@ -90,7 +90,7 @@ fn unreachable(names: &Groups<'_>) -> Vec<Warning> {
     found
 }
 
-/// The ports by which packets of the flow with that number leave in both directions, and the fields of these packets.
+/// The ports from which packets of the flow with that number leave in both directions, and the fields of these packets.
 fn passages(plan: &Plan, number: usize) -> Vec<(PortId, Fields)> {
     let flow = &plan.flows[number];
     let fields = |header, source, destination| {

@@ -42,7 +42,7 @@ struct Declaration<'f> {
     pairs: Vec<(usize, usize)>,
     /// A sample of the possible pairs, if pairs are drawn for each flow.
     typical: Option<Vec<(usize, usize)>>,
-    /// The links by which its packets leave and arrive, if the file names them.
+    /// The links on which its packets leave and arrive, if the file names them.
     links: [Option<Name>; 2],
 }
 

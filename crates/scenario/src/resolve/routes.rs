@@ -50,7 +50,7 @@ pub struct Attachment {
 }
 
 impl Routes {
-    /// The link by which `node` sends packets for `destination`, the first of several; `None` without a path, or if
+    /// The link on which `node` sends packets for `destination`, the first of several; `None` without a path, or if
     /// they are the same.
     pub fn next(&self, node: usize, destination: usize) -> Option<u32> {
         self.next_hops(node, destination).first().copied()

@@ -1,4 +1,4 @@
-//! Screens as people see them, kept as text: `UPDATE_GOLDEN=1` writes them anew.
+//! Screens as people see them, kept as text: `UPDATE_GOLDEN=1` rewrites them.
 
 use std::path::Path;
 
@@ -188,7 +188,7 @@ fn no_color_has_no_colour_and_loses_nothing() {
     let colours =
         |screen: &Buffer| screen.content().iter().filter(|c| c.fg != Color::Reset).count();
     assert!(colours(&plain) == 0 && colours(&coloured) > 0);
-    // Red and green are not told apart by everybody.
+    // Not everybody can distinguish red from green.
     for cell in coloured.content() {
         assert!(!matches!(cell.fg, Color::Red | Color::Green), "{cell:?}");
     }

@@ -122,7 +122,7 @@ fn takes(schema: &Value) -> String {
         "object" => "table".into(),
         "boolean" => "true or false".into(),
         "integer" => match (schema["minimum"].as_u64(), schema["maximum"].as_u64()) {
-            // A 32-bit maximum is no practical limit.
+            // A 32-bit maximum is not a practical limit.
             (Some(least), Some(most)) if most < u32::MAX.into() => {
                 format!("whole number, {least} to {most}")
             }

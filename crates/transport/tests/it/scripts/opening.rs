@@ -116,7 +116,7 @@ fn a_server_answers_a_syn_six_times_and_then_listens_on() {
 #[test]
 fn syn_acks_for_repeated_syns_are_none_of_the_server_s_retries() {
     let (mut server, syn) = called(&linux6());
-    // The SYN comes again half a second after each of the first answers by timeout: the timer starts anew.
+    // The SYN comes again half a second after each of the first answers by timeout: the timer restarts.
     let sent = answers(&mut server, &syn, &[500, 2_000, 4_500]);
     let by_timer = [1_500, 4_000, 8_500, 16_500, 32_500].map(|n| (n, true));
     let mut expected: Vec<_> = [0, 500, 2_000, 4_500].map(|n| (n, false)).into();
