@@ -28,9 +28,7 @@ class Paper:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if not (self.folder / "paper.json").is_file():
-            raise UsageError(
-                f"{self.folder} is not the folder of a paper", "give a folder written by suimon.paper()"
-            )
+            raise UsageError(f"{self.folder} is not the folder of a paper", "give a folder written by suimon.paper()")
 
     @cached_property
     def data(self) -> dict[str, Any]:
