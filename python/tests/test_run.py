@@ -120,10 +120,10 @@ def test_every_table_is_there(run: suimon.Run) -> None:
 
 
 def test_a_table_that_there_is_not_says_what_would_make_it(run: suimon.Run) -> None:
-    for name in ("pauses", "notifications", "ranks"):
+    for name, what in [("pauses", "[probe"), ("notifications", "[probe"), ("ranks", "an MPI job")]:
         with pytest.raises(suimon.UsageError, match=f"has no table {name}") as caught:
             getattr(run, name)
-        assert "add to the scenario: [probe" in caught.value.help
+        assert f"add to the scenario: {what}" in caught.value.help
     with pytest.raises(KeyError, match="nothing"):
         run.tables["nothing"]
 
