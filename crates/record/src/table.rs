@@ -1,4 +1,4 @@
-//! Tables as Parquet files: written one row group at a time as a run goes on, and read back likewise.
+//! Tables as Parquet files: written one row group at a time as a run goes on, and read back in the same way.
 //!
 //! Integers are delta-packed (Parquet's `DELTA_BINARY_PACKED`), which makes a time column cost next to
 //! nothing, and names are dictionary-encoded, so no compressor is needed and memory stays bounded.

@@ -325,7 +325,7 @@ Each column of a Parquet table, of runs and sweeps alike, and of what `suimon ex
 | nothing of it | a count, an index, a share of 1, a name |
 
 In `sweep.parquet` a result has its path with the unit at the end, `flow.bulk.goodput_bytes_per_s`, unless the field says it
-already, as `min_rtt_seconds` and `backlog_bytes_max` do; a varied setting likewise: `link.wan.delay_seconds`. Each file says unit
+already, as `min_rtt_seconds` and `backlog_bytes_max` do, and so does a varied setting: `link.wan.delay_seconds`. Each file says unit
 and meaning of its columns in its metadata as well: `suimon.unit.COLUMN`, `suimon.about.COLUMN`.
 ";
 

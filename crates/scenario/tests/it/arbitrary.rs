@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use scenario::{Document, lock, physics};
 
-/// The same check as in the fuzz target.
+/// Checks what the fuzz target checks.
 fn survives(text: &str) {
     let Ok(document) = Document::parse("any.toml", text) else { return };
     let Ok(runs) = document.runs() else { return };

@@ -26,7 +26,7 @@ impl Pacer {
         Self { rate, ratio: r / t, rest: r % t, due: 0, remainder: 0 }
     }
 
-    /// The same class at another rate, without a change of its next due time.
+    /// This class at another rate, without a change of its next due time.
     pub(super) const fn with_rate(self, rate: Rate, line: Rate) -> Self {
         if rate.bits_per_second() == self.rate.bits_per_second() {
             return self;

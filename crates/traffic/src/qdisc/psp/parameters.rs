@@ -119,7 +119,7 @@ impl Parameters {
         }
     }
 
-    /// The same parameters with a class instead of a rate for everything.
+    /// These parameters with a class instead of a rate for everything.
     ///
     /// # Errors
     ///
