@@ -10,11 +10,13 @@ mod config;
 mod datagrams;
 mod paths;
 mod processor;
+mod queries;
+mod socket_config;
 mod sockets;
 
 use traffic::packet::flags;
 use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
-use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
+use transport::{Connection, OptionError, ProcessingCost, SocketOption};
 
 pub use self::coalescing::Coalescing;
 use self::coalescing::Interrupts;
@@ -22,12 +24,11 @@ pub use self::config::{Config, Kernel};
 use self::paths::Paths;
 pub use self::processor::{DataPath, Operation, Processor, Times};
 use self::processor::{Pending, Processing};
+pub use self::socket_config::{SocketConfig, SocketKind};
 use self::sockets::{Applications, Notified, Open};
-pub use self::sockets::{SocketConfig, SocketKind};
-use crate::application::{Application, SocketId};
+use crate::application::Application;
 use crate::credits::Credits;
 use crate::custody::Owner;
-use crate::datagram::Delay;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
 use crate::node::{Behaviour, Context, Egress, Parts};
@@ -466,55 +467,6 @@ impl Host {
         self.send_pending(index, cx);
         self.assert_credits(cx.packets);
         Ok(())
-    }
-
-    /// Connections that are open.
-    pub fn open_connections(&self) -> usize {
-        self.endpoints.len() - self.free.len()
-    }
-
-    /// The maximum number of connections open at once.
-    pub fn connection_places(&self) -> usize {
-        self.endpoints.len()
-    }
-
-    /// The state of the connection of `flow` here; for datagrams, the counters.
-    pub fn info(&self, flow: FlowId) -> Option<Info> {
-        match self.by_flow.get(flow) {
-            number @ SOCKETS.. => self.applications.info(number - SOCKETS),
-            index => Some(self.endpoints.get(index as usize)?.connection.info()),
-        }
-    }
-
-    /// The bytes that the program of `flow` has read here, and when it read the last of them.
-    pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
-        match self.by_flow.get(flow) {
-            number @ SOCKETS.. => self.applications.progress(number - SOCKETS),
-            index => Some(self.endpoints.get(index as usize)?.connection.read_progress()),
-        }
-    }
-
-    /// The application with the socket of `flow`, and the socket's index in it.
-    pub fn application(&self, flow: FlowId) -> Option<(&dyn Application, SocketId)> {
-        self.applications.application(self.socket(flow)?)
-    }
-
-    /// The number of the socket of `flow`.
-    fn socket(&self, flow: FlowId) -> Option<u32> {
-        match self.by_flow.get(flow) {
-            number @ SOCKETS.. => Some(number - SOCKETS),
-            index => Some(self.endpoints.get(index as usize)?.socket),
-        }
-    }
-
-    /// The delays of the datagrams of `flow` that arrived here.
-    pub fn delay(&self, flow: FlowId) -> Option<Delay> {
-        self.applications.delay(self.by_flow.get(flow).checked_sub(SOCKETS)?)
-    }
-
-    /// The flows that end here.
-    pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.applications.flows()
     }
 }
 

@@ -3,7 +3,7 @@
 use traffic::packet::{Protocol, Tcp, ecn};
 use traffic::{Instant, Packet};
 
-use super::sockets::SocketConfig;
+use super::socket_config::SocketConfig;
 use crate::datagram::{Counters, frame_length};
 
 /// A datagram socket.

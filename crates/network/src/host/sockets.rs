@@ -6,85 +6,16 @@
 use std::sync::Arc;
 
 use traffic::packet::flags;
-use traffic::{FlowId, HostId, Instant, Packet};
-use transport::{Config, Connection, Info, OptionError, Phase, SocketOption};
+use traffic::{FlowId, Instant, Packet};
+use transport::{Info, OptionError, Phase, SocketOption};
 
 use super::datagrams::DatagramSocket;
+use super::socket_config::{SocketConfig, SocketKind};
 use super::{Endpoint, SOCKETS};
 use crate::application::{Application, ConnectionLimits, SocketEvent, SocketId, Sockets};
 use crate::datagram::Delay;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
-
-/// The configuration of an application's socket.
-#[derive(Clone, Debug)]
-pub struct SocketConfig {
-    /// The flow number in its packets.
-    pub flow: FlowId,
-    /// The interface, numbered within the host, that leads to the peer.
-    pub port: u16,
-    /// This host.
-    pub local: HostId,
-    /// The peer.
-    pub peer: HostId,
-    /// The priority of its packets; the class selector of their DSCP unless given.
-    pub priority: Option<u8>,
-    /// The kind of socket.
-    pub kind: SocketKind,
-}
-
-/// A kind of socket.
-#[derive(Clone, Debug)]
-pub enum SocketKind {
-    /// One connection.
-    Connection {
-        /// The initial sequence number.
-        isn: u32,
-        /// Whether the application connects; else it listens.
-        connects: bool,
-        /// Its TCP.
-        tcp: Arc<Config>,
-    },
-    /// Datagrams to and from one peer.
-    Datagrams {
-        /// The type of service in the IP header, or the traffic class.
-        tos: u8,
-        /// The IP header in bytes.
-        ip_header: u32,
-    },
-}
-
-impl SocketConfig {
-    /// The connection for this configuration, if it is for one.
-    fn open(&self) -> Option<Connection> {
-        let Self { flow, local, peer, priority, ref kind, .. } = *self;
-        let &SocketKind::Connection { isn, connects, ref tcp } = kind else { return None };
-        let mut connection = if connects {
-            Connection::connect(tcp, flow, local, peer, isn)
-        } else {
-            Connection::listen(tcp, flow, local, peer, isn)
-        };
-        if let Some(priority) = priority {
-            connection.set_priority(priority);
-        }
-        Some(connection)
-    }
-
-    /// Whether the application connects.
-    const fn connects(&self) -> bool {
-        matches!(self.kind, SocketKind::Connection { connects: true, .. })
-    }
-
-    /// The initial state of its socket.
-    fn state(&self) -> State {
-        match self.kind {
-            SocketKind::Connection { .. } => State::Planned,
-            SocketKind::Datagrams { tos, ip_header } => {
-                State::Datagrams(DatagramSocket::new(self, tos, ip_header).into())
-            }
-        }
-    }
-}
 
 /// The state of a socket.
 #[derive(Debug)]
@@ -95,6 +26,18 @@ enum State {
     Closed(Box<Closed>),
     /// A datagram socket, without a connection.
     Datagrams(Box<DatagramSocket>),
+}
+
+impl State {
+    /// The initial state of a socket.
+    fn new(config: &SocketConfig) -> Self {
+        match config.kind {
+            SocketKind::Connection { .. } => Self::Planned,
+            SocketKind::Datagrams { tos, ip_header } => {
+                Self::Datagrams(DatagramSocket::new(config, tos, ip_header).into())
+            }
+        }
+    }
 }
 
 /// The remains of a closed connection.
@@ -402,7 +345,7 @@ impl Applications {
         self.list.push(Running { application, first });
         for config in sockets {
             by_flow.set(config.flow, SOCKETS + self.sockets.len() as u32);
-            let state = config.state();
+            let state = State::new(&config);
             self.sockets.push(Socket { config, application: number, state });
         }
     }

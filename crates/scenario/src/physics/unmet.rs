@@ -314,7 +314,7 @@ impl Watch<'_> {
         let ports = ports.collect::<Vec<_>>().join(", ");
         let more = if passed.len() > PORTS_MAX { ", …" } else { "" };
         let help = format!(
-            "set `{about}.at` to a port by which packets leave; those of `{}` leave by {ports}{more}",
+            "set `{about}.at` to a port where packets leave; packets of `{}` leave at {ports}{more}",
             plan.flows[flow].name
         );
         warning(about.clone(), message, help)

@@ -4,6 +4,7 @@ mod arbitrary;
 mod catalogue;
 mod ends;
 mod errors;
+mod errors_of_conditioners;
 mod errors_of_flows;
 mod examples;
 mod interfaces;

@@ -329,7 +329,7 @@ fn probes_and_changes_where_nothing_passes_are_named() {
          [probe.bandwidth.b]\nat = \"c:side\"\nbin = \"10 ms\"\n\
          [change.slow]\nwhen = \"1 s\"\nat = \"r:side\"\nrate = \"1 Mbit/s\"\n",
     );
-    let help = "to a port by which packets leave; those of `f` leave by \"a:in\", \"r:out\", \
+    let help = "to a port where packets leave; packets of `f` leave at \"a:in\", \"r:out\", \
                 \"b:out\", \"r:in\"";
     assert_eq!(
         told,

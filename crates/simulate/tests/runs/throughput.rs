@@ -33,7 +33,7 @@ fn mathis(loss: f64, rtt: f64) -> f64 {
     MSS / rtt * (1.5 / loss).sqrt()
 }
 
-/// That sawtooth plus the round of fast recovery, during which the window does not grow and W/2 packets
+/// The sawtooth of `mathis` plus the round of fast recovery, during which the window does not grow and W/2 packets
 /// leave: `1/p = 3/8 W^2 + W/2` packets in `W/2 + 1` rounds.
 fn with_recovery(loss: f64, rtt: f64) -> f64 {
     let window = (-0.5 + (0.25 + 1.5 / loss).sqrt()) / 0.75;

@@ -435,7 +435,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// That test with a constant hash: all keys share one run of slots, so the result depends on
+        /// The test above with a constant hash: all keys share one run of slots, so the result depends on
         /// comparing keys and on moving slots back after a removal.
         #[test]
         fn a_search_is_right_whatever_the_hash(

@@ -71,20 +71,20 @@ settings! {
         /// Maximum probability between the thresholds. Default 1/10 (ALTQ).
         #[range(Share(1)..)]
         pub probability_max_low: Share,
-        /// As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ).
+        /// `threshold_min_low` for medium drop precedence. Default 20 (ALTQ).
         #[range(1..)]
         pub threshold_min_medium: u64,
-        /// As `threshold_max_low`, for medium drop precedence. Default 30 (ALTQ).
+        /// `threshold_max_low` for medium drop precedence. Default 30 (ALTQ).
         pub threshold_max_medium: u64,
-        /// As `probability_max_low`, for medium drop precedence. Default 1/10 (ALTQ).
+        /// `probability_max_low` for medium drop precedence. Default 1/10 (ALTQ).
         #[range(Share(1)..)]
         pub probability_max_medium: Share,
-        /// As `threshold_min_low`, for high drop precedence. Default 5 (ALTQ).
+        /// `threshold_min_low` for high drop precedence. Default 5 (ALTQ).
         #[range(1..)]
         pub threshold_min_high: u64,
-        /// As `threshold_max_low`, for high drop precedence. Default 15 (ALTQ).
+        /// `threshold_max_low` for high drop precedence. Default 15 (ALTQ).
         pub threshold_max_high: u64,
-        /// As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ).
+        /// `probability_max_low` for high drop precedence. Default 1/10 (ALTQ).
         #[range(Share(1)..)]
         pub probability_max_high: Share,
         /// Precedence of packets with a DSCP other than assured forwarding. Default low (ALTQ); high is Clark and

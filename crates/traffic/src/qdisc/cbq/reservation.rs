@@ -144,7 +144,7 @@ fn with_reservations(
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the delay bound of `{name}`, {bound}, cannot be kept: before its last bit there may be {parts}, \
-     {bytes} bytes on the wire, of which the others' rates leave {left}; that takes {time}, {excess} too \
+     {bytes} bytes on the wire; the others' rates leave {left} for them; that takes {time}, {excess} too \
      long: allow that much more, lower bursts, or use hfsc, where a delay does not depend on the others' bursts"
 )]
 pub struct Late {
