@@ -41,7 +41,7 @@ mod _suimon {
     #[pymodule_export]
     use crate::pack::{pack, unpack};
     #[pymodule_export]
-    use crate::stored::Stored;
+    use crate::stored::{Stored, measured, nearest};
     #[pymodule_export]
     use crate::sweep::{OpenSweep, SweepEnded, mean_interval};
     #[pymodule_export]

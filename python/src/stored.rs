@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use experiment::{Driver, Experiment};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use record::folder::SCENARIO;
 use record::{StoredRun, Verdict};
@@ -63,4 +64,28 @@ fn read(folder: PathBuf) -> Result<Stored, experiment::Error> {
 /// Converts verdicts for Python.
 pub(crate) fn expectations(verdicts: Vec<Verdict>) -> Vec<Expectation> {
     verdicts.into_iter().map(|v| (v.path, v.low, v.high, v.value, v.ok)).collect()
+}
+
+/// The number at a path of a summary, in JSON, or at the path that it is short for, as `--measure` takes it; none where there
+/// is none.
+#[pyfunction]
+pub(crate) fn measured(summary: &str, path: &str) -> PyResult<Option<f64>> {
+    let quantities = quantities(summary)?;
+    let whole = || record::expectation::measured(&format!("run.{path}"), &quantities);
+    Ok(record::expectation::measured(path, &quantities).or_else(whole))
+}
+
+/// The path of a summary, in JSON, that is most like one that it does not have.
+#[pyfunction]
+pub(crate) fn nearest(summary: &str, path: &str) -> PyResult<String> {
+    match record::expectation::unknown(path, &quantities(summary)?) {
+        record::Error::UnknownPath { nearest, .. } => Ok(nearest),
+        _ => Ok(String::new()),
+    }
+}
+
+fn quantities(summary: &str) -> PyResult<Vec<(String, f64)>> {
+    let summary: serde_json::Value = serde_json::from_str(summary)
+        .map_err(|error| PyValueError::new_err(format!("the summary: {error}")))?;
+    Ok(record::summary::quantities(&summary))
 }

@@ -8,8 +8,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use mpi_trace::guarded;
@@ -20,7 +22,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyList};
 
 use crate::experiment::text;
 
@@ -62,6 +64,27 @@ impl Table {
         usize::try_from(self.rows).unwrap_or(0)
     }
 
+    /// The values of each column in rows `start` to `stop`, the latter not included; `None` where there is no value.
+    fn read(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<Py<PyList>>> {
+        let lists: Vec<_> = self.schema.fields().iter().map(|_| PyList::empty(py)).collect();
+        let reader = open(&self.path).and_then(|(file, metadata)| {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+            let rows = stop.saturating_sub(start);
+            let builder = builder.with_batch_size(BATCH_ROWS).with_offset(start).with_limit(rows);
+            guarded(&text(&self.path), || builder.build()).unwrap_or_else(|why| Err(damaged(&why)))
+        });
+        let reader = reader.map_err(|error| unread(&self.path, &error))?;
+        let batches =
+            Batches { path: self.path.clone(), schema: reader.schema(), left: Some(reader) };
+        for batch in batches {
+            let batch = batch.map_err(|error| unread(&self.path, &error))?;
+            for (list, column) in lists.iter().zip(batch.columns()) {
+                append(list, column.as_ref())?;
+            }
+        }
+        Ok(lists.into_iter().map(Bound::unbind).collect())
+    }
+
     /// Arrow's schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
@@ -88,6 +111,20 @@ impl Table {
         let stream: Box<dyn RecordBatchReader + Send> = Box::new(stream);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(stream), c"arrow_array_stream")
     }
+}
+
+/// Adds the values of a column to a list.
+fn append(list: &Bound<'_, PyList>, column: &dyn Array) -> PyResult<()> {
+    if let Some(values) = column.as_primitive_opt::<Int64Type>() {
+        return values.iter().try_for_each(|value| list.append(value));
+    }
+    if let Some(values) = column.as_primitive_opt::<Float64Type>() {
+        return values.iter().try_for_each(|value| list.append(value));
+    }
+    if let Some(values) = column.as_string_view_opt() {
+        return values.iter().try_for_each(|value| list.append(value));
+    }
+    Err(PyOSError::new_err(format!("a column of {}: not from Suimon", column.data_type())))
 }
 
 /// The batches of a file, until its end or an error.

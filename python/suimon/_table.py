@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import timedelta
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -63,14 +65,18 @@ def plain(value: object, path: str = "") -> Any:
             if not -(2**63) <= int(value) < 2**63:
                 raise ValueError(f"{path} has {int(value).bit_length()} bits: give a whole number of 64")
             return int(value)
-        case Real():
+        case Real() | Decimal():
             return float(value)
+        case timedelta():
+            if value < timedelta(0):
+                raise ValueError(f"{path} is {value}: give a time that is not negative")
+            return f"{value // timedelta(microseconds=1)} us"
         case Mapping():
             return _mapping(value, path)
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return [plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
         case _:
-            kinds = "a table, a list, a str, an int, a float or a bool"
+            kinds = "a table, a list, a str, an int, a float, a Decimal, a timedelta or a bool"
             raise TypeError(f"{path} is a {type(value).__name__}: give {kinds}")
 
 

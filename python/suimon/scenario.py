@@ -74,10 +74,10 @@ class Scenario:
 
         Args:
             path: Keys separated by dots: ``emulator.wan.buffer``.
-            value: A quantity as text, a number, a bool, a list, a dict, or a dataclass of ``suimon.model``; None
-                removes the key of the file.
+            value: A quantity as text, a number, a ``timedelta``, a bool, a list, a dict, or a dataclass of
+                ``suimon.model``; None removes the key of the file.
         """
-        self._set.append(f"{path}={'none' if value is None else written(value, path)}")
+        self._set.append(f"{path}={varied(value, path)}")
         return self
 
     def copy(self) -> Scenario:
@@ -141,6 +141,11 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<scenario {self.file}{''.join(f', {change}' for change in self._set)}>"
+
+
+def varied(value: object, path: str) -> str:
+    """A value for ``path`` as ``--set`` and ``--vary`` take it; None takes away what the file says."""
+    return "none" if value is None else written(value, path)
 
 
 def written(value: object, path: str) -> str:

@@ -15,7 +15,7 @@ from suimon._progress import Progress, shown
 from suimon.errors import MachineError, UsageError
 from suimon.report import Report
 from suimon.run import Run
-from suimon.scenario import Scenario, written
+from suimon.scenario import Scenario, varied
 from suimon.tables import Table
 
 if TYPE_CHECKING:
@@ -62,8 +62,14 @@ class Point:
         return Run(self.folder)
 
     def measured(self, path: str) -> float | None:
-        """Returns a number of its summary, such as ``flow.bulk.goodput``; None if there is none."""
-        return _number(self.summary, path)
+        """Returns a number of its summary; None if there is none. Names are those of ``--measure``:
+        ``flow.bulk.goodput``, for a flow with a count that of the group, and ``link.out.sojourn_p99`` for the
+        ``sojourn_p99_seconds`` of the direction where it is greater.
+        """
+        found = _number(self.summary, path)
+        if found is None and self.summary is not None:
+            found = _suimon.measured(json.dumps(self.summary), path)
+        return found
 
 
 class Sweep:
@@ -104,7 +110,8 @@ class Sweep:
     @property
     def table(self) -> Table:
         """A table with a row for each run: folder, parameters in base units, seed, verdict, and every number of the
-        summary under its path.
+        summary under its path. Names end with the unit: ``link.wan.delay_seconds``,
+        ``run.goodput_bytes_per_s``.
         """
         return Table(self.folder / "sweep.parquet")
 
@@ -113,7 +120,10 @@ class Sweep:
         interval. A setting without a complete run is left out.
 
         Args:
-            measure: Its path: ``flow.bulk.goodput``.
+            measure: Its path, as ``--measure`` takes it: ``flow.bulk.goodput``, ``link.out.sojourn_p99``.
+
+        Raises:
+            suimon.UsageError: No run has such a number; its help names the nearest that there is.
         """
         groups: dict[tuple[tuple[str, str], ...], list[float]] = {}
         for point in self.points:
@@ -123,7 +133,7 @@ class Sweep:
             if value is not None:
                 values.append(value)
         if not any(groups.values()):
-            raise UsageError(f"no run has `{measure}`", "give the path of a number of summary.json: run.goodput")
+            raise UsageError(f"no run has `{measure}`", self._suggestion(measure))
         found = []
         for settings, values in groups.items():
             if not values:
@@ -132,6 +142,12 @@ class Sweep:
             low, high = ends or (None, None)
             found.append(Interval(dict(settings), len(values), mean, low, high))
         return found
+
+    def _suggestion(self, measure: str) -> str:
+        summary = next((point.summary for point in self.points if point.summary is not None), None)
+        if summary is None:
+            return "no run has come to its end: run the sweep again"
+        return f"did you mean `{_suimon.nearest(json.dumps(summary), measure)}`?"
 
     def report(self) -> Report:
         """Returns the report page: the measures over the varied parameters. A notebook shows it."""
@@ -244,7 +260,7 @@ def grid(
     """Returns the grid as the library's type."""
     axes = []
     for path, values in (vary or {}).items():
-        points = [values] if isinstance(values, str) else [written(value, path) for value in values]
+        points = [values] if isinstance(values, str) else [varied(value, path) for value in values]
         if not points:
             raise UsageError(f"`{path}` has no values", f'give at least one: vary={{"{path}": ["5 ms", "50 ms"]}}')
         axes.append(f"{path}={','.join(points)}")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from suimon import _suimon
 from suimon.errors import UsageError
 
-__all__ = ["MissingTableError", "Table", "Tables"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["MissingTableError", "Table", "Tables", "UnknownColumnError"]
+
+# Rows that are read at a time.
+_ROWS = 4096
 
 
 class Table:
@@ -21,6 +29,10 @@ class Table:
         pyarrow.table(run.flows)
         pyarrow.table(run.flows).to_pandas()
         duckdb.sql("select max(cwnd_packets) from flows")  # with flows = run.flows
+
+    For pandas, use ``run.flows.to_pandas()`` or ``pandas.DataFrame(run.flows)``. A table is also a sequence of rows,
+    each a dict: ``run.flows[0]``, ``run.flows[-10:]``, ``for row in run.flows``. A column is
+    ``run.flows["cwnd_packets"]``.
 
     Column names end with their unit: ``time_ns``, ``cwnd_packets``, ``delivery_bytes_per_s``. A pickle contains the
     file's absolute path.
@@ -45,6 +57,50 @@ class Table:
     def __len__(self) -> int:
         return len(self._table)
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Every row as a dict; the file is read in parts."""
+        for start in range(0, len(self), _ROWS):
+            yield from self._rows(start, start + _ROWS)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    @overload
+    def __getitem__(self, index: str) -> list[Any]: ...
+    def __getitem__(self, index: SupportsIndex | slice | str) -> dict[str, Any] | list[Any]:
+        """A row by its number, several rows by a slice, or a column by its name."""
+        if isinstance(index, str):
+            names = list(self.columns)
+            if index not in names:
+                near = ", ".join(difflib.get_close_matches(index, names)) or ", ".join(names)
+                raise UnknownColumnError(f"{self.path} has no column {index}", f"there is {near}")
+            return self._table.read(0, len(self))[names.index(index)]
+        if isinstance(index, slice):
+            places = range(len(self))[index]
+            if not places:
+                return []
+            first, last = min(places), max(places)
+            rows = self._rows(first, last + 1)
+            return [rows[place - first] for place in places]
+        # As of any sequence: negative numbers count from the end, and one too far is an IndexError.
+        place = range(len(self))[index]
+        return self._rows(place, place + 1)[0]
+
+    def _rows(self, start: int, stop: int) -> list[dict[str, Any]]:
+        names = list(self.columns)
+        return [dict(zip(names, row, strict=True)) for row in zip(*self._table.read(start, stop), strict=True)]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as pandas has it; a value that is missing is NaN.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas
+
+        return pandas.DataFrame(dict(zip(self.columns, self._table.read(0, len(self)), strict=True)))
+
     def __arrow_c_schema__(self) -> object:
         return self._table.__arrow_c_schema__()
 
@@ -54,6 +110,10 @@ class Table:
     def __repr__(self) -> str:
         columns = ", ".join(self.columns)
         return f"<{self.path}: {len(self):,} rows of {columns}>"
+
+
+class UnknownColumnError(UsageError, KeyError):
+    """A table has no such column."""
 
 
 class MissingTableError(UsageError, KeyError):

@@ -33,7 +33,7 @@ class Time(str):
     __slots__ = ()
 
 
-def bit(rate: float) -> Rate:
+def bit(rate: float | Decimal) -> Rate:
     """Returns a rate in bit/s.
 
     >>> bit(9600)
@@ -42,7 +42,7 @@ def bit(rate: float) -> Rate:
     return Rate(_quantity(rate, "bit/s", "bit(9600)"))
 
 
-def kbit(rate: float) -> Rate:
+def kbit(rate: float | Decimal) -> Rate:
     """Returns a rate in kbit/s: thousands of bits per second.
 
     >>> kbit(64)
@@ -51,7 +51,7 @@ def kbit(rate: float) -> Rate:
     return Rate(_quantity(rate, "kbit/s", "kbit(64)"))
 
 
-def mbit(rate: float) -> Rate:
+def mbit(rate: float | Decimal) -> Rate:
     """Returns a rate in Mbit/s: millions of bits per second.
 
     >>> mbit(0.1)
@@ -60,7 +60,7 @@ def mbit(rate: float) -> Rate:
     return Rate(_quantity(rate, "Mbit/s", "mbit(100)"))
 
 
-def gbit(rate: float) -> Rate:
+def gbit(rate: float | Decimal) -> Rate:
     """Returns a rate in Gbit/s: thousands of millions of bits per second.
 
     >>> gbit(2.5)
@@ -69,7 +69,7 @@ def gbit(rate: float) -> Rate:
     return Rate(_quantity(rate, "Gbit/s", "gbit(2.5)"))
 
 
-def byte(size: float) -> Size:
+def byte(size: float | Decimal) -> Size:
     """Returns a size in bytes.
 
     >>> byte(1500)
@@ -78,7 +78,7 @@ def byte(size: float) -> Size:
     return Size(_quantity(size, "B", "byte(1500)"))
 
 
-def kb(size: float) -> Size:
+def kb(size: float | Decimal) -> Size:
     """Returns a size in kB: 1000 bytes each.
 
     >>> kb(20)
@@ -87,7 +87,7 @@ def kb(size: float) -> Size:
     return Size(_quantity(size, "kB", "kb(20)"))
 
 
-def mb(size: float) -> Size:
+def mb(size: float | Decimal) -> Size:
     """Returns a size in MB: 1000² bytes each.
 
     >>> mb(32)
@@ -96,7 +96,7 @@ def mb(size: float) -> Size:
     return Size(_quantity(size, "MB", "mb(32)"))
 
 
-def gb(size: float) -> Size:
+def gb(size: float | Decimal) -> Size:
     """Returns a size in GB: 1000³ bytes each.
 
     >>> gb(1.5)
@@ -105,7 +105,7 @@ def gb(size: float) -> Size:
     return Size(_quantity(size, "GB", "gb(1.5)"))
 
 
-def kib(size: float) -> Size:
+def kib(size: float | Decimal) -> Size:
     """Returns a size in KiB: 1024 bytes each.
 
     >>> kib(512)
@@ -114,7 +114,7 @@ def kib(size: float) -> Size:
     return Size(_quantity(size, "KiB", "kib(512)"))
 
 
-def mib(size: float) -> Size:
+def mib(size: float | Decimal) -> Size:
     """Returns a size in MiB: 1024² bytes each.
 
     >>> mib(4)
@@ -123,7 +123,7 @@ def mib(size: float) -> Size:
     return Size(_quantity(size, "MiB", "mib(4)"))
 
 
-def gib(size: float) -> Size:
+def gib(size: float | Decimal) -> Size:
     """Returns a size in GiB: 1024³ bytes each.
 
     >>> gib(1)
@@ -132,7 +132,7 @@ def gib(size: float) -> Size:
     return Size(_quantity(size, "GiB", "gib(1)"))
 
 
-def ns(time: float) -> Time:
+def ns(time: float | Decimal) -> Time:
     """Returns a time in nanoseconds.
 
     >>> ns(672)
@@ -141,7 +141,7 @@ def ns(time: float) -> Time:
     return Time(_quantity(time, "ns", "ns(672)"))
 
 
-def us(time: float) -> Time:
+def us(time: float | Decimal) -> Time:
     """Returns a time in microseconds.
 
     >>> us(500)
@@ -150,7 +150,7 @@ def us(time: float) -> Time:
     return Time(_quantity(time, "us", "us(500)"))
 
 
-def ms(time: float) -> Time:
+def ms(time: float | Decimal) -> Time:
     """Returns a time in milliseconds.
 
     >>> ms(10)
@@ -159,7 +159,7 @@ def ms(time: float) -> Time:
     return Time(_quantity(time, "ms", "ms(10)"))
 
 
-def seconds(time: float) -> Time:
+def seconds(time: float | Decimal) -> Time:
     """Returns a time in seconds.
 
     >>> seconds(300)
@@ -168,7 +168,7 @@ def seconds(time: float) -> Time:
     return Time(_quantity(time, "s", "seconds(300)"))
 
 
-def percent(share: float) -> str:
+def percent(share: float | Decimal) -> str:
     """Returns a share in percent.
 
     >>> percent(0.01)
@@ -177,18 +177,19 @@ def percent(share: float) -> str:
     return _quantity(share, "%", "percent(5)")
 
 
-def _quantity(number: float, unit: str, example: str) -> str:
+def _quantity(number: float | Decimal, unit: str, example: str) -> str:
     # The abstract types include numpy's numbers. A bool is an int in Python, but not a quantity.
-    if isinstance(number, bool) or not isinstance(number, Integral | Real):
+    if isinstance(number, bool) or not isinstance(number, Integral | Real | Decimal):
         raise TypeError(f"{number!r} is a {type(number).__name__}: give an int or a float, such as {example}")
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{number!r} {unit}: give a finite number that is not negative, such as {example}")
     return f"{_digits(number)} {unit}"
 
 
-def _digits(number: float) -> str:
+def _digits(number: float | Decimal) -> str:
     """Returns the shortest decimal digits of the number, without an exponent."""
     if isinstance(number, Integral):
         return str(int(number))
-    digits = f"{Decimal(repr(float(abs(number)))):f}"
-    return digits.removesuffix(".0")
+    exact = number if isinstance(number, Decimal) else Decimal(repr(float(number)))
+    digits = f"{abs(exact):f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

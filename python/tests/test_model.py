@@ -12,6 +12,8 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass
+from datetime import timedelta
+from decimal import Decimal
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -21,7 +23,7 @@ import pytest
 
 from suimon import model as m
 from suimon import summary, units
-from suimon._table import Plain, Table
+from suimon._table import Plain, Table, plain
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.toml"))
@@ -306,6 +308,19 @@ def test_a_quantity_is_exact(quantity: Callable[[float], str]) -> None:
 def test_a_quantity_is_finite_and_not_negative(quantity: Callable[[float], str], number: float) -> None:
     with pytest.raises(ValueError, match=rf"such as {quantity.__name__}\("):
         quantity(number)
+
+
+@quantities
+def test_a_quantity_may_be_a_decimal(quantity: Callable[[float | Decimal], str]) -> None:
+    for digits in ("0.1", "12", "1.50", "0.00000000000000000000000001"):
+        kept = digits.rstrip("0") if "." in digits else digits
+        assert quantity(Decimal(digits)).split()[0] == kept
+
+
+def test_a_decimal_and_a_span_of_time_are_values() -> None:
+    assert plain({"rate": Decimal("0.25"), "delay": timedelta(milliseconds=20)}) == {"rate": 0.25, "delay": "20000 us"}
+    with pytest.raises(ValueError, match=r"a\.b is -1 day"):
+        plain({"b": timedelta(days=-1)}, "a")
 
 
 @pytest.mark.parametrize("number", ["5", None, True, 1j])

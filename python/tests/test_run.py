@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import timedelta
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, NoReturn
@@ -148,6 +149,37 @@ def test_tables_are_equal_however_they_are_read(run: suimon.Run) -> None:
         assert polars.DataFrame(samples).equals(polars.read_parquet(samples.path))
     schema = arrow.schema(run.flows)
     assert dict(zip(schema.names, map(str, schema.types), strict=True))["time_ns"] == "int64"
+
+
+def test_a_table_is_a_sequence_of_rows(run: suimon.Run) -> None:
+    pandas = pytest.importorskip("pandas")
+    flows = run.flows
+    rows = list(flows)
+    assert len(rows) == len(flows) > 10
+    assert (flows[0], flows[-1]) == (rows[0], rows[-1])
+    for part in (slice(2, 8), slice(2, 9, 3), slice(None, None, -1), slice(5, 5)):
+        assert flows[part] == rows[part]
+    assert flows["cwnd_packets"] == [row["cwnd_packets"] for row in rows]
+    with pytest.raises(IndexError):
+        flows[len(flows)]
+    with pytest.raises(suimon.UsageError, match="no column cwnd") as caught:
+        flows["cwnd"]
+    assert "cwnd_packets" in caught.value.help
+    frame = flows.to_pandas()
+    assert list(frame.columns) == list(flows.columns) and len(frame) == len(flows)
+    pandas.testing.assert_frame_equal(pandas.DataFrame(flows), frame)
+
+
+def test_what_intervals_measure_has_the_names_of_the_command(pair: Pair) -> None:
+    counted = pair(probe=m.Probes(queues=m.Sampling(every=units.ms(1)))).set("flow.f.count", 2)
+    swept = suimon.sweep(counted, {"link.wire.delay": [timedelta(milliseconds=1), "2 ms"]}, seeds=[1, 2])
+    first = swept.points[0].run().summary
+    assert first.group["f"].goodput == swept.points[0].measured("flow.f.goodput")
+    for measure in ("flow.f.goodput", "goodput", "run.goodput", "link.wire.sojourn_p99", "link.wire.drops"):
+        assert [interval.count for interval in swept.intervals(measure)] == [2, 2], measure
+    with pytest.raises(suimon.UsageError, match=r"no run has `link\.wire\.sojurn_p99`") as caught:
+        swept.intervals("link.wire.sojurn_p99")
+    assert "did you mean `link.wire" in caught.value.help
 
 
 def test_a_table_is_read_in_batches_that_are_asked_for(folder: Path, pair: Pair) -> None:
