@@ -22,11 +22,12 @@ enum Asks {
 /// Flows that ask for marks over queues that make none, then queues that mark for flows that do not ask.
 pub(super) fn unanswered(names: &Groups<'_>) -> Vec<Warning> {
     let plan = names.plan;
+    let programs: BTreeSet<usize> = plan.commands().map(|command| command.node).collect();
     let mut unmarked = BTreeMap::new();
     // For each port that is to mark: whether it marks for somebody.
     let mut marking: BTreeMap<(usize, usize), bool> = BTreeMap::new();
     for (number, flow) in plan.flows.iter().enumerate() {
-        let asks = asks(plan, flow);
+        let asks = asks(&programs, flow);
         let hops: Vec<_> = [[flow.source, flow.destination], [flow.destination, flow.source]]
             .into_iter()
             .flat_map(|ends| ports(plan, number, ends).unwrap_or_default())
@@ -54,8 +55,8 @@ pub(super) fn unanswered(names: &Groups<'_>) -> Vec<Warning> {
     unmarked.chain(idle).collect()
 }
 
-/// What a flow's packets ask for; none where only its programs know.
-fn asks(plan: &Plan, flow: &Flow) -> Option<Asks> {
+/// What a flow's packets ask for; none where only its programs know, or others on one of the nodes `programs`.
+fn asks(programs: &BTreeSet<usize>, flow: &Flow) -> Option<Asks> {
     // The two bits of the ToS byte beside the code point.
     let is_marked_by_hand = flow.header.tos & 3 != 0;
     Some(match &flow.transport {
@@ -67,9 +68,7 @@ fn asks(plan: &Plan, flow: &Flow) -> Option<Asks> {
         }
         _ if is_marked_by_hand => Asks::Ecn,
         // Programs at the ends set what the machine's kernel does.
-        _ if plan.commands().any(|command| [flow.from, flow.to].contains(&command.node)) => {
-            return None;
-        }
+        _ if [flow.from, flow.to].iter().any(|node| programs.contains(node)) => return None,
         _ => Asks::Nothing,
     })
 }

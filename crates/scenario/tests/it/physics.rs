@@ -1,5 +1,7 @@
 //! The warnings of the physics check.
 
+use std::time::{Duration, Instant};
+
 use scenario::{Document, physics};
 
 /// The warnings for the long fat pipe with these changes.
@@ -351,4 +353,26 @@ fn probes_and_changes_where_nothing_passes_are_named() {
         unmet(late),
         ["`change.g` comes after the end of its flow: set `change.g.when` below the flow's `stop`"]
     );
+}
+
+/// The time of all checks of a file with `flows` flows, the least of three tries.
+fn time_of_checks(flows: usize) -> Duration {
+    let text = format!(
+        "duration = \"1 s\"\n[host.a]\n[host.b]\n[link.l]\nbetween = [\"a\", \"b\"]\nrate = \"1 Gbit/s\"\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\ncount = {flows}\n"
+    );
+    let plan = Document::parse("x.toml", &text).and_then(|document| document.plan()).expect(&text);
+    let tries = (0..3).map(|_| {
+        let since = Instant::now();
+        physics(&plan);
+        since.elapsed()
+    });
+    tries.min().expect("three tries")
+}
+
+/// Eight times the flows may take some ten times the time, and not 64 times.
+#[test]
+fn the_time_of_the_checks_does_not_grow_with_the_square_of_the_flows() {
+    let (few, many) = (time_of_checks(1_000), time_of_checks(8_000));
+    assert!(many < 24 * few, "{few:?} for 1 000 flows, {many:?} for 8 000");
 }
