@@ -93,7 +93,8 @@ pub(crate) fn tell_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
         output::note(&format!("starts `{command}` at {host} as {user}"));
     }
     if all.len() > PROGRAMS_MAX {
-        output::note(&format!("starts {} more programs", all.len() - PROGRAMS_MAX));
+        let more = format::count(all.len() - PROGRAMS_MAX, "more program");
+        output::note(&format!("starts {more}"));
     }
 }
 

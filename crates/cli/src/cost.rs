@@ -137,7 +137,7 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
         match Workload::new(&case) {
             Ok(_) => cases.push(case),
             Err(why) => {
-                let classes = format::count(arguments.load.classes, "class");
+                let classes = format::things(arguments.load.classes, "class", "classes");
                 output::note(&format!("{} left out with {classes}: {why}", entry.name));
             }
         }

@@ -201,7 +201,8 @@ fn tell_end(outcome: &SweepOutcome) {
     if complete < of {
         let why = if outcome.failure.is_some() { "" } else { "interrupted: " };
         output::note(&format!(
-            "{why}{complete} of {of} runs are done; `suimon sweep` with the same settings runs the others"
+            "{why}{complete} of {} done; `suimon sweep` with the same settings runs the others",
+            format::count(of, "run")
         ));
     }
 }

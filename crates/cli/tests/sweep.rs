@@ -140,7 +140,7 @@ fn an_interrupted_sweep_goes_on_to_the_same_bytes() {
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(code(&output), 130, "{}", stderr(&output));
-    assert!(stderr(&output).contains("of 4 runs are done"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("of 4 runs done"), "{}", stderr(&output));
     let sweep_of = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     assert_eq!(sweep_of(&text(folder.path(), "parts/sweep.json"))["complete"], false);
     assert!(text(folder.path(), "parts/report.html").contains("Incomplete: "));

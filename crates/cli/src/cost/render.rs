@@ -1,5 +1,6 @@
 //! Costs as a table.
 
+use experiment::format;
 use record::quantity::digits;
 
 use super::{Cost, Costs};
@@ -40,9 +41,10 @@ pub(super) fn text(costs: &Costs, rounds: usize) -> String {
     let why =
         why.map_or_else(String::new, |why| format!("Instructions were not counted: {why}.\n"));
     format!(
-        "{}\nCost of a packet in, with classification, and a packet out: best and median of {rounds} \
-         rounds, minus\nthe cost of the same load without a discipline. Instructions are user-mode, \
-         counted by callgrind.\n{why}",
-        table.render()
+        "{}\nCost of a packet in, with classification, and a packet out: best and median of {}, minus\n\
+         the cost of the same load without a discipline. Instructions are user-mode, counted by \
+         callgrind.\n{why}",
+        table.render(),
+        format::count(rounds, "round")
     )
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::thread;
 
 use clap::Args;
+use experiment::format;
 use guest::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES};
 use guest::{Kernel, built};
 use nix::fcntl::{Flock, FlockArg};
@@ -172,7 +173,8 @@ impl Build<'_> {
         self.patch(&tree)?;
         self.configure(&tree)?;
         let jobs = self.arguments.jobs.map_or_else(processors, usize::from);
-        self.note(&format!("compiling Linux {version}, {jobs} files at once"));
+        let files = format::count(jobs, "file");
+        self.note(&format!("compiling Linux {version}, {files} at once"));
         self.compile(&tree, jobs)?;
         Ok(self.keep(&Kernel::named(self.folder, &version))?)
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use ::mpi::{Done, Phases, Profiler, Settings, Tagging};
 use clap::{Args, ValueEnum};
+use experiment::format;
 use host::option::{Adopt, adopt, has_phases};
 use mpi_trace::Trace;
 use serde_json::json;
@@ -165,9 +166,13 @@ fn tell(as_json: bool, done: &Done) -> Result<(), Failure> {
     }
     if ranks > 0 {
         output::note(&format!(
-            "suimon mpi run: {ranks} ranks, {:.3} s, {connections} connections, {adopted} sockets adopted the enabled options, phases \
-             entered {phases_entered} times, {retransmitted} retransmissions",
-            time.as_secs_f64()
+            "suimon mpi run: {}, {:.3} s, {}, {} adopted the enabled options, phases entered {}, {}",
+            format::count(ranks, "rank"),
+            time.as_secs_f64(),
+            format::count(connections as usize, "connection"),
+            format::count(adopted as usize, "socket"),
+            format::count(phases_entered as usize, "time"),
+            format::count(retransmitted as usize, "retransmission")
         ));
     }
     if let Some(refused) = refused {

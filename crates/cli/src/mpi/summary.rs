@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use experiment::format;
 use mpi_trace::{Call, Class, Operation, Trace};
 use record::quantity::Kind;
 use serde_json::{Value, json};
@@ -126,12 +127,12 @@ impl<'a> Summary<'a> {
             ]);
         }
         let Trace { program, library, library_version, .. } = self.trace;
-        let mut text =
-            format!("{program}, {} ranks, {library} {library_version}\n\n", self.ranks.len());
+        let ranks_text = format::count(self.ranks.len(), "rank");
+        let mut text = format!("{program}, {ranks_text}, {library} {library_version}\n\n");
         // Writing to a string does not fail.
         let _ = write!(text, "{}\n{}\n", operations.render(), ranks.render());
-        let (calls, bytes) = (self.calls(), self.file_bytes);
-        let _ = writeln!(text, "{}: {calls} calls in {bytes} bytes", self.path.display());
+        let (calls, bytes) = (format::count(self.calls() as usize, "call"), self.file_bytes);
+        let _ = writeln!(text, "{}: {calls} in {bytes} bytes", self.path.display());
         text
     }
 }

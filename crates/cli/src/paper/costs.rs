@@ -1,5 +1,6 @@
 //! A paper's costs, measured as `suimon cost` does.
 
+use experiment::format;
 use experiment::paper::{CostCase, Paper, PaperRuns};
 use serde::Deserialize;
 use serde_json::json;
@@ -31,7 +32,8 @@ pub(super) fn measure(runs: &mut PaperRuns, quiet: bool) -> Result<(), Failure> 
         return Ok(());
     }
     if !quiet {
-        output::note(&format!("measuring the cost per packet of {} loads", cases.len()));
+        let loads = format::count(cases.len(), "load");
+        output::note(&format!("measuring the cost per packet of {loads}"));
     }
     let costs = cost::measure(cases, ROUNDS, true, quiet)?;
     if let Some(why) = &costs.not_counted {

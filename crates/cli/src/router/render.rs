@@ -1,5 +1,6 @@
 //! A router's counters: as JSON, as a line each second, and as a summary.
 
+use experiment::format;
 use experiment::statistics::{Interface, Port as Promised};
 use lab::device::LinkState;
 use lab::router::{InterfaceLook, Look, Port};
@@ -162,7 +163,7 @@ pub(super) fn outages(ports: &[Port; 2], before: Option<&Look>, now: &Look) -> V
         let before = before.and_then(|look| look.interfaces.get(side));
         let (state, outages) = before.map_or((LinkState::Up, 0), |one| (one.state, one.outages));
         let name = &port.interface;
-        let lost = format!("{} frames to it lost so far", now.lost_when_down);
+        let lost = format::count(now.lost_when_down as usize, "frame") + " to it lost so far";
         match now.state {
             LinkState::Down if state != now.state => Some(format!(
                 "{name} is down; frames to it are lost until it is up again: ip link set {name} up"

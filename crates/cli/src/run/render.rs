@@ -243,7 +243,7 @@ fn datagrams(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&DATAGRAMS).in_units(units);
     for (name, group) in &summary.group.0 {
         if let Some(datagrams) = &group.datagrams {
-            let name = format!("{name} ({} flows)", group.flows);
+            let name = format!("{name} ({})", format::count(group.flows as usize, "flow"));
             table.row(datagrams_row(&name, group.goodput, datagrams));
         }
     }
@@ -278,7 +278,7 @@ fn programs(summary: &Summary, units: Units) -> String {
 
 fn group_row(name: &str, group: &Group) -> Vec<Cell> {
     vec![
-        format!("{name} ({} flows)", group.flows).into(),
+        format!("{name} ({})", format::count(group.flows as usize, "flow")).into(),
         Cell::quantity(Kind::Rate, group.goodput),
         Cell::quantity(Kind::Size, group.bytes as f64),
         group.retransmissions.to_string().into(),
