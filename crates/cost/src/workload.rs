@@ -41,7 +41,8 @@ impl Workload {
         let queues = if classes == 0 { flows } else { classes };
         if flows < queues {
             let help = "use at least one flow per class: --flows";
-            return Err(Error::load(format!("{flows} flows in {queues} classes"), help));
+            let noun = if flows == 1 { "flow" } else { "flows" };
+            return Err(Error::load(format!("{flows} {noun} in {queues} classes"), help));
         }
         let rate = Rate::from_bits_per_second(RATE).unwrap_or(Rate::MIN);
         let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed };

@@ -55,7 +55,8 @@ impl<O> Tally<O> {
     #[cold]
     fn note_fault(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
         let seconds = now.since(Instant::ZERO).as_secs_f64();
-        self.faults.push((port, format!("{name} at {seconds} s: {fault}; {lost} packets lost")));
+        let packets = if lost == 1 { "packet" } else { "packets" };
+        self.faults.push((port, format!("{name} at {seconds} s: {fault}; {lost} {packets} lost")));
     }
 }
 

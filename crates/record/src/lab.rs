@@ -159,12 +159,13 @@ impl LabReport {
         let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
         let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(nanoseconds);
         let missed = count(self.missed_frames);
+        let frames = if self.missed_frames == 1 { "frame" } else { "frames" };
         let stalls = self.host_stalls.map(|HostStalls { longest_ns, sum_ns }| {
             let [longest, sum] = [longest_ns, sum_ns].map(nanoseconds);
             format!("; hosts were stalled (CPU steal) for {sum} in total, {longest} max")
         });
         format!(
-            "packets late by {p50} (p50), {p99} (p99), {max} (max); {missed} frames missed{}",
+            "packets late by {p50} (p50), {p99} (p99), {max} (max); {missed} {frames} missed{}",
             stalls.unwrap_or_default()
         )
     }

@@ -137,6 +137,7 @@ impl Run<'_> {
             (0, _) => page.banner(Mood::Neutral, "No expectations defined."),
             (1, 0) => page.banner(Mood::Good, "The expectation holds."),
             (_, 0) => page.banner(Mood::Good, &format!("All {all} expectations hold.")),
+            (1, _) => page.banner(Mood::Bad, "The expectation failed."),
             _ => page.banner(Mood::Bad, &format!("{failed} of {all} expectations failed.")),
         }
     }

@@ -128,11 +128,10 @@ impl<'a> Digest<'a> {
     }
 
     fn lead(&self) -> String {
-        let axis = |axis: &Axis| format!("{} values of {}", axis.values.len(), axis.path);
+        let axis = |axis: &Axis| format!("{} of {}", count(axis.values.len(), "value"), axis.path);
         let mut words: Vec<String> = self.axes.iter().map(axis).collect();
-        let seeds = self.seeds();
-        words.push(format!("{seeds} {}", if seeds == 1 { "seed" } else { "seeds" }));
-        format!("{} runs: {}", self.points.len(), words.join(", "))
+        words.push(count(self.seeds(), "seed"));
+        format!("{}: {}", count(self.points.len(), "run"), words.join(", "))
     }
 
     /// How many seeds each combination of settings was run with.
@@ -146,7 +145,8 @@ impl<'a> Digest<'a> {
         let done = self.points.iter().filter(|point| point.complete).count();
         if done < all {
             let text = format!(
-                "Incomplete: {done} of {all} runs are done; the same command again runs the others."
+                "Incomplete: {done} of {} done; the same command again runs the others.",
+                count(all, "run")
             );
             page.banner(Mood::Bad, &text);
         }
@@ -154,6 +154,8 @@ impl<'a> Digest<'a> {
         let failed = self.points.iter().filter(|point| point.held == Some(false)).count();
         match (judged, failed) {
             (0, _) => page.banner(Mood::Neutral, "No expectations defined."),
+            (1, 0) => page.banner(Mood::Good, "The expectations hold in the run."),
+            (1, 1) => page.banner(Mood::Bad, "Expectations failed in the run."),
             (_, 0) => {
                 page.banner(Mood::Good, &format!("The expectations hold in all {judged} runs."))
             }
@@ -187,6 +189,11 @@ impl<'a> Digest<'a> {
     fn head(&self, measure: usize) -> String {
         self.units[measure].label(&self.measures[measure])
     }
+}
+
+/// `1 run`, `4 runs`.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 impl Section {

@@ -26,7 +26,10 @@ pub(super) fn section(plan: &Plan) -> Section {
         caption += " Hosts that are alike share a box.";
     }
     if graph.left_out > 0 {
-        caption += &format!(" {} more nodes are left out.", graph.left_out);
+        caption += &match graph.left_out {
+            1 => " 1 more node is left out.".to_owned(),
+            more => format!(" {more} more nodes are left out."),
+        };
     }
     let layers = layers::lay_out(&graph);
     section.picture(&picture::svg(&graph, &layers, &description), &caption);

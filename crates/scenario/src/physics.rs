@@ -256,10 +256,11 @@ fn triggers(names: &Groups<'_>) -> Vec<Warning> {
         let [offered, carried] = [offered, last.rate].map(|rate| plan.units.rate(rate));
         let size = plan.units.size(event);
         let least = quantity::nearly(last.rate.time_for(event));
+        let noun = if sources == 1 { "source" } else { "sources" };
         Some(Warning {
             kind: Kind::Overload,
             message: format!(
-                "`{about}`: events of {size} from {sources} sources offer {offered}, but the path carries \
+                "`{about}`: events of {size} from {sources} {noun} offer {offered}, but the path carries \
                  {carried}: they pile up"
             ),
             help: format!(

@@ -38,7 +38,8 @@ pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
     };
     let count = count.trim().parse::<usize>().map_err(|_| no_count(text))?;
     if !(2..=RUNS_MAX).contains(&count) {
-        let message = format!("`{text}` has {count} points");
+        let points = if count == 1 { "point" } else { "points" };
+        let message = format!("`{text}` has {count} {points}");
         return Err(Error::new(message, "a range has 2 to 100000 points"));
     }
     let (first, last) = one_unit(end(first, text)?, end(last, text)?);

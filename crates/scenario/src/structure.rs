@@ -148,7 +148,8 @@ fn array(
     if let (Some(least), Some(most)) = (bound("minItems"), bound("maxItems"))
         && !(least..=most).contains(&count)
     {
-        let message = format!("{} has {count} entries", at.what);
+        let entries = if count == 1 { "entry" } else { "entries" };
+        let message = format!("{} has {count} {entries}", at.what);
         problems.push(&at.span, message, format!("give exactly {least}"));
     }
     let Some(schema) = schema.get("items") else { return };

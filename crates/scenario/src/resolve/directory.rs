@@ -161,7 +161,8 @@ pub(super) fn pairs(
     let pairs = a.range.clone().cycle().zip(b.range.clone().cycle());
     if a.counted && b.counted && a.range.len() != b.range.len() {
         let [(from, m), (to, n)] = [(names[0], a.range.len()), (names[1], b.range.len())];
-        let message = format!("`{}` has {m} members, but `{}` has {n}", from.text, to.text);
+        let members = if m == 1 { "member" } else { "members" };
+        let message = format!("`{}` has {m} {members}, but `{}` has {n}", from.text, to.text);
         let help = "counted ends pair by number: use equal counts, or one end without a count";
         problems.push(&names[1].span, message, help);
         return None;

@@ -18,8 +18,9 @@ pub(super) fn check(
     let Some(trace) = trace else { return Some(()) };
     let (hosts, ranks) = (ranks(pairs.len()), trace.ranks.len());
     if hosts != ranks {
-        let message = format!("a trace of {ranks} ranks on {hosts} hosts");
-        problems.push(&name.span, message, format!("use {ranks} hosts"));
+        let s = |number| if number == 1 { "" } else { "s" };
+        let message = format!("a trace of {ranks} rank{} on {hosts} host{}", s(ranks), s(hosts));
+        problems.push(&name.span, message, format!("use {ranks} host{}", s(ranks)));
         return None;
     }
     Some(())

@@ -194,7 +194,7 @@ fn shapes() {
     );
     assert_eq!(
         said("[\"sender\", \"r\"]", "[\"sender\"]", ""),
-        "x.toml:6:11: `between` has 1 entries\n  help: give exactly 2"
+        "x.toml:6:11: `between` has 1 entry\n  help: give exactly 2"
     );
     assert_eq!(
         added("[link.wan.queue]\nfifo.packets = 10\npsp.rate = \"1 Mbit/s\"\n"),

@@ -121,8 +121,8 @@ pub enum Error {
     Limit(#[from] fifo::Error),
     /// The lower threshold is not below the upper one.
     #[error(
-        "the lower threshold is {min} packets and the upper one {max}: make the upper one greater, best three \
-         times as great"
+        "the lower threshold, {min}, is not below the upper one, {max} (in packets): raise the upper one, best to \
+         three times the lower"
     )]
     Thresholds {
         /// The lower threshold.
