@@ -313,7 +313,7 @@ impl Kind {
 const COLUMNS: &str = "\
 ## Columns of tables
 
-Each column of a Parquet table, of runs and sweeps alike, and of what `suimon export` writes has its unit in its name:
+The name of a column has its unit, in each Parquet table of runs and sweeps and in what `suimon export` writes:
 
 | in the name | unit |
 | --- | --- |
@@ -322,18 +322,19 @@ Each column of a Parquet table, of runs and sweeps alike, and of what `suimon ex
 | `_seconds`, `_us`, `_ns` | seconds, microseconds, nanoseconds |
 | `_hertz` | hertz |
 | `_packets`, `_frames` | packets, frames |
-| nothing of it | a count, an index, a share of 1, a name |
+| none of these | a count, an index, a share of 1, a name |
 
-In `sweep.parquet` a result has its path with the unit at the end, `flow.bulk.goodput_bytes_per_s`, unless the field says it
-already, as `min_rtt_seconds` and `backlog_bytes_max` do, and so does a varied setting: `link.wan.delay_seconds`. Each file says unit
-and meaning of its columns in its metadata as well: `suimon.unit.COLUMN`, `suimon.about.COLUMN`.
+In `sweep.parquet`, the column of a result is its path with the unit at the end: `flow.bulk.goodput_bytes_per_s`. Fields such as
+`min_rtt_seconds` and `backlog_bytes_max` already contain the unit. The column of a varied setting has the unit too:
+`link.wan.delay_seconds`. The metadata of each file has unit and meaning of its columns, in `suimon.unit.COLUMN` and
+`suimon.about.COLUMN`.
 ";
 
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
-    let mut text = "# Results\n\nThe contents of `summary.json`, by entity. `[expect]`, `[compare]` and sweeps use \
-                    the same paths, with the short name\nin place of the field. The aggregate is that of several \
-                    entities, or of both directions of a link.\n\n"
+    let mut text = "# Results\n\nThe results of a run, by entity. `[expect]`, `[compare]` and sweeps use the column \
+                    `name`, as in `flow.bulk.min_rtt`;\n`summary.json` has the same value under `field`. `aggregate` \
+                    is how the values of several entities, or of both directions\nof a link, become one.\n\n"
         .to_owned()
         + COLUMNS;
     for entity in Entity::ALL {
