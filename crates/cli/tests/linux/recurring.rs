@@ -1,5 +1,6 @@
-//! Requests that recur on kept connections, as those of RPC, data acquisition and MPI: many servers answer at once, and what
-//! each connection remembers of the last time decides what is lost. Compared in `docs/explanation/recurring.md`.
+//! Recurring requests on persistent connections, as of RPC, data acquisition and MPI: many servers respond at once, and
+//! each connection's state from the previous request decides what is lost. `docs/explanation/recurring.md` has the
+//! results.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +14,7 @@ use crate::scenario::{KERNEL, ground, results};
 /// The file with the table; about four minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux recurring`.
 const TABLE: &str = "docs/explanation/recurring.md";
 
-/// Servers, kB of an answer, kB of the buffer before the client, and the floor of timeouts in ms.
+/// Number of servers, kB of a response, kB of the buffer in front of the client, and minimum RTO in ms.
 type Cell = (u32, u32, u32, u32);
 
 const SERVERS: [u32; 3] = [10, 24, 64];
@@ -24,7 +25,7 @@ const FLOORS: [u32; 2] = [20, 200];
 /// The number of runs per cell: which packets meet in a full buffer is random.
 const SEEDS: u32 = 4;
 
-/// Every number of servers with every answer and floor, and each of the buffers with each of those.
+/// Every combination of servers, response and minimum RTO, with a buffer that changes from one to the next.
 fn grid() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (row, answer) in ANSWERS.into_iter().enumerate() {
@@ -38,7 +39,7 @@ fn grid() -> Vec<Cell> {
     cells
 }
 
-/// A client and its servers, the hosts with the line `host`.
+/// A scenario with a client and its servers; `host` is a line of each host.
 fn text((servers, answer, buffer, floor): Cell, every: &str, host: &str, seed: u32) -> String {
     let floor = match floor {
         200 => String::new(),
@@ -75,14 +76,14 @@ exchange = {{ request = "100 B", response = "{answer} kB", every = "{every}" }}
     )
 }
 
-/// The mean time in ms of all answers, and the number of timeouts.
+/// The mean response time in ms, and the number of timeouts.
 fn measured(summary: &Value) -> [f64; 2] {
     let group = &summary["group"]["f"];
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{summary:#}"));
     [1e3 * number(&group["exchanges"]["response_mean_seconds"]), number(&group["timeouts"])]
 }
 
-/// The results by the kernel, and by the model: the mean of the seeds.
+/// The results of the kernel and of the model: the means over the seeds.
 fn run(ground: &TempDir, cell: Cell, every: &str) -> [[f64; 2]; 2] {
     [KERNEL, ""].map(|host| {
         let of = |seed| measured(&results(ground, "cell", &text(cell, every, host, seed)).0);
@@ -108,12 +109,12 @@ const HEAD: &str = "\
 # Requests that recur: kernel and model
 
 How well the model predicts recurring incast, where each connection's state from the previous request decides what is
-lost. You see for which sizes you can rely on it. A client sends a request to all of its servers at once, each over a
-persistent connection, every 400 ms for 4 s; the responses meet in the buffer in front of the client. All links have 1
-Gbit/s and 5 us, and everything else but the columns of the table has its default. The hosts have `kernel =
-\"linux-6.12\"` once and are modelled once. Each pair is kernel / model, the mean of four seeds: the mean response time in
-ms, and the timeouts of a run. The last column is how much longer the model's mean is; differences of more than 10 % are
-in bold.
+lost. You see for which sizes you can rely on the model. A client sends a request to all of its servers at once, each
+over a persistent connection, every 400 ms for 4 s; the responses meet in the buffer in front of the client. All links
+have 1 Gbit/s and 5 us, those of the servers also a jitter of up to 2 us. The first four columns vary; every other
+setting has its default. Each row is run with `kernel = \"linux-6.12\"` at all hosts and with modelled hosts. Each pair
+is kernel / model, the mean of four seeds: the mean response time, and the timeouts of a run. The last column is the
+difference of the model's mean response time from the kernel's; differences of more than 10 % are in bold.
 
 | servers | response, kB | buffer, kB | minimum RTO, ms | response time, ms | timeouts | |
 | --- | --- | --- | --- | --- | --- | --- |
