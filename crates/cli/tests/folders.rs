@@ -131,7 +131,7 @@ fn a_refused_run_leaves_no_folder() {
 }
 
 #[test]
-fn a_second_run_into_a_folder_is_told_who_has_it() {
+fn a_second_run_into_a_folder_names_the_first() {
     let folder = folder();
     succeeds(folder.path(), &["run", "one.toml", "--out", "x"]);
     let before = content(&folder.path().join("x"));
@@ -221,7 +221,7 @@ fn on_a_small_disk(test: &str, folder: &Path, kilobytes: u32, script: &str) -> O
 }
 
 #[test]
-fn what_was_measured_before_the_disk_was_full_is_kept_and_told() {
+fn what_was_measured_before_the_disk_was_full_is_kept_and_reported() {
     let folder = folder();
     let capture = format!("{SCENARIO}\n[probe.capture.wire]\nat = \"a:wire\"\n");
     fs::write(folder.path().join("full.toml"), capture).expect("written");
@@ -252,7 +252,7 @@ fn what_was_measured_before_the_disk_was_full_is_kept_and_told() {
 }
 
 #[test]
-fn a_disk_that_is_full_from_the_start_is_told_as_such_and_left_as_it_was() {
+fn a_disk_that_is_full_from_the_start_is_reported_and_left_unchanged() {
     let folder = folder();
     let script = format!(
         "dd if=/dev/zero of=disk/fill bs=1k 2> /dev/null; '{SUIMON}' run one.toml --out disk/x; code=$?; \

@@ -56,8 +56,8 @@ fn program(test: &str) -> Option<TempDir> {
 }
 
 #[test]
-fn a_program_is_recorded_and_its_calls_are_told() {
-    let Some(folder) = program("a_program_is_recorded_and_its_calls_are_told") else { return };
+fn a_program_is_recorded_and_summarized() {
+    let Some(folder) = program("a_program_is_recorded_and_summarized") else { return };
     let output = record(folder.path(), &[], &LAUNCHER);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text = stdout(&output);
@@ -95,8 +95,8 @@ fn it_ends_as_the_command_does() {
 }
 
 #[test]
-fn a_command_without_mpi_is_told() {
-    let Some(folder) = program("a_command_without_mpi_is_told") else { return };
+fn a_command_without_mpi_is_reported() {
+    let Some(folder) = program("a_command_without_mpi_is_reported") else { return };
     let output =
         record(folder.path(), &[], &["mpirun.openmpi", "--allow-run-as-root", "-n", "1", "true"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
@@ -107,8 +107,8 @@ fn a_command_without_mpi_is_told() {
 }
 
 #[test]
-fn a_launcher_that_fails_is_told() {
-    let Some(folder) = program("a_launcher_that_fails_is_told") else { return };
+fn a_launcher_that_fails_is_reported() {
+    let Some(folder) = program("a_launcher_that_fails_is_reported") else { return };
     let words = ["mpirun.openmpi", "--allow-run-as-root", "-n", "1", "./no-such-program"];
     let output = record(folder.path(), &[], &words);
     assert!(!output.status.success(), "{}", stderr(&output));
@@ -136,7 +136,7 @@ fn status_as_a_user_says_to_be_root() {
 
 /// The launcher is there, and the library's compiler is not.
 #[test]
-fn a_missing_compiler_is_told_with_its_package() {
+fn a_missing_compiler_is_reported_with_its_package() {
     let folder = tempfile::tempdir().expect("a folder");
     for (launcher, package) in
         [("mpirun.openmpi", "libopenmpi-dev"), ("mpiexec.hydra", "libmpich-dev")]

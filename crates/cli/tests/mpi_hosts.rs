@@ -213,7 +213,7 @@ fn a_program_in_virtual_time_takes_what_its_replay_takes() {
 }
 
 #[test]
-fn nobody_serves_elsewhere() {
+fn serve_runs_on_hosts_of_a_scenario_only() {
     let mut command = Command::new(SUIMON);
     let output = command.args(["mpi", "serve"]).env_remove("SUIMON_HOST").output();
     let output = output.expect("it starts");

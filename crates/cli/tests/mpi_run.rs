@@ -198,7 +198,7 @@ fn without_it_the_program_runs_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_enabled_is_told_with_what_can() {
+fn what_cannot_be_enabled_is_reported_with_what_can() {
     for (words, told) in [
         (["--congestion", "cubik"], "suimon list algorithms"),
         (["--set", "restart=9"], "a value from 0 to 4"),

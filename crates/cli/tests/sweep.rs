@@ -194,7 +194,7 @@ fn only_what_this_program_would_make_again_is_taken_for_done() {
 }
 
 #[test]
-fn seeds_that_change_nothing_are_told() {
+fn seeds_that_change_nothing_are_reported() {
     let folder = folder();
     let told = |out: &str, loss: &str| {
         let more = ["--seeds", "1..2", "--vary", "duration=1s,1500ms", "--set", loss];

@@ -66,7 +66,7 @@ fn run(experiment: &Experiment, out: &Path, interrupted: bool) -> Result<Outcome
 }
 
 #[test]
-fn a_run_is_watched_and_its_folder_tells_the_same() {
+fn a_run_is_watched_and_its_folder_has_the_same() {
     let (out, interrupted, count) = (folder(), AtomicBool::new(false), Count::default());
     let steering = Steering { interrupted: &interrupted, progress: &count };
     let outcome = scenario().run(Driver::Simulator, Some(out.path().join("run")), steering);
@@ -148,7 +148,7 @@ fn two_runs_are_compared() {
 }
 
 #[test]
-fn what_is_wrong_is_told_as_data() {
+fn what_is_wrong_is_reported_as_data() {
     let out = folder();
     let text = SCENARIO.replace("delay = ", "dealy = ");
     let wrong = Experiment { text: Some(text), ..scenario() };

@@ -161,7 +161,7 @@ mod tests {
     /// IPv6 addresses with equal halves, and some that differ by a multiple of a power of two. The cost of a lookup
     /// is the number of keys that share the hash bits that a table compares first.
     #[test]
-    fn nobody_chooses_addresses_that_meet_in_the_table() {
+    fn no_sender_can_choose_addresses_that_collide_in_the_table() {
         use std::hash::BuildHasher;
         let table = |_| HashMap::<Key, FlowEntry>::default();
         let [state, other] = [0, 1].map(|n| table(n).hasher().clone());

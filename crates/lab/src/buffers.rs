@@ -208,14 +208,14 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a frame fits its buffer")]
-    fn nobody_reads_beyond_a_chunk() {
+    fn no_read_goes_beyond_a_chunk() {
         let buffers = Buffers::new(2, 2048).expect("4 KB");
         let _ = buffers.bytes(PacketId::at(0), 1793);
     }
 
     #[test]
     #[should_panic(expected = "a packet has a buffer")]
-    fn nobody_reads_beyond_the_last_chunk() {
+    fn no_read_goes_beyond_the_last_chunk() {
         let buffers = Buffers::new(2, 2048).expect("4 KB");
         let _ = buffers.bytes(PacketId::at(2), 0);
     }

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_files_are_told_with_their_line() {
+    fn mistakes_in_files_are_reported_with_their_line() {
         let wrong = |text: &str| of_file("cdf", text).unwrap_err();
         assert_eq!(
             wrong("# ns-2\n0 1 0\n6 1 0.15\n"),
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let time = |text| read::<Duration>(text).unwrap_err().message;
         assert_eq!(time("2 s..1 s"), "the range `2 s..1 s` does not ascend");
         assert_eq!(time("exponential 0 s"), "an exponential distribution with a mean of zero");

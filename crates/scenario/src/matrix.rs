@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_sends_to_itself_and_the_count_is_right() {
+    fn no_host_sends_to_itself_and_the_count_is_right() {
         for (from, to) in [(0..9, 0..9), (0..9, 9..18), (0..9, 4..5), (0..5, 3..9)] {
             for matrix in Matrix::ALL {
                 let pairs = matrix.pairs(from.clone(), to.clone(), 50, (3, "f"));

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let message = |text: &str| steps(text).unwrap_err().message;
         assert_eq!(message(" , "), "no steps");
         assert_eq!(message("alltoal 3 kB"), "unknown step `alltoal`");

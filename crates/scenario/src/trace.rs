@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let message = |text: &str| read(text).unwrap_err().message;
         assert_eq!(message("500 Mbit/s"), "invalid trace `500 Mbit/s`");
         assert_eq!(message("mahimahi"), "a trace without delivery opportunities");

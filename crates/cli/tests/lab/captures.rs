@@ -37,7 +37,7 @@ fn count(file: &Path, filter: &str) -> u64 {
 }
 
 #[test]
-fn a_capture_is_well_formed_and_tells_of_drops() {
+fn a_capture_is_well_formed_and_has_the_drops() {
     let Some(ground) = Ground::take("captures", &["tshark"]) else { return };
     let network =
         Network { duration: "2 s", rate: "50 Mbit/s", buffer: "32 KiB", ..Network::default() };

@@ -60,7 +60,7 @@ fn programs_send_with_cubic_unless_they_choose() {
 }
 
 #[test]
-fn a_user_is_told_when_programs_get_another() {
+fn a_user_is_warned_when_programs_get_another() {
     let Some(ground) = Ground::take("a user's programs", &[]) else { return };
     let network = Network { duration: "0.5 s", ..Network::default() };
     let program = "[flow.program]\nfrom = \"a\"\nto = \"b\"\nprogram = \"true\"\n";

@@ -112,7 +112,7 @@ program = "sleep 5002"
 }
 
 #[test]
-fn a_program_that_fails_is_told_with_what_it_said_last() {
+fn a_program_that_fails_is_reported_with_its_last_output() {
     let Some(ground) = Ground::take("a failing program", &[]) else { return };
     let before = Remains::now();
     let network = Network { duration: "1.5 s", ..Network::default() };
@@ -187,7 +187,7 @@ fn unshared(ground: &Ground, scenario: &str, namespaces: &[&str], script: &str) 
 }
 
 #[test]
-fn a_full_disk_is_told() {
+fn a_full_disk_is_reported() {
     let Some(ground) = Ground::take("a full disk", &["unshare", "mount"]) else { return };
     let before = Remains::now();
     fs::create_dir(ground.path("run")).expect("a folder");
@@ -215,7 +215,7 @@ pub(crate) fn as_nobody(ground: &Ground, scenario: &str) -> Run {
 }
 
 #[test]
-fn a_user_runs_it_or_is_told_what_to_type() {
+fn a_user_runs_it_or_gets_the_command_to_type() {
     let Some(ground) = Ground::take("a user's run", &[]) else { return };
     let before = Remains::now();
     let network = Network { duration: "1.5 s", ..Network::default() };
@@ -236,7 +236,7 @@ fn a_user_runs_it_or_is_told_what_to_type() {
 }
 
 #[test]
-fn without_user_namespaces_a_user_is_told_what_to_type() {
+fn without_user_namespaces_a_user_gets_the_command_to_type() {
     let programs = ["unshare", "setpriv"];
     let Some(ground) = Ground::take("no user namespaces", &programs) else { return };
     let before = Remains::now();
@@ -250,7 +250,7 @@ fn without_user_namespaces_a_user_is_told_what_to_type() {
 }
 
 #[test]
-fn a_congestion_control_that_the_kernel_lacks_is_told() {
+fn a_congestion_control_that_the_kernel_lacks_is_reported() {
     let Some(ground) = Ground::take("a missing feature", &[]) else { return };
     let before = Remains::now();
     let scenario = Network::default().with(&format!("{BULK}congestion = \"kernel:nosuch\"\n"));

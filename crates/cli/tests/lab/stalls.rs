@@ -23,7 +23,7 @@ fn processor() -> String {
 }
 
 #[test]
-fn a_stall_that_overflows_a_shallow_buffer_is_told_with_its_burst() {
+fn a_stall_that_overflows_a_shallow_buffer_is_reported_with_its_burst() {
     let test = "stalls";
     let Some(ground) = Ground::take(test, &["chrt", "taskset", "python3"]) else { return };
     // Twenty full frames, 12 ms.

@@ -187,7 +187,7 @@ fn what_is_missing_is_said_before_anything_is_done() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_or_is_not_named_is_told() {
+fn a_cache_that_cannot_be_written_or_is_not_named_is_reported() {
     let machine = Machine::new();
     let output = machine
         .command(&["build", "--source", "linux.tar.xz"])

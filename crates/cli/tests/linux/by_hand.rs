@@ -100,7 +100,7 @@ impl Place {
 }
 
 #[test]
-fn a_command_prints_the_same_twice_and_its_exit_code_is_told() {
+fn a_command_prints_the_same_twice_and_its_exit_code_is_reported() {
     let Some(place) = Place::take("a command in a host with a kernel") else { return };
     let [one, other] = [0, 1].map(|_| place.exec(&["ping", "-c", "3", "b"], ""));
     assert_eq!(code(&one), 0, "{}", stderr(&one));

@@ -87,7 +87,7 @@ fn a_kernel_that_is_not_built() {
 }
 
 #[test]
-fn a_panic_is_told_with_its_reason() {
+fn a_panic_is_reported_with_its_reason() {
     let Some(ground) = ground("a guest that panics") else { return };
     let program = "sh -c 'sleep 1; cd /proc/sys/vm; echo 1 > panic_on_oom; echo 1000000 > min_free_kbytes; \
                    head -c 10000000 /dev/zero | tail'";

@@ -78,7 +78,7 @@ fn every_hook_call_in_the_guest_kernel_replays_to_the_same_bits() {
 
 /// For algorithms that need ECN: both ends see the marks, and their ACKs echo them.
 #[test]
-fn marks_are_told_echoed_and_replayed() {
+fn marks_are_reported_echoed_and_replayed() {
     let Some(ground) = ground("the replay of marks in the guest kernel") else { return };
     for algorithm in Algorithm::all().iter().filter(|algorithm| algorithm.needs_ecn()) {
         let tally = replayed(&ground, &algorithm.into(), MARKING);

@@ -45,7 +45,7 @@ fn assert_near(what: &str, measured: f64, wanted: f64) {
 }
 
 #[test]
-fn classes_share_as_they_say_and_as_they_are_told() {
+fn classes_share_by_their_settings_before_and_after_a_change() {
     if lacks("shares") {
         return;
     }

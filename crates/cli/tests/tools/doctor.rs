@@ -54,7 +54,7 @@ fn assert_whole(output: &Output) -> Value {
 }
 
 #[test]
-fn it_tells_of_everything_or_of_what_is_asked_for() {
+fn it_reports_everything_or_what_is_requested() {
     let _alone = alone();
     let document = assert_whole(&doctor(&["--json"]));
     let topics = document["topics"].as_object().expect("topics");
@@ -70,7 +70,7 @@ fn it_tells_of_everything_or_of_what_is_asked_for() {
 }
 
 #[test]
-fn a_missing_program_is_told_with_its_package() {
+fn a_missing_program_is_reported_with_its_package() {
     let mut command = Command::new(SUIMON);
     let output = command.args(["doctor", "programs"]).env("PATH", "/nowhere").output();
     let output = output.expect("it starts");
@@ -113,7 +113,7 @@ impl Public {
 const NOBODY: u32 = 65_534;
 
 #[test]
-fn a_user_is_told_what_takes_root() {
+fn what_needs_root_is_reported_to_a_user() {
     let _alone = alone();
     if lacks("a doctor's user", &[]) {
         return;
@@ -141,7 +141,7 @@ fn a_user_is_told_what_takes_root() {
 }
 
 #[test]
-fn who_may_make_no_namespace_is_told_what_to_type() {
+fn a_user_without_namespaces_gets_the_command_to_type() {
     if lacks("a doctor without namespaces", &["unshare", "setpriv"]) {
         return;
     }

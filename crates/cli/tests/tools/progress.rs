@@ -70,7 +70,7 @@ fn on_a_terminal(folder: &Path, words: &str) -> Option<String> {
 }
 
 #[test]
-fn a_terminal_is_told_the_time_that_is_left() {
+fn a_terminal_shows_the_time_that_is_left() {
     let folder = some_seconds();
     let Some(seen) = on_a_terminal(folder.path(), "run long.toml") else { return };
     assert!(seen.contains("simulating") && seen.contains(" s left"), "{seen:?}");

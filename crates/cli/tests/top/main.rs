@@ -135,7 +135,7 @@ fn a_finished_run_is_stepped_through_in_json() {
 
 /// Two senders whom a switch stops, in a run that is finished and in one under way.
 #[test]
-fn ports_that_are_paused_are_told() {
+fn ports_that_are_paused_are_shown() {
     let folder = folder();
     let text = r#"
         duration = "20 ms"
@@ -192,7 +192,7 @@ fn ports_that_are_paused_are_told() {
 }
 
 #[test]
-fn a_run_under_way_tells_until_its_end() {
+fn a_run_in_progress_answers_until_its_end() {
     let folder = folder();
     let mut run = UnderWay::start(folder.path());
     eventually("rates are told", || {

@@ -57,7 +57,7 @@ fn check_of_a_right_file_says_what_it_is() {
 }
 
 #[test]
-fn check_tells_that_seeds_change_nothing() {
+fn check_reports_that_seeds_change_nothing() {
     let folder = folder();
     let fixed = ["--set", "link.east.loss=none"];
     let check = |more: &[&str]| {
@@ -77,7 +77,7 @@ fn check_tells_that_seeds_change_nothing() {
 }
 
 #[test]
-fn check_tells_what_takes_real_packets() {
+fn check_reports_what_needs_real_packets() {
     let folder = folder();
     let kernel = "flow.bulk.congestion=kernel:bbr";
     let output = suimon(folder.path(), &["check", "two.toml", "--set", kernel]);
@@ -257,7 +257,7 @@ fn means_of_files_are_shown_kept_and_held_against_what_the_files_say() {
 }
 
 #[test]
-fn mistakes_in_a_table_are_told_with_file_and_line() {
+fn mistakes_in_a_table_are_reported_with_file_and_line() {
     let folder = folder();
     std::fs::write(folder.path().join("files.toml"), FROM_FILES).expect("the scenario");
     let set = ["--set", "flow.web.bytes=1 MB", "--set", "link.path.at.a.trace=mahimahi 1"];

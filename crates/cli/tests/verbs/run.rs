@@ -9,7 +9,7 @@ use crate::typed::{SUIMON, code, json, stderr, stdout};
 use crate::{SCENARIO, folder, read, suimon};
 
 #[test]
-fn run_fills_a_folder_and_tells_in_json() {
+fn run_fills_a_folder_and_prints_json() {
     let folder = folder();
     let output = suimon(folder.path(), &["run", "two.toml", "--json"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -34,7 +34,7 @@ fn run_fills_a_folder_and_tells_in_json() {
 }
 
 #[test]
-fn a_seed_is_an_option_and_what_goes_on_is_told_where_asked_for() {
+fn a_seed_is_an_option_and_progress_is_shown_on_request() {
     let folder = folder();
     let run = |words: &[&str]| {
         let output = suimon(folder.path(), &[&["run", "two.toml"], words].concat());
@@ -234,7 +234,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn wrong_usage_is_told_apart_from_a_machine_that_lacks_something() {
+fn wrong_usage_is_distinguished_from_a_machine_that_lacks_something() {
     let folder = folder();
     let exit = |arguments: &[&str]| code(&suimon(folder.path(), arguments));
     assert_eq!(exit(&["run", "no-such.toml"]), 2);

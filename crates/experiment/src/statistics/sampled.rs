@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn notifications_are_told_once_there_were_some() {
+    fn notifications_are_reported_once_there_were_some() {
         let row = |time_ms: u64, sent_frames, received_frames| NotificationRow {
             port: Name(0),
             time_ns: time_ms * 1_000_000,

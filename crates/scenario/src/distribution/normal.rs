@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_below_zero_and_mistakes_are_told() {
+    fn nothing_is_below_zero_and_mistakes_are_reported() {
         let wide = read::<Duration>("1ms 2ms").expect("normal");
         assert_eq!(wide.min(), Duration::ZERO);
         for (text, message) in [

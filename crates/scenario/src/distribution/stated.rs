@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_that_the_points_do_not_have_is_told() {
+    fn a_mean_that_the_points_do_not_have_is_reported() {
         let points = "1000 0.5\n10000 0.9\n100000 1\n";
         for right in [
             format!("steps file:sizes.txt\n14500\n{points}"),

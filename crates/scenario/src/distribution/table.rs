@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_file_and_line() {
+    fn mistakes_are_reported_with_file_and_line() {
         let long = "1 ".repeat(LENGTH_MAX + 1);
         for (text, message) in [
             ("# x\n1 2\n3 x\n", "`a.dist`, line 3: `x` is not a number of a table"),

@@ -71,7 +71,7 @@ fn lack(parameter: &Parameter) -> Option<&'static str> {
 }
 
 #[test]
-fn every_page_tells_what_to_know() {
+fn every_page_has_what_to_know() {
     for entry in REGISTRY {
         let page = page(entry.name).unwrap();
         assert!(page.what.len() > 40 && page.when.len() > 40, "{}", page.name);
@@ -85,7 +85,7 @@ fn every_page_tells_what_to_know() {
 }
 
 #[test]
-fn every_algorithm_tells_what_to_know() {
+fn every_algorithm_has_what_to_know() {
     for found in Algorithm::all() {
         let page = algorithm(found.name()).unwrap();
         assert!(page.about.len() > 200, "{}: {}", page.name, page.about);
@@ -133,7 +133,7 @@ fn every_example_has_its_discipline_and_expects_something() {
 }
 
 #[test]
-fn a_name_that_is_none_is_told_with_the_nearest() {
+fn an_unknown_name_is_reported_with_the_nearest() {
     let unknown = page("coddel").unwrap_err();
     assert_eq!(unknown.to_string(), "there is no discipline `coddel`");
     assert_eq!(unknown.help, "did you mean `codel`?");

@@ -276,7 +276,7 @@ fn networks() {
 /// A value out of range is reported at its key, with the range and the setting's purpose, for any kind of
 /// setting.
 #[test]
-fn what_is_out_of_range_is_told_at_its_key() {
+fn what_is_out_of_range_is_reported_at_its_key() {
     let queue = |queue: &str| added(&format!("[link.wan.at.r]\nqueue.{queue}\n"));
     let told = queue("priq = { class = { a = { priority = 16 } } }");
     assert_eq!(

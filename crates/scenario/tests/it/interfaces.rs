@@ -168,7 +168,7 @@ to = "b"
 }
 
 #[test]
-fn mistakes_are_told_with_what_would_be_right() {
+fn mistakes_are_reported_with_the_correction() {
     let flow = |from: &str| format!("[flow.f]\nfrom = \"{from}\"\nto = \"b.1\"\n");
     let at = |node: &str, address: &str| {
         format!("[link.slow.at.{node}]\naddress = \"{address}\"\n{}", flow("a"))

@@ -79,7 +79,7 @@ flow.bulk = { from = "a", to = "b" }
 "#;
 
 #[test]
-fn ecn_that_no_queue_answers_is_told() {
+fn ecn_that_no_queue_answers_is_reported() {
     let said = |changes: &[&str]| said_of(ROUTED, changes);
     let dctcp = "flow.bulk.congestion=dctcp";
     let told = said(&[dctcp]);
@@ -104,7 +104,7 @@ fn ecn_that_no_queue_answers_is_told() {
 }
 
 #[test]
-fn a_queue_that_marks_for_nobody_is_told() {
+fn a_queue_that_marks_for_no_flow_is_reported() {
     let said = |changes: &[&str]| said_of(ROUTED, changes);
     let mark = "link.out.at.r.queue={ mark = { threshold = \"30 kB\" } }";
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_queue_that_marks_for_nobody_is_told() {
 
 /// Datagrams count as frames; flows that never send at the same time are not added up.
 #[test]
-fn datagrams_that_do_not_fit_are_told() {
+fn datagrams_that_do_not_fit_are_reported() {
     const NOISE: &str = "\n[flow.noise]\nfrom = \"sender\"\nto = \"receiver\"\n\
                          datagrams = { rate = \"600 Mbit/s\", size = \"972 B\" }\n";
     let text = scenario::template("long-fat-pipe").unwrap().text().to_owned() + NOISE;
@@ -151,7 +151,7 @@ fn datagrams_that_do_not_fit_are_told() {
 
 /// The order in the file does not matter; what a run may refuse because of its arithmetic is not reported.
 #[test]
-fn reservations_that_cannot_be_are_told() {
+fn reservations_that_cannot_be_are_reported() {
     let change = |name: &str, when: &str, what: &str| {
         format!("[change.{name}]\nat = \"sender:access\"\nwhen = \"{when}\"\n{what}\n")
     };
@@ -197,7 +197,7 @@ fn reservations_that_cannot_be_are_told() {
 }
 
 #[test]
-fn flows_drawn_to_start_when_the_run_is_over_are_told() {
+fn flows_drawn_to_start_when_the_run_is_over_are_reported() {
     let text = format!(
         "{}count = 100\nstagger = \"exponential 1 s\"\n",
         r#"duration = "10 s"

@@ -44,7 +44,7 @@ fn refused(switch: &str) -> String {
 }
 
 #[test]
-fn queues_tell_of_congestion_by_the_settings_of_the_standard() {
+fn queues_notify_of_congestion_by_the_settings_of_the_standard() {
     let plan = locked(
         "qcn = \"3-4\"\nqcn_weight = 4",
         "qcn = { ai_rate = \"50 Mbit/s\", gain = \"1/64\" }",
@@ -122,7 +122,7 @@ fn priorities_become_others_by_number_or_range() {
 
 /// A pause frame pauses a priority at the sender, before regeneration.
 #[test]
-fn what_a_pause_frame_does_not_stop_is_told() {
+fn what_a_pause_frame_does_not_stop_is_reported() {
     let warnings = |switch: &str, host: &str| -> Vec<String> {
         let text = text(switch, host).replace("to = \"b\"\n", "to = \"b\"\ndscp = \"cs5\"\n");
         let plan = plan(&text).expect("a plan");
@@ -199,7 +199,7 @@ fn thresholds_make_the_switchs_queues_mark() {
 }
 
 #[test]
-fn what_pauses_before_it_marks_is_told() {
+fn what_pauses_before_it_marks_is_reported() {
     let warnings = |switch: &str| -> Vec<String> {
         let plan = plan(&text(switch, "")).expect("a plan");
         let masked = |w: &scenario::Warning| w.message.contains("XOFF");

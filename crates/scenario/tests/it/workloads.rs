@@ -111,7 +111,7 @@ fn a_distribution_comes_from_a_file() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_change() {
+fn mistakes_are_reported_with_what_to_change() {
     let said = |flow: &str| match parsed(&format!("matrix = \"permutation\"\n{flow}")) {
         Ok(_) => "nothing".to_owned(),
         Err(errors) => errors,
@@ -278,7 +278,7 @@ fn ranks_are_the_hosts_of_both_ends_and_of_their_locks() {
 }
 
 #[test]
-fn mistakes_about_mpi_jobs_are_told_with_what_to_change() {
+fn mistakes_about_mpi_jobs_are_reported_with_what_to_change() {
     for (flow, message) in [
         ("mpi = {}", "an MPI job without steps or a trace"),
         ("mpi.trace = \"lu.parquet\"", "invalid trace `lu.parquet`"),
@@ -305,7 +305,7 @@ fn mistakes_about_mpi_jobs_are_told_with_what_to_change() {
 }
 
 #[test]
-fn mistakes_about_events_are_told_with_what_to_change() {
+fn mistakes_about_events_are_reported_with_what_to_change() {
     for (flow, message) in [
         ("events = { every = \"1 ms\" }", "`events` lacks `fragment`"),
         ("events.fragment = \"1 kB\"", "events without triggers"),
