@@ -99,7 +99,7 @@ fn run(folder: &Path, name: &str, text: &str, words: &[&str]) -> (Value, PathBuf
 }
 
 /// The JSON document that `mpi run` printed in the run in folder `out`.
-fn told(out: &Path) -> Value {
+fn printed(out: &Path) -> Value {
     let log = fs::read_to_string(out.join("programs/job.log")).expect("what the program said");
     let document = log.rfind("\n{").or_else(|| log.starts_with('{').then_some(0));
     let document = document.unwrap_or_else(|| panic!("no document: {log}"));
@@ -122,7 +122,7 @@ fn ranks_run_at_the_hosts_of_a_lab() {
     compile("mpicc.openmpi", &folder);
     let job = |verb: &str| clusters(&serving(), &launched(&folder, verb, "mpirun.openmpi -n 4"));
     let (_, out) = run(&folder, "run", &job("run"), &["--on", "lab"]);
-    let done = told(&out);
+    let done = printed(&out);
     assert_eq!(done["ranks"], 4, "{done}");
     assert!(seconds(&done["time_seconds"]) >= 0.6, "{done}");
 
@@ -184,10 +184,10 @@ fn a_program_in_virtual_time_takes_what_its_replay_takes() {
     );
     let kernel = ["--on", "linux-6.12"];
     let (summary, out) = run(&folder, "first", &text, &kernel);
-    let done = told(&out);
+    let done = printed(&out);
     assert_eq!(done["ranks"], 4, "{done}");
     let (again, second) = run(&folder, "second", &text, &kernel);
-    let again = (&again["flow"], &again["queue"], &told(&second));
+    let again = (&again["flow"], &again["queue"], &printed(&second));
     assert_eq!(
         (&summary["flow"], &summary["queue"], &done),
         again,
@@ -207,7 +207,7 @@ fn a_program_in_virtual_time_takes_what_its_replay_takes() {
         &launched(&folder, "run --phases each", "mpirun.openmpi -n 4"),
     );
     let (_, out) = run(&folder, "phases", &text, &kernel);
-    let done = told(&out);
+    let done = printed(&out);
     assert!(done["phases_entered"].as_u64() >= Some(30), "{done}");
     assert_eq!((&done["adopted"], &done["refused"]), (&0.into(), &Value::Null), "{done}");
 }

@@ -43,20 +43,20 @@ fn signal(pid: i32, signal: Signal) {
 }
 
 /// A run's error message: on stderr, and in the document of `--json`.
-fn told(output: &Output) -> String {
+fn error_text(output: &Output) -> String {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let mut told = stderr(output).to_owned();
+    let mut all = stderr(output).to_owned();
     for error in document["errors"].as_array().into_iter().flatten() {
         let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
-        told += &format!("error: {}\n  help: {}\n", text("message"), text("help"));
+        all += &format!("error: {}\n  help: {}\n", text("message"), text("help"));
     }
-    told
+    all
 }
 
 fn assert_lacks(output: &Output, words: &[&str]) {
-    let told = told(output);
-    assert_eq!(code(output), 3, "{told}");
-    assert!(words.iter().all(|word| told.contains(word)), "{words:?} are not in\n{told}");
+    let text = error_text(output);
+    assert_eq!(code(output), 3, "{text}");
+    assert!(words.iter().all(|word| text.contains(word)), "{words:?} are not in\n{text}");
 }
 
 /// Checks that the results are there, and are marked as incomplete.

@@ -33,7 +33,7 @@ server = "iperf3 -s -1 -J -p {{port}}"
 }
 
 /// The JSON report of iperf3 for a flow.
-fn told(run: &Run, flow: &str) -> Value {
+fn iperf3_report(run: &Run, flow: &str) -> Value {
     let report: Value = serde_json::from_str(&run.log(flow)).expect("JSON");
     assert!(report.get("error").is_none(), "{flow}: {}", report["error"]);
     report
@@ -43,7 +43,7 @@ fn told(run: &Run, flow: &str) -> Value {
 /// `payload` of `frame` bytes. (iperf3's totals are wrong by the data in flight at the end of the omitted
 /// time.)
 fn check_rate(run: &Run, flow: &str, payload: f64, frame: f64) {
-    let report = told(run, flow);
+    let report = iperf3_report(run, flow);
     let is_reverse = report["start"]["test_start"]["reverse"] == 1;
     let receiver = if is_reverse { &report } else { &report["server_output_json"] };
     let intervals = receiver["intervals"].as_array().expect("a list").iter();
@@ -93,7 +93,7 @@ fn a_programs_flow_has_its_packets_and_bytes() {
         value.as_f64().unwrap_or_else(|| panic!("{flow} {way} {what}: {}", summary["flow"][flow]))
     };
     for (flow, data, acks) in [("there", "forward", "reverse"), ("back", "reverse", "forward")] {
-        let end = &told(&run, flow)["end"];
+        let end = &iperf3_report(&run, flow)["end"];
         let received = end["sum_received"]["bytes"].as_f64().expect("bytes");
         // Beside the data: what iperf3 says of itself, and segments that were sent twice.
         let share = carried(flow, data, "bytes") / received;
@@ -126,9 +126,9 @@ fn iperf3_loses_the_datagrams_that_the_emulator_has_no_room_for() {
     let scenario = Network { buffer: "128 KiB", ..network }.with(&flows.concat());
     let hosts_went_on = |run: &Run| run.longest_stall() < STALL;
     let Some(run) = ground.measure(test, &scenario, &[], hosts_went_on) else { return };
-    let end = &told(&run, "within")["end"]["sum"];
+    let end = &iperf3_report(&run, "within")["end"]["sum"];
     assert_eq!(end["lost_packets"], 0, "{end}");
-    let end = &told(&run, "beyond")["end"]["sum"];
+    let end = &iperf3_report(&run, "beyond")["end"]["sum"];
     let lost = end["lost_percent"].as_f64().expect("a share");
     // Frames are 46 bytes longer: headers of 8 and 20 bytes, Ethernet's 18. The buffer fills only once.
     let (sent, passed) = (30e6 * 2.0 / 8.0 * 1494.0 / 1448.0, RATE * 2.0 / 8.0 + BUFFER);

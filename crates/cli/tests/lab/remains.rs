@@ -21,7 +21,7 @@ impl Remains {
     /// Lists the objects that exist now.
     pub(crate) fn now() -> Self {
         let mut found = BTreeSet::new();
-        found.extend(marked().into_iter().map(|process| process.told()));
+        found.extend(marked().into_iter().map(|process| process.description()));
         found.extend(links());
         found.extend(lines("/proc/self/mountinfo").filter_map(mount));
         found.extend(files("/run").into_iter().chain(files("/var/run/netns")));
@@ -55,7 +55,7 @@ struct Process {
 }
 
 impl Process {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         format!("process {} ({}) in {}", self.pid, self.name, self.namespace)
     }
 }

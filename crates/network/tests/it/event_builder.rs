@@ -90,7 +90,7 @@ impl Network {
         }
     }
 
-    fn tell_source(&mut self, index: usize, event: SocketEvent) {
+    fn notify_source(&mut self, index: usize, event: SocketEvent) {
         let mut ends = Ends {
             now: self.now,
             reads: &mut self.requests[index..=index],
@@ -101,12 +101,12 @@ impl Network {
         let connects = ends.connects;
         assert!(self.sources[index].next_wakeup() > self.now, "it asks for its past");
         if connects {
-            self.tell_builder(SocketEvent::Accepted(SocketId(index as u32)));
-            self.tell_source(index, SocketEvent::Connected(SocketId::ONLY));
+            self.notify_builder(SocketEvent::Accepted(SocketId(index as u32)));
+            self.notify_source(index, SocketEvent::Connected(SocketId::ONLY));
         }
     }
 
-    fn tell_builder(&mut self, event: SocketEvent) {
+    fn notify_builder(&mut self, event: SocketEvent) {
         let mut ends = Ends {
             now: self.now,
             reads: &mut self.fragments,
@@ -127,11 +127,11 @@ impl Network {
         self.now = self.now.max(next);
         for index in 0..self.sources.len() {
             if self.sources[index].next_wakeup() <= self.now {
-                self.tell_source(index, SocketEvent::Timer);
+                self.notify_source(index, SocketEvent::Timer);
             }
         }
         if self.builder.next_wakeup() <= self.now {
-            self.tell_builder(SocketEvent::Timer);
+            self.notify_builder(SocketEvent::Timer);
         }
         true
     }
@@ -145,11 +145,11 @@ impl Network {
         };
         let asked = deliver(&mut self.requests[index]);
         if asked {
-            self.tell_source(index, SocketEvent::Readable(SocketId::ONLY));
+            self.notify_source(index, SocketEvent::Readable(SocketId::ONLY));
         }
         let sent = deliver(&mut self.fragments[index]);
         if sent {
-            self.tell_builder(SocketEvent::Readable(SocketId(index as u32)));
+            self.notify_builder(SocketEvent::Readable(SocketId(index as u32)));
         }
         asked || sent
     }

@@ -72,14 +72,14 @@ impl Bench {
         packet
     }
 
-    /// The far end of port 0 speaks.
-    fn told(&mut self, control: Control) {
+    /// A frame of the far end of port 0 arrives.
+    fn receive_control(&mut self, control: Control) {
         let frame = self.packets.insert_control(control);
         self.act(|node, cx| node.receive(0, frame, cx));
     }
 
     fn pause(&mut self, pause: Pause) {
-        self.told(Control::Pause(pause));
+        self.receive_control(Control::Pause(pause));
     }
 
     /// Resumes the port whenever it asks for it, up to `until`.

@@ -8,7 +8,7 @@ use super::*;
 
 thread_local! {
     /// The events of ECN that came on this thread.
-    static TOLD: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+    static EVENTS: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 extern "C" fn window(sock: &mut Sock) -> u32 {
@@ -21,7 +21,7 @@ extern "C" fn grow(sock: &mut Sock, _ack: u32, acked: u32) {
 
 extern "C" fn note(_: &mut Sock, event: u32) {
     if event >= Event::EcnNoCe as u32 {
-        TOLD.with_borrow_mut(|told| told.push(event));
+        EVENTS.with_borrow_mut(|events| events.push(event));
     }
 }
 
@@ -56,17 +56,17 @@ fn data(script: &Script, segment: u32, codepoint: u8) -> Packet {
 }
 
 /// The events that the algorithm receives for segments with these code points, each (number, code point).
-fn told(algorithm: &'static Algorithm, segments: &[(u32, u8)]) -> Vec<u32> {
+fn events(algorithm: &'static Algorithm, segments: &[(u32, u8)]) -> Vec<u32> {
     let mut config = config(algorithm);
     config.segment.ecn = Ecn::Request;
     let mut script = Script::new(&config, 100, 60_000);
-    TOLD.take();
+    EVENTS.take();
     for &(segment, codepoint) in segments {
         let packet = data(&script, segment, codepoint);
         script.end.receive(&packet, at(200));
         script.sends();
     }
-    TOLD.take()
+    EVENTS.take()
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn each_segment_of_data_is_reported_with_its_mark_once_it_is_taken() {
         (1, ecn::CE),
         (4, ecn::ECT0),
     ];
-    assert_eq!(told(&NEEDS, &segments), [unmarked, marked, marked, unmarked]);
-    assert_eq!(told(&DOES_NOT, &segments), [], "as in Linux");
+    assert_eq!(events(&NEEDS, &segments), [unmarked, marked, marked, unmarked]);
+    assert_eq!(events(&DOES_NOT, &segments), [], "as in Linux");
 }
 
 #[test]
