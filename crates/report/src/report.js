@@ -1,8 +1,8 @@
 // Draws the page's charts with uPlot: a cursor that all charts over time share, a legend with the values
 // under it, lines that come and go by click or key, and a closer look by dragging.
 //
-// The data stand in the element #charts, in the order of the page's figures. Each figure holds its SVG
-// too, which stays what paper and browsers without scripts show, and what tells the chart in words.
+// The data are in the element #charts, in the order of the page's figures. Each figure keeps its SVG, for print,
+// for browsers without scripts, and for its description of the chart in words.
 "use strict";
 (() => {
   const page = JSON.parse(document.getElementById("charts").textContent);
@@ -139,7 +139,7 @@
     zooming = false;
   };
 
-  // The cursor by keys, so that nobody needs a mouse.
+  // The cursor by keys, so that no user needs a mouse.
   const keys = (chart) => (event) => {
     const { plot } = chart;
     const { clientWidth: width, clientHeight: height } = plot.over;

@@ -90,7 +90,7 @@ fn quoted(word: &str) -> String {
     in_quotes(&escaped(word))
 }
 
-/// `word` with its braces as [`filled`] takes them. A closing one stands for itself where no other is beside it.
+/// `word` with its braces escaped for [`filled`]. A single closing brace needs no escape.
 fn escaped(word: &str) -> String {
     let word = word.replace('{', "{{");
     if word.contains("}}") { word.replace('}', "}}") } else { word }

@@ -323,7 +323,7 @@ mod tests {
             delayed.sent();
             delayed.interactive = false;
             delayed.on_all_read();
-            assert!(!delayed.is_due(), "an ACK has told of them");
+            assert!(!delayed.is_due(), "an ACK has covered them");
         }
     }
 }
