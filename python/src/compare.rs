@@ -39,7 +39,7 @@ pub(crate) fn compare(py: Python<'_>, folders: Vec<PathBuf>, all: bool) -> PyRes
             let judgement = match judgement {
                 Judgement::Judged(true) => "ok",
                 Judgement::Judged(false) => "FAILED",
-                Judgement::Told(text) => text,
+                Judgement::Note(text) => text,
             };
             words.iter().cloned().chain([judgement.to_owned()]).collect()
         });

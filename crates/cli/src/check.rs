@@ -87,7 +87,7 @@ fn programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<Started> 
 }
 
 /// Lists on stderr the programs that will be started on this machine.
-pub(crate) fn tell_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
+pub(crate) fn note_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
     let all = programs(plans);
     for Started { command, host, user } in all.iter().take(PROGRAMS_MAX) {
         output::note(&format!("starts `{command}` at {host} as {user}"));
@@ -104,7 +104,7 @@ pub(crate) fn warn_of_failed(program: &str) {
 }
 
 /// Lists on stderr what the driver leaves out of `jobs`, each once.
-pub(crate) fn tell_left_out<'a>(jobs: impl IntoIterator<Item = &'a Job>) {
+pub(crate) fn note_left_out<'a>(jobs: impl IntoIterator<Item = &'a Job>) {
     let all = jobs.into_iter().flat_map(|job| job.left_out.iter().cloned());
     for what in each_once(all) {
         output::note(&format!("left out of the simulation: {what}"));
@@ -153,17 +153,17 @@ const DRIVERS: [(Driver, &str); 3] = [
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     warn(&warnings(plans.iter()));
-    tell_programs(plans);
+    note_programs(plans);
     let mut takers = Vec::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (driver, name) in DRIVERS {
         match refusal(driver, plans) {
             None => takers.push(name),
             // What the simulator refuses need not be said again of its kernels.
-            Some(refusal) if told.contains(&refusal) => {}
+            Some(refusal) if reported.contains(&refusal) => {}
             Some(refusal) => {
                 output::note(&format!("{}{name} cannot run it: {refusal}", article(driver)));
-                told.push(refusal);
+                reported.push(refusal);
             }
         }
     }

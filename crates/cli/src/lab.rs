@@ -121,7 +121,7 @@ fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failu
     }
     lab::privilege::acquire()?;
     let plan = scenario.experiment()?.plan()?;
-    check::tell_programs([&plan]);
+    check::note_programs([&plan]);
     let (status, report) =
         lab::exec(&plan, experiment::Fabric::from(*fabric).options(), host, words)?;
     // At interactive pace, the warning matters only if frames were lost.

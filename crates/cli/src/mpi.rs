@@ -54,19 +54,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 impl From<::mpi::Error> for Failure {
     fn from(error: ::mpi::Error) -> Self {
-        told(&error, error.is_lacking())
+        failure_of(&error, error.is_lacking())
     }
 }
 
 impl From<host::Error> for Failure {
     fn from(error: host::Error) -> Self {
-        told(&error, error.is_lacking())
+        failure_of(&error, error.is_lacking())
     }
 }
 
 /// Converts an error that ends in a line of help: `lacking` if this machine lacks something, else a usage
 /// error.
-fn told(error: &dyn std::error::Error, lacking: bool) -> Failure {
+fn failure_of(error: &dyn std::error::Error, lacking: bool) -> Failure {
     let text = error.to_string();
     let (message, help) = text.rsplit_once("\n  help: ").unwrap_or((&text, ""));
     if lacking { Failure::lacking(message, help) } else { Failure::usage(message, help) }

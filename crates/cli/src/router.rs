@@ -155,7 +155,7 @@ fn print_outcome(
         output::note(&warning);
     }
     if arguments.json {
-        output::print_json(&server.told(&look, None))?;
+        output::print_json(&server.counters(&look, None))?;
     } else {
         output::print(&render::summary(server.ports(), server.units(), &look, &report))?;
     }

@@ -44,9 +44,9 @@ fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Fa
     if !args.quiet {
         check::warn(&check::warnings(std::iter::once(&job.plan)));
         if driver.is_lab() {
-            check::tell_programs([&job.plan]);
+            check::note_programs([&job.plan]);
         }
-        check::tell_left_out([&job]);
+        check::note_left_out([&job]);
     }
     job.check()?;
     if args.verbose {

@@ -112,18 +112,18 @@ pub(crate) fn run_all(
         let plans = || sweep.jobs().iter().map(|job| &job.plan);
         check::warn(&check::warnings(plans()));
         if args.on == Driver::Lab {
-            check::tell_programs(plans());
+            check::note_programs(plans());
         }
-        check::tell_left_out(sweep.jobs());
+        check::note_left_out(sweep.jobs());
     }
     let mut sweep = sweep.open()?;
     if elsewhere {
         sweep.look_again();
     } else {
-        tell_done(args, &sweep);
+        note_done(args, &sweep);
     }
     let outcome = execute(args, sweep)?;
-    tell_runs(&outcome);
+    note_runs(&outcome);
     if args.json {
         output::print_json(&outcome.document)?;
     } else {
@@ -136,14 +136,14 @@ pub(crate) fn run_all(
     if !args.quiet && outcome.seeds_change_nothing() {
         output::note("the seeds changed nothing: all runs of a point have the same results");
     }
-    tell_end(&outcome);
+    note_end(&outcome);
     // The error that ended the sweep is printed last, after the results so far.
     let exit = outcome.status().into();
     let failure = outcome.failure.or(outcome.unwritten).map(Failure::from);
     Ok(failure.map_or(exit, |failure| failure.report()))
 }
 
-fn tell_done(args: &RunArgs, sweep: &OpenSweep) {
+fn note_done(args: &RunArgs, sweep: &OpenSweep) {
     if sweep.done() > 0 && !args.quiet {
         let of = format::count(sweep.len(), "run");
         output::note(&format!("already done: {} of {of}; --fresh runs all again", sweep.done()));
@@ -178,7 +178,7 @@ fn execute(args: &RunArgs, sweep: OpenSweep) -> Result<SweepOutcome, Failure> {
     Ok(outcome?)
 }
 
-fn tell_runs(outcome: &SweepOutcome) {
+fn note_runs(outcome: &SweepOutcome) {
     let substitutions = outcome.reports.iter().flat_map(|run| run.substitutions.iter().cloned());
     check::warn(&check::each_once(substitutions));
     for run in &outcome.reports {
@@ -191,7 +191,7 @@ fn tell_runs(outcome: &SweepOutcome) {
     }
 }
 
-fn tell_end(outcome: &SweepOutcome) {
+fn note_end(outcome: &SweepOutcome) {
     for point in &outcome.points {
         for (flow, why) in point.stalls() {
             output::note(&format!("{}: STALL of flow {flow}, {why}", point.job.folder.display()));

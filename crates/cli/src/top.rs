@@ -96,8 +96,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Prints one snapshot of a running source.
 fn once(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
     match socket.ask(target)? {
-        Answered::Told(now) if arguments.json => output::print(&(plain::json(&now) + "\n"))?,
-        Answered::Told(now) => output::print(&plain::table(&now))?,
+        Answered::Counters(now) if arguments.json => output::print(&(plain::json(&now) + "\n"))?,
+        Answered::Counters(now) => output::print(&plain::table(&now))?,
         Answered::Gone => output::note(&gone(target)),
     }
     Ok(Exit::Fine)
@@ -117,7 +117,7 @@ fn lines_of(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<
     let pace = lab::clock::system(arguments.every()).max(PACE_MIN);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
-        let Answered::Told(now) = socket.ask(target)? else {
+        let Answered::Counters(now) = socket.ask(target)? else {
             output::note(&gone(target));
             break;
         };

@@ -58,14 +58,14 @@ pub enum Judgement {
     /// Judged: whether the difference is within tolerance.
     Judged(bool),
     /// Reported, but not judged.
-    Told(&'static str),
+    Note(&'static str),
 }
 
 impl From<Judgement> for Cell {
     fn from(judgement: Judgement) -> Self {
         match judgement {
             Judgement::Judged(ok) => Self::Held(ok),
-            Judgement::Told(text) => Self::text_of(text),
+            Judgement::Note(text) => Self::text_of(text),
         }
     }
 }

@@ -135,8 +135,8 @@ impl Program {
         let Channels {
             empty,
             lab,
-            failure: (failure, failure_told),
-            status: (status, status_told),
+            failure: (failure, failure_sender),
+            status: (status, status_sender),
         } = channels;
         let streams = Streams::new(&output, &empty);
         let names = names(site.names);
@@ -151,8 +151,8 @@ impl Program {
             streams: streams.descriptors,
             terminal: streams.terminal,
             holders: [lab.as_fd(), site.holder.unwrap_or(lab.as_fd())],
-            failure: failure_told,
-            status: status_told,
+            failure: failure_sender,
+            status: status_sender,
         };
         let init = start(recipe).map_err(|errno| forbidden(&name, errno))?;
         let mut program = Self {

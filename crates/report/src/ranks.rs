@@ -201,13 +201,13 @@ impl Timeline {
         let sum = self.sum();
         let done =
             ACTIVITIES.iter().zip(&sum).filter(|(what, time)| **time > 0 && !what.about.is_empty());
-        let told: Vec<String> =
+        let causes: Vec<String> =
             done.map(|(what, _)| format!("{}: {}", what.name, what.about)).collect();
         format!(
             "One row per rank, in columns of {column}; shares are of all ranks' time. Causes of waiting: {}. The causes \
              of one wait are in a fixed order, not in order of time. \
              Hover over a row for its rank's times; {} has all intervals.",
-            told.join("; "),
+            causes.join("; "),
             RankRow::FILE
         )
     }

@@ -61,10 +61,10 @@ pub struct Hop {
 /// once per counted group.
 pub fn physics(plan: &Plan) -> Vec<Warning> {
     let names = Groups::of(plan);
-    let (mut warnings, mut told) = (Vec::new(), BTreeSet::new());
+    let (mut warnings, mut seen) = (Vec::new(), BTreeSet::new());
     for (number, flow) in plan.flows.iter().enumerate() {
         for warning in flow_warnings(&names, flow, number) {
-            if told.insert((warning.about.clone(), warning.kind)) {
+            if seen.insert((warning.about.clone(), warning.kind)) {
                 warnings.push(warning);
             }
         }

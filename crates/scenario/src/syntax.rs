@@ -37,8 +37,8 @@ const KINDS: [(&str, &str, &str); 6] = [
 /// The message and the remedy for a value of the wrong kind.
 pub(crate) fn mismatch(message: &str) -> (String, &'static str) {
     const HELP: &str = "see docs/scenario.schema.json";
-    let told = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
-    let Some((found, expected)) = told.and_then(|told| told.rsplit_once(", expected ")) else {
+    let rest = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
+    let Some((found, expected)) = rest.and_then(|rest| rest.rsplit_once(", expected ")) else {
         return (message.to_owned(), HELP);
     };
     let bits =

@@ -37,7 +37,7 @@ fn entries<E>(
     let Some(file) = DataFile::of(list) else {
         let texts = list.split(separators).map(str::trim).filter(|text| !text.is_empty());
         let all = texts.map(|text| entry(Line { number: 0, text })).collect::<Result<Vec<_>, _>>();
-        return make(&all?).map_err(told);
+        return make(&all?).map_err(error_of);
     };
     let (mut all, mut lines) = (Vec::new(), Vec::new());
     for line in file.lines() {
@@ -52,7 +52,7 @@ fn entries<E>(
             Invalid::Falling(_) | Invalid::Long(_) | Invalid::Fast(_) => first(all.len(), wrong),
         };
         let line = count.map_or(lines.last(), |count| lines.get(count - 1));
-        file.error(line.copied().unwrap_or(1), told(invalid))
+        file.error(line.copied().unwrap_or(1), error_of(invalid))
     })
 }
 
@@ -66,7 +66,7 @@ fn first(most: usize, is: impl Fn(&usize) -> bool) -> Option<usize> {
     (low <= most).then_some(low)
 }
 
-fn told(invalid: Invalid) -> Error {
+fn error_of(invalid: Invalid) -> Error {
     let help = match invalid {
         Invalid::Empty => {
             "give a millisecond for each packet (mahimahi), or times and rates that carry one (mbit)"

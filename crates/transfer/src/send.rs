@@ -360,12 +360,12 @@ impl<'a> Session<'a> {
             let mut failure = lock(&self.failure);
             // A lost stream says less than the receiver's reason for closing it, which another stream may have
             // received.
-            let tells_more = match &*failure {
+            let says_more = match &*failure {
                 None => true,
                 Some(Error::Lost(_)) => !matches!(error, Error::Lost(_) | Error::Interrupted),
                 Some(_) => false,
             };
-            if tells_more {
+            if says_more {
                 *failure = Some(error);
             }
         }

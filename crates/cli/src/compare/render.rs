@@ -17,7 +17,7 @@ pub(super) fn text(words: &Words) -> String {
         let mut cells: Vec<Cell> = words.iter().map(|word| word.as_str().into()).collect();
         cells.push(match judgement {
             Judgement::Judged(ok) => Cell::verdict(*ok),
-            Judgement::Told(text) => (*text).into(),
+            Judgement::Note(text) => (*text).into(),
         });
         table.row(cells);
     }

@@ -92,8 +92,8 @@ fn rows(shares: &[f64], ink: Ink) -> Vec<String> {
 
 /// The width of the terminal in columns.
 fn width() -> usize {
-    let told = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    told.unwrap_or(USUAL).min(MOST)
+    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.unwrap_or(USUAL).min(MOST)
 }
 
 /// Whether the locale's characters are Unicode (locale(7): the first of these that is set).

@@ -55,8 +55,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     command.args(std::env::args_os().skip(1)).arg("--hold").stdout(Stdio::piped());
     let mut child = command.spawn().map_err(Failure::file(Path::new("/proc/self/exe")))?;
     let mut line = String::new();
-    if let Some(told) = child.stdout.take() {
-        let _ = BufReader::new(told).read_line(&mut line);
+    if let Some(stdout) = child.stdout.take() {
+        let _ = BufReader::new(stdout).read_line(&mut line);
     }
     let Ok(state) = serde_json::from_str::<State>(&line) else {
         // The child has reported why.
@@ -98,7 +98,7 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     })?;
     lab::departure::remove_file(&path)?;
     drop(lock);
-    check::tell_programs([&plan]);
+    check::note_programs([&plan]);
     lab::privilege::acquire()?;
     let mut holder = Holder {
         name,
@@ -106,7 +106,7 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
         clock: Clock::starting_in(Duration::ZERO),
         background: arguments.hold,
         control,
-        told: false,
+        announced: false,
         over: false,
         failed: false,
     };
@@ -116,8 +116,8 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Whether the foreground process is already gone and no process reads the output: then no signal will come.
 fn is_alone() -> bool {
-    let told = std::io::stdout();
-    let mut polled = [PollFd::new(told.as_fd(), PollFlags::empty())];
+    let stdout = std::io::stdout();
+    let mut polled = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
     // A pipe without a reader is an error to poll.
     poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
@@ -176,7 +176,7 @@ struct Holder {
     background: bool,
     control: Control,
     /// The foreground process knows that the network runs.
-    told: bool,
+    announced: bool,
     /// It is to be taken down.
     over: bool,
     /// A program of it failed while it was built.
@@ -186,8 +186,8 @@ struct Holder {
 impl Holder {
     /// Answers requests.
     fn serve(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
-        if !self.told {
-            self.told = true;
+        if !self.announced {
+            self.announced = true;
             self.announce(held)?;
         }
         let Self { control, name, scenario, clock, over, .. } = self;
@@ -230,9 +230,10 @@ impl Holder {
         // From here on it runs without the foreground process.
         let _ = set_pdeathsig(None);
         let line = json!(state).to_string() + "\n";
-        let told = std::io::stdout().write_all(line.as_bytes());
-        let told = told.and_then(|()| std::io::stdout().flush()).and_then(|()| leave_terminal());
-        self.over = told.is_err();
+        let written = std::io::stdout().write_all(line.as_bytes());
+        let written =
+            written.and_then(|()| std::io::stdout().flush()).and_then(|()| leave_terminal());
+        self.over = written.is_err();
         Ok(())
     }
 }

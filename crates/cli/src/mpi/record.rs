@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::{interruption, output};
 
 /// Maximum number of inconsistencies reported.
-const TOLD: usize = 5;
+const INCONSISTENCIES_MAX: usize = 5;
 
 /// Arguments of `mpi record`.
 #[derive(Debug, Args)]
@@ -76,7 +76,7 @@ fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
     let mut file = Vec::new();
     trace.write(&mut file).map_err(::mpi::Error::from)?;
     fs::write(&path, &file).map_err(Failure::unwritten(&path))?;
-    for found in trace.inconsistencies(TOLD) {
+    for found in trace.inconsistencies(INCONSISTENCIES_MAX) {
         output::note(&format!("warning: the trace is inconsistent: {found}"));
     }
     let summary = Summary::of(&trace, &path, file.len());

@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         };
         (launched.run(plain)?, Done::default())
     };
-    tell(launched.json, &done)?;
+    print_done(launched.json, &done)?;
     if interrupted.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
     }
@@ -150,7 +150,7 @@ fn offered() -> Offered {
     }
 }
 
-fn tell(as_json: bool, done: &Done) -> Result<(), Failure> {
+fn print_done(as_json: bool, done: &Done) -> Result<(), Failure> {
     let Done { ranks, connections, adopted, phases_entered, retransmitted, refused, time } = *done;
     let refused = refused.map(|errno| io::Error::from_raw_os_error(errno).to_string());
     if as_json {

@@ -199,11 +199,11 @@ impl ControlServer {
             [Some(before), Some(now)] => Some((before, now)),
             _ => None,
         };
-        Ok(self.told(&look, between))
+        Ok(self.counters(&look, between))
     }
 
     /// The counters at a snapshot, with rates between two others, or else over the whole time.
-    pub(super) fn told(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
+    pub(super) fn counters(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
         let mut value = render::value(&self.ports, &self.configured, look, between);
         value["title"] = self.plan.title.clone().into();
         value["units"] = json!(self.plan.units);

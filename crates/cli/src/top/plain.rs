@@ -98,7 +98,7 @@ fn queue(line: &Line<'_>, has_pauses: bool, notified: bool) -> Vec<Cell> {
         cells.push(per_second(line.pauses.and_then(|pauses| pauses.frame_rate)));
     }
     if notified {
-        cells.push(per_second(line.notifications.and_then(|told| told.frame_rate)));
+        cells.push(per_second(line.notifications.and_then(|all| all.frame_rate)));
     }
     cells.extend([
         per_second(counts.drop_rate),

@@ -123,8 +123,8 @@ impl Replay {
             let classes = classes.remove(name).unwrap_or_default();
             let mut port = sampled::port(port, &pair, classes);
             port.pauses = pauses.remove(name).and_then(|pair| sampled::pauses(&pair));
-            let told = notifications.remove(name);
-            port.notifications = told.and_then(|pair| sampled::notifications(&pair));
+            let removed = notifications.remove(name);
+            port.notifications = removed.and_then(|pair| sampled::notifications(&pair));
             (name.to_owned(), port)
         };
         let queues = self.queues.at(now, span, |row| row.time_ns);

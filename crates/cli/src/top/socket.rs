@@ -16,7 +16,7 @@ pub(super) struct Socket(Connection);
 /// The result of a request.
 pub(super) enum Answered {
     /// An answer.
-    Told(Box<Statistics>),
+    Counters(Box<Statistics>),
     /// The source has ended.
     Gone,
 }
@@ -59,8 +59,8 @@ impl Socket {
         if let Some(error) = refusal.error {
             return Err(other(error));
         }
-        let told = serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
-        Ok(Answered::Told(Box::new(told)))
+        let statistics = serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
+        Ok(Answered::Counters(Box::new(statistics)))
     }
 }
 

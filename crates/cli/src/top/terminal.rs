@@ -81,29 +81,29 @@ pub(super) fn show(
     every: Option<Duration>,
     at: Option<Duration>,
 ) -> Result<Exit, Failure> {
-    let told = || Failure::file(Path::new("terminal"));
+    let failed = || Failure::file(Path::new("terminal"));
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&over)).map_err(told())?;
+        signal_hook::flag::register(signal, Arc::clone(&over)).map_err(failed())?;
     }
     let mut view = View::default();
     let mut updates = Updates::new(source, target, every, at, &mut view);
     let palette = Palette::of_environment();
-    let mut terminal = Taken::take().map_err(told())?;
+    let mut terminal = Taken::take().map_err(failed())?;
     let mut changed = true;
     while !over.load(Ordering::Relaxed) {
         changed |= updates.serve(&mut view)?;
         if changed {
-            terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(told())?;
+            terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(failed())?;
         }
         changed = false;
-        match glance().map_err(told())? {
+        match glance().map_err(failed())? {
             Glance::Gone => break,
             Glance::Nothing => continue,
             Glance::Event => {}
         }
         changed = true;
-        let Event::Key(key) = event::read().map_err(told())? else { continue };
+        let Event::Key(key) = event::read().map_err(failed())? else { continue };
         if key.kind != KeyEventKind::Press {
             continue;
         }
@@ -220,7 +220,7 @@ fn ask(
     thread::spawn(move || {
         loop {
             let answer = socket.ask(&target).map(|answered| match answered {
-                Answered::Told(now) => Some(*now),
+                Answered::Counters(now) => Some(*now),
                 Answered::Gone => None,
             });
             let goes_on = matches!(answer, Ok(Some(_)));

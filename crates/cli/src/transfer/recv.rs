@@ -141,21 +141,21 @@ const STRANGER_EACH: Duration = Duration::from_secs(10);
 /// Rejected peers that have not been reported.
 #[derive(Debug, Default)]
 struct Strangers {
-    told: Option<Instant>,
-    untold: u64,
+    reported: Option<Instant>,
+    unreported: u64,
 }
 
 impl Strangers {
     /// Whether to report an event, and how many unreported peers precede it.
     fn admit(&mut self, is_stranger: bool, now: Instant) -> Option<u64> {
         if is_stranger {
-            if self.told.is_some_and(|told| now.duration_since(told) < STRANGER_EACH) {
-                self.untold += 1;
+            if self.reported.is_some_and(|last| now.duration_since(last) < STRANGER_EACH) {
+                self.unreported += 1;
                 return None;
             }
-            self.told = Some(now);
+            self.reported = Some(now);
         }
-        Some(std::mem::take(&mut self.untold))
+        Some(std::mem::take(&mut self.unreported))
     }
 }
 
@@ -214,10 +214,10 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "a moment to count from")]
     fn strangers_do_not_fill_a_log() {
         let (mut strangers, began) = (Strangers::default(), Instant::now());
-        let told = (0..30_000_u64).filter_map(|millisecond| {
+        let reported = (0..30_000_u64).filter_map(|millisecond| {
             strangers.admit(true, began + Duration::from_millis(millisecond))
         });
-        assert_eq!(told.collect::<Vec<_>>(), [0, 9_999, 9_999]);
+        assert_eq!(reported.collect::<Vec<_>>(), [0, 9_999, 9_999]);
         // Other events are reported at once, with the number of rejected peers.
         assert_eq!(strangers.admit(false, began + Duration::from_secs(30)), Some(9_999));
         assert_eq!(strangers.admit(false, began + Duration::from_secs(30)), Some(0));

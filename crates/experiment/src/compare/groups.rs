@@ -117,7 +117,8 @@ fn without_seed(scenario: &str) -> String {
 /// Names each group by what only it has: the settings of its command line, else those of its scenario, or its
 /// first folder if these are many; and by its driver if there are several.
 fn name(groups: &mut [Group]) {
-    let told: Vec<_> = groups.iter().map(|group| told(&group.runs[0].command)).collect();
+    let given: Vec<_> =
+        groups.iter().map(|group| command_settings(&group.runs[0].command)).collect();
     let settings = groups.iter().map(|group| settings(&group.runs[0].scenario));
     let text = |(path, value): (String, String)| format!("{path}={}", value.trim_matches('"'));
     let settings: Vec<_> = settings.map(|all| all.into_iter().map(text).collect()).collect();
@@ -127,7 +128,7 @@ fn name(groups: &mut [Group]) {
         let differ = own(&settings, place);
         let mut words: Vec<String> = several.then(|| first.driver.clone()).into_iter().collect();
         let fits = |own: &Vec<String>| (1..=NAME_MAX).contains(&own.len());
-        match [own(&told, place), differ.clone()].into_iter().find(fits) {
+        match [own(&given, place), differ.clone()].into_iter().find(fits) {
             Some(own) => words.push(own.join(", ")),
             None if several && differ.is_empty() => {}
             None => words.push(first.folder.display().to_string()),
@@ -137,7 +138,7 @@ fn name(groups: &mut [Group]) {
 }
 
 /// The settings of a command line.
-fn told(command: &[String]) -> BTreeSet<String> {
+fn command_settings(command: &[String]) -> BTreeSet<String> {
     let pairs = command.windows(2).filter(|pair| pair[0] == "--set");
     pairs.map(|pair| pair[1].clone()).collect()
 }

@@ -46,7 +46,7 @@ impl Row {
     }
 
     fn judgement(&self) -> Judgement {
-        if self.is_judged() { Judgement::Judged(self.ok()) } else { Judgement::Told("") }
+        if self.is_judged() { Judgement::Judged(self.ok()) } else { Judgement::Note("") }
     }
 }
 

@@ -61,8 +61,8 @@ fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     words.extend([difference::text(reference, farthest, show), allowed(row.allowed, unit)]);
     let judgement = match (row.named, row.within()) {
         (true, ok) => Judgement::Judged(ok),
-        (false, true) => Judgement::Told("within"),
-        (false, false) => Judgement::Told("beyond"),
+        (false, true) => Judgement::Note("within"),
+        (false, false) => Judgement::Note("beyond"),
     };
     (words, judgement)
 }

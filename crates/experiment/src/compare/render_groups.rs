@@ -52,8 +52,8 @@ fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     words.push(allowed(row.allowed, unit));
     let judgement = match (row.named, row.is_noise()) {
         (true, _) => Judgement::Judged(row.within()),
-        (false, true) => Judgement::Told("noise"),
-        (false, false) => Judgement::Told(""),
+        (false, true) => Judgement::Note("noise"),
+        (false, false) => Judgement::Note(""),
     };
     (words, judgement)
 }

@@ -46,9 +46,9 @@ pub(super) struct Connection {
     opened: bool,
     established: bool,
     reads_always: bool,
-    told_writable: bool,
-    told_closed: bool,
-    told_failed: bool,
+    reported_writable: bool,
+    reported_closed: bool,
+    reported_failed: bool,
 }
 
 impl Connection {
@@ -59,9 +59,9 @@ impl Connection {
             opened: false,
             established: false,
             reads_always: false,
-            told_writable: true,
-            told_closed: false,
-            told_failed: false,
+            reported_writable: true,
+            reported_closed: false,
+            reported_failed: false,
         }
     }
 
@@ -115,12 +115,12 @@ impl Connection {
             return Some(event);
         }
         let end = self.end.as_mut()?;
-        if !self.told_closed && end.has_ended() {
-            self.told_closed = true;
+        if !self.reported_closed && end.has_ended() {
+            self.reported_closed = true;
             return Some(SocketEvent::PeerClosed(id));
         }
-        if !self.told_failed && end.has_failed() {
-            self.told_failed = true;
+        if !self.reported_failed && end.has_failed() {
+            self.reported_failed = true;
             return Some(SocketEvent::Failed(id));
         }
         None
@@ -129,9 +129,9 @@ impl Connection {
     /// The event that the kernel took all written data, unless it was already delivered.
     pub(super) fn writable_event(&mut self, id: SocketId) -> Option<SocketEvent> {
         let written = self.end.as_ref().is_some_and(End::is_written);
-        let untold = !self.told_writable && !self.reads_always && written;
-        self.told_writable |= untold;
-        untold.then_some(SocketEvent::Writable(id))
+        let unreported = !self.reported_writable && !self.reads_always && written;
+        self.reported_writable |= unreported;
+        unreported.then_some(SocketEvent::Writable(id))
     }
 
     pub(super) fn next_wakeup(&self) -> Instant {
@@ -184,7 +184,7 @@ impl Connection {
         let Some(end) = self.open_end() else { return };
         end.supply(bytes);
         end.write(now);
-        self.told_writable = false;
+        self.reported_writable = false;
     }
 
     /// Whether there may be something to read.

@@ -192,8 +192,8 @@ impl<'p> Groups<'p> {
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
         let of_group = self.plan.interfaces.iter().filter(is_of_group);
         of_group.for_each(|interface| *counts.entry(interface.node).or_default() += 1);
-        let is_told = |own: &&Interface| is_of_group(own) && counts.get(&own.node) == Some(&1);
-        found.iter().all(is_told).then_some(Some(group.name))
+        let is_only_end = |own: &&Interface| is_of_group(own) && counts.get(&own.node) == Some(&1);
+        found.iter().all(is_only_end).then_some(Some(group.name))
     }
 
     /// The address of a host's interface at that end of a link, if it has several.

@@ -55,12 +55,12 @@ pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
                 .unwrap_or(u64::MAX),
         ));
         let marks = config.ecn.map(|thresholds| ("ecn", "marks", thresholds.min));
-        let told = (
+        let notifying = (
             config.notifies(),
             ("qcn_set_point", "sends congestion notifications", config.qcn_set_point),
         );
-        let told = told.0.then_some(told.1);
-        for (key, what, from) in marks.into_iter().chain(told) {
+        let notifying = notifying.0.then_some(notifying.1);
+        for (key, what, from) in marks.into_iter().chain(notifying) {
             if from < xoff {
                 continue;
             }
@@ -164,12 +164,12 @@ fn ways(plan: &Plan) -> Vec<(usize, Vec<Step>)> {
 
 /// Warns of switches that cannot pause a lossless priority, because the sender has the packets in another priority.
 pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
-    let (plan, mut told, mut warnings) = (names.plan, BTreeSet::new(), Vec::new());
+    let (plan, mut seen, mut warnings) = (names.plan, BTreeSet::new(), Vec::new());
     for (flow, steps) in ways(plan) {
         for step in steps.iter().filter(|step| step.stopped(plan) == Some(false)) {
             let &Step { ref hop, sent, taken } = step;
             let to = step.to(plan);
-            if !told.insert((to, sent, taken)) {
+            if !seen.insert((to, sent, taken)) {
                 continue;
             }
             let from = plan.links[hop.link].ends[hop.end].node;

@@ -47,10 +47,10 @@ pub(super) fn unanswered(names: &Groups<'_>) -> Vec<Warning> {
         without_marks(names, about, number, asks == Some(Asks::Marks))
     });
     let idle = marking.into_iter().filter(|(_, is_used)| !is_used).map(|(port, _)| port);
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let idle = idle.filter_map(|port| {
         let warning = for_nobody(names, port);
-        told.insert(warning.about.clone()).then_some(warning)
+        seen.insert(warning.about.clone()).then_some(warning)
     });
     unmarked.chain(idle).collect()
 }

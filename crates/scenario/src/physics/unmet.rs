@@ -76,12 +76,12 @@ fn unreachable(names: &Groups<'_>) -> Vec<Warning> {
         _ => None,
     });
     let parents: BTreeSet<&str> = requests.collect();
-    let (mut found, mut told) = (Vec::new(), BTreeSet::new());
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for (_, queue, path) in queues(names).filter(|(_, queue, _)| TAKERS.contains(&queue.name())) {
         let settings = queue.settings();
         for class in classes::unreachable(settings) {
             let about = format!("{path}.class.{}", key(class));
-            if !parents.contains(class) && told.insert(about.clone()) {
+            if !parents.contains(class) && seen.insert(about.clone()) {
                 let (message, help) = classes::unreachable_text(class, settings);
                 found.push(warning(about.clone(), format!("`{about}`: {message}"), help));
             }
