@@ -2590,18 +2590,17 @@ class Rio(Table):
         mean_packet: Typical frame length: idle time counts as the number of such frames that the link could have sent.
             Default 1000 bytes (ALTQ). Range: 1 B to 64 KiB.
         packets: Maximum packets queued. Default 60 (ALTQ). Range: at least 1.
-        probability_max_high: As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ). Range: more than
-            0 %.
+        probability_max_high: `probability_max_low` for high drop precedence. Default 1/10 (ALTQ). Range: more than 0 %.
         probability_max_low: Maximum probability between the thresholds. Default 1/10 (ALTQ). Range: more than 0 %.
-        probability_max_medium: As `probability_max_low`, for medium drop precedence. Default 1/10 (ALTQ). Range: more
-            than 0 %.
-        threshold_max_high: As `threshold_max_low`, for high drop precedence. Default 15 (ALTQ).
+        probability_max_medium: `probability_max_low` for medium drop precedence. Default 1/10 (ALTQ). Range: more than
+            0 %.
+        threshold_max_high: `threshold_max_low` for high drop precedence. Default 15 (ALTQ).
         threshold_max_low: Average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
-        threshold_max_medium: As `threshold_max_low`, for medium drop precedence. Default 30 (ALTQ).
-        threshold_min_high: As `threshold_min_low`, for high drop precedence. Default 5 (ALTQ). Range: at least 1.
+        threshold_max_medium: `threshold_max_low` for medium drop precedence. Default 30 (ALTQ).
+        threshold_min_high: `threshold_min_low` for high drop precedence. Default 5 (ALTQ). Range: at least 1.
         threshold_min_low: Average queue below which no packet of low drop precedence is dropped. Below
             `threshold_max_low`; default 35 (ALTQ). Range: at least 1.
-        threshold_min_medium: As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ). Range: at least 1.
+        threshold_min_medium: `threshold_min_low` for medium drop precedence. Default 20 (ALTQ). Range: at least 1.
         unmarked: Precedence of packets with a DSCP other than assured forwarding. Default low (ALTQ); high is Clark and
             Fang's "out", for a network where only AF traffic has a profile.
         weight: Weight of the current queue in its average, at each arrival; less than 2^-16 would never move it.
