@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use experiment::compare::Judgement;
+use experiment::compare::{Judgement, Pair, compare_paired};
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -26,14 +26,24 @@ pub(crate) struct Comparison {
 }
 
 /// Compares the contents of these folders; the first is the reference. `all` keeps values that are equal or differ
-/// by noise.
+/// by noise; `pairs` are flows of the first with those of the others that they are compared with.
 #[pyfunction]
-pub(crate) fn compare(py: Python<'_>, folders: Vec<PathBuf>, all: bool) -> PyResult<Comparison> {
+pub(crate) fn compare(
+    py: Python<'_>,
+    folders: Vec<PathBuf>,
+    all: bool,
+    pairs: Vec<(String, String)>,
+) -> PyResult<Comparison> {
+    let pairs = pairs.into_iter().map(|(first, other)| Pair { first, other });
+    let pairs: Vec<Pair> = pairs.collect();
     py.detach(|| {
-        let comparison = experiment::compare(&folders, all)?;
+        let comparison = compare_paired(&folders, all, &pairs)?;
         let mut command = vec!["suimon".to_owned(), "compare".into()];
         command.extend(folders.iter().map(|folder| text(folder)));
         command.extend(all.then(|| "--all".into()));
+        for Pair { first, other } in &pairs {
+            command.extend(["--pair".into(), format!("{first}={other}")]);
+        }
         let table = comparison.table();
         let rows = table.rows.iter().map(|(words, judgement)| {
             let judgement = match judgement {

@@ -21,13 +21,13 @@ fn raised(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         let class = class(py, &SCENARIO, "ScenarioError")?;
         return Ok(PyErr::from_value(class.call_method1("of", (problems,))?));
     }
-    let text = error.to_string();
-    let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
     let class = match error.kind() {
         ErrorKind::Usage => class(py, &USAGE, "UsageError")?,
         ErrorKind::Lacking => class(py, &LACKING, "MachineError")?,
     };
-    Ok(PyErr::from_value(class.call1((message, help))?))
+    // It knows what the command's options are called in Python.
+    let from_library = FROM_LIBRARY.import(py, "suimon.errors", "from_library")?;
+    Ok(PyErr::from_value(from_library.call1((class, error.to_string()))?))
 }
 
 /// Returns a usage error.
@@ -44,12 +44,14 @@ pub(crate) fn panicked() -> PyErr {
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     let classes =
         [(&SCENARIO, "ScenarioError"), (&USAGE, "UsageError"), (&LACKING, "MachineError")];
-    classes.into_iter().try_for_each(|(cell, name)| class(py, cell, name).map(drop))
+    classes.into_iter().try_for_each(|(cell, name)| class(py, cell, name).map(drop))?;
+    FROM_LIBRARY.import(py, "suimon.errors", "from_library").map(drop)
 }
 
 static SCENARIO: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static USAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static LACKING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static FROM_LIBRARY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 fn class<'py>(
     py: Python<'py>,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use experiment::sweep::{Sweep, SweepOptions};
+use experiment::sweep::{Keep, Sweep, SweepOptions};
 use experiment::{Driver, Error, Fabric, Outcome, Steering, folders};
 use network::host::Kernel;
 use pyo3::prelude::*;
@@ -98,15 +98,18 @@ impl Experiment {
         done.map_err(|error| exception(py, &error))
     }
 
-    /// Simulates these points of its grid into folders of `folder`, one after the other.
-    #[pyo3(signature = (folder, indices, progress=None))]
+    /// Simulates these points of its grid into folders of `folder`, one after the other; with `keep`, `table`, only
+    /// with the files that a row of the sweep's table is made of.
+    #[pyo3(signature = (folder, indices, progress=None, keep="all"))]
     fn run_points(
         &self,
         py: Python<'_>,
         folder: PathBuf,
         indices: Vec<usize>,
         progress: Option<Bound<'_, PyAny>>,
+        keep: &str,
     ) -> PyResult<Vec<Ended>> {
+        let keep = Keep::named(keep).map_err(|error| exception(py, &error))?;
         let runs = self.runs(py)?;
         if let Some(index) = indices.iter().find(|&&index| index >= runs.len()) {
             let help = format!("points are 0 to {}", runs.len() - 1);
@@ -117,7 +120,7 @@ impl Experiment {
             let place = |_: &_| folder.join(folders::of_point(index, count, &run.label));
             let job = self.of.job(run, Driver::Simulator, place)?;
             job.check()?;
-            job.execute(steering).map(Ended::of)
+            job.execute_keeping(keep, steering).map(Ended::of)
         };
         let done = interruptible(py, indices.len(), progress, |steering| {
             indices.iter().map(|&index| point(index, steering)).collect::<Result<Vec<_>, _>>()
@@ -126,17 +129,19 @@ impl Experiment {
     }
 
     /// Plans its grid, locks the folder `out`, or `runs/NAME-sweep`, and finds the points of an earlier sweep.
-    #[pyo3(signature = (out=None, measures=None, fresh=false))]
+    #[pyo3(signature = (out=None, measures=None, fresh=false, keep="all"))]
     fn open_sweep(
         &self,
         py: Python<'_>,
         out: Option<PathBuf>,
         measures: Option<Vec<String>>,
         fresh: bool,
+        keep: &str,
     ) -> PyResult<OpenSweep> {
+        let keep = Keep::named(keep).map_err(|error| exception(py, &error))?;
         let usual = SweepOptions::default();
         let measures = measures.unwrap_or(usual.measures);
-        let options = SweepOptions { out, fresh, measures, ..SweepOptions::default() };
+        let options = SweepOptions { out, fresh, measures, keep, driver: usual.driver };
         let runs = self.runs(py)?.to_vec();
         let opened = interruptible(py, 1, None, |steering| {
             let sweep = Sweep::new(&self.of, runs, options, steering.interrupted)?;

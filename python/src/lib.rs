@@ -43,7 +43,7 @@ mod _suimon {
     #[pymodule_export]
     use crate::stored::{Stored, measured, nearest};
     #[pymodule_export]
-    use crate::sweep::{OpenSweep, SweepEnded, mean_interval};
+    use crate::sweep::{OpenSweep, SweepEnded, mean_interval, value_label};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

@@ -102,3 +102,9 @@ pub(crate) fn mean_interval(values: Vec<f64>) -> (f64, Option<(f64, f64)>) {
     let interval = Sample::of(&values).interval();
     (interval.mean, interval.ends)
 }
+
+/// A value of a setting as labels show it: `fifo:packets=500` of `{ fifo = { packets = 500 } }`.
+#[pyfunction]
+pub(crate) fn value_label(value: &str) -> String {
+    scenario::value_label(value)
+}

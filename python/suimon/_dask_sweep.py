@@ -8,13 +8,14 @@ import json
 import sys
 from typing import Any
 
-from suimon import _suimon
+from suimon import _suimon, errors
 from suimon._program import INTERRUPTED, LACKING, USAGE
 from suimon.errors import MachineError, SuimonError
 
 
 def main() -> int:
     """Runs the points."""
+    errors.keep_options()
     try:
         _run(json.load(sys.stdin))
     except KeyboardInterrupt:
@@ -37,7 +38,7 @@ def _run(asked: dict[str, Any]) -> None:
 
         from suimon import dask
     except ImportError as error:
-        raise MachineError(f"Dask is missing: {error}", "install it: pip install 'suimon[dask]'") from error
+        raise MachineError(f"Dask is missing: {error}", "install it: pip install distributed") from error
     experiment = _suimon.Experiment(
         asked["file"], asked["text"], asked["set"], asked["vary"], asked["seed"], asked["seeds"]
     )
@@ -48,9 +49,9 @@ def _run(asked: dict[str, Any]) -> None:
         message = f"no scheduler answers at {asked['scheduler']}: {error}"
         raise MachineError(message, "start one: dask scheduler") from error
     with client:
-        sweep = experiment.open_sweep(asked["folder"], asked["measures"], asked["fresh"])
+        sweep = experiment.open_sweep(asked["folder"], asked["measures"], asked["fresh"], asked["keep"])
         progress = False if asked["quiet"] else None
-        dask.run_points(client, experiment, sweep, store=asked["store"], progress=progress)
+        dask.run_points(client, experiment, sweep, keep=asked["keep"], store=asked["store"], progress=progress)
 
 
 if __name__ == "__main__":

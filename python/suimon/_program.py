@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suimon._progress import Progress
-from suimon.errors import MachineError, ScenarioError, UsageError
+from suimon.errors import MachineError, ScenarioError, UsageError, from_library
 
 if TYPE_CHECKING:
     from suimon.scenario import Scenario
@@ -84,7 +84,7 @@ def _run_file(
         words += ["--seed", str(seed)]
     result = call(words, progress)
     if "failure" in result:
-        raise MachineError(str(result["failure"]))
+        raise from_library(MachineError, str(result["failure"]))
     return str(result["folder"])
 
 
@@ -118,9 +118,8 @@ def call(words: list[str], progress: Progress = None) -> dict[str, Any]:
     if isinstance(result, dict) and result.get("ok") is False and "errors" in result:
         raise refusal(result["errors"], process.returncode)
     if not isinstance(result, dict):
-        message, _, help = (told or printed).strip().removeprefix("error: ").partition("\n  help: ")
-        error = UsageError if process.returncode == USAGE else MachineError
-        raise error(message or f"suimon ended with {process.returncode}", help)
+        text = (told or printed).strip().removeprefix("error: ") or f"suimon ended with {process.returncode}"
+        raise _from_program(text, process.returncode)
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
     return result
@@ -131,4 +130,10 @@ def refusal(errors: list[dict[str, Any]], code: int) -> ScenarioError | UsageErr
     if all("line" in error for error in errors):
         return ScenarioError.of((e["file"], e["line"], e["column"], e["message"], e["help"]) for e in errors)
     message, help = errors[0]["message"], errors[0].get("help", "")
-    return MachineError(message, help) if code == LACKING else UsageError(message, help)
+    return _from_program(f"{message}\n  help: {help}", LACKING if code == LACKING else USAGE)
+
+
+def _from_program(text: str, code: int) -> UsageError | MachineError:
+    if code == USAGE:
+        return from_library(UsageError, text)
+    return from_library(MachineError, text)

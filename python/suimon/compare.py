@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +59,7 @@ class Comparison:
 def compare(
     *runs: Run | Sweep | Paper | str | os.PathLike[str],
     all: bool = False,
+    pair: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compares runs or sweeps of one scenario, or figures of one paper, by any driver. The first is the reference for
     the others; runs that differ only in their seed count as one sample.
@@ -65,9 +67,10 @@ def compare(
     Args:
         runs: Two or more, or their folders.
         all: Whether to keep values that are equal or differ by noise, and every flow of a count.
+        pair: Flows of the first that have another name in the others: ``{"down": "down2"}``.
 
     Raises:
         suimon.UsageError: Fewer than two, a folder of something else, or different scenarios.
     """
     folders = [os.fspath(run.folder) if isinstance(run, Run | Sweep | Paper) else os.fspath(run) for run in runs]
-    return Comparison(_suimon.compare(folders, all))
+    return Comparison(_suimon.compare(folders, all, list((pair or {}).items())))

@@ -26,7 +26,7 @@ from distributed import Client, KilledWorker, get_worker
 
 from suimon import _suimon
 from suimon._progress import Progress, shown
-from suimon.errors import MachineError, SuimonError, UsageError
+from suimon.errors import MachineError, SuimonError, UsageError, from_library
 
 __all__ = ["BuildError", "run_points"]
 
@@ -106,6 +106,7 @@ def run_points(
     experiment: _suimon.Experiment,
     sweep: _suimon.OpenSweep,
     *,
+    keep: str = "all",
     store: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress = None,
@@ -119,7 +120,7 @@ def run_points(
     destination = Destination.of(store, sweep.folder, storage_options)
     if not sweep.missing:
         return sweep.finish()
-    points = Points(client, experiment.loaded(), sweep.folder, destination)
+    points = Points(client, experiment.loaded(), sweep.folder, destination, keep)
     points.check_builds()
     sweep.begin()
     try:
@@ -141,12 +142,15 @@ def run_points(
 class Points:
     """The points of a grid, run in batches."""
 
-    def __init__(self, client: Client, experiment: _suimon.Experiment, folder: str, destination: Destination) -> None:
+    def __init__(
+        self, client: Client, experiment: _suimon.Experiment, folder: str, destination: Destination, keep: str
+    ) -> None:
         # Dask's own types are incomplete and partly wrong.
         self.client: Any = client
         self.experiment = experiment
         self.folder = folder
         self.destination = destination
+        self.keep = keep
         self.names = [name for name, _ in experiment.points()]
         self.digest = digest(experiment)
         # Makes keys unique to this sweep.
@@ -239,6 +243,7 @@ class Points:
             indices,
             names,
             self.destination,
+            self.keep,
             key=f"suimon-points-{indices[0] + 1}..{indices[-1] + 1}-{self.token}.{self.attempts}",
             pure=False,
             retries=RETRIES,
@@ -357,6 +362,7 @@ def _run_batch(
     indices: list[int],
     names: list[str],
     destination: Destination,
+    keep: str,
 ) -> BatchResult:
     """Runs points on a worker."""
     worker = get_worker()
@@ -370,9 +376,9 @@ def _run_batch(
     if parent:
         parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="suimon-", dir=parent or worker.local_directory) as folder:
-        for run in experiment.run_points(folder, indices, _raise_if_cancelled(worker)):
+        for run in experiment.run_points(folder, indices, _raise_if_cancelled(worker), keep):
             if run.failure is not None:
-                raise MachineError(f"{Path(run.folder).name}: {run.failure}")
+                raise from_library(MachineError, f"{Path(run.folder).name}: {run.failure}")
         if destination.folder is not None:
             _move(folder, names, destination.folder)
             return BatchResult(time.monotonic() - began)

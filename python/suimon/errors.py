@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 __all__ = ["Diagnostic", "MachineError", "ScenarioError", "SuimonError", "UsageError"]
 
@@ -88,3 +90,47 @@ class ScenarioError(SuimonError, ValueError):
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.diagnostics)
+
+
+# What the command's options are called here. Those that are not listed keep their name.
+_ARGUMENTS = {
+    "--all": "all=True",
+    "--fresh": "fresh=True",
+    "--keep": "keep=",
+    "--measure": "measures=",
+    "--only": "only=",
+    "--out": "out=",
+    "--pair": "pair=",
+    "--quick": "quick=True",
+    "--seeds": "seeds=",
+    "--set": "Scenario.set",
+    "--vary": "vary=",
+}
+_OPTION = re.compile(
+    r"(?<![\w-])(?:--on (?P<driver>[\w.-]+)|--pair (?P<first>[^\s=]+)=(?P<other>\S+)|--[a-z]+(?![\w-]))"
+)
+_Kind = TypeVar("_Kind", UsageError, MachineError)
+_keeps_options = False
+
+
+def keep_options() -> None:
+    """Keeps the command's options in errors from now on: for the process that works for the command."""
+    global _keeps_options
+    _keeps_options = True
+
+
+def from_library(kind: type[_Kind], text: str) -> _Kind:
+    """Returns the exception for an error of the library or of the program. The command's options in its text become
+    the arguments of this package: ``out=`` for ``--out``.
+    """
+    if not _keeps_options:
+        text = _OPTION.sub(_argument, text)
+    message, _, help = text.partition("\n  help: ")
+    return kind(message, help)
+
+
+def _argument(option: re.Match[str]) -> str:
+    driver, first, other = option.group("driver", "first", "other")
+    if driver:
+        return f'on="{driver}"'
+    return f'pair={{"{first}": "{other}"}}' if first else _ARGUMENTS.get(option[0], option[0])

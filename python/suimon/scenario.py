@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from suimon import _program, _suimon, model
 from suimon._progress import Progress, shown
 from suimon._table import plain
-from suimon.errors import MachineError, UsageError
+from suimon.errors import MachineError, UsageError, from_library
 from suimon.run import Run
 
 __all__ = ["On", "Scenario"]
@@ -127,7 +127,7 @@ class Scenario:
         with shown(progress, self.file.stem) as tell:
             ended = self.experiment(seed=seed).run(None if out is None else os.fspath(out), tell)
         if ended.failure is not None:
-            raise MachineError(ended.failure)
+            raise from_library(MachineError, ended.failure)
         return Run._ended(ended)
 
     def experiment(

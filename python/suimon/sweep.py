@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from suimon import _suimon
 from suimon._progress import Progress, shown
-from suimon.errors import MachineError, UsageError
+from suimon.errors import MachineError, UsageError, from_library
 from suimon.report import Report
 from suimon.run import Run
 from suimon.scenario import Scenario, varied
@@ -20,6 +22,9 @@ from suimon.tables import Table
 
 if TYPE_CHECKING:
     from distributed import Client
+
+Keep: TypeAlias = Literal["all", "table"]
+"""What a sweep keeps: table, report and the folder of each run, or only table and report."""
 
 __all__ = ["Interval", "Point", "Sweep", "sweep"]
 
@@ -29,7 +34,8 @@ class Interval:
     """A mean over the seeds of one setting.
 
     Attributes:
-        settings: The varied parameters except the seed, as written: ``{"link.wan.delay": "5 ms"}``.
+        settings: The varied parameters except the seed, as a label shows them: ``{"link.wan.delay": "5 ms",
+            "link.wan.queue": "fifo:packets=500"}``.
         count: The number of runs.
         mean: Their mean, in the unit of ``summary.json``.
         low, high: The ends of its 95 % confidence interval (Student's t); None for a single run, and if all runs have
@@ -41,6 +47,11 @@ class Interval:
     mean: float
     low: float | None
     high: float | None
+
+    @property
+    def label(self) -> str:
+        """The settings as one text: ``link.wan.delay=5 ms``."""
+        return _label(self.settings)
 
 
 @dataclass(frozen=True)
@@ -57,8 +68,19 @@ class Point:
     folder: Path
     summary: Mapping[str, Any] | None
 
+    @property
+    def label(self) -> str:
+        """The parameters as one text: ``link.wan.queue=fq_codel, seed=1``."""
+        return _label({path: _suimon.value_label(text) for path, text in self.parameters.items()})
+
     def run(self) -> Run:
-        """Returns the run."""
+        """Returns the run.
+
+        Raises:
+            suimon.UsageError: It was not run, or the sweep kept only its table.
+        """
+        if self.summary is not None and not self.folder.exists():
+            raise UsageError(f"{self.folder} is missing: the sweep kept only its table", 'sweep again with keep="all"')
         return Run(self.folder)
 
     def measured(self, path: str) -> float | None:
@@ -124,7 +146,23 @@ class Sweep:
 
         Raises:
             suimon.UsageError: No run has such a number; its help names the nearest that there is.
+
+        Warns:
+            UserWarning: All seeds of a setting have the same value, so that it has no interval: ``low`` and ``high``
+                are None.
         """
+        found = self._intervals(measure)
+        equal = sum(interval.count > 1 and interval.low is None for interval in found)
+        if equal:
+            many = f"{equal} of {len(found)} settings have" if len(found) > 1 else "all seeds have"
+            warnings.warn(
+                f"{many} the same `{measure}` in all runs, and so no interval: low and high are None. Seeds only "
+                "change what is random, such as `loss`, `jitter` or the `start` of flows",
+                stacklevel=2,
+            )
+        return found
+
+    def _intervals(self, measure: str) -> list[Interval]:
         groups: dict[tuple[tuple[str, str], ...], list[float]] = {}
         for point in self.points:
             value = point.measured(measure)
@@ -140,7 +178,8 @@ class Sweep:
                 continue
             mean, ends = _suimon.mean_interval(values)
             low, high = ends or (None, None)
-            found.append(Interval(dict(settings), len(values), mean, low, high))
+            labels = {path: _suimon.value_label(text) for path, text in settings}
+            found.append(Interval(labels, len(values), mean, low, high))
         return found
 
     def _suggestion(self, measure: str) -> str:
@@ -168,13 +207,17 @@ class Sweep:
         if not any(point.summary for point in self.points):
             return f"<b>{self.folder}</b>: no complete run"
         head = "<tr><th>setting</th><th>runs</th><th>goodput</th><th>95 % confidence</th></tr>"
-        return f"<b>{self.folder}</b><table>{head}{''.join(map(_row, self.intervals()))}</table>"
+        rows = "".join(map(_row, self._intervals("run.goodput")))
+        return f"<b>{self.folder}</b><table>{head}{rows}</table>"
+
+
+def _label(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{path}={value}" for path, value in settings.items())
 
 
 def _row(interval: Interval) -> str:
-    setting = ", ".join(f"{path}={value}" for path, value in interval.settings.items())
     ends = "" if interval.low is None or interval.high is None else f"{_mbit(interval.low)} to {_mbit(interval.high)}"
-    cells = (setting, interval.count, _mbit(interval.mean), ends)
+    cells = (html.escape(interval.label), interval.count, _mbit(interval.mean), ends)
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
@@ -205,6 +248,7 @@ def sweep(
     measures: Sequence[str] = ("run.goodput",),
     workers: int | None = None,
     fresh: bool = False,
+    keep: Keep = "all",
     progress: Progress = None,
     client: Client | None = None,
     store: str | None = None,
@@ -221,6 +265,8 @@ def sweep(
         measures: The quantities of the report, by path in ``summary.json``.
         workers: Parallel runs; default: all CPUs. Results do not depend on it.
         fresh: Whether to run all points again.
+        keep: ``"table"`` to keep only table and report: the folders of the runs, hundreds of kilobytes each, are
+            removed when all runs are done.
         progress: See ``suimon.Progress``.
         client: A Dask client whose workers run the points, see ``suimon.dask``.
         store: With a client, the destination of the workers' results: None to return them as Arrow; ``"shared"`` if
@@ -239,18 +285,18 @@ def sweep(
     experiment = grid(scenario, vary, seeds)
     if client is None and (store is not None or storage_options is not None):
         raise UsageError("store is for sweeps on Dask", "give client=distributed.Client(...), too")
-    opened = experiment.open_sweep(None if out is None else os.fspath(out), measures, fresh)
+    opened = experiment.open_sweep(None if out is None else os.fspath(out), measures, fresh, keep)
     if client is not None:
         from suimon import dask
 
         ended = dask.run_points(
-            client, experiment, opened, store=store, storage_options=storage_options, progress=progress
+            client, experiment, opened, keep=keep, store=store, storage_options=storage_options, progress=progress
         )
     else:
         with shown(progress, scenario.file.stem) as report:
             ended = opened.execute(workers, report)
     if ended.failure is not None:
-        raise MachineError(ended.failure)
+        raise from_library(MachineError, ended.failure)
     return Sweep(ended.folder)
 
 

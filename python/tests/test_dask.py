@@ -195,6 +195,15 @@ def test_the_command_has_its_points_run_by_dask(cluster: Cluster) -> None:
     assert output.returncode == 0, output.stderr
     subprocess.run([_program.path(), "sweep", "wire.toml", *grid, "-o", "alone"], check=True, capture_output=True)
     assert differing("alone", "many") == []
+    # Errors from Python have the command's options.
+    other = [*words[:6], "--seeds", "30..31", "-o", "many"]
+    output = subprocess.run(other, env=environment, capture_output=True, text=True, check=False)
+    assert output.returncode == 2 and "use another --out folder, or --fresh" in output.stderr, output.stderr
+    table = [*words[:-1], "table", "--keep", "table"]
+    output = subprocess.run(table, env=environment, capture_output=True, text=True, check=False)
+    assert output.returncode == 0, output.stderr
+    assert Path("table/sweep.parquet").read_bytes() == Path("alone/sweep.parquet").read_bytes()
+    assert sorted(path.name for path in Path("table").iterdir()) == ["report.html", "sweep.json", "sweep.parquet"]
     words[4] = "tcp://127.0.0.1:9"
     output = subprocess.run([*words, "--fresh"], env=environment, capture_output=True, text=True, check=False)
     assert output.returncode == 3, output.stderr
@@ -272,10 +281,10 @@ import os
 from suimon import dask
 if dask._run_batch.__module__ == "suimon.dask":
     run_batch = dask._run_batch
-    def replaced(experiment, build, expected, indices, names, destination):
+    def replaced(experiment, build, expected, indices, names, destination, keep):
         if {where}:
             {what}
-        return run_batch(experiment, build, expected, indices, names, destination)
+        return run_batch(experiment, build, expected, indices, names, destination, keep)
     dask._run_batch = replaced
 """
 
@@ -286,7 +295,7 @@ def test_a_point_that_kills_every_worker_is_named_and_the_others_are_run(cluster
         cluster.add(preloaded("3 in indices", "os._exit(1)"))
     with distributed.Client(cluster.address) as client:
         client.wait_for_workers(12)
-        with pytest.raises(suimon.MachineError, match="04-seed=4 killed every worker"):
+        with pytest.raises(suimon.MachineError, match="04-seed-4 killed every worker"):
             suimon.sweep(scenario, seeds=range(1, 41), out="many", client=client, progress=False)
     swept = suimon.Sweep("many")
     assert not swept.complete
@@ -342,8 +351,8 @@ def test_a_cluster_grows_with_the_work() -> None:
 
 
 def test_what_a_client_left_that_was_killed_is_in_nobodys_way(cluster: Cluster) -> None:
-    Path("many/sweep.partial/2-seed=2").mkdir(parents=True)
-    Path("many/sweep.partial/2-seed=2/manifest.json").write_text("{}")
+    Path("many/sweep.partial/2-seed-2").mkdir(parents=True)
+    Path("many/sweep.partial/2-seed-2/manifest.json").write_text("{}")
     Path("many/sweep.json").write_text("{}")
     cluster.add()
     scenario = suimon.Scenario.load("wire.toml")

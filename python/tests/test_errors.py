@@ -16,6 +16,7 @@ import pytest
 import suimon
 from suimon import units
 
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Checked = Callable[..., list[suimon.Diagnostic]]
 Pair = Callable[..., suimon.Scenario]
 
@@ -179,6 +180,43 @@ def test_a_folder_of_another_grid_is_left_alone(folder: Path, pair: Pair) -> Non
         suimon.sweep(pair(), seeds=[3, 4], out="grid")
     assert caught.value.help
     assert len(suimon.sweep(pair(), seeds=[3, 4], out="grid", fresh=True)) == 2
+
+
+def test_errors_name_arguments_of_python(folder: Path, other: Path, pair: Pair, command: Command) -> None:
+    grid = suimon.sweep(pair(), seeds=[1, 2], out="grid").folder
+    again = suimon.Scenario.parse(pair().text + "\n[sweep]\nseed = [1, 2]\n")
+    paired = pair(flow={"g": {"from": "a", "to": "b"}})
+    named: list[tuple[Callable[[], object], str]] = [
+        (lambda: pair().run(out=other), "set out= to an empty folder"),
+        (lambda: suimon.sweep(pair(), seeds=[1, 2], out=other), "set out= to an empty folder"),
+        (lambda: pair().run(out="other/letter.txt"), "choose a folder that can be written with out="),
+        (lambda: suimon.sweep(pair(), seeds=[3, 4], out=grid), "use another out= folder, or fresh=True to replace"),
+        (lambda: again.run(), "choose one of them with Scenario.set"),
+        (lambda: suimon.compare(pair().run(), paired.run(out="g")), 'use pair={"f": "g"} to compare them'),
+    ]
+    for call, words in named:
+        with pytest.raises(suimon.SuimonError) as caught:
+            call()
+        assert words in str(caught.value) and "--" not in str(caught.value)
+    assert suimon.compare(pair().run(), paired.run(out="g"), pair={"f": "g"}).ok
+    # The command keeps its options.
+    pair_file = folder / "pair.toml"
+    pair_file.write_text(pair().text, encoding="utf-8")
+    assert "set --out to an empty folder" in command("run", str(pair_file), "--out", str(other)).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ("no\n  help: add --on lab: it is", "no", 'add on="lab": it is'),
+        ("a-b--out x--out: --out", "a-b--out x--out: out=", ""),
+        ("--port and --only-once", "--port and --only-once", ""),
+        ("use --only or --quick", "use only= or quick=True", ""),
+    ],
+)
+def test_options_become_arguments(text: str, message: str, help: str) -> None:
+    error = suimon.errors.from_library(suimon.UsageError, text)
+    assert (error.message, error.help) == (message, help)
 
 
 def test_arguments_that_do_not_fit_are_named(folder: Path, pair: Pair) -> None:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
@@ -170,7 +171,7 @@ def test_a_table_is_a_sequence_of_rows(run: suimon.Run) -> None:
     pandas.testing.assert_frame_equal(pandas.DataFrame(flows), frame)
 
 
-def test_what_intervals_measure_has_the_names_of_the_command(pair: Pair) -> None:
+def test_what_intervals_measure_has_the_names_of_the_command(folder: Path, pair: Pair) -> None:
     counted = pair(probe=m.Probes(queues=m.Sampling(every=units.ms(1)))).set("flow.f.count", 2)
     swept = suimon.sweep(counted, {"link.wire.delay": [timedelta(milliseconds=1), "2 ms"]}, seeds=[1, 2])
     first = swept.points[0].run().summary
@@ -180,6 +181,53 @@ def test_what_intervals_measure_has_the_names_of_the_command(pair: Pair) -> None
     with pytest.raises(suimon.UsageError, match=r"no run has `link\.wire\.sojurn_p99`") as caught:
         swept.intervals("link.wire.sojurn_p99")
     assert "did you mean `link.wire" in caught.value.help
+
+
+def test_equal_seeds_have_no_interval_and_a_warning(folder: Path, pair: Pair) -> None:
+    sure = suimon.sweep(pair(), seeds=[1, 2, 3])
+    with pytest.warns(UserWarning, match="all seeds have the same `run.goodput`") as told:
+        [interval] = sure.intervals()
+    assert told[0].filename == __file__
+    assert (interval.count, interval.low, interval.high) == (3, None, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "Mbit/s" in sure._repr_html_()
+        lossy = suimon.sweep(pair(), {"link.wire.loss": ["1 %", "2 %"]}, seeds=range(1, 4), out="lossy")
+        for interval in lossy.intervals():
+            assert interval.low is not None and interval.high is not None and interval.low < interval.high
+        # A single run of each setting has no seeds to compare.
+        suimon.sweep(pair(), {"link.wire.delay": ["1 ms", "2 ms"]}, out="single").intervals()
+    partly = suimon.sweep(pair(), {"link.wire.loss": ["0", "2 %"]}, seeds=range(1, 4), out="partly")
+    with pytest.warns(UserWarning, match="1 of 2 settings have the same"):
+        partly.intervals()
+
+
+def test_settings_have_labels_that_are_no_toml(folder: Path, pair: Pair) -> None:
+    queues = [m.Fifo(packets=20), m.FqCodel(target=units.ms(5))]
+    swept = suimon.sweep(pair(), {"link.wire.queue": queues, "link.wire.loss": ["1 %"]}, seeds=[1, 2])
+    labels = [interval.settings["link.wire.queue"] for interval in swept.intervals()]
+    assert labels == ["fifo:packets=20", "fq_codel:target=5 ms"]
+    assert swept.intervals()[0].label == "link.wire.loss=1 %, link.wire.queue=fifo:packets=20"
+    assert swept.points[3].label == "link.wire.loss=1 %, link.wire.queue=fq_codel:target=5 ms, seed=2"
+    assert swept.table["link.wire.queue"] == [label for label in labels for _ in (1, 2)]
+    # As written, a value can be set again.
+    pair().set("link.wire.queue", swept.points[3].parameters["link.wire.queue"]).check()
+
+
+def test_a_sweep_can_keep_only_its_table(folder: Path, pair: Pair) -> None:
+    grid = {"link.wire.delay": ["1 ms", "2 ms"], "link.wire.loss": ["1 %"]}
+    whole = suimon.sweep(pair(), grid, seeds=[1, 2], out="whole")
+    table = suimon.sweep(pair(), grid, seeds=[1, 2], out="table", keep="table")
+    assert sorted(path.name for path in table.folder.iterdir()) == ["report.html", "sweep.json", "sweep.parquet"]
+    assert list(table.table) == list(whole.table) and table.intervals() == whole.intervals()
+    assert table.complete and len(table) == 4
+    with pytest.raises(suimon.UsageError, match="kept only its table"):
+        table.points[0].run()
+    with pytest.raises(suimon.UsageError, match="kept only the table") as caught:
+        suimon.compare(table)
+    assert caught.value.help == "run the sweep again without keep="
+    with pytest.raises(suimon.UsageError, match="`some`"):
+        suimon.sweep(pair(), grid, out="some", keep="some")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_a_table_is_read_in_batches_that_are_asked_for(folder: Path, pair: Pair) -> None:

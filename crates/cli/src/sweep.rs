@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use clap::Args;
-use experiment::sweep::{MEASURE, OpenSweep, Sweep, SweepOptions, SweepOutcome};
+use clap::{Args, ValueEnum};
+use experiment::sweep::{self, MEASURE, OpenSweep, Sweep, SweepOptions, SweepOutcome};
 use experiment::{Experiment, Job, Outcome, Steering, format};
 use scenario::Run;
 
@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// Run all points again, not only those that are missing, incomplete or of another build
     #[arg(long)]
     fresh: bool,
+    /// What the folder keeps
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    keep: Keep,
     /// With --on dask, the scheduler: tcp://scheduler:8786
     #[arg(value_name = "SCHEDULER")]
     scheduler: Option<String>,
@@ -38,6 +41,25 @@ pub(crate) struct Arguments {
     /// the folder, or the URL of an object store
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+}
+
+/// What a sweep's folder keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    /// Table, report, and the folder of each run
+    #[default]
+    All,
+    /// Table and report: the folders of the runs are removed when all are done
+    Table,
+}
+
+impl From<Keep> for sweep::Keep {
+    fn from(keep: Keep) -> Self {
+        match keep {
+            Keep::All => Self::All,
+            Keep::Table => Self::Table,
+        }
+    }
 }
 
 impl Arguments {
@@ -82,7 +104,8 @@ fn grid(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(message, help));
     }
     let measures = arguments.measures.clone();
-    let options = SweepOptions { measures, fresh: arguments.fresh, ..options(&arguments.args) };
+    let (fresh, keep) = (arguments.fresh, arguments.keep.into());
+    let options = SweepOptions { measures, fresh, keep, ..options(&arguments.args) };
     if let Some(dask) = &dask
         && let Some(exit) = dask.run_points(&experiment, &options, arguments.args.quiet)?
     {

@@ -192,7 +192,7 @@ fn a_resumed_sweep_runs_a_point_again_whose_table_is_truncated() {
     let folder = folder();
     let sweep = ["sweep", "one.toml", "--seeds", "1..3", "--out", "s"];
     succeeds(folder.path(), &sweep);
-    let table = folder.path().join("s/2-seed=2/links.parquet");
+    let table = folder.path().join("s/2-seed-2/links.parquet");
     let whole = fs::read(&table).expect("a table");
     for damaged in [&whole[..whole.len() / 2], &[], &vec![0; whole.len()][..]] {
         fs::write(&table, damaged).expect("written");
@@ -282,10 +282,10 @@ fn a_report_is_rendered_again_to_the_same_bytes() {
         "s",
     ];
     succeeds(folder.path(), &sweep);
-    let run = folder.path().join("s/2-seed=2");
+    let run = folder.path().join("s/2-seed-2");
     let before = content(&run);
     fs::write(run.join("report.html"), "something shorter").expect("written");
-    succeeds(folder.path(), &["report", "s/2-seed=2"]);
+    succeeds(folder.path(), &["report", "s/2-seed-2"]);
     assert!(content(&run) == before, "{:?}", names(&run));
     let again = succeeds(folder.path(), &sweep);
     assert!(stderr(&again).contains("already done: 2 of 2"), "{}", stderr(&again));

@@ -176,7 +176,7 @@ fn only_what_this_program_would_make_again_is_taken_for_done() {
     assert!(bytes(folder.path(), "sweep") == before, "files differ");
     assert_eq!(done(&["--fresh"]), "");
     // The runs of another version are run again, and those of a version's other build.
-    let manifest = folder.path().join("sweep/2-seed=2/manifest.json");
+    let manifest = folder.path().join("sweep/2-seed-2/manifest.json");
     for (line, another) in [("  \"suimon\": \"", "0.0.1"), ("  \"build\": \"", "1-2.3")] {
         let text = std::fs::read_to_string(&manifest).expect("a manifest");
         let (before_it, rest) = text.split_once(line).expect(line);
@@ -191,6 +191,98 @@ fn only_what_this_program_would_make_again_is_taken_for_done() {
     std::fs::write(folder.path().join("two.toml"), other).expect("the scenario");
     assert_eq!(done(&[]), "");
     assert!(bytes(folder.path(), "sweep") != before, "nothing stale is told");
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_sweep_can_keep_only_its_table() {
+    let folder = folder();
+    let grid = ["--vary", "flow.bulk.cc=cubic,newreno", "--seeds", "1..2"];
+    let all = ["--set", "probe.flows.every=1ms"];
+    let more = [&grid[..], &all].concat();
+    let short = [&more[..], &["--keep", "table"]].concat();
+    sweep(folder.path(), "whole", &more);
+    let output = sweep(folder.path(), "table", &short);
+    assert!(!stderr(&output).contains("already done"), "{}", stderr(&output));
+    let mut files = FILES.map(str::to_owned);
+    files.sort();
+    assert_eq!(names(&folder.path().join("table")), files);
+    assert!(
+        bytes(folder.path(), "table")[1] == bytes(folder.path(), "whole")[1],
+        "the table differs"
+    );
+    let report = text(folder.path(), "table/report.html");
+    assert!(!report.contains("/report.html\">") && report.contains("--keep table"));
+
+    // What an earlier sweep left counts, with or without its tables.
+    let whole = folder.path().join("whole");
+    let names = names(&whole);
+    let (first, second) = (whole.join(&names[0]), whole.join(&names[1]));
+    for lost in ["report.html", "flows.parquet"] {
+        std::fs::remove_file(first.join(lost)).expect(lost);
+    }
+    std::fs::write(second.join("summary.json"), "{}").expect("a damaged summary");
+    std::fs::write(second.join("notes.txt"), "mine").expect("a file of the user");
+    let output = sweep(folder.path(), "whole", &short);
+    assert!(stderr(&output).contains("already done: 3 of 4 runs"), "{}", stderr(&output));
+    assert!(bytes(folder.path(), "whole") == bytes(folder.path(), "table"), "files differ");
+    assert!(!first.exists(), "the runs are removed");
+    assert_eq!(self::names(&second), ["notes.txt"], "what is not ours stays");
+
+    // What needs the runs says why there are none.
+    let refused = |words: &[&str], why: &str| {
+        let output = suimon(folder.path(), words);
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+    };
+    refused(&["compare", "table"], "table kept only the table of its runs");
+    refused(&["export", "table", "--table", "flows"], "it kept only its own table");
+    let other = ["sweep", "two.toml", "-o", "table", "--seeds", "7..8"];
+    refused(&other, "contains the runs of another sweep: 1-");
+    assert_eq!(code(&suimon(folder.path(), &["export", "table", "--csv"])), 0);
+}
+
+#[test]
+fn an_interrupted_sweep_keeps_the_results_of_its_runs() {
+    let folder = folder();
+    let grid = ["--seeds", "1..2", "--keep", "table"];
+    // The second run's folder contains something else: it cannot be run.
+    std::fs::create_dir_all(folder.path().join("parts/2-seed-2")).expect("a folder");
+    std::fs::write(folder.path().join("parts/sweep.json"), "{}").expect("a file");
+    let foreign = folder.path().join("parts/2-seed-2/notes.txt");
+    std::fs::write(&foreign, "mine").expect("a file");
+    let words = [&["sweep", "two.toml", "-o", "parts"], &grid[..]].concat();
+    let output = suimon(folder.path(), &words);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let kept = ["manifest.json", "scenario.lock.toml", "summary.json"];
+    assert_eq!(names(&folder.path().join("parts/1-seed-1")), kept);
+    std::fs::remove_file(foreign).expect("removed");
+    let output = sweep(folder.path(), "parts", &grid);
+    assert!(stderr(&output).contains("already done: 1 of 2 runs"), "{}", stderr(&output));
+    assert_eq!(names(&folder.path().join("parts")).len(), FILES.len());
+}
+
+#[test]
+fn names_of_folders_need_no_quotes() {
+    let folder = folder();
+    let queue = "link.west.at.a.queue={fifo={packets=500}},{ fq_codel = { target = \"5 ms\" } }";
+    let grid = ["--vary", queue, "--vary", "emulator.wan.rate=10Mbit/s", "--seeds", "1..1"];
+    sweep(folder.path(), "grid", &grid);
+    let folders = names(&folder.path().join("grid"));
+    let wanted = [
+        "1-link.west.at.a.queue-fifo-packets-500_emulator.wan.rate-10Mbit-s_seed-1",
+        "2-link.west.at.a.queue-fq_codel-target-5ms_emulator.wan.rate-10Mbit-s_seed-1",
+    ];
+    assert_eq!(folders[..2], wanted);
+    assert!(rows(folder.path(), "grid")[1].contains("queue: \"fq_codel:target=5 ms\""));
 }
 
 #[test]
@@ -237,7 +329,7 @@ fn a_grid_does_not_take_the_place_of_another_one() {
     let words = ["sweep", "two.toml", "-o", "grid", "--set", "duration=100 ms", "--seeds", "3..4"];
     let other = suimon(folder.path(), &words);
     assert_eq!(code(&other), 2);
-    assert!(stderr(&other).contains("another sweep: 1-seed=1"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("another sweep: 1-seed-1"), "{}", stderr(&other));
     assert_eq!(text(folder.path(), "grid/sweep.json"), before);
     sweep(folder.path(), "grid", &[&short[..], &["3..4", "--fresh"]].concat());
     assert_ne!(text(folder.path(), "grid/sweep.json"), before);

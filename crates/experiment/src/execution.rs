@@ -22,6 +22,7 @@ use crate::forecast;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::progress::Steering;
+use crate::sweep::Keep;
 
 /// A run to be executed.
 #[derive(Debug)]
@@ -208,6 +209,18 @@ impl Job {
             }
             steering.progress.ended(self, outcome);
         })
+    }
+
+    /// Executes the run, and removes the files that a sweep with `keep` does not need of a complete one.
+    ///
+    /// # Errors
+    /// Those of [`Job::execute`], and a file that cannot be removed.
+    pub fn execute_keeping(&self, keep: Keep, steering: Steering<'_>) -> Result<Outcome, Error> {
+        let outcome = self.execute(steering)?;
+        if keep == Keep::Table && outcome.complete() {
+            record::folder::keep_results(&self.folder)?;
+        }
+        Ok(outcome)
     }
 
     /// The kernel of the hosts of a simulation; `None` if none has one.

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::execution::{Job, Outcome};
 use crate::folders;
 use crate::progress::Steering;
-use crate::sweep::{MEASURE, Sweep, SweepOptions, SweepOutcome};
+use crate::sweep::{Keep, MEASURE, Sweep, SweepOptions, SweepOutcome};
 
 /// A scenario and its changes.
 #[derive(Clone, Debug, Default)]
@@ -221,8 +221,8 @@ impl Experiment {
         words
     }
 
-    /// The command line that runs the whole grid again, without options that cannot change results.
-    pub(crate) fn sweep_command(&self, measures: &[String]) -> Vec<String> {
+    /// The command line that runs the whole grid again, without options that cannot change results or files.
+    pub(crate) fn sweep_command(&self, measures: &[String], keep: Keep) -> Vec<String> {
         let mut words = vec!["suimon".into(), "sweep".into(), self.file.display().to_string()];
         let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
         self.set.iter().for_each(|assignment| option("--set", assignment));
@@ -231,6 +231,9 @@ impl Experiment {
         self.seeds.iter().for_each(|range| option("--seeds", range));
         if measures != [MEASURE] {
             measures.iter().for_each(|path| option("--measure", path));
+        }
+        if keep == Keep::Table {
+            option("--keep", keep.name());
         }
         words
     }

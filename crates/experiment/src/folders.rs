@@ -32,10 +32,10 @@ pub fn of_point(index: usize, count: usize, label: &str) -> String {
     format!("{number:0width$}-{}", plain(label)).trim_end_matches('-').to_owned()
 }
 
-/// `text` with all characters replaced that are special to a shell or a file system.
+/// `text` as a name for shells, file systems and LaTeX: letters, digits, `-`, `.` and `_`, which separates settings.
 pub fn plain(text: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "=.,_+".contains(c);
-    let words = text.replace(", ", ",");
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+    let words = text.replace(", ", "_");
     words
         .chars()
         .filter(|c| *c != ' ')
@@ -76,8 +76,11 @@ mod tests {
     #[test]
     fn folders_have_plain_names() {
         let label = "emulator.gnet.buffer=512 KiB, seed=2";
-        assert_eq!(of_point(1, 16, label), "02-emulator.gnet.buffer=512KiB,seed=2");
+        assert_eq!(of_point(1, 16, label), "02-emulator.gnet.buffer-512KiB_seed-2");
         assert_eq!(of_point(0, 1, ""), "1");
         assert_eq!(plain("a/b\"c"), "a-b-c");
+        let odd = of_point(0, 1, "link.a.queue=fifo:packets=5 1e+3, $x=`~%{é}");
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        assert!(odd.chars().all(fits), "{odd}");
     }
 }

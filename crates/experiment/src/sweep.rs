@@ -25,11 +25,42 @@ mod crowds;
 mod files;
 mod point;
 
-pub use files::TABLE;
+pub use files::{TABLE, kept_table};
 pub use point::Point;
 
 /// The default measure.
 pub const MEASURE: &str = "run.goodput";
+
+/// The files that a sweep leaves in its folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Table, report, and the folder of each run.
+    #[default]
+    All,
+    /// Table and report. Until the last run is done, the folders of the others keep their results, so that an
+    /// interrupted sweep can continue.
+    Table,
+}
+
+impl Keep {
+    /// Its name in options: `all`, `table`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Table => "table",
+        }
+    }
+
+    /// What `name` stands for.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let known = [Self::All, Self::Table].into_iter().find(|keep| keep.name() == name);
+        let message = || format!("unknown value `{name}` of what a sweep keeps");
+        known.ok_or_else(|| Error::usage(message(), "give `all` or `table`"))
+    }
+}
 
 /// The options of a sweep.
 #[derive(Clone, Debug)]
@@ -42,11 +73,14 @@ pub struct SweepOptions {
     pub measures: Vec<String>,
     /// Whether everything is run again, including what an earlier sweep has done.
     pub fresh: bool,
+    /// The files that it leaves.
+    pub keep: Keep,
 }
 
 impl Default for SweepOptions {
     fn default() -> Self {
-        Self { driver: Driver::default(), out: None, measures: vec![MEASURE.into()], fresh: false }
+        let (driver, measures) = (Driver::default(), vec![MEASURE.into()]);
+        Self { driver, out: None, measures, fresh: false, keep: Keep::All }
     }
 }
 
@@ -59,6 +93,7 @@ pub struct Sweep {
     command: Vec<String>,
     measures: Vec<String>,
     fresh: bool,
+    keep: Keep,
 }
 
 impl Sweep {
@@ -73,7 +108,7 @@ impl Sweep {
         options: SweepOptions,
         interrupted: &AtomicBool,
     ) -> Result<Self, Error> {
-        let SweepOptions { driver, out, measures, fresh } = options;
+        let SweepOptions { driver, out, measures, fresh, keep } = options;
         let folder = out.unwrap_or_else(|| folders::of_sweep(&experiment.name(), driver));
         let place = |index: usize, run: &Run| -> PathBuf {
             folder.join(folders::of_point(index, runs.len(), &run.label))
@@ -85,8 +120,8 @@ impl Sweep {
             experiment.job(run, driver, |_| place(index, run))
         };
         let jobs = runs.iter().enumerate().map(job).collect::<Result<_, _>>()?;
-        let command = [experiment.sweep_command(&measures), driver.words()].concat();
-        Ok(Self { runs, jobs, folder, command, measures, fresh })
+        let command = [experiment.sweep_command(&measures, keep), driver.words()].concat();
+        Ok(Self { runs, jobs, folder, command, measures, fresh, keep })
     }
 
     /// The jobs of the runs.
@@ -106,7 +141,8 @@ impl Sweep {
         if !self.fresh {
             refuse_another(&self.folder, &self.jobs)?;
         }
-        let done = self.jobs.iter().map(|job| !self.fresh && point::is_done(job)).collect();
+        let is_done = |job| !self.fresh && point::is_done(job, self.keep);
+        let done = self.jobs.iter().map(is_done).collect();
         Ok(OpenSweep { sweep: self, done, _lock: lock })
     }
 }
@@ -116,6 +152,7 @@ fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
     let entries = std::fs::read_dir(folder).map_err(Error::folder(folder))?;
     let runs = entries.flatten().map(|entry| entry.path());
     let runs = runs.filter(|place| place.join(record::manifest::FILE).exists());
+    let runs = runs.chain(files::without_runs(folder).into_iter().map(|name| folder.join(name)));
     match runs.filter(|place| jobs.iter().all(|job| job.folder != *place)).min() {
         None => Ok(()),
         Some(other) => {
@@ -175,7 +212,8 @@ impl OpenSweep {
 
     /// Checks again which runs are done: others may have put results into the folder meanwhile.
     pub fn look_again(&mut self) {
-        self.done = self.sweep.jobs.iter().map(point::is_done).collect();
+        let is_done = |job| point::is_done(job, self.sweep.keep);
+        self.done = self.sweep.jobs.iter().map(is_done).collect();
     }
 
     /// Runs what is not done yet, and writes table and report of all. Results do not depend on the number of
@@ -188,15 +226,23 @@ impl OpenSweep {
         workers: NonZeroUsize,
         steering: Steering<'_>,
     ) -> Result<SweepOutcome, Error> {
-        let Self { sweep: Sweep { runs, jobs, folder, command, measures, .. }, done, _lock } = self;
+        let Self { sweep, done, _lock } = self;
+        let Sweep { runs, jobs, folder, command, measures, keep, .. } = sweep;
         files::begin(&folder)?;
-        let Executed { ended, reports, failure } = execute(&jobs, done, workers, steering);
+        let run = |job: &Job| job.execute_keeping(keep, steering);
+        let Executed { ended, reports, failure } = execute(&jobs, done, workers, steering, run);
         let points = runs.into_iter().zip(jobs).zip(ended);
         let points = points.map(|((run, job), ended)| Point::new(run, job, ended));
         let points: Vec<Point> = points.collect::<Result<_, _>>()?;
-        let document = document(&points);
-        let written = files::write(&folder, &document, &points, command, &measures);
-        Ok(SweepOutcome { folder, points, document, reports, failure, unwritten: written.err() })
+        let document = document(&points, keep);
+        let page = files::Page { command, measures: &measures, keep };
+        let written = files::write(&folder, &document, &points, page);
+        let outcome =
+            SweepOutcome { folder, points, document, reports, failure, unwritten: written.err() };
+        if keep == Keep::Table {
+            outcome.remove_runs()?;
+        }
+        Ok(outcome)
     }
 }
 
@@ -251,6 +297,15 @@ impl SweepOutcome {
     pub fn seeds_change_nothing(&self) -> bool {
         point::seeds_change_nothing(&self.points)
     }
+
+    /// Removes the runs' folders if the table has all runs.
+    fn remove_runs(&self) -> Result<(), Error> {
+        if self.complete() < self.points.len() || self.unwritten.is_some() {
+            return Ok(());
+        }
+        let folders = self.points.iter().map(|point| &point.job.folder);
+        folders.into_iter().try_for_each(|folder| Ok(record::folder::remove_run(folder)?))
+    }
 }
 
 /// The outcome of a grid's runs.
@@ -267,12 +322,13 @@ fn execute(
     done: Vec<bool>,
     workers: NonZeroUsize,
     steering: Steering<'_>,
+    run: impl Fn(&Job) -> Result<Outcome, Error> + Sync,
 ) -> Executed {
     let open = jobs.iter().enumerate().zip(&done).filter(|(_, done)| !**done);
     let open: Vec<(usize, &Job)> = open.map(|(job, _)| job).collect();
     let pool = WorkerPool { workers, interrupted: steering.interrupted };
     let weight = |(_, job): &(usize, &Job)| weight(&job.plan);
-    let outcomes = sweep(&open, pool, weight, |(_, job)| job.execute(steering));
+    let outcomes = sweep(&open, pool, weight, |(_, job)| run(job));
     let mut executed = Executed { ended: done, reports: Vec::new(), failure: None };
     for ((index, job), outcome) in open.into_iter().zip(outcomes) {
         let broke = match outcome {
@@ -298,7 +354,7 @@ fn notes(job: &Job, outcome: &Outcome) -> RunNotes {
     }
 }
 
-fn document(points: &[Point]) -> Value {
+fn document(points: &[Point], keep: Keep) -> Value {
     let entries = points.iter().map(|point| {
         let pairs = point.run.parameters.iter().map(|(path, value)| (path.clone(), json!(value)));
         let parameters: serde_json::Map<String, Value> = pairs.collect();
@@ -310,5 +366,9 @@ fn document(points: &[Point]) -> Value {
         })
     });
     let entries: Vec<Value> = entries.collect();
-    json!({ "complete": points.iter().all(Point::complete), "runs": entries })
+    let mut document = json!({ "complete": points.iter().all(Point::complete), "runs": entries });
+    if keep == Keep::Table {
+        document["kept"] = json!(keep.name());
+    }
+    document
 }

@@ -26,12 +26,14 @@ use crate::totals::{Cost, Ending};
 
 mod copy;
 pub(crate) mod files;
+mod keep;
 mod lock;
 mod publish;
 mod temporary;
 
 pub use copy::copy;
 pub use files::Files;
+pub use keep::{keep_results, remove_run};
 pub use lock::{FolderLock, Holder, LOCK};
 pub use temporary::TemporaryFolder;
 

@@ -91,12 +91,21 @@ impl StoredRun {
 
     /// Whether every file is as long as the manifest says, and every table ends as a table does.
     pub fn is_whole(&self) -> bool {
-        let is_whole = |(name, length): (&String, &u64)| {
-            let path = self.folder.join(name);
-            let same = std::fs::metadata(&path).is_ok_and(|found| found.len() == *length);
-            same && (!name.ends_with(".parquet") || table::has_footer(&path))
+        let is_whole = |name: &String| {
+            self.has_length(name)
+                && (!name.ends_with(".parquet") || table::has_footer(&self.folder.join(name)))
         };
-        !self.files.is_empty() && self.files.iter().all(is_whole)
+        !self.files.is_empty() && self.files.keys().all(is_whole)
+    }
+
+    /// Whether scenario and summary, which [`folder::keep_results`] leaves, are as long as the manifest says.
+    pub fn has_results(&self) -> bool {
+        [SCENARIO, SUMMARY].iter().all(|name| self.has_length(name))
+    }
+
+    fn has_length(&self, name: &str) -> bool {
+        let found = std::fs::metadata(self.folder.join(name));
+        found.is_ok_and(|found| self.files.get(name) == Some(&found.len()))
     }
 
     /// The summary, read back.

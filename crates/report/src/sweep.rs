@@ -26,6 +26,8 @@ pub struct Sweep {
     pub measures: Vec<String>,
     /// Every run, in the grid's order.
     pub points: Vec<Point>,
+    /// Whether the folders of the runs are kept, so that there is a page to link to.
+    pub linked: bool,
 }
 
 /// A setting and its values.
@@ -59,6 +61,7 @@ struct Digest<'a> {
     axes: &'a [Axis],
     measures: &'a [String],
     points: &'a [Point],
+    linked: bool,
     /// The samples over all seeds for a combination of settings, one for each measure.
     samples: BTreeMap<&'a [usize], Vec<Sample>>,
     /// Each measure's unit.
@@ -88,10 +91,16 @@ impl Sweep {
     fn again(&self) -> Section {
         let mut section = Section::new("Run it again");
         section.command(&self.command);
-        section.paragraph(
-            "Finished runs are not repeated. sweep.parquet has a row for each run: its settings, \
-             its seed and every number of its summary, in seconds, bytes and bytes per second.",
-        );
+        let again = match self.linked {
+            true => "Finished runs are not repeated.",
+            false => {
+                "The folders of the runs are not kept, so a complete sweep is repeated as a whole."
+            }
+        };
+        section.paragraph(&format!(
+            "{again} sweep.parquet has a row for each run: its settings, its seed and every number \
+             of its summary, in seconds, bytes and bytes per second.",
+        ));
         section
     }
 }
@@ -120,6 +129,7 @@ impl<'a> Digest<'a> {
             axes: &sweep.axes,
             measures: &sweep.measures,
             points: &sweep.points,
+            linked: sweep.linked,
             samples: samples.collect(),
             units: units
                 .map(|(measure, path)| Kind::of(path).unit(sweep.units).fit([greatest(measure)]))

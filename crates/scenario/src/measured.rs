@@ -332,9 +332,23 @@ In `sweep.parquet`, the column of a result is its path with the unit at the end:
 
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
-    let mut text = "# Results\n\nThe results of a run, by entity. `[expect]`, `[compare]` and sweeps use the column \
-                    `name`, as in `flow.bulk.min_rtt`;\n`summary.json` has the same value under `field`. `aggregate` \
-                    is how the values of several entities, or of both directions\nof a link, become one.\n\n"
+    let mut text = "# Results
+
+The results of a run, by entity. `[expect]`, `[compare]` and sweeps use the column \
+                    `name`, as in `flow.bulk.min_rtt`;
+`summary.json` has the same value under `field`. `aggregate` \
+                    is how the values of several entities, or of both directions
+of a link, become one.
+
+\
+                    Totals, means and percentiles are of the whole run: slow start and the filling of queues \
+                    count.
+[`measure.from`](measure.md) leaves the start-up out: `--set measure.from=2s`. Max \
+                    queue lengths and values at the
+end are of the run up to the end of the interval in either \
+                    case.
+
+"
         .to_owned()
         + COLUMNS;
     for entity in Entity::ALL {

@@ -24,8 +24,8 @@ const RUN: &str = "run";
 pub(super) enum Source {
     /// One run.
     Run(Box<StoredRun>),
-    /// A sweep, with the folders of its complete runs in the order of the grid.
-    Sweep { folder: PathBuf, runs: Vec<String> },
+    /// A sweep, with the folders of its complete runs in the order of the grid, and whether these were removed.
+    Sweep { folder: PathBuf, runs: Vec<String>, kept_table: bool },
 }
 
 impl Source {
@@ -48,7 +48,8 @@ impl Source {
         let runs = document["runs"].as_array().into_iter().flatten();
         let runs = runs.filter(|run| !run["summary"].is_null());
         let runs = runs.filter_map(|run| run["folder"].as_str().map(str::to_owned)).collect();
-        Ok(Self::Sweep { folder: folder.to_owned(), runs })
+        let kept_table = sweep::kept_table(&document);
+        Ok(Self::Sweep { folder: folder.to_owned(), runs, kept_table })
     }
 
     /// Its folder.
@@ -82,7 +83,11 @@ impl Source {
         }
         let message = format!("{} has no table `{name}`", self.folder().display());
         let is_table = folder::TABLES.contains(&format!("{name}.parquet").as_str());
-        let why = if is_table { "its scenario asks for no such probe; " } else { "" };
+        let why = match self {
+            Self::Sweep { kept_table: true, .. } if is_table => "it kept only its own table; ",
+            _ if is_table => "its scenario asks for no such probe; ",
+            _ => "",
+        };
         Err(Failure::usage(message, format!("{why}there is {}", tables.join(", "))))
     }
 
@@ -137,7 +142,7 @@ impl Source {
     fn files(&self, name: &str) -> Vec<(Option<String>, PathBuf)> {
         let all = match self {
             Self::Run(run) => vec![(None, run.folder.join(name))],
-            Self::Sweep { folder, runs } => {
+            Self::Sweep { folder, runs, .. } => {
                 let file = |run: &String| (Some(run.clone()), folder.join(run).join(name));
                 runs.iter().map(file).collect()
             }

@@ -57,12 +57,14 @@ impl Dask {
             "folder": options.out.clone().unwrap_or_else(usual),
             "measures": options.measures,
             "fresh": options.fresh,
+            "keep": options.keep.name(),
             "quiet": quiet,
         });
         let interrupted = interruption::watch()?;
         let python = python();
         let unusable = |why: String| {
-            let help = "install this build's wheel, `pip install 'suimon[dask]'`, or name the Python that has it in SUIMON_PYTHON";
+            let help = "install this build's wheel (`make wheel`) and Dask (`pip install distributed`), or name \
+                        the Python that has them in SUIMON_PYTHON";
             Failure::lacking(format!("{}: {why}", Path::new(&python).display()), help)
         };
         let mut command = Command::new(&python);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::loads::{self, Pair};
 use crate::error::Error;
 use crate::folders::SWEEP;
+use crate::sweep::kept_table;
 
 /// Reads every run; a sweep's in the order of its grid. In all folders but the first, flows are renamed by
 /// `pairs`.
@@ -42,6 +43,10 @@ fn places(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let message = format!("{}: {error}", path.display());
         Error::usage(message, "run `suimon sweep` again to rewrite the file")
     })?;
+    if kept_table(&document) {
+        let message = format!("{} kept only the table of its runs", folder.display());
+        return Err(Error::usage(message, "run the sweep again without --keep"));
+    }
     let runs = document["runs"].as_array().into_iter().flatten();
     let done = runs.filter(|run| run["summary"]["run"]["complete"] == true);
     let names = done.filter_map(|run| run["folder"].as_str());

@@ -6,11 +6,12 @@ use std::path::Path;
 use record::expectation::unknown;
 use record::sweep_table::{SweepTable, Values};
 use report::sweep::{Axis, Point as Shown, Sweep};
-use scenario::{Dimension, Units, measure};
+use scenario::{Dimension, Units, measure, value_label};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::folders::{SWEEP, json_text};
+use crate::sweep::Keep;
 use crate::sweep::crowds::Crowds;
 use crate::sweep::point::{Point, SEED};
 
@@ -32,6 +33,13 @@ pub(super) fn begin(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// What the page shows besides the points.
+pub(super) struct Page<'a> {
+    pub(super) command: Vec<String>,
+    pub(super) measures: &'a [String],
+    pub(super) keep: Keep,
+}
+
 /// Writes the three files.
 ///
 /// # Errors
@@ -40,13 +48,12 @@ pub(super) fn write(
     folder: &Path,
     document: &Value,
     points: &[Point],
-    command: Vec<String>,
-    measures: &[String],
+    page: Page<'_>,
 ) -> Result<(), Error> {
     let axes = axes(points);
-    table(points, &axes, measures).write(&folder.join(TABLE))?;
+    table(points, &axes, page.measures).write(&folder.join(TABLE))?;
     // An unknown measure leaves out the page, but not the results.
-    let page = page(points, axes, command, measures);
+    let page = self::page(points, axes, page);
     if let Ok(page) = &page {
         record::folder::write(&folder.join(record::folder::REPORT), &page.to_html())?;
     }
@@ -57,6 +64,22 @@ pub(super) fn write(
 
 fn put(folder: &Path, document: &Value) -> Result<(), Error> {
     Ok(record::folder::write(&folder.join(SWEEP), &json_text(document))?)
+}
+
+/// The names of the runs in a folder that kept only its table.
+pub(super) fn without_runs(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join(SWEEP)).unwrap_or_default();
+    let document: Value = serde_json::from_str(&text).unwrap_or_default();
+    if !kept_table(&document) {
+        return Vec::new();
+    }
+    let runs = document["runs"].as_array().into_iter().flatten();
+    runs.filter_map(|run| run["folder"].as_str().map(str::to_owned)).collect()
+}
+
+/// Whether a `sweep.json` is of a complete sweep that kept only its table.
+pub fn kept_table(document: &Value) -> bool {
+    document["kept"] == Keep::Table.name() && document["complete"] == true
 }
 
 /// The varied parameters without the seed; values in order of first occurrence.
@@ -129,16 +152,13 @@ fn setting(done: &[&Point], axis: &Axis) -> Result<Quantities, Vec<Option<String
             let number = |point: &&Point| Some(measure(&of(point)?)?.value);
             Ok((*one, done.iter().map(number).collect()))
         }
-        _ => Err(done.iter().map(of).collect()),
+        // A table of settings as its label, `fifo:packets=500`.
+        _ => Err(done.iter().map(|point| of(point).map(|value| value_label(&value))).collect()),
     }
 }
 
-fn page(
-    points: &[Point],
-    axes: Vec<Axis>,
-    command: Vec<String>,
-    measures: &[String],
-) -> Result<Sweep, Error> {
+fn page(points: &[Point], axes: Vec<Axis>, page: Page<'_>) -> Result<Sweep, Error> {
+    let Page { command, measures, keep } = page;
     let measures = measures.iter().map(|path| known(path, points));
     let measures: Vec<String> = measures.collect::<Result<_, _>>()?;
     let shown = points.iter().map(|point| Shown {
@@ -156,7 +176,8 @@ fn page(
     let first = points.first().map(|point| &point.job.plan);
     let units = first.map_or_else(Units::default, |plan| plan.units);
     let title = first.map_or_else(String::new, |plan| plan.title.clone());
-    Ok(Sweep { units, title, command, axes, measures, points: points_shown })
+    let linked = keep == Keep::All;
+    Ok(Sweep { units, title, command, axes, measures, points: points_shown, linked })
 }
 
 fn place(point: &Point, axis: &Axis) -> usize {

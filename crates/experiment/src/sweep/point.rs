@@ -7,6 +7,7 @@ use scenario::Run;
 
 use crate::error::Error;
 use crate::execution::Job;
+use crate::sweep::Keep;
 
 /// The parameter that is not an axis: its values are repetitions.
 pub(super) const SEED: &str = "seed";
@@ -27,10 +28,14 @@ pub struct Point {
 }
 
 /// Whether the job's folder holds what this program would produce: a complete run of the same scenario
-/// (identical lock file), by the same driver and build, with all files unchanged.
-pub(super) fn is_done(job: &Job) -> bool {
+/// (identical lock file), by the same driver and build, with all files unchanged that it keeps until the sweep's end.
+pub(super) fn is_done(job: &Job, keep: Keep) -> bool {
     StoredRun::read(&job.folder).is_ok_and(|stored| {
-        stored.stands_for(&job.lock, job.driver.name(), crate::BUILD) && stored.is_whole()
+        stored.stands_for(&job.lock, job.driver.name(), crate::BUILD)
+            && match keep {
+                Keep::All => stored.is_whole(),
+                Keep::Table => stored.has_results(),
+            }
     })
 }
 

@@ -194,6 +194,7 @@ mod tests {
             axes: vec![axis("a"), axis("b")],
             measures: vec!["run.goodput".into()],
             points: Vec::new(),
+            linked: true,
         };
         let digest = Digest::of(&sweep);
         assert!(maps(&digest, 0).is_empty() && lines(&digest, 0).is_none());

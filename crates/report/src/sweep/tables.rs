@@ -82,7 +82,7 @@ impl Digest<'_> {
         *html += "</tr>\n";
     }
 
-    /// Every run with a link to its report.
+    /// Every run, with a link to its report if there is one.
     pub(super) fn runs(&self) -> Section {
         let mut section = Section::new("Runs");
         let mut html = String::from("<div class=\"wide\"><table><thead><tr><th>run</th>");
@@ -103,7 +103,7 @@ impl Digest<'_> {
     fn run_row(&self, html: &mut String, point: &Point) {
         let folder = escape(&point.folder);
         let number = folder.split('-').next().unwrap_or(&folder);
-        let _ = match point.complete {
+        let _ = match point.complete && self.linked {
             true => write!(html, "<tr><td><a href=\"{folder}/report.html\">{number}</a></td>"),
             false => write!(html, "<tr><td>{number}</td>"),
         };
