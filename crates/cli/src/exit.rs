@@ -59,7 +59,7 @@ impl From<Exit> for ExitCode {
             Exit::Fine => 0,
             Exit::Unmet => 1,
             Exit::Usage => 2,
-            Exit::Lacking => 3,
+            Exit::Lacking => LACKING as u8,
             // 128 + SIGINT, as a shell reports it; the same for SIGTERM.
             Exit::Interrupted => 130,
             Exit::As(code) => code,
@@ -73,8 +73,14 @@ const FAULT: i32 = 70;
 /// The code of [`Exit::Usage`].
 const WRONG_FILE: i32 = 2;
 
-/// Reports a panic in one paragraph, without a backtrace: an internal error, or a damaged file if a decoder
-/// panics.
+/// The code of [`Exit::Lacking`].
+pub(crate) const LACKING: i32 = 3;
+
+/// The start of the standard library's panic if the system refuses a thread.
+const NO_THREAD: &str = "failed to spawn thread";
+
+/// Reports a panic in one paragraph, without a backtrace: an internal error, a damaged file if a decoder panics, or
+/// a system that refuses a thread.
 pub(crate) fn take_over_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.payload_as_str().unwrap_or("no message");
@@ -83,6 +89,13 @@ pub(crate) fn take_over_panics() {
                 "error: {file}: damaged: decoder error: {text}\n  help: create the file again",
             ));
             std::process::exit(WRONG_FILE);
+        }
+        if text.starts_with(NO_THREAD) {
+            output::note(
+                "error: the system refuses to start a thread\n  help: free memory, or raise the \
+                 limit of processes (`ulimit -u`) or of memory (`ulimit -v`)",
+            );
+            std::process::exit(LACKING);
         }
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
         let place = place.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The command line: one file per verb. Results go to stdout, everything else to stderr.
 
+mod allocator;
 mod check;
 mod compare;
 mod cost;

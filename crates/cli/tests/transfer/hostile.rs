@@ -162,3 +162,22 @@ fn strangers_end_no_receiver_that_is_out_of_threads() {
             && socket.read(&mut [0; 16]).is_ok_and(|bytes| bytes > 0)
     });
 }
+
+/// If the system permits no thread at all, the receiver ends with an error that says so.
+#[test]
+fn a_receiver_without_threads_says_so() {
+    if lacks("a receiver without threads", &["bash"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (user, listen) = (USER + 1, format!("127.0.0.1:{}", free_port()));
+    chown(folder.path(), Some(user), Some(user)).expect("a folder of that user");
+    let mut command = Command::new("bash");
+    command.args(["-c", "ulimit -u 1 && exec \"$0\" \"$@\"", SUIMON]);
+    command.args(["recv", "there", "--quiet", "--listen", &listen]);
+    let output = command.uid(user).gid(user).current_dir(folder.path()).output();
+    let output = output.expect("it starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("error: the system refuses to start a thread\n  help: "), "{told}");
+}

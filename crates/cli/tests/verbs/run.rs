@@ -251,3 +251,23 @@ fn wrong_usage_is_distinguished_from_a_machine_that_lacks_something() {
     assert_eq!(exit(&["run", "two.toml", "--out", "."]), 2, "a folder with other files in it");
     assert!(folder.path().join("two.toml").exists());
 }
+
+/// A hundred thousand flows, for which the limit of the address space is too low.
+#[test]
+fn a_run_without_memory_says_so() {
+    if testbed::lacks_programs("a run without memory", &["bash"]) {
+        return;
+    }
+    let folder = folder();
+    let many = SCENARIO.replace("count = 2", "count = 100000");
+    std::fs::write(folder.path().join("many.toml"), many).expect("the scenario");
+    let mut command = Command::new("bash");
+    command.args(["-c", "ulimit -v 200000 && exec \"$0\" \"$@\"", SUIMON]);
+    command.args(["run", "many.toml", "-q"]);
+    let output = command.current_dir(folder.path()).output().expect("it starts");
+    // No signal: the standard library would abort.
+    assert_eq!(output.status.code(), Some(3), "{}: {}", output.status, stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("error: out of memory: the system refuses "), "{told}");
+    assert!(told.contains("\n  help: free memory"), "{told}");
+}
