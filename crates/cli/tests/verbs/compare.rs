@@ -150,6 +150,8 @@ fn flows_are_paired_and_what_one_run_lacks_is_named() {
         ("1", format!("{SCENARIO}{more}")),
         ("2", format!("seed = 2\n{SCENARIO}{more}").replace("flow.bulk", "flow.mass")),
         ("3", SCENARIO.to_owned()),
+        // Names exchanged.
+        ("4", SCENARIO.replace("flow.bulk", "flow.ask") + &more.replace("flow.ask", "flow.bulk")),
     ];
     for (name, text) in texts {
         let file = format!("{name}.toml");
@@ -159,17 +161,33 @@ fn flows_are_paired_and_what_one_run_lacks_is_named() {
     let apart = suimon(folder.path(), &["compare", "1", "2"]);
     let told = "2 lacks flow `bulk`; 1 lacks flow `mass`; --pair bulk=mass compares two of them";
     assert!(stderr(&apart).contains(told), "{}", stderr(&apart));
-    let paired = suimon(folder.path(), &["compare", "1", "2", "--pair", "bulk=mass", "--all"]);
-    assert_eq!(code(&paired), 0, "{}", stderr(&paired));
-    assert!(!stderr(&paired).contains("lacks"), "{}", stderr(&paired));
-    let rows = stdout(&paired);
-    for path in [
-        "flow.bulk.goodput ",
-        "flow.bulk.2.goodput ",
-        "flow.ask.response_mean ",
-        "flow.ask.response_p99 ",
+    for words in [
+        &["compare", "1", "2", "--pair", "bulk=mass", "--all"][..],
+        &["compare", "1", "4", "--pair", "bulk=ask", "--pair", "ask=bulk", "--all"],
     ] {
-        assert!(rows.lines().any(|row| row.starts_with(path)), "{path} is not in\n{rows}");
+        let paired = suimon(folder.path(), words);
+        assert_eq!(code(&paired), 0, "{}", stderr(&paired));
+        assert!(!stderr(&paired).contains("lacks"), "{}", stderr(&paired));
+        let rows = stdout(&paired);
+        for path in [
+            "flow.bulk.goodput ",
+            "flow.bulk.2.goodput ",
+            "flow.ask.response_mean ",
+            "flow.ask.response_p99 ",
+        ] {
+            assert!(rows.lines().any(|row| row.starts_with(path)), "{path} is not in\n{rows}");
+        }
+    }
+    for (pairs, told) in [
+        (["bluk=mass", "ask=ask"], "error: 1 has no flow `bluk`\n  help: name one of its flows: "),
+        (["bulk=mass", "bulk=ask"], "error: two --pair name flow `bulk`"),
+        (["bulk=mass", "ask=mass"], "error: two --pair name flow `mass`"),
+    ] {
+        let [one, another] = pairs;
+        let words = ["compare", "1", "2", "--pair", one, "--pair", another];
+        let refused = suimon(folder.path(), &words);
+        assert_eq!(code(&refused), 2, "{pairs:?}: {}", stdout(&refused));
+        assert!(stderr(&refused).contains(told), "{pairs:?}: {}", stderr(&refused));
     }
     let fewer = suimon(folder.path(), &["compare", "1", "3"]);
     assert!(stderr(&fewer).contains("3 lacks flow `ask`"), "{}", stderr(&fewer));

@@ -13,12 +13,14 @@ use crate::sweep::kept_table;
 /// Reads every run; a sweep's in the order of its grid. In all folders but the first, flows are renamed by
 /// `pairs`.
 pub(super) fn read(folders: &[PathBuf], pairs: &[Pair]) -> Result<Vec<StoredRun>, Error> {
+    loads::check_pairs(pairs)?;
     let mut runs = Vec::new();
     for (number, folder) in folders.iter().enumerate() {
         for place in places(folder)? {
             let mut run = StoredRun::read(&place)?;
-            if number > 0 {
-                pairs.iter().try_for_each(|pair| loads::rename(&mut run, pair))?;
+            match number {
+                0 => loads::check_names(&run, pairs.iter().map(|pair| &pair.first))?,
+                _ => loads::rename(&mut run, pairs)?,
             }
             runs.push(run);
         }

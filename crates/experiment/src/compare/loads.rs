@@ -34,34 +34,67 @@ impl std::str::FromStr for Pair {
     }
 }
 
-/// Renames a flow of `run`, or the flows of a count, to the name of their counterpart in the first run.
+/// Refuses pairs with a flow that is in another pair, too.
+pub(super) fn check_pairs(pairs: &[Pair]) -> Result<(), Error> {
+    for (number, Pair { first, other }) in pairs.iter().enumerate() {
+        let before = &pairs[..number];
+        let twice = if before.iter().any(|pair| pair.first == *first) {
+            first
+        } else if before.iter().any(|pair| pair.other == *other) {
+            other
+        } else {
+            continue;
+        };
+        let message = format!("two --pair name flow `{twice}`");
+        return Err(Error::usage(message, "compare each flow with one other"));
+    }
+    Ok(())
+}
+
+/// Refuses a run that lacks one of `flows`, each a flow or the flows of a count.
+pub(super) fn check_names<'a>(
+    run: &StoredRun,
+    mut flows: impl Iterator<Item = &'a String>,
+) -> Result<(), Error> {
+    let all = [names(&run.summary["flow"]), names(&run.summary["group"])].concat();
+    let is_lacking = |flow: &&String| all.iter().all(|name| member(flow, name).is_none());
+    let Some(flow) = flows.find(is_lacking) else { return Ok(()) };
+    let message = format!("{} has no flow `{flow}`", run.folder.display());
+    Err(Error::usage(message, format!("name one of its flows: {}", listed(&loads(&run.summary)))))
+}
+
+/// Renames flows of `run`, and the flows of a count, to the names of their counterparts in the first run: all at
+/// once, so that flows can exchange names.
 ///
 /// # Errors
-/// If the run has no such flow.
-pub(super) fn rename(run: &mut StoredRun, Pair { first, other }: &Pair) -> Result<(), Error> {
-    let mut found = false;
+/// If the run lacks one of the flows.
+pub(super) fn rename(run: &mut StoredRun, pairs: &[Pair]) -> Result<(), Error> {
+    check_names(run, pairs.iter().map(|pair| &pair.other))?;
+    let renamed = |name: &str| {
+        pairs.iter().find_map(|Pair { first, other }| {
+            member(other, name).map(|number| format!("{first}{number}"))
+        })
+    };
     for table in ["flow", "group"] {
         let Some(table) = run.summary[table].as_object_mut() else { continue };
-        let renamed = |name: &str| match name.strip_prefix(other.as_str()) {
-            Some("") => Some(first.clone()),
-            Some(member) if group_of(name) == Some(other) => Some(format!("{first}{member}")),
-            _ => None,
-        };
-        let old: Vec<String> =
-            table.keys().filter(|name| renamed(name).is_some()).cloned().collect();
-        for old in old {
-            let (new, value) = (renamed(&old), table.remove(&old));
-            if let (Some(new), Some(value)) = (new, value) {
-                found = true;
-                table.insert(new, value);
+        let (mut own, mut paired) = (Vec::new(), Vec::new());
+        for (name, value) in std::mem::take(table) {
+            match renamed(&name) {
+                Some(new) => paired.push((new, value)),
+                None => own.push((name, value)),
             }
         }
+        // A flow of the run's own whose name a paired flow takes is not compared.
+        table.extend(own.into_iter().chain(paired));
     }
-    if found {
-        return Ok(());
-    }
-    let message = format!("{} has no flow `{other}`", run.folder.display());
-    Err(Error::usage(message, format!("name one of its flows: {}", listed(&loads(&run.summary)))))
+    Ok(())
+}
+
+/// What follows `flow` in `name`: nothing for the flow itself, the number for a member of a count. `None` for another
+/// flow.
+fn member<'a>(flow: &str, name: &'a str) -> Option<&'a str> {
+    let number = name.strip_prefix(flow)?;
+    (number.is_empty() || group_of(name) == Some(flow)).then_some(number)
 }
 
 /// Refuses a run that shares no flow with the first.
