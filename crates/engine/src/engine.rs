@@ -319,6 +319,11 @@ impl Engine {
         (self.delivered.drain(..), &mut self.world.packets)
     }
 
+    /// Makes all ports accept packets that are `bytes` longer than a frame of their link's MTU.
+    pub fn take_longer_frames(&mut self, bytes: u32) {
+        self.world.take_longer_frames(bytes);
+    }
+
     /// The packets, for a driver with machines that allocate and release them.
     pub fn packets(&mut self) -> &mut Packets {
         &mut self.world.packets

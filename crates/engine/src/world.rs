@@ -111,11 +111,16 @@ impl World {
             world.channels[channel].gap_frames = frames && machine;
         }
         if plan.links.iter().any(|link| link.lab.gso) {
-            // They pass every port on their path, on any link.
-            let ports = world.nodes.iter_mut().flat_map(Node::ports_mut);
-            ports.for_each(Port::take_super_frames);
+            // Super-frames are several frames on the wire. They pass every port on their path, on any link.
+            world.take_longer_frames(u32::MAX);
         }
         Ok(world)
+    }
+
+    /// Makes all ports accept packets that are `bytes` longer than a frame of their link's MTU.
+    pub(crate) fn take_longer_frames(&mut self, bytes: u32) {
+        let ports = self.nodes.iter_mut().flat_map(Node::ports_mut);
+        ports.for_each(|port| port.take_longer_frames(bytes));
     }
 
     /// The nodes and channels; `build` makes the nodes.

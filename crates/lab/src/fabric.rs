@@ -169,6 +169,9 @@ pub(crate) struct Fabric {
 const REPORT: Duration = Duration::from_ms(20);
 /// The number of interfaces checked per interval, in turn: each check takes some microseconds of system calls.
 const CHECKED: usize = 4;
+/// Bytes of an 802.1Q tag. A bridge accepts them in addition to the MTU (Linux, include/linux/netdevice.h,
+/// `__is_skb_forwardable`).
+const VLAN_TAG: u32 = 4;
 
 impl Fabric {
     /// The fabric of `plan` between `attachments`, whose devices hold some of `packets` already.
@@ -219,8 +222,10 @@ impl Fabric {
         Ok(Self { idle, ..self })
     }
 
-    /// Makes this fabric identify flows by packet headers alone and carry out orders of another thread.
-    pub(crate) fn between_networks(self, plan: &Plan, orders: Orders) -> Self {
+    /// Makes this fabric identify flows by packet headers alone, accept frames with an 802.1Q tag, and carry out orders
+    /// of another thread.
+    pub(crate) fn between_networks(mut self, plan: &Plan, orders: Orders) -> Self {
+        self.engine.take_longer_frames(VLAN_TAG);
         Self { flows: Flows::between_networks(plan), ..self.with_orders(orders) }
     }
 

@@ -108,9 +108,9 @@ impl Port {
         Self { device: self.device.with_trace(trace), ..self }
     }
 
-    /// Accepts super-frames: packets of any length that are several frames on the wire.
-    pub fn take_super_frames(&mut self) {
-        self.frame_max = u32::MAX;
+    /// Accepts packets that are `bytes` longer than a frame of the link's MTU.
+    pub fn take_longer_frames(&mut self, bytes: u32) {
+        self.frame_max = self.frame_max.saturating_add(bytes);
     }
 
     /// Returns the port with flow control: it sends control frames, and the far end may stop it by them. A received

@@ -85,6 +85,8 @@ fn frames_of_any_kind_pass_as_they_are() {
             sent.push(frame(length, EXPERIMENT, number as u8));
         }
         sent.push(frame(200, TAG, 7));
+        // The tag comes in addition to the MTU.
+        sent.push(frame(1_518, TAG, 8));
         // No IP header at all, and one that is shorter than it says.
         sent.push(frame(60, 0x0800, 0));
         sent.push(frame(60, 0x0800, 0x4f ^ 14));
