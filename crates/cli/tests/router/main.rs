@@ -98,6 +98,9 @@ fn what_cannot_be_is_refused() {
     run(&machines.middle, "ip link set rb down");
     refused(&["ra", "rb"], 3, "ip link set rb up");
     run(&machines.middle, "ip link set rb up");
+    run(&machines.left, "ip link set eth0 mtu 9000");
+    refused(&["ra", "rb", "--port", "xdp"], 3, "lower the MTU");
+    run(&machines.left, "ip link set eth0 mtu 1500");
     run(&machines.middle, "ip addr add 10.80.0.1/24 dev rb");
     run(&machines.middle, "ip route add default via 10.80.0.2");
     refused(&["ra", "rb"], 2, "--force");

@@ -352,8 +352,10 @@ fn refused(what: String, error: io::Error) -> Error {
     let help = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run it as root, or use AF_PACKET",
         Some(libc::EAFNOSUPPORT) => "use a kernel with CONFIG_XDP_SOCKETS, or AF_PACKET",
-        Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE) => {
-            "use AF_XDP in generic mode, or AF_PACKET"
+        Some(libc::EOPNOTSUPP | libc::EINVAL) => "use AF_XDP in generic mode, or AF_PACKET",
+        // The far end's MTU is too large (Linux, drivers/net/veth.c, `veth_xdp_set`).
+        Some(libc::ERANGE) => {
+            "lower the MTU of the interface and of its other end, or use AF_PACKET"
         }
         Some(libc::ENOBUFS) => "allow more locked memory: ulimit -l unlimited",
         Some(libc::EBUSY) => "stop the program that uses XDP on this interface",
