@@ -6,12 +6,16 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+mod area;
 mod axis;
 pub(crate) mod data;
 mod decimate;
+mod dense;
+mod fold;
 
+pub use area::Area;
 pub use axis::{Axis, Scale};
-pub use decimate::Decimator;
+pub use decimate::{Decimator, Thinned};
 
 use crate::escape;
 
@@ -42,9 +46,10 @@ const DASHES: [&str; PALETTE.len()] = ["", "9 4", "3 3", "9 3 3 3", "16 4", "9 3
 const LIMIT: &str = "5 4";
 
 /// How a series is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// A line from point to point.
+    #[default]
     Line,
     /// A dashed line, for limits or expected values.
     Dashed,
@@ -55,7 +60,7 @@ pub enum Shape {
 }
 
 /// One series.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
@@ -65,6 +70,10 @@ pub struct Series {
     pub colour: usize,
     /// Its points with `x` rising; a `y` that is NaN breaks the line.
     pub points: Vec<(f64, f64)>,
+    /// The means of its columns where its points are thinned ([`Thinned::means`]).
+    pub means: Vec<(f64, f64)>,
+    /// An area behind it, such as confidence intervals; empty for none.
+    pub area: Area,
 }
 
 /// A horizontal line with a name: a limit.
@@ -108,6 +117,7 @@ impl Chart {
         let (width, height) = (plot.width, plot.height);
         let _ = write!(svg, "<svg width=\"{width}\" height=\"{height}\">");
         self.marks.iter().for_each(|mark| plot.mark_line(&mut svg, mark));
+        self.series.iter().for_each(|series| plot.area(&mut svg, series));
         self.series.iter().for_each(|series| plot.series(&mut svg, series));
         svg += "</svg>";
         self.marks.iter().for_each(|mark| plot.mark_text(&mut svg, mark));
@@ -120,9 +130,10 @@ impl Chart {
     fn layouts(&self) -> [axis::Layout; 2] {
         let points = || self.series.iter().flat_map(|s| &s.points).filter(|p| !p.1.is_nan());
         let marks = self.marks.iter().map(|mark| mark.y);
+        let ends = self.series.iter().flat_map(|s| s.area.ends());
         [
             self.x.lay_out(points().map(|p| p.0), 8, true),
-            self.y.lay_out(points().map(|p| p.1).chain(marks), 5, false),
+            self.y.lay_out(points().map(|p| p.1).chain(marks).chain(ends), 5, false),
         ]
     }
 
@@ -261,8 +272,9 @@ impl Plot {
         let points = series.shown(&self.x);
         let path = match series.shape {
             Shape::Points => self.dots(&points),
-            Shape::Step => self.line(&steps(&points)),
-            Shape::Line | Shape::Dashed => self.line(&points),
+            Shape::Step => self.curve(svg, series, &steps(&points)),
+            Shape::Line => self.curve(svg, series, &points),
+            Shape::Dashed => self.line(&points),
         };
         // A dot is a line of no length with a round cap; round caps would fill the gaps of a dashed one.
         let width = if series.shape == Shape::Points { 3.0 } else { 1.5 };
@@ -273,6 +285,19 @@ impl Plot {
              stroke-linejoin=\"round\" stroke-linecap=\"{cap}\"{}/>",
             dashes(series.dash())
         );
+    }
+
+    /// Returns the path of a curve, and fills the ranges where it swings too fast for a line.
+    fn curve(&self, svg: &mut String, series: &Series, points: &[(f64, f64)]) -> String {
+        if self.x.scale == Scale::Log {
+            return self.line(points);
+        }
+        let dense::Drawn { line, ranges } = dense::draw(self, points, &series.means);
+        if !ranges.is_empty() {
+            let colour = colour(series.colour);
+            let _ = write!(svg, "<path d=\"{ranges}\" fill=\"{colour}\" fill-opacity=\"0.25\"/>");
+        }
+        line
     }
 
     fn line(&self, points: &[(f64, f64)]) -> String {

@@ -1,21 +1,29 @@
 //! The command line that reproduces a report's results.
 
-use super::Section;
+use std::fmt::Write;
+
+use super::{Section, escape};
 use record::folder::SCENARIO;
 
 impl Section {
     /// Adds the line to type. If it names a run folder's own scenario, it is typed in that folder.
     pub fn command(&mut self, command: &[String]) {
-        if command.iter().any(|word| word == SCENARIO) {
+        let line = escape(&shell(command));
+        let here = command.iter().any(|word| word == SCENARIO);
+        let runs = matches!(command, [_, verb, ..] if verb == "run" || verb == "sweep");
+        let out = match (runs && !command.iter().any(|word| word == "--out"), here) {
+            (false, _) => "",
+            (true, true) => " --out .",
+            // The page has the same bytes in any folder: its script writes the name of the one that it is in.
+            (true, false) => " --out <span class=\"folder\">FOLDER</span>",
+        };
+        if here {
             self.paragraph("In the folder of this page:");
         }
-        self.code(&shell(command));
-        // The page has the same bytes in any folder, so the line cannot name this one.
-        let has_folder = command.iter().any(|word| word == "--out");
-        if matches!(command, [_, verb, ..] if verb == "run" || verb == "sweep") && !has_folder {
-            self.paragraph(
-                "Add --out FOLDER, with the folder of this page, to write the results here again.",
-            );
+        let _ = writeln!(self.body, "<pre>{line}{out}</pre>");
+        if runs && !here && !out.is_empty() {
+            let _ =
+                writeln!(self.body, "<p class=\"where\">FOLDER is the folder of this page.</p>");
         }
     }
 }
@@ -38,14 +46,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_to_type_says_how_to_choose_its_folder() {
+    fn the_line_to_type_has_the_folder_of_its_page() {
         let body = |words: &[&str]| {
             let mut section = Section::new("Run it again");
             section.command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
             section.body
         };
-        assert!(body(&["suimon", "run", "a.toml"]).contains("Add --out FOLDER"));
-        assert!(body(&["suimon", "sweep", "a.toml", "--seeds", "1..2"]).contains("Add --out"));
+        let out = " --out <span class=\"folder\">FOLDER</span></pre>";
+        assert!(body(&["suimon", "run", "a b.toml"]).contains(&format!("run 'a b.toml'{out}")));
+        assert!(body(&["suimon", "sweep", "a.toml", "--seeds", "1..2"]).contains(out));
         assert!(!body(&["suimon", "compare", "a", "b"]).contains("--out"));
+        let lock = body(&["suimon", "run", SCENARIO]);
+        assert!(lock.contains("toml --out .</pre>") && !lock.contains("FOLDER"), "{lock}");
     }
 }

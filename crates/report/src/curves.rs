@@ -6,7 +6,7 @@ use scenario::plan::Window;
 use scenario::{Unit, Units};
 use traffic::Instant;
 
-use crate::chart::{Axis, COLUMNS, Chart, Decimator, Series, Shape};
+use crate::chart::{Area, Axis, COLUMNS, Chart, Decimator, Series, Shape, Thinned};
 use crate::run::Run;
 use record::error::Error;
 use record::recorder::Recording;
@@ -25,6 +25,7 @@ mod lines;
 mod notifications;
 pub(crate) mod overlay;
 mod pauses;
+mod points;
 mod queues;
 mod sequences;
 mod spread_sum;
@@ -44,7 +45,7 @@ pub(crate) struct Figure {
     pub(crate) caption: String,
 }
 
-type Points = Vec<(f64, f64)>;
+pub(crate) use points::Points;
 
 /// The name of what is drawn, and the part of the run to draw, in seconds.
 type Wanted = (String, (f64, f64));
@@ -89,7 +90,7 @@ fn read<R: Row, const N: usize>(
             point.into_iter().for_each(|(x, y)| curve.push(x, y));
         }
     })?;
-    Ok(curves.into_iter().map(|curve| curve.map(Decimator::finish)).collect())
+    Ok(curves.into_iter().map(|curve| curve.map(Points::from)).collect())
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -97,16 +98,17 @@ fn seconds(ns: u64) -> f64 {
 }
 
 fn greatest<'a>(curves: impl IntoIterator<Item = &'a Points>) -> f64 {
-    curves.into_iter().flatten().map(|point| point.1).fold(0.0, f64::max)
+    curves.into_iter().flat_map(|curve| curve.iter()).map(|point| point.1).fold(0.0, f64::max)
 }
 
 fn scaled(points: Points, x: Unit, y: Unit) -> Points {
     let (x, y) = (x.factor(), y.factor());
-    points.into_iter().map(|point| (point.0 / x, point.1 / y)).collect()
+    points.map(|point| (point.0 / x, point.1 / y))
 }
 
 fn series(name: impl Into<String>, shape: Shape, points: Points) -> Series {
-    Series { name: name.into(), shape, colour: 0, points }
+    let Thinned { points, means } = points.into_thinned();
+    Series { name: name.into(), shape, colour: 0, points, means, area: Area::default() }
 }
 
 /// A window's part of the run, in seconds.

@@ -149,7 +149,8 @@ impl Differences {
             // The name of a run may be long: its words wrap.
             let _ = write!(html, "<th{class} style=\"white-space:normal\">{}</th>", escape(head));
             if column == 0 {
-                let _ = write!(html, "<th>{}</th>", escape(&scale(far)));
+                let scale = escape(&scale(far));
+                let _ = write!(html, "<th style=\"white-space:normal\">{scale}</th>");
             }
         }
         html += "</tr></thead><tbody>\n";

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use scenario::Units;
 
 use super::escape;
-use record::quantity::{self, Kind};
+use record::quantity::{self, Kind, count};
+
+mod fold;
 
 /// A table for people.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,7 @@ pub struct Grid {
     head: Vec<String>,
     rows: Vec<Vec<Cell>>,
     units: Units,
+    rows_max: Option<usize>,
 }
 
 /// A table's cell.
@@ -55,7 +58,14 @@ impl Grid {
     /// A table with these column heads.
     pub fn new(head: &[&str]) -> Self {
         let head = head.iter().map(|&h| h.to_owned()).collect();
-        Self { head, rows: Vec::new(), units: Units::default() }
+        Self { head, rows: Vec::new(), units: Units::default(), rows_max: None }
+    }
+
+    /// Limits the number of rows, after those that are alike are folded.
+    #[must_use]
+    pub const fn at_most(mut self, rows: usize) -> Self {
+        self.rows_max = Some(rows);
+        self
     }
 
     /// Sets the units of the quantities.
@@ -77,6 +87,27 @@ impl Grid {
 
     pub(super) fn write(&self, out: &mut String) {
         let units: Vec<Units> = (0..self.head.len()).map(|column| self.units_of(column)).collect();
+        let folded = fold::rows(&self.rows, &units);
+        self.open(out);
+        let most = self.rows_max.unwrap_or(usize::MAX);
+        for fold::Row { cells, folded } in folded.iter().take(most) {
+            match folded {
+                None => row(out, cells, &units),
+                Some(folded) => folded_row(out, cells, folded),
+            }
+        }
+        *out += "</tbody></table></div>\n";
+        if folded.len() < self.rows.len() {
+            let all = count(self.rows.len() as u64);
+            let _ = writeln!(out, "<details><summary>All {all} rows</summary>");
+            self.open(out);
+            self.rows.iter().take(most).for_each(|cells| row(out, cells, &units));
+            *out += "</tbody></table></div></details>\n";
+        }
+    }
+
+    /// Begins a table with the head.
+    fn open(&self, out: &mut String) {
         *out += "<div class=\"wide\"><table><thead><tr>";
         for (column, head) in self.head.iter().enumerate() {
             let first = self.rows.first().and_then(|row| row.get(column));
@@ -84,14 +115,6 @@ impl Grid {
             let _ = write!(out, "<th{class}>{}</th>", escape(head));
         }
         *out += "</tr></thead><tbody>\n";
-        for row in &self.rows {
-            *out += "<tr>";
-            for (cell, units) in row.iter().zip(&units) {
-                let _ = write!(out, "<td{}>{}</td>", cell.class(), cell.text(*units));
-            }
-            *out += "</tr>\n";
-        }
-        *out += "</tbody></table></div>\n";
     }
 
     /// The units of a column.
@@ -102,6 +125,24 @@ impl Grid {
         });
         quantity::of_column(self.units, quantities)
     }
+}
+
+fn row(out: &mut String, cells: &[Cell], units: &[Units]) {
+    *out += "<tr>";
+    for (cell, units) in cells.iter().zip(units) {
+        let _ = write!(out, "<td{}>{}</td>", cell.class(), cell.text(*units));
+    }
+    *out += "</tr>\n";
+}
+
+/// Writes the row that stands for several, of which `cells` are those of the first.
+fn folded_row(out: &mut String, cells: &[Cell], folded: &fold::Folded) {
+    let (name, rows) = (escape(&folded.name), count(folded.rows as u64));
+    let _ = write!(out, "<tr><td>{name} × {rows}</td>");
+    for (cell, range) in cells.iter().skip(1).zip(&folded.ranges) {
+        let _ = write!(out, "<td{}>{}</td>", cell.class(), escape(range));
+    }
+    *out += "</tr>\n";
 }
 
 impl Cell {

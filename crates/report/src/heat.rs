@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::chart::Scale;
 use crate::escape;
 use record::quantity::digits;
+use scenario::significant;
 
 const WIDTH: f64 = 760.0;
 /// Room for the scale of colours and its numbers.
@@ -14,6 +16,8 @@ const LETTER: f64 = 7.0;
 const ROW_NAME: f64 = 200.0;
 /// Numbers smaller than this are left to the table.
 const FONT_MIN: f64 = 6.5;
+/// The height of a cell from which on it has room for two lines.
+const TWO_LINES: f64 = 30.0;
 
 /// Corners of the colour scale, low to high: cividis. Its lightness rises evenly, in grey and for readers of any
 /// colour vision (Nuñez, Anderton, Renslow, "Optimizing colormaps with consideration for color vision deficiency",
@@ -31,6 +35,8 @@ const SCALE: [[f64; 3]; 5] = [
 pub(crate) struct Heat {
     /// A title, for readers who do not see it.
     pub(crate) title: String,
+    /// The quantity with its unit: `run.goodput (Mbit/s)`.
+    pub(crate) label: String,
     /// The meaning of the columns.
     pub(crate) x: String,
     /// The columns' values.
@@ -40,9 +46,35 @@ pub(crate) struct Heat {
     /// The rows' values, the first at the bottom.
     pub(crate) rows: Vec<String>,
     /// Each row's cells; none where nothing was measured.
-    pub(crate) cells: Vec<Vec<Option<f64>>>,
+    pub(crate) cells: Vec<Vec<Option<Cell>>>,
     /// The values at the ends of the colour scale.
     pub(crate) range: (f64, f64),
+    /// How values are distributed along the colour scale.
+    pub(crate) scale: Scale,
+}
+
+/// The value of a pair of settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    /// The mean over the seeds.
+    pub(crate) mean: f64,
+    /// Half the width of the mean's confidence interval, if there is one.
+    pub(crate) half: Option<f64>,
+    /// The number of runs.
+    pub(crate) runs: usize,
+}
+
+impl Cell {
+    /// `14.51 ± 7.7`.
+    fn text(self) -> String {
+        let half = self.half.map_or_else(String::new, |half| format!(" ± {}", rounded(half)));
+        digits(self.mean) + &half
+    }
+}
+
+/// The uncertainty of a value, in two digits.
+fn rounded(half: f64) -> String {
+    significant(half, 2)
 }
 
 impl Heat {
@@ -53,8 +85,12 @@ impl Heat {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" \
              aria-label=\"{title}\" font-family=\"system-ui, sans-serif\" font-size=\"12\" \
-             fill=\"var(--ink, #1b1b1b)\"><title>{title}</title>",
-            frame.top + frame.height(self.rows.len()) + frame.bottom
+             class=\"heat\" fill=\"var(--ink, #1b1b1b)\" data-head=\"{}\"><title>{title}</title>",
+            frame.top + frame.height(self.rows.len()) + frame.bottom,
+            escape(
+                &serde_json::json!([self.x, self.y, self.label, "half width of the 95 % interval"])
+                    .to_string()
+            )
         );
         for (row, cells) in self.cells.iter().enumerate() {
             for (column, &cell) in cells.iter().enumerate() {
@@ -66,40 +102,52 @@ impl Heat {
         svg + "</svg>"
     }
 
-    fn cell(&self, svg: &mut String, frame: &Frame, at: (usize, usize), value: Option<f64>) {
+    fn cell(&self, svg: &mut String, frame: &Frame, at: (usize, usize), cell: Option<Cell>) {
         let (x, y) = frame.corner(at, self.rows.len());
         let (width, height) = (frame.cell.0, frame.cell.1);
+        let runs = |cell: Cell| {
+            if cell.runs > 1 { format!(" ({} runs)", cell.runs) } else { String::new() }
+        };
         let name = escape(&format!(
             "{} = {}, {} = {}: {}",
             self.x,
             self.columns[at.0],
             self.y,
             self.rows[at.1],
-            value.map_or_else(|| "not run".to_owned(), digits)
+            cell.map_or_else(|| "not run".to_owned(), |cell| cell.text() + &runs(cell))
         ));
+        let value = cell.map(|cell| cell.mean);
         let rgb = value.map(|value| colour(self.place(value)));
         let fill = rgb.map_or_else(|| "var(--panel, #f6f7f9)".to_owned(), hex);
         let _ = write!(
             svg,
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
-             fill=\"{fill}\" stroke=\"var(--paper, #fff)\"><title>{name}</title></rect>"
+             fill=\"{fill}\" stroke=\"var(--paper, #fff)\" data-row=\"{}\"><title>{name}</title></rect>",
+            escape(&self.row(at, cell).to_string())
         );
         let text = value.map_or_else(|| "–".to_owned(), digits);
-        let font = (width / (0.62 * text.chars().count() as f64)).min(12.0);
-        if font >= FONT_MIN {
-            let ink = rgb.map_or("var(--ink, #1b1b1b)", ink);
-            let (x, y) = (x + width / 2.0, y + height / 2.0 + 0.35 * font);
-            let _ = write!(
-                svg,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{font:.1}\" text-anchor=\"middle\" \
-                 fill=\"{ink}\" pointer-events=\"none\">{text}</text>"
-            );
-        }
+        // The interval is below the mean where there is room.
+        let half = cell.and_then(|cell| cell.half).filter(|_| height >= TWO_LINES);
+        let half = half.map(|half| format!("± {}", rounded(half)));
+        let ink = rgb.map_or("var(--ink, #1b1b1b)", ink);
+        let up = if half.is_some() { 7.0 } else { 0.0 };
+        let (x, y) = (x + width / 2.0, y + height / 2.0);
+        write_text(svg, (x, y - up), (width, 12.0), ink, &text);
+        half.iter().for_each(|half| write_text(svg, (x, y + up), (width, 10.5), ink, half));
+    }
+
+    /// Returns a cell as a row of data: its settings, its mean and half of its interval.
+    fn row(&self, at: (usize, usize), cell: Option<Cell>) -> serde_json::Value {
+        let (mean, half) = (cell.map(|cell| cell.mean), cell.and_then(|cell| cell.half));
+        serde_json::json!([self.columns[at.0], self.rows[at.1], mean, half])
     }
 
     /// Returns the position of a value on the scale; the middle if there is one value only.
     fn place(&self, value: f64) -> f64 {
         let (low, high) = self.range;
+        if self.scale == Scale::Log && high > low {
+            return ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
+        }
         if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 }
     }
 
@@ -155,11 +203,56 @@ impl Heat {
                 "<rect x=\"{x}\" y=\"{y:.1}\" width=\"12\" height=\"{high:.1}\" fill=\"{fill}\"/>"
             );
         }
-        for (value, y) in [(self.range.1, frame.top + 10.0), (self.range.0, frame.top + height)] {
+        let ends = [(self.range.1, frame.top + 10.0), (self.range.0, frame.top + height)];
+        for (value, y) in ends {
             let (x, text) = (x + 17.0, digits(value));
             let _ = write!(svg, "<text x=\"{x}\" y=\"{y:.1}\" font-size=\"11\">{text}</text>");
         }
+        if self.scale == Scale::Log {
+            // The powers of ten that are far enough from the ends.
+            let powers = self.range.0.log10().ceil() as i32..=self.range.1.log10().floor() as i32;
+            for value in powers.map(|power| 10_f64.powi(power)) {
+                let y = frame.top + height * (1.0 - self.place(value)) + 4.0;
+                if (ends[0].1 + 12.0..=ends[1].1 - 12.0).contains(&y) {
+                    let (line, x, text) = (y - 4.0, x + 17.0, digits(value));
+                    let _ = write!(
+                        svg,
+                        "<path d=\"M{:.1} {line:.1}h5\" stroke=\"var(--ink, #1b1b1b)\"/>\
+                         <text x=\"{x}\" y=\"{y:.1}\" font-size=\"11\">{text}</text>",
+                        x - 8.0
+                    );
+                }
+            }
+            let _ = write!(svg, "<text x=\"{x}\" y=\"13\" font-size=\"11\">log</text>");
+        }
     }
+}
+
+/// Writes a cell's text around the middle `(x, y)`, smaller where a cell of that width requires it.
+fn write_text(
+    svg: &mut String,
+    (x, y): (f64, f64),
+    (width, most): (f64, f64),
+    ink: &str,
+    text: &str,
+) {
+    let font = (width / (0.62 * text.chars().count() as f64)).min(most);
+    if font >= FONT_MIN {
+        let y = y + 0.35 * font;
+        let _ = write!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{font:.1}\" text-anchor=\"middle\" \
+             fill=\"{ink}\" pointer-events=\"none\">{text}</text>"
+        );
+    }
+}
+
+/// Returns the scale for values: logarithmic if they are positive and span more than a decade and a half.
+pub(crate) fn scale_of(values: impl IntoIterator<Item = f64>) -> Scale {
+    const SPAN: f64 = 30.0;
+    let (mut low, mut high) = (f64::MAX, f64::MIN);
+    values.into_iter().for_each(|value| (low, high) = (low.min(value), high.max(value)));
+    if low > 0.0 && high > SPAN * low { Scale::Log } else { Scale::Linear }
 }
 
 /// The positions in the picture.
@@ -254,16 +347,53 @@ mod tests {
     fn cells_have_colours_and_numbers_and_gaps_are_shown() {
         let heat = Heat {
             title: "goodput".into(),
+            label: "goodput (Mbit/s)".into(),
             x: "delay".into(),
             columns: vec!["1 ms".into(), "2 ms".into()],
             y: "buffer".into(),
             rows: vec!["<4>".into()],
-            cells: vec![vec![Some(1.5), None]],
+            cells: vec![vec![Some(Cell { mean: 1.5, half: None, runs: 1 }), None]],
             range: (1.5, 3.0),
+            scale: Scale::Linear,
         };
         let svg = heat.to_svg();
         assert!(svg.contains("fill=\"#00204d\"") && svg.contains(">1.5</text>"), "{svg}");
         assert!(svg.contains("delay = 2 ms, buffer = &lt;4&gt;: not run"), "{svg}");
         assert!(!svg.contains("<4>"));
+    }
+
+    #[test]
+    fn values_over_decades_are_told_apart_and_have_their_intervals() {
+        let cell = |mean: f64, half| Some(Cell { mean, half, runs: 3 });
+        let values = [1.5, 15.0, 150.0, 1500.0];
+        let heat = Heat {
+            title: "wait".into(),
+            label: "wait (ms)".into(),
+            x: "delay".into(),
+            columns: values.map(|v| format!("{v} ms")).to_vec(),
+            y: "buffer".into(),
+            rows: ["1", "2", "4"].map(String::from).to_vec(),
+            cells: vec![
+                vec![
+                    cell(1.5, Some(0.123)),
+                    cell(15.0, None),
+                    cell(150.0, None),
+                    cell(1500.0, None)
+                ];
+                3
+            ],
+            range: (1.5, 1500.0),
+            scale: scale_of(values),
+        };
+        let places = values.map(|value| (3.0 * heat.place(value)).round());
+        assert_eq!(places, [0.0, 1.0, 2.0, 3.0], "equal steps of colour for equal ratios");
+        let svg = heat.to_svg();
+        assert!(
+            svg.contains("1.5 ± 0.12 (3 runs)</title>") && svg.contains(">± 0.12</text>"),
+            "{svg}"
+        );
+        assert!(svg.contains(">log</text>") && svg.contains(">100</text>"), "{svg}");
+        assert_eq!(scale_of([0.0, 1.0, 1e6]), Scale::Linear, "zero has no place on a logarithm");
+        assert_eq!(scale_of([3.0, 60.0]), Scale::Linear);
     }
 }

@@ -34,8 +34,9 @@ pub use run::{Run as RunReport, stored_to_html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The policy for browsers: a page may load only what it contains, and run only our scripts.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src";
+/// The policy for browsers: a page may load only what it contains, and run only our scripts. Images are those that it
+/// makes itself, to save a figure as PNG.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src";
 
 /// A page while it is built.
 #[derive(Clone, Debug)]
@@ -105,14 +106,12 @@ impl Page {
     pub fn to_html(&self) -> String {
         let title = escape(&self.title);
         let body = &self.body;
-        let (style, scripts) = match self.charts.is_empty() {
-            true => (String::new(), String::new()),
-            false => (script::style(), script::scripts(&self.charts)),
-        };
-        let [plot, report] = script::HASHES;
+        let style = if self.charts.is_empty() { String::new() } else { script::style() };
+        let scripts = script::scripts(&self.charts, body);
+        let sources = script::HASHES.map(|hash| format!("'{hash}'")).join(" ");
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY} '{plot}' '{report}'\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY} {sources}\">\
              <meta name=\"viewport\" content=\"width=device-width\">\
              <meta name=\"color-scheme\" content=\"light dark\">\
              <title>{title}</title><style>{style}{STYLE}</style></head>\n\

@@ -1,5 +1,6 @@
 // Draws the page's charts with uPlot: a cursor that all charts over time share, a legend with the values
-// under it, lines that come and go by click or key, and a closer look by dragging.
+// under it, lines that come and go by click or key, and a closer look by dragging. Where a curve swings faster than
+// pixels can show, its range is an area and its mean a line, as in the SVG (chart/dense.rs).
 //
 // The data are in the element #charts, in the order of the page's figures. Each figure keeps its SVG, for print,
 // for browsers without scripts, and for its description of the chart in words.
@@ -18,7 +19,13 @@
   const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
   const HEIGHT = 270;
   const KEY_STEP = 8; // Pixels that an arrow key moves the cursor by.
-  const charts = []; // { plot, whole: the range of x that all of it takes, shared: whether over time }
+  // As in chart/dense.rs, in pixels.
+  const SWING = 4;
+  const TURNS = 8;
+  const WINDOW = 16;
+  const STEP = 6;
+  const NARROW = 24;
+  const charts = []; // { plot, whole: the range of x that all of it takes, view: that in sight, shared: whether over time }
 
   // Abscissas in the axis's base unit, so that charts in ms and s understand each other.
   const scaled = (place, factor) =>
@@ -45,7 +52,10 @@
     return x - xs[before] <= xs[after] - x ? before : after;
   };
 
-  const axis = (label, factor, across) => ({
+  // The lines of a logarithmic axis: at powers of ten.
+  const decade = (log) => (v) => (!log || Math.abs(Math.log10(v) % 1) < 1e-9 ? v : null);
+
+  const axis = (label, factor, across, log) => ({
     label,
     labelSize: 20,
     labelFont: FONT,
@@ -55,37 +65,177 @@
       : (u, values) => 16 + 7 * Math.max(5, ...(values || []).map((text) => (text || "").length)),
     space: across ? 70 : 36,
     stroke: () => colour("--ink"),
-    grid: { stroke: () => colour("--rule"), width: 1, show: !across },
+    grid: { stroke: () => colour("--rule"), width: 1, show: !across, filter: (u, splits) => splits.map(decade(log)) },
     ticks: { stroke: () => colour("--rule"), width: 1, size: 4 },
     values: (u, splits) => splits.map((v) => (v == null ? "" : String(+(v / factor).toPrecision(9)))),
   });
 
   // All of the range that the SVG has, until a reader looks closer: then what is seen.
-  const rangeY = (y, whole) => (u, least, most) => {
-    const { min, max } = u.scales.x;
+  // uPlot's own range of x is still the last one here.
+  const rangeY = (y, { view, whole }) => (u, least, most) => {
+    const [min, max] = view;
     if (y.log || least == null || (min <= whole[0] && max >= whole[1])) return [y.from, y.to];
     if (least > 0 && (least < 0.6 * most || least > 0.98 * most)) least = 0;
     const room = most > least ? 0.05 * (most - least) : 0.5;
     return [least === 0 ? 0 : least - room, most + room];
   };
 
-  const line = (s, y) => ({
+  // The points of a curve on the canvas; `null` where it is interrupted.
+  const pointsOf = (u, index, step, from, to) => {
+    const [xs, ys] = [u.data[0], u.data[index]];
+    const points = [];
+    let held = null;
+    for (let place = from; place <= to; place++) {
+      if (ys[place] === undefined) continue;
+      if (ys[place] === null) {
+        points.push((held = null));
+        continue;
+      }
+      const [x, y] = [u.valToPos(xs[place], "x", true), u.valToPos(ys[place], "y", true)];
+      if (step && held !== null) points.push([x, held]);
+      points.push([x, (held = y)]);
+    }
+    return points;
+  };
+
+  // Where a curve turns back by more than SWING.
+  const turnsOf = (points) => {
+    const turns = [];
+    let [farthest, up] = [null, true];
+    for (const point of points) {
+      if (point === null || farthest === null) farthest = point;
+      else if (point[1] !== farthest[1] && point[1] < farthest[1] === up) farthest = point;
+      else if (Math.abs(point[1] - farthest[1]) > SWING * devicePixelRatio) {
+        turns.push(farthest[0]);
+        [farthest, up] = [point, !up];
+      }
+    }
+    return turns;
+  };
+
+  // The first place in a rising list that is not below a value.
+  const search = (list, value) => {
+    let [low, high] = [0, list.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      list[middle] < value ? (low = middle + 1) : (high = middle);
+    }
+    return low;
+  };
+
+  const curve = (s, factor) => (u, index, from, to) => {
+    const points = pointsOf(u, index, s.shape === "step", from, to);
+    const turns = turnsOf(points);
+    const [half, width] = [(WINDOW / 2) * devicePixelRatio, STEP * devicePixelRatio];
+    const drawn = points.filter((point) => point !== null);
+    const isDense = ([x]) => {
+      const seen = Math.min(x + half, drawn[drawn.length - 1][0]) - Math.max(x - half, drawn[0][0]);
+      return search(turns, x + half) - search(turns, x - half) > (TURNS * seen) / (2 * half);
+    };
+    const dense = points.map((point) => point !== null && isDense(point));
+    for (let first = 0, end; first < dense.length; first = end) {
+      for (end = first + 1; end < dense.length && dense[end] === dense[first]; ) end++;
+      const narrow = dense[first] && points[end - 1][0] - points[first][0] < NARROW * devicePixelRatio;
+      if (narrow) dense.fill(false, first, end);
+    }
+    const means = s.means && scaled(s.means.x, factor).map((x) => u.valToPos(x, "x", true));
+    const [stroke, fill] = [new Path2D(), new Path2D()];
+    let [pen, steps] = [false, []];
+    const draw = (x, y) => {
+      pen ? stroke.lineTo(x, y) : stroke.moveTo(x, y);
+      pen = true;
+    };
+    // Draws the steps of a dense part: their range as an area, their means as a line.
+    const close = () => {
+      for (const step of steps) {
+        const first = means ? search(means, step.number * width) : 0;
+        const end = means ? search(means, (step.number + 1) * width) : 0;
+        const those =
+          first < end ? s.means.y.slice(first, end).map((y) => u.valToPos(y, "y", true)) : step.ys;
+        step.x = (step.number + 0.5) * width;
+        draw(step.x, those.reduce((sum, y) => sum + y, 0) / those.length);
+      }
+      steps.forEach(({ x, ys }, place) => fill[place ? "lineTo" : "moveTo"](x, Math.min(...ys)));
+      steps.reverse().forEach(({ x, ys }) => fill.lineTo(x, Math.max(...ys)));
+      if (steps.length) fill.closePath();
+      steps = [];
+    };
+    points.forEach((point, place) => {
+      if (point === null) {
+        close();
+        pen = false;
+      } else if (dense[place]) {
+        const number = Math.floor(point[0] / width);
+        const last = steps[steps.length - 1];
+        last && last.number === number ? last.ys.push(point[1]) : steps.push({ number, ys: [point[1]] });
+      } else {
+        close();
+        draw(...point);
+      }
+    });
+    close();
+    return { stroke, fill, clip: null, band: null, gaps: null, flags: 0 };
+  };
+
+  // The areas behind lines, such as confidence intervals, with a bar at each point.
+  const drawAreas = (series, factor, y) => (u) => {
+    const { left, top, width, height } = u.bbox;
+    u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(left, top, width, height);
+    u.ctx.clip();
+    series.forEach((s, place) => {
+      if (!s.area || !u.series[place + 1].show) return;
+      const xs = scaled(s.area.x, factor).map((x) => u.valToPos(x, "x", true));
+      const [lows, highs] = [s.area.low, s.area.high].map((ends) =>
+        ends.map((end) => u.valToPos(Math.max(end, y.from), "y", true)),
+      );
+      u.ctx.fillStyle = u.ctx.strokeStyle = colour(`--c${s.colour}`);
+      u.ctx.globalAlpha = 0.15;
+      u.ctx.beginPath();
+      xs.forEach((x, place) => u.ctx.lineTo(x, highs[place]));
+      for (let place = xs.length - 1; place >= 0; place--) u.ctx.lineTo(xs[place], lows[place]);
+      u.ctx.fill();
+      u.ctx.globalAlpha = 1;
+      u.ctx.lineWidth = devicePixelRatio;
+      u.ctx.beginPath();
+      const cap = 3 * devicePixelRatio;
+      xs.forEach((x, place) => {
+        for (const [from, to] of [
+          [[x, lows[place]], [x, highs[place]]],
+          [[x - cap, lows[place]], [x + cap, lows[place]]],
+          [[x - cap, highs[place]], [x + cap, highs[place]]],
+        ]) {
+          u.ctx.moveTo(...from);
+          u.ctx.lineTo(...to);
+        }
+      });
+      u.ctx.stroke();
+    });
+    u.ctx.restore();
+  };
+
+  // A value with half of its interval, where it has one.
+  const value = (s, y) => (u, v, index, place) => {
+    if (v == null) return "–";
+    const there = s.area && place != null ? abscissas[s.area.x].indexOf(u.data[0][place]) : -1;
+    const half = there < 0 ? 0 : (s.area.high[there] - s.area.low[there]) / 2;
+    return `${shown(v)}${half > 0 ? ` ± ${String(Number(half.toPrecision(2)))}` : ""} ${unit(y.label)}`;
+  };
+
+  const line = (s, y, factor) => ({
     label: s.name || "value",
     stroke: () => colour(`--c${s.colour}`),
+    fill: () => `${colour(`--c${s.colour}`)}40`,
     width: 1.5,
     dash: s.dash ? s.dash.split(" ").map((length) => length * devicePixelRatio) : undefined,
-    paths:
-      s.shape === "points"
-        ? () => null
-        : s.shape === "step"
-          ? uPlot.paths.stepped({ align: 1 })
-          : uPlot.paths.linear(),
+    paths: s.shape === "points" ? () => null : curve(s, factor),
     points: {
       show: s.shape === "points" || s.y.length < 2,
       size: 4,
       fill: () => colour(`--c${s.colour}`),
     },
-    value: (u, v) => (v == null ? "–" : `${shown(v)} ${unit(y.label)}`),
+    value: value(s, y),
   });
 
   // Limits: a dotted line each, with its name on it.
@@ -116,25 +266,27 @@
     u.ctx.restore();
   };
 
+  const show = ({ plot, view }, min, max) => {
+    [view[0], view[1]] = [min, max];
+    plot.setScale("x", { min, max });
+  };
+
   let zooming = false;
   // Every chart over time shows the same stretch, as far as it has it.
   const zoom = (from, min, max) => {
     if (zooming) return;
     zooming = true;
-    for (const { plot, whole, shared } of charts) {
+    for (const chart of charts) {
+      const { whole, shared } = chart;
       const [low, high] = [Math.max(min, whole[0]), Math.min(max, whole[1])];
-      if (plot === from.plot || (shared && from.shared && low < high)) {
-        plot.setScale("x", { min: low, max: high });
-      }
+      if (chart === from || (shared && from.shared && low < high)) show(chart, low, high);
     }
     zooming = false;
   };
   const unzoom = (from) => {
     zooming = true;
-    for (const { plot, whole, shared } of charts) {
-      if (plot === from.plot || (shared && from.shared)) {
-        plot.setScale("x", { min: whole[0], max: whole[1] });
-      }
+    for (const chart of charts) {
+      if (chart === from || (chart.shared && from.shared)) show(chart, ...chart.whole);
     }
     zooming = false;
   };
@@ -196,21 +348,21 @@
     figure.insertBefore(holder, svg);
     const factor = x.seconds || 1;
     const whole = [x.from * factor, x.to * factor];
-    const chart = { whole, shared: x.seconds !== null };
+    const chart = { whole, view: [...whole], shared: x.seconds !== null };
     const options = {
       width: holder.clientWidth,
       height: HEIGHT,
       scales: {
         x: { time: false, auto: false, distr: x.log ? 3 : 1, range: (u, min, max) => [min, max] },
-        y: { distr: y.log ? 3 : 1, range: rangeY(y, whole) },
+        y: { distr: y.log ? 3 : 1, range: rangeY(y, chart) },
       },
-      axes: [axis(x.label, factor, true), axis(y.label, 1, false)],
+      axes: [axis(x.label, factor, true, x.log), axis(y.label, 1, false, y.log)],
       series: [
         {
           label: x.label.replace(/ *\([^()]*\)$/, ""),
           value: (u, v) => (v == null ? "–" : `${shown(v / factor)} ${unit(x.label)}`),
         },
-        ...series.map((s) => line(s, y)),
+        ...series.map((s) => line(s, y, factor)),
       ],
       legend: { markers: { show: false } }, // Ours show dashes too.
       cursor: {
@@ -227,6 +379,7 @@
           : undefined,
       },
       hooks: {
+        drawAxes: [drawAreas(series, factor, y)],
         draw: [drawMarks(marks)],
         setSelect: [
           (u) => {
@@ -239,7 +392,7 @@
       },
     };
     const plot = (chart.plot = new uPlot(options, aligned(series, factor), holder));
-    plot.setScale("x", { min: whole[0], max: whole[1] });
+    show(chart, ...whole);
     charts.push(chart);
     legend(plot, series);
     plot.over.tabIndex = 0;

@@ -1,4 +1,4 @@
-//! The report of one run: the verdict, the command, key numbers, curves, tables, the network and what it was made on.
+//! The report of one run: the verdict, key numbers, curves, tables, the network, the command and what it was made on.
 
 use scenario::Plan;
 
@@ -74,11 +74,11 @@ impl Run<'_> {
         let title = if run.title.is_empty() { "A run" } else { &run.title };
         let mut page = Page::new(title, &lead);
         self.banners(&mut page);
+        page.section(&glance::section(self.plan, self.summary));
+        self.notes(&mut page);
         if !self.verdicts.is_empty() {
             page.section(&self.expectations());
         }
-        page.section(&self.again());
-        page.section(&glance::section(self.summary, units));
         if let Some(recording) = self.recording {
             ranks::sections(&mut page, &recording.ranks, units)?;
             let mut figures = curves::over_time(self, recording)?;
@@ -87,39 +87,31 @@ impl Run<'_> {
             counted.extend(curves::distributions(self.summary, &recording.delays, units)?);
             let mut colours = Colours::default();
             let drawn = figures.iter_mut().chain(counted.iter_mut().map(|(figure, _)| figure));
-            drawn.for_each(|figure| colours.paint(&mut figure.chart));
+            drawn.for_each(|figure| {
+                figure.chart.fold();
+                colours.paint(&mut figure.chart);
+            });
             over_time(&mut page, &figures);
             distributions(&mut page, &counted);
         }
         page.section(&tables::flows(self.summary, units));
         page.section(&tables::links(self.summary, units));
         page.section(&topology::section(self.plan));
-        page.section(&environment::section(self));
         if let Some(lab) = self.lab {
             page.section(&machine::section(lab.report));
         }
+        page.section(&self.again());
+        page.section(&environment::section(self));
         Ok(page.to_html())
     }
 
+    /// What makes the run doubtful, then the verdict.
     fn banners(&self, page: &mut Page) {
         if let Some(warning) = self.lab.and_then(|lab| lab.report.warning()) {
             page.banner(Mood::Bad, &warning);
         }
-        if !self.left_out.is_empty() {
-            let what = self.left_out.join("; ");
-            page.banner(
-                Mood::Neutral,
-                &format!("Left out of the simulation, because it requires a real kernel: {what}."),
-            );
-        }
-        if self.lab.is_none() && self.plan.has_kernels() {
-            page.banner(Mood::Neutral, IN_NO_TIME);
-        }
         for (flow, why) in self.summary.stalls() {
             page.banner(Mood::Bad, &format!("Flow {flow} stalled, {why}."));
-        }
-        for note in self.guest_notes {
-            page.banner(Mood::Neutral, note);
         }
         let run = &self.summary.run;
         if !run.complete {
@@ -142,10 +134,25 @@ impl Run<'_> {
         }
     }
 
+    /// What a reader should know of the numbers.
+    fn notes(&self, page: &mut Page) {
+        if !self.left_out.is_empty() {
+            let what = self.left_out.join("; ");
+            page.banner(
+                Mood::Neutral,
+                &format!("Left out of the simulation, because it requires a real kernel: {what}."),
+            );
+        }
+        if self.lab.is_none() && self.plan.has_kernels() {
+            page.banner(Mood::Neutral, IN_NO_TIME);
+        }
+        self.guest_notes.iter().for_each(|note| page.banner(Mood::Neutral, note));
+    }
+
     fn expectations(&self) -> Section {
         let mut section = Section::new("Expectations");
         let known = self.summary.quantities();
-        let mut grid = Grid::new(&["Quantity", "Measured", "At least", "At most", "Verdict"]);
+        let mut grid = Grid::new(&["Verdict", "Quantity", "Measured", "Expected"]);
         for Verdict { path, value, low, high, ok } in self.verdicts {
             let values = [Some(*value), *low, *high].into_iter().flatten();
             let unit = Kind::of(path).unit(self.plan.units).fit(values);
@@ -154,10 +161,15 @@ impl Run<'_> {
             let named = known.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();
             let measured =
                 if named { Cell::measure(path, *value, text) } else { Cell::number(text) };
-            let limit = |limit: &Option<f64>| {
-                Cell::number(limit.map_or_else(String::new, |value| unit.show(value)))
+            let expected = match [low, high].map(|limit| limit.map(|value| unit.show(value))) {
+                [Some(low), Some(high)] => format!("{low} to {high}"),
+                [Some(low), None] => format!("at least {low}"),
+                [None, Some(high)] => format!("at most {high}"),
+                [None, None] => String::new(),
             };
-            grid.row(vec![Cell::text_of(path), measured, limit(low), limit(high), Cell::Held(*ok)]);
+            // The verdict is first, where it is in sight on a phone.
+            let (path, expected) = (Cell::text_of(path), Cell::number(expected));
+            grid.row(vec![Cell::Held(*ok), path, measured, expected]);
         }
         section.grid(&grid);
         section
@@ -183,7 +195,10 @@ fn over_time(page: &mut Page, figures: &[Figure]) {
         return;
     }
     let mut section = Section::new("Over time");
-    section.hint("Drag to zoom, double-click to reset; click a name to hide its line.");
+    section.hint(
+        "Drag to zoom, double-click to reset; click a name to hide its line. Where a curve is too fast \
+         for the screen, its range is an area and the line is its mean.",
+    );
     figures.iter().for_each(|figure| section.figure(&figure.chart, &figure.caption));
     page.section(&section);
 }

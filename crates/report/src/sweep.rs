@@ -75,7 +75,6 @@ impl Sweep {
         let title = if self.title.is_empty() { "A sweep" } else { &self.title };
         let mut page = Page::new(title, &digest.lead());
         digest.banners(&mut page);
-        page.section(&self.again());
         for measure in 0..self.measures.len() {
             if let Some(section) = figures::section(&digest, measure) {
                 page.section(&section);
@@ -85,6 +84,7 @@ impl Sweep {
             page.section(&digest.means());
         }
         page.section(&digest.runs());
+        page.section(&self.again());
         page.to_html()
     }
 

@@ -146,6 +146,9 @@ fn a_report_can_be_used() {
     let seconds: f64 = time.trim_end_matches(" s").parse().unwrap();
     assert!((seconds - 1.8).abs() < 0.02, "{time}");
 
+    let end = list(&found["end"]).iter().map(|y| y.as_f64().unwrap()).fold(f64::MAX, f64::min);
+    assert!(end.abs() < 4.0, "the axis of a distribution ends at 100 %, not {end} pixels above");
+
     let shown: Vec<_> = list(&found["legend"]).iter().map(|s| s["checked"] == "true").collect();
     assert_eq!(
         shown,
@@ -167,6 +170,35 @@ fn a_report_can_be_used() {
     for (got, wanted) in zoom.iter().zip([2.7, 1.14, 2.7]) {
         assert!((got - wanted).abs() < 0.03, "{zoom:?}");
     }
+}
+
+#[test]
+fn figures_are_saved_as_svg_png_and_csv() {
+    if lacks("figures_are_saved_as_svg_png_and_csv") {
+        return;
+    }
+    let (_folder, run) = run();
+    let found = used(&run, 1100);
+    let saved = list(&found["saved"]);
+    let named = |name: &str| {
+        let found = saved.iter().find(|file| file["title"] == name);
+        found.unwrap_or_else(|| panic!("{name} is not among {saved:?}"))
+    };
+    let svg = named("rate-of-each-flow.svg")["text"].as_str().unwrap();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
+    assert!(svg.contains(">Rate of each flow</text>") && svg.contains("fill=\"#fff\""), "{svg}");
+    let png = named("rate-of-each-flow.png");
+    assert!(png["type"] == "image/png" && png["size"].as_u64().unwrap() > 10_000, "{png}");
+    let mut csv = named("rate-of-each-flow.csv")["text"].as_str().unwrap().lines();
+    let head = "time (s),all 3 flows (Mbit/s),gold (Mbit/s),bulk.1 (Mbit/s),bulk.2 (Mbit/s)";
+    assert_eq!(csv.next(), Some(head));
+    let first = csv.next().unwrap();
+    assert!(first.starts_with("0,") && first.split(',').count() == 5, "{first}");
+    // The topology is a picture without data.
+    let buttons = list(&found["buttons"]);
+    let has = |label: &str| buttons.iter().any(|button| button == label);
+    assert!(has("Save Topology as SVG") && has("Save Topology as PNG"), "{buttons:?}");
+    assert!(!has("Save Topology as CSV"), "{buttons:?}");
 }
 
 #[test]
@@ -225,8 +257,55 @@ fn a_report_fits_a_phone() {
         return;
     }
     let (_folder, run) = run();
-    let found = used(&run, 360);
-    assert_eq!((&found["width"], &found["overflow"]), (&360.into(), &0.into()));
+    for width in [360, 420] {
+        let found = used(&run, width);
+        assert_eq!((&found["width"], &found["overflow"]), (&width.into(), &0.into()));
+        let first = &found["first"];
+        assert!(first["verdict"].as_f64().unwrap() < 400.0, "the verdict is in sight: {first}");
+        assert!(first["card"].as_f64().unwrap() < 640.0, "the first number is in sight: {first}");
+    }
+}
+
+#[test]
+fn a_report_begins_with_what_is_looked_for_and_ends_with_the_line_to_type() {
+    if lacks("a_report_begins_with_what_is_looked_for_and_ends_with_the_line_to_type") {
+        return;
+    }
+    let (_folder, run) = run();
+    let found = used(&run, 1100);
+    let wanted = ["Goodput", "RTT under load", "Longest wait, p99", "Limited by"];
+    let cards: Vec<_> = list(&found["first"]["cards"]).iter().take(4).collect();
+    assert_eq!(cards, wanted);
+    // The page is used in a copy, and names the folder of that.
+    let command = found["command"].as_str().unwrap();
+    assert!(command.starts_with("suimon run all.toml --out /"), "{command}");
+    assert_eq!(found["where"], true, "nothing is left to explain");
+    // Without scripts, the page has the same bytes wherever it is.
+    let page = std::fs::read_to_string(run.join("report.html")).expect("a page");
+    assert!(page.contains("suimon run all.toml --out <span class=\"folder\">FOLDER</span></pre>"));
+    assert!(page.contains("FOLDER is the folder of this page."));
+    assert!(!page.contains(&run.display().to_string()));
+}
+
+#[test]
+fn no_chart_is_a_solid_block() {
+    if lacks("no_chart_is_a_solid_block") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // A packet takes 1.2 ms: most bins are empty, in more bins than there are pixels.
+    let fine = SCENARIO.replace("bin = \"10 ms\"", "bin = \"200 us\"");
+    let fine = fine.replace("from = \"1 s\"\nuntil = \"1.5 s\"\n", "");
+    std::fs::write(folder.path().join("all.toml"), fine).expect("the scenario");
+    let mut command = Command::new(SUIMON);
+    command.current_dir(folder.path()).args(["run", "all.toml", "--quiet", "--out", "run"]);
+    assert_eq!(code(&command.output().expect("the program starts")), 0);
+    let found = used(&folder.path().join("run"), 1100);
+    let ink: Vec<f64> = list(&found["ink"]).iter().map(|ink| ink.as_f64().unwrap()).collect();
+    let titles = list(&found["screen"]).iter().map(|figure| figure["title"].as_str().unwrap());
+    let bins = titles.zip(&ink).find(|(title, _)| *title == "Bandwidth late").unwrap().1;
+    assert!((0.002..0.1).contains(bins), "{bins} of the chart is covered");
+    assert!(ink.iter().all(|ink| *ink < 0.2), "{ink:?}");
 }
 
 /// Every number below `value` by its path.

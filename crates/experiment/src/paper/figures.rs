@@ -30,7 +30,8 @@ fn chart(figure: &Figure, cells: &Cells, measured: &Measured) -> Result<Chart, S
     let mut series = Vec::new();
     for (colour, curve) in figure.series.iter().enumerate() {
         let Some(points) = points(figure, curve, cells, measured)? else { continue };
-        series.push(Series { name: curve.label.clone(), shape: shape(curve), colour, points });
+        let (name, shape) = (curve.label.clone(), shape(curve));
+        series.push(Series { name, shape, colour, points, ..Series::default() });
     }
     let kind = figure.series.first().map_or(Kind::Xy, |curve| curve.kind);
     let (x, y) = curves::units(kind);

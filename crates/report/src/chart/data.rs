@@ -57,23 +57,39 @@ impl Data {
     fn series(&mut self, series: &Series, x: &Layout) -> String {
         // Values that an axis cannot show are left out of its data.
         let log = x.scale == Scale::Log;
-        let points = series.points.iter().filter(|(x, _)| x.is_finite() && (!log || *x > 0.0));
-        let xs = points.clone().map(|(x, _)| *x);
-        let xs = if log { plain(xs) } else { stepped(xs, x.high - x.low) };
-        let next = self.abscissas.len();
-        let place = *self.places.entry(xs).or_insert_with_key(|xs| {
-            self.abscissas.push(xs.clone());
-            next
-        });
-        let ys: Vec<String> = points.map(|(_, y)| number(*y)).collect();
+        let points = series.points.iter().copied();
+        let points = points.filter(|(x, _)| x.is_finite() && (!log || *x > 0.0));
+        let place = self.place(points.clone().map(|(x, _)| x), x);
+        let mut more = String::new();
+        if !series.means.is_empty() {
+            let place = self.place(series.means.iter().map(|(x, _)| *x), x);
+            let ys = list(series.means.iter().map(|(_, y)| *y));
+            let _ = write!(more, ",\"means\":{{\"x\":{place},\"y\":{ys}}}");
+        }
+        if !series.area.0.is_empty() {
+            let area = || series.area.0.iter();
+            let place = self.place(area().map(|(x, ..)| *x), x);
+            let (low, high) = (list(area().map(|a| a.1)), list(area().map(|a| a.2)));
+            let _ = write!(more, ",\"area\":{{\"x\":{place},\"low\":{low},\"high\":{high}}}");
+        }
         format!(
-            "{{\"name\":{},\"shape\":\"{}\",\"colour\":{},\"dash\":\"{}\",\"x\":{place},\"y\":[{}]}}",
+            "{{\"name\":{},\"shape\":\"{}\",\"colour\":{},\"dash\":\"{}\",\"x\":{place},\"y\":{}{more}}}",
             text(&series.name),
             shape(series.shape),
             series.colour % super::PALETTE.len(),
             series.dash(),
-            ys.join(",")
+            list(points.map(|(_, y)| y))
         )
+    }
+
+    /// Returns the index of a list of abscissas.
+    fn place(&mut self, xs: impl Iterator<Item = f64>, x: &Layout) -> usize {
+        let xs = if x.scale == Scale::Log { list(xs) } else { stepped(xs, x.high - x.low) };
+        let next = self.abscissas.len();
+        *self.places.entry(xs).or_insert_with_key(|xs| {
+            self.abscissas.push(xs.clone());
+            next
+        })
     }
 }
 
@@ -98,8 +114,8 @@ fn axis(axis: &Axis, layout: &Layout) -> String {
 }
 
 /// Numbers as a list.
-fn plain(xs: impl Iterator<Item = f64>) -> String {
-    format!("[{}]", xs.map(number).collect::<Vec<_>>().join(","))
+fn list(numbers: impl Iterator<Item = f64>) -> String {
+    format!("[{}]", numbers.map(number).collect::<Vec<_>>().join(","))
 }
 
 /// Writes numbers as differences of whole steps: `per` steps make one. Different values stay different.
@@ -135,10 +151,14 @@ fn text(text: &str) -> String {
 mod tests {
     use serde_json::Value;
 
+    use super::super::Area;
     use super::*;
 
     fn chart(points: Vec<(f64, f64)>) -> Chart {
-        let series = Series { name: "a </script> b".into(), shape: Shape::Step, colour: 1, points };
+        let means = vec![(0.05, 2.5)];
+        let area = Area(vec![(0.0, 0.5, 1.5)]);
+        let name = "a </script> b".into();
+        let series = Series { name, shape: Shape::Step, colour: 1, points, means, area };
         let x = Axis::new("time (ms)").time(1e-3);
         Chart { x, series: vec![series.clone(), series], ..Chart::default() }
     }
@@ -153,13 +173,16 @@ mod tests {
         data.add(&chart(vec![(0.0, 1.0), (0.1, f64::NAN), (0.25, 1_234_567.8)]));
         assert!(!data.to_json().contains('<'));
         let json = json(&data);
-        assert_eq!(json["x"].as_array().unwrap().len(), 1);
+        // Those of the points, of the means and of the area, for both series.
+        assert_eq!(json["x"].as_array().unwrap().len(), 3);
         let per = json["x"][0]["per"].as_f64().unwrap();
         let by = json["x"][0]["by"].as_array().unwrap();
         assert_eq!(by[1].as_f64().unwrap() / per, 0.1);
         let series = &json["charts"][0]["series"][1];
         assert_eq!(series["name"], "a </script> b");
         assert_eq!(series["y"], serde_json::json!([1, null, 1_234_568]));
+        assert_eq!(series["means"]["y"], serde_json::json!([2.5]));
+        assert_eq!(series["area"]["high"], serde_json::json!([1.5]));
         assert_eq!(json["charts"][0]["x"]["seconds"], 1e-3);
     }
 

@@ -10,12 +10,26 @@ pub struct Decimator {
     from: f64,
     columns_per_unit: f64,
     points: Vec<(f64, f64)>,
+    means: Vec<(f64, f64)>,
+    /// Whether a point was left out.
+    thinned: bool,
     column: Option<Column>,
+}
+
+/// What is left of a series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thinned {
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+    /// The mean of all points of each column, at the middle of the column; empty if all points are left.
+    pub means: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Column {
     number: i64,
+    count: u32,
+    sum: f64,
     first: (f64, f64),
     least: (f64, f64),
     greatest: (f64, f64),
@@ -27,7 +41,14 @@ impl Decimator {
     pub fn new((from, to): (f64, f64), columns: u32) -> Self {
         let span = if to > from { to - from } else { 1.0 };
         let columns_per_unit = f64::from(columns) / span;
-        Self { from, columns_per_unit, points: Vec::new(), column: None }
+        Self {
+            from,
+            columns_per_unit,
+            points: Vec::new(),
+            means: Vec::new(),
+            thinned: false,
+            column: None,
+        }
     }
 
     /// Adds a point. A `y` that is NaN breaks the line.
@@ -46,21 +67,36 @@ impl Decimator {
             _ => {
                 self.close();
                 let point = (x, y);
-                let all =
-                    Column { number, first: point, least: point, greatest: point, last: point };
-                self.column = Some(all);
+                self.column = Some(Column {
+                    number,
+                    count: 1,
+                    sum: y,
+                    first: point,
+                    least: point,
+                    greatest: point,
+                    last: point,
+                });
             }
         }
     }
 
     /// Returns the remaining points.
-    pub fn finish(mut self) -> Vec<(f64, f64)> {
+    pub fn finish(self) -> Vec<(f64, f64)> {
+        self.finish_with_means().points
+    }
+
+    /// Returns the remaining points and, if some are left out, the means of all.
+    pub fn finish_with_means(mut self) -> Thinned {
         self.close();
-        self.points
+        let means = if self.thinned { self.means } else { Vec::new() };
+        Thinned { points: self.points, means }
     }
 
     fn close(&mut self) {
         let Some(column) = self.column.take() else { return };
+        let middle = self.from + (column.number as f64 + 0.5) / self.columns_per_unit;
+        self.means.push((middle, column.sum / f64::from(column.count)));
+        self.thinned |= column.count > 4;
         let mut kept = [column.first, column.least, column.greatest, column.last];
         kept[1..3].sort_by(|a, b| a.0.total_cmp(&b.0));
         for point in kept {
@@ -80,6 +116,8 @@ impl Column {
             self.greatest = point;
         }
         self.last = point;
+        self.count += 1;
+        self.sum += point.1;
     }
 }
 
@@ -113,6 +151,19 @@ mod tests {
                 prop_assert_eq!(all().map(|(_, y)| *y).reduce(f64::min), seen().reduce(f64::min));
             }
         }
+    }
+
+    #[test]
+    fn the_mean_of_a_column_is_that_of_all_its_points() {
+        let mut decimator = Decimator::new((0.0, 20.0), 2);
+        // Nine times 0 and one 10 in the first column: the mean of the points that are left would be 2.5 or more.
+        (0..20).for_each(|x| decimator.push(f64::from(x), if x == 3 { 10.0 } else { 0.0 }));
+        let Thinned { points, means } = decimator.finish_with_means();
+        assert!(points.len() < 20);
+        assert_eq!(means, [(5.0, 1.0), (15.0, 0.0)]);
+        let mut few = Decimator::new((0.0, 20.0), 10);
+        (0..20).for_each(|x| few.push(f64::from(x), 1.0));
+        assert!(few.finish_with_means().means.is_empty(), "all points are left");
     }
 
     #[test]

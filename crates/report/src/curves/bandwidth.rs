@@ -37,7 +37,7 @@ fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 
     // Bytes of a bin as a rate; the last bin may have been cut short.
     let per_second = |points: Points| -> Points {
         let cut = |(x, y): (f64, f64)| (x, y / width.min((span.1 - x).max(1e-9)));
-        let mut rates: Points = points.into_iter().map(cut).collect();
+        let mut rates = points.map(cut);
         let last = rates.last().map(|&(_, y)| (span.1, y));
         rates.extend(last);
         rates

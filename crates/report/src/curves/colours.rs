@@ -46,16 +46,11 @@ impl Colours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Axis, Series, Shape};
+    use crate::chart::{Axis, Series};
 
     /// The colours of the series of these names.
     fn painted(colours: &mut Colours, names: &[&str]) -> Vec<usize> {
-        let series = |name: &&str| Series {
-            name: (*name).to_owned(),
-            shape: Shape::Line,
-            colour: 0,
-            points: Vec::new(),
-        };
+        let series = |name: &&str| Series { name: (*name).to_owned(), ..Series::default() };
         let mut chart = Chart {
             title: String::new(),
             description: String::new(),

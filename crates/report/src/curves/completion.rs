@@ -34,7 +34,7 @@ pub(crate) fn completions(run: &Run<'_>) -> Option<(Figure, Grid)> {
     }
     let unit = units.time.fit([longest]);
     let drawn = curves.into_iter().map(|(name, points)| {
-        let points = points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect();
+        let points = points.map(|(x, y)| (x / unit.factor(), y));
         series(name, Shape::Step, points)
     });
     let chart = Chart {

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(counter.sample(0.0, 0), None);
         assert_eq!(counter.sample(0.5, 100).map(Growth::rate), Some((0.0, 200.0)));
         assert_eq!(counter.sample(2.5, 104).map(Growth::amount), Some((0.5, 4.0)));
-        let mut points = vec![(0.0, 200.0), (0.5, 2.0)];
+        let mut points = Points::from(vec![(0.0, 200.0), (0.5, 2.0)]);
         counter.close(&mut points);
         assert_eq!(points[2], (2.5, 2.0));
     }

@@ -157,7 +157,7 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     }
     let unit = units.rate.fit([top]);
     let drawn = curves.into_iter().map(|(name, points)| {
-        let points = points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect();
+        let points = points.map(|(x, y)| (x / unit.factor(), y));
         series(name, Shape::Step, points)
     });
     let chart = Chart {
@@ -177,7 +177,7 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
 
 /// Returns the largest abscissa of all curves.
 pub(super) fn greatest_x<N>(curves: &[(N, Points)]) -> f64 {
-    curves.iter().flat_map(|(_, points)| points).map(|point| point.0).fold(0.0, f64::max)
+    curves.iter().flat_map(|(_, points)| points.iter()).map(|point| point.0).fold(0.0, f64::max)
 }
 
 /// Returns the percentage of values that are no greater.

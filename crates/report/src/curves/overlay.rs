@@ -236,9 +236,9 @@ fn goodputs(runs: &[Overlaid<'_>], units: Units) -> Option<Figure> {
     let unit = units.rate.fit([flows::greatest_x(&curves)]);
     let axes =
         [Axis::new(unit.label("goodput of a flow")), Axis::new("flows (%)").range(0.0, 100.0)];
-    let curves = curves.into_iter().map(|(name, points)| {
-        (name, points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect())
-    });
+    let curves = curves
+        .into_iter()
+        .map(|(name, points)| (name, points.map(|(x, y)| (x / unit.factor(), y))));
     let caption = "CDF over flows.";
     figure("Goodput of flows".to_owned(), caption, axes, Shape::Step, curves.collect())
 }

@@ -90,7 +90,7 @@ impl SpreadSum {
         for (step, grown) in (0..).zip(&self.steps) {
             curve.push(seconds(step), grown / length);
         }
-        let mut points = curve.finish();
+        let mut points = Points::from(curve);
         let last = points.last().map(|&(_, y)| (seconds(whole).min(end_ns as f64 / NS), y));
         points.extend(last);
         points
@@ -122,7 +122,7 @@ mod tests {
         for lag in [0, 3, 300_000, 5 * MS, 9 * MS] {
             let points = together(lag);
             assert_eq!(points.len(), 11, "{points:?}");
-            for (x, y) in points {
+            for (x, y) in points.iter() {
                 assert!((y / 2e9 - 1.0).abs() < 1e-9, "{lag} ns apart: {y} at {x}");
             }
         }

@@ -63,7 +63,7 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
         programs(summary),
     ] {
         if !grid.is_empty() {
-            section.grid(&grid.in_units(units));
+            section.grid(&grid.in_units(units).at_most(ROWS_MAX));
         }
     }
     if flows > ROWS_MAX {
@@ -76,7 +76,7 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
 
 fn groups(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&["Group", "Flows", "Goodput", "Min", "Max", "Fairness", "Drops"]);
-    for (name, group) in summary.group.0.iter().take(ROWS_MAX) {
+    for (name, group) in summary.group.0.iter() {
         let of = Below(format!("group.{name}"));
         grid.row(vec![
             Cell::text_of(name),
@@ -113,7 +113,7 @@ fn completions(summary: &Summary) -> Grid {
         });
         all.chain(sizes)
     });
-    for (name, at, times) in rows.take(ROWS_MAX) {
+    for (name, at, times) in rows {
         let of = Below(at);
         grid.row(vec![
             Cell::text_of(&name),
@@ -146,7 +146,7 @@ fn events(summary: &Summary) -> Grid {
         record::summary::group_of(name).is_none_or(|group| summary.group.get(group).is_none())
     });
     let singles = singles.map(|(name, flow)| (name, "flow", &flow.events));
-    for (name, kind, events) in groups.chain(singles).take(ROWS_MAX) {
+    for (name, kind, events) in groups.chain(singles) {
         let Some(events) = events else { continue };
         let of = Below(format!("{kind}.{name}.events"));
         let late = events.fragments_late.map(|late| of.count("fragments_late", late));
@@ -178,7 +178,7 @@ fn connections(summary: &Summary) -> Grid {
         "Smoothed RTT",
     ]);
     let flows = summary.flow.0.iter().filter(|(_, flow)| flow.is_connection());
-    flows.take(ROWS_MAX).for_each(|(name, flow)| grid.row(flow_row(name, flow)));
+    flows.for_each(|(name, flow)| grid.row(flow_row(name, flow)));
     grid
 }
 
@@ -195,7 +195,7 @@ fn programs(summary: &Summary) -> Grid {
     ]);
     let flows = summary.flow.0.iter();
     let flows = flows.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?)));
-    flows.take(ROWS_MAX).for_each(|(name, f, p)| grid.row(program_row(name, f, p)));
+    flows.for_each(|(name, f, p)| grid.row(program_row(name, f, p)));
     grid
 }
 
@@ -227,7 +227,7 @@ fn datagrams(summary: &Summary) -> Grid {
     ]);
     let flows = summary.flow.0.iter();
     let flows = flows.filter_map(|(name, f)| Some((name, f, f.datagrams.as_ref()?)));
-    flows.take(ROWS_MAX).for_each(|(name, f, d)| grid.row(datagrams_row(name, f, d)));
+    flows.for_each(|(name, f, d)| grid.row(datagrams_row(name, f, d)));
     grid
 }
 
@@ -275,7 +275,7 @@ pub(super) fn links(summary: &Summary, units: Units) -> Section {
         nodes(summary),
     ];
     let grids = grids.into_iter().filter(|grid| !grid.is_empty());
-    grids.for_each(|grid| section.grid(&grid.in_units(units)));
+    grids.for_each(|grid| section.grid(&grid.in_units(units).at_most(ROWS_MAX)));
     let used = summary.ports().filter(used).count();
     let classes: usize = summary.ports().map(|port| port.direction.class.0.len()).sum();
     let emulators = summary.emulator.0.len();
@@ -304,7 +304,7 @@ fn ports(summary: &Summary) -> Grid {
         "Drops",
         "Why",
     ]);
-    for Port { name, path, direction } in summary.ports().filter(used).take(ROWS_MAX) {
+    for Port { name, path, direction } in summary.ports().filter(used) {
         let of = Below(path);
         grid.row(vec![
             Cell::text_of(name),
@@ -336,7 +336,7 @@ fn impairments(summary: &Summary) -> Grid {
     let all = summary.ports().filter_map(|Port { name, path, direction }| {
         direction.impairments.as_ref().map(|did| (name, Below(format!("{path}.impairments")), did))
     });
-    for (name, of, did) in all.take(ROWS_MAX) {
+    for (name, of, did) in all {
         let mean = did.added_delay_mean_seconds;
         grid.row(vec![
             Cell::text_of(name),
@@ -364,7 +364,7 @@ fn classes(summary: &Summary) -> Grid {
             (format!("{port} {name}"), Below(format!("{path}.class.{name}")), class)
         })
     });
-    all.take(ROWS_MAX).for_each(|(name, of, class)| grid.row(class_row(name, &of, class)));
+    all.for_each(|(name, of, class)| grid.row(class_row(name, &of, class)));
     grid
 }
 
@@ -388,7 +388,7 @@ fn class_row(name: String, of: &Below, class: &ClassSummary) -> Vec<Cell> {
 fn emulators(summary: &Summary) -> Grid {
     let mut grid =
         Grid::new(&["Emulator", "Packets", "Bytes", "Utilisation", "Max buffer", "Drops"]);
-    for (name, emulator) in summary.emulator.0.iter().take(ROWS_MAX) {
+    for (name, emulator) in summary.emulator.0.iter() {
         grid.row(emulator_row(name, emulator));
     }
     grid
@@ -409,7 +409,7 @@ fn emulator_row(name: &str, emulator: &EmulatorSummary) -> Vec<Cell> {
 fn nodes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&["Node", "Drops", "Why"]);
     let dropping = summary.node.0.iter().filter(|(_, node)| node.drops > 0);
-    for (name, node) in dropping.take(ROWS_MAX) {
+    for (name, node) in dropping {
         let drops = Below(format!("node.{name}")).count("drops", node.drops);
         grid.row(vec![Cell::text_of(name), drops, Cell::text_of(reasons(&node.drops_by_reason))]);
     }

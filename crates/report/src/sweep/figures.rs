@@ -2,8 +2,8 @@
 
 use scenario::Unit;
 
-use crate::chart::{self, Chart, Scale, Series, Shape};
-use crate::heat::Heat;
+use crate::chart::{self, Area, Chart, Scale, Series, Shape};
+use crate::heat::{self, Heat};
 use crate::sweep::Digest;
 use crate::{Section, escape};
 
@@ -18,7 +18,7 @@ pub(super) fn section(sweep: &Digest<'_>, measure: usize) -> Option<Section> {
     let maps = maps(sweep, measure);
     for map in maps.iter().take(MAPS_MAX) {
         let (title, svg) = (escape(&map.title), map.to_svg());
-        section.raw(&format!("<figure><h3>{title}</h3>{svg}</figure>"));
+        section.raw(&format!("<figure><h3>{title}</h3><div class=\"wide\">{svg}</div></figure>"));
     }
     if maps.len() > MAPS_MAX {
         let text = format!("{MAPS_MAX} of {} maps; the table below has all.", maps.len());
@@ -34,7 +34,7 @@ pub(super) fn section(sweep: &Digest<'_>, measure: usize) -> Option<Section> {
 fn caption(sweep: &Digest<'_>) -> &'static str {
     match sweep.seeds() {
         0 | 1 => "One run for each point.",
-        _ => "Means over the seeds; the dashed lines are 95 % confidence intervals (Student's t).",
+        _ => "Means over the seeds; the areas are their 95 % confidence intervals (Student's t).",
     }
 }
 
@@ -57,12 +57,13 @@ fn maps(sweep: &Digest<'_>, measure: usize) -> Vec<Heat> {
         .iter()
         .map(|places| map(sweep, measure, (*across, *up), others, places, unit))
         .collect();
-    let cells = || maps.iter().flat_map(|map| map.cells.iter().flatten().flatten().copied());
+    let cells = || maps.iter().flat_map(|map| map.cells.iter().flatten().flatten().map(|c| c.mean));
     if cells().next().is_none() {
         return Vec::new();
     }
     let range = (cells().fold(f64::MAX, f64::min), cells().fold(f64::MIN, f64::max));
-    maps.iter_mut().for_each(|map| map.range = range);
+    let scale = heat::scale_of(cells());
+    maps.iter_mut().for_each(|map| (map.range, map.scale) = (range, scale));
     maps
 }
 
@@ -78,12 +79,15 @@ fn map(
         let mut places = places.to_vec();
         (places[across], places[up]) = (column, row);
         let sample = sweep.sample(&places, measure);
-        (sample.count > 0).then_some(sample.mean / unit.factor())
+        let half = sample.interval().ends.map(|(low, high)| (high - low) / 2.0 / unit.factor());
+        let (mean, runs) = (sample.mean / unit.factor(), sample.count);
+        (runs > 0).then_some(heat::Cell { mean, half, runs })
     };
     let (x, y) = (&sweep.axes[across], &sweep.axes[up]);
     let rows = 0..y.values.len();
     let cells = rows.map(|row| (0..x.values.len()).map(|column| cell(column, row)).collect());
-    let mut title = unit.label(&sweep.measures[measure]);
+    let label = unit.label(&sweep.measures[measure]);
+    let mut title = label.clone();
     let mut others: Vec<usize> = others.to_vec();
     others.sort_unstable();
     for axis in others {
@@ -92,12 +96,14 @@ fn map(
     }
     Heat {
         title,
+        label,
         x: x.path.clone(),
         columns: x.labels(),
         y: y.path.clone(),
         rows: y.labels(),
         cells: cells.collect(),
         range: (0.0, 0.0),
+        scale: Scale::Linear,
     }
 }
 
@@ -125,35 +131,52 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
         let intervals: Vec<_> = intervals.map(|(x, sample)| (x, sample.interval())).collect();
         let mean = intervals.iter().map(|(x, interval)| (*x, interval.mean / unit.factor()));
         let name = name(sweep, axis, places);
-        let end = |which: &str, pick: fn((f64, f64)) -> f64| {
-            let comma = if name.is_empty() { "" } else { ", " };
-            let name = format!("{name}{comma}{which} end");
-            let points = intervals
-                .iter()
-                .filter_map(|(x, interval)| Some((*x, pick(interval.ends?) / unit.factor())));
-            Series { name, shape: Shape::Dashed, colour, points: points.collect() }
-        };
-        let ends = [end("lower", |(low, _)| low), end("upper", |(_, high)| high)];
-        let name = if name.is_empty() { "mean".to_owned() } else { name.clone() };
-        series.push(Series { name, shape: Shape::Line, colour, points: mean.collect() });
-        series.extend(ends.into_iter().filter(|end| !end.points.is_empty()));
+        let name = if name.is_empty() { "mean".to_owned() } else { name };
+        // Where the mean has no interval, the area is as narrow as the line.
+        let area = intervals.iter().map(|(x, interval)| {
+            let (low, high) = interval.ends.unwrap_or((interval.mean, interval.mean));
+            (*x, low / unit.factor(), high / unit.factor())
+        });
+        let some = intervals.iter().any(|(_, interval)| interval.ends.is_some());
+        let area = if some { Area(area.collect()) } else { Area::default() };
+        let points = mean.collect();
+        series.push(Series { name, shape: Shape::Line, colour, points, area, ..Series::default() });
     }
     if series.iter().all(|series| series.points.is_empty()) {
         return None;
     }
     let x = chart::Axis::new(x_unit.label(&sweep.axes[axis].path));
+    let y = chart::Axis::new(unit.label(&sweep.measures[measure]));
+    let means = series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    let y = chart::Axis { scale: heat::scale_of(means), ..y };
     Some(Chart {
-        title: format!("{} over {}", sweep.measures[measure], sweep.axes[axis].path),
+        title: format!(
+            "{} over {}{}",
+            sweep.measures[measure],
+            sweep.axes[axis].path,
+            by(sweep, axis)
+        ),
         description: caption(sweep).to_owned(),
         x: chart::Axis { scale: scale(&numbers), ..x },
-        y: chart::Axis::new(unit.label(&sweep.measures[measure])),
+        y,
         series,
         marks: Vec::new(),
     })
 }
 
+/// Returns the words for the title where lines have the values of one other setting as their names.
+fn by(sweep: &Digest<'_>, along: usize) -> String {
+    match sweep.axes {
+        [first, second] => format!(", by {}", if along == 0 { &second.path } else { &first.path }),
+        _ => String::new(),
+    }
+}
+
 /// Returns the settings that distinguish a line from the others; empty for a single line.
 fn name(sweep: &Digest<'_>, along: usize, places: &[usize]) -> String {
+    if let [first, second] = sweep.axes {
+        return if along == 0 { second.label(places[1]) } else { first.label(places[0]) };
+    }
     let axes = sweep.axes.iter().zip(places).enumerate();
     let others = axes.filter(|(number, _)| *number != along);
     let words = others.map(|(_, (axis, &place))| format!("{} = {}", axis.path, axis.label(place)));

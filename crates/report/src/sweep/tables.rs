@@ -11,6 +11,12 @@ use record::quantity::digits;
 /// Rows of the table of means; the others are in `sweep.parquet`.
 const MEANS_MAX: usize = 400;
 
+/// A path that may wrap after its points and underscores, so that a long one makes no wide column.
+fn breakable(path: &str) -> String {
+    let text = escape(path).replace('.', ".<wbr>").replace('_', "_<wbr>");
+    format!("<span class=\"path\">{text}</span>")
+}
+
 impl Digest<'_> {
     /// The means of all seeds with their intervals, a row for each combination.
     pub(super) fn means(&self) -> Section {
@@ -19,11 +25,11 @@ impl Digest<'_> {
         let shown = &combinations[..combinations.len().min(MEANS_MAX)];
         let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
         for axis in self.axes {
-            let _ = write!(html, "<th>{}</th>", escape(&axis.path));
+            let _ = write!(html, "<th>{}</th>", breakable(&axis.path));
         }
         html += "<th class=\"n\">runs</th>";
         for measure in 0..self.measures.len() {
-            let head = escape(&self.head(measure));
+            let head = breakable(&self.head(measure));
             let _ = write!(html, "<th class=\"n\">{head}</th><th>95 % confidence</th><th></th>");
         }
         html += "</tr></thead><tbody>\n";
@@ -56,7 +62,7 @@ impl Digest<'_> {
     fn mean_row(&self, html: &mut String, places: &[usize], spans: &[Span]) {
         *html += "<tr>";
         for (axis, &place) in self.axes.iter().zip(places) {
-            let _ = write!(html, "<td>{}</td>", escape(&axis.label(place)));
+            let _ = write!(html, "<td class=\"label\">{}</td>", escape(&axis.label(place)));
         }
         let samples = (0..spans.len()).map(|measure| self.sample(places, measure));
         let samples: Vec<Sample> = samples.collect();
@@ -87,11 +93,11 @@ impl Digest<'_> {
         let mut section = Section::new("Runs");
         let mut html = String::from("<div class=\"wide\"><table><thead><tr><th>run</th>");
         for axis in self.axes {
-            let _ = write!(html, "<th>{}</th>", escape(&axis.path));
+            let _ = write!(html, "<th>{}</th>", breakable(&axis.path));
         }
         html += "<th class=\"n\">seed</th>";
         for measure in 0..self.measures.len() {
-            let _ = write!(html, "<th class=\"n\">{}</th>", escape(&self.head(measure)));
+            let _ = write!(html, "<th class=\"n\">{}</th>", breakable(&self.head(measure)));
         }
         html += "<th>verdict</th></tr></thead><tbody>\n";
         self.points.iter().for_each(|point| self.run_row(&mut html, point));
@@ -108,7 +114,7 @@ impl Digest<'_> {
             false => write!(html, "<tr><td>{number}</td>"),
         };
         for (axis, &place) in self.axes.iter().zip(&point.places) {
-            let _ = write!(html, "<td>{}</td>", escape(&axis.label(place)));
+            let _ = write!(html, "<td class=\"label\">{}</td>", escape(&axis.label(place)));
         }
         let _ = write!(html, "<td class=\"n\">{}</td>", point.seed);
         for measure in 0..self.measures.len() {

@@ -328,7 +328,7 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let report = run(folder.path(), &scene::totals(), Cost::default());
     assert!(report.contains("Two bursts &amp; a &lt;long&gt; pipe"));
-    assert!(report.contains("suimon run 'two bursts.toml' --seed 7"));
+    assert!(report.contains("suimon run 'two bursts.toml' --seed 7 --out <span"));
     for number in [
         "240 Mbit/s",
         "80 Mbit/s",
@@ -354,7 +354,7 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
     assert!(!scripts.contains("<script src") && !scripts.contains("import("));
     assert!(!body.contains("NaN") && !body.contains("inf"), "every coordinate is a number");
     let order =
-        ["Expectations", "Run it again", "At a glance", "Over time", "Topology", "Environment"];
+        ["At a glance", "Expectations", "Over time", "Topology", "Run it again", "Environment"];
     let places = order.map(|heading| body.find(&format!("<h2>{heading}</h2>")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
 }
