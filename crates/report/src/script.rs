@@ -14,7 +14,7 @@ const FOLDER: &str = include_str!("folder.js");
 /// The hashes that let a browser accept these scripts and no other (Content Security Policy Level 3, section 2.3.1).
 pub(super) const HASHES: [&str; 4] = [
     "sha256-GcjUxq2Ikpp59K5J1vcWFWbf0Lo9FcxJXpdPeH63jx8=",
-    "sha256-vRZsCbvb0TvOUjaVUQ2LztDjoTXkoHp9nta+uaTLe8Y=",
+    "sha256-Ul8p29eq5+WY5ZHeXc3j42ICPaTdQTkWFwdR5hy5dp8=",
     "sha256-lI1l9Y8O047LU+QRB3Ek7J3nmPkWvFapBNjC07NssMA=",
     "sha256-6qUQQZ4TBfmxaNqlb3kYli653d0uxD710OWZYBuD8Rg=",
 ];
