@@ -270,6 +270,58 @@ fn an_interrupted_sweep_keeps_the_results_of_its_runs() {
     assert_eq!(names(&folder.path().join("parts")).len(), FILES.len());
 }
 
+/// The times of a table's row, which are in milliseconds.
+fn milliseconds(row: &str) -> Vec<f64> {
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let times = words.windows(2).filter(|pair| pair[1] == "ms");
+    times.map(|pair| pair[0].parse().expect("a number")).collect()
+}
+
+fn near(shown: f64, seconds: &Value) -> bool {
+    let exact = 1e3 * seconds.as_f64().expect("a number");
+    (shown - exact).abs() <= 1e-3 * exact
+}
+
+#[test]
+fn the_console_shows_round_trips_and_queueing_delay_under_load() {
+    let folder = folder();
+    let units = ["--set", "units.time=ms"];
+    let words = [&["run", "two.toml", "-o", "one", "--quiet"], &units[..]].concat();
+    let run = suimon(folder.path(), &words);
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    let summary: Value =
+        serde_json::from_str(&text(folder.path(), "one/summary.json")).expect("JSON");
+    let row = |start: &str| {
+        let line = stdout(&run).lines().find(|line| line.starts_with(start));
+        line.unwrap_or_else(|| panic!("no row {start}: {}", stdout(&run))).to_owned()
+    };
+    let flows = ["bulk.1", "bulk.2"].map(|name| &summary["flow"][name]);
+    let longest = |field: &str| {
+        let both = flows.map(|flow| flow[field].as_f64().expect(field));
+        Value::from(both[0].max(both[1]))
+    };
+    assert!(row("flow").contains("min RTT  RTT at end"), "{}", row("flow"));
+    let [min, end] = milliseconds(&row("bulk (2 flows)"))[..] else { panic!("two RTTs") };
+    assert!(min < end && near(end, &longest("srtt_seconds")), "{min} {end}");
+    let (queue, shown) = (&summary["link"]["east"]["forward"], milliseconds(&row("wan:east")));
+    let fields = ["sojourn_p50_seconds", "sojourn_p99_seconds", "sojourn_max_seconds"];
+    assert!(shown.iter().zip(fields).all(|(shown, field)| near(*shown, &queue[field])), "{queue}");
+    assert!(shown[0] > 1.0, "the emulator's queue is the bottleneck: {shown:?}");
+    let drops = stdout(&run).find("drops at").expect("drops");
+    assert!(stdout(&run).find("queue ").is_some_and(|queue| queue < drops));
+
+    // A sweep has the longest of each run, and no column of what was not measured.
+    let grid = [&["--seeds", "1..2", "--quiet"], &units[..]].concat();
+    let table = sweep(folder.path(), "grid", &grid);
+    let lines: Vec<&str> = stdout(&table).lines().collect();
+    assert!(lines[0].contains("timeouts  RTT at end  queue p99"), "{}", lines[0]);
+    let [rtt, wait] = milliseconds(lines[1])[..] else { panic!("two delays: {}", lines[1]) };
+    assert!(near(rtt, &longest("srtt_seconds")) && near(wait, &queue["sojourn_p99_seconds"]));
+    let without = ["--seeds", "1..2", "--quiet", "--set", "probe.automatic=false"];
+    let without = sweep(folder.path(), "without", &without);
+    assert!(stdout(&without).contains("RTT at end") && !stdout(&without).contains("queue p99"));
+}
+
 #[test]
 fn names_of_folders_need_no_quotes() {
     let folder = folder();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use experiment::{Driver, Job, Outcome, format};
 use record::quantity::{self, Kind};
-use record::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
+use record::summary::{DatagramSummary, Direction, FlowSummary, Group, ProgramSummary, Summary};
 use record::{Verdict, folder};
 use scenario::{Plan, Units};
 
@@ -12,9 +12,21 @@ use crate::table::{Cell, Table};
 
 /// More rows are only in the run folder.
 const ROWS_MAX: usize = 24;
-/// Columns for a flow, and for the flows of a `count`.
-const FLOW: [&str; 7] =
-    ["flow", ">goodput", ">received", ">retransmits", ">timeouts", ">min RTT", ">fairness"];
+/// Ports in the table of queues; it has those with the longest delays.
+const QUEUES_MAX: usize = 4;
+/// A port is in that table if its delay is at least this share of the longest.
+const QUEUES_SHARE: f64 = 0.01;
+/// Columns for a flow, and for the flows of a `count`, which have the smallest and the largest RTT of any of them.
+const FLOW: [&str; 8] = [
+    "flow",
+    ">goodput",
+    ">received",
+    ">retransmits",
+    ">timeouts",
+    ">min RTT",
+    ">RTT at end",
+    ">fairness",
+];
 /// Columns for a UDP flow.
 const DATAGRAMS: [&str; 8] =
     ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
@@ -67,6 +79,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         jobs(summary, units),
         datagrams(summary, units),
         programs(summary, units),
+        queues(summary, units),
         classes(summary, units),
         drops(summary),
         faults(summary),
@@ -147,7 +160,7 @@ fn flows(summary: &Summary, units: Units) -> String {
     let columns = if summary.group.0.is_empty() { FLOW.len() - 1 } else { FLOW.len() };
     let mut table = Table::new(&FLOW[..columns]).in_units(units);
     for (name, group) in &summary.group.0 {
-        table.row(group_row(name, group));
+        table.row(group_row(name, group, summary));
     }
     let groups = group_names(summary);
     let single = |name: &str| !is_member(name, &groups);
@@ -159,7 +172,7 @@ fn flows(summary: &Summary, units: Units) -> String {
     if table.is_empty() {
         return String::new();
     }
-    table.render() + &more(singles.len())
+    table.render() + &more(singles.len(), ROWS_MAX)
 }
 
 fn completions(summary: &Summary, units: Units) -> String {
@@ -232,8 +245,8 @@ fn most((cause, share): (&str, f64)) -> String {
     format!("{cause} {}", record::quantity::share(share))
 }
 
-fn more(all: usize) -> String {
-    match all.saturating_sub(ROWS_MAX) {
+fn more(all: usize, shown: usize) -> String {
+    match all.saturating_sub(shown) {
         0 => String::new(),
         more => format!("… and {more} more\n"),
     }
@@ -254,7 +267,7 @@ fn datagrams(summary: &Summary, units: Units) -> String {
     for (name, flow, datagrams) in singles.iter().take(ROWS_MAX) {
         table.row(datagrams_row(name, flow.goodput, datagrams));
     }
-    if table.is_empty() { String::new() } else { table.render() + &more(singles.len()) }
+    if table.is_empty() { String::new() } else { table.render() + &more(singles.len(), ROWS_MAX) }
 }
 
 fn group_names(summary: &Summary) -> BTreeSet<&str> {
@@ -273,17 +286,22 @@ fn programs(summary: &Summary, units: Units) -> String {
     for (name, flow, program) in all.iter().take(ROWS_MAX) {
         table.row(program_row(name, flow, program));
     }
-    if table.is_empty() { String::new() } else { table.render() + &more(all.len()) }
+    if table.is_empty() { String::new() } else { table.render() + &more(all.len(), ROWS_MAX) }
 }
 
-fn group_row(name: &str, group: &Group) -> Vec<Cell> {
+fn group_row(name: &str, group: &Group, summary: &Summary) -> Vec<Cell> {
+    let flows = summary.flow.0.iter();
+    let flows = flows.filter(|(flow, _)| flow.rsplit_once('.').is_some_and(|(of, _)| of == name));
+    let flows = flows.map(|(_, flow)| flow).filter(|flow| flow.min_rtt_seconds > 0.0);
+    let rtt = |value| Cell::measured(Kind::Time, value);
     vec![
         format!("{name} ({})", format::count(group.flows as usize, "flow")).into(),
         Cell::quantity(Kind::Rate, group.goodput),
         Cell::quantity(Kind::Size, group.bytes as f64),
         group.retransmissions.to_string().into(),
         group.timeouts.to_string().into(),
-        "".into(),
+        rtt(flows.clone().map(|flow| flow.min_rtt_seconds).reduce(f64::min)),
+        rtt(flows.map(|flow| flow.srtt_seconds).reduce(f64::max)),
         format!("{:.4}", group.fairness).into(),
     ]
 }
@@ -296,6 +314,7 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
         flow.retransmissions.to_string().into(),
         flow.timeouts.to_string().into(),
         Cell::quantity(Kind::Time, flow.min_rtt_seconds),
+        Cell::quantity(Kind::Time, flow.srtt_seconds),
     ]
 }
 
@@ -325,6 +344,31 @@ fn datagrams_row(name: &str, goodput: f64, datagrams: &DatagramSummary) -> Vec<C
     ]
 }
 
+/// Columns for the queues of ports.
+const QUEUES: [&str; 5] = ["queue", ">delay p50", ">p99", ">max", ">max length"];
+
+/// The ports whose queues delayed packets most, if delays were measured.
+fn queues(summary: &Summary, units: Units) -> String {
+    let longest = |direction: &Direction| direction.sojourn_p99_seconds.unwrap_or_default();
+    let most = summary.ports().map(|port| longest(port.direction)).fold(0.0, f64::max);
+    let is_long = |delay: f64| delay > 0.0 && delay >= QUEUES_SHARE * most;
+    let ports = summary.ports().filter(|port| is_long(longest(port.direction)));
+    let mut ports: Vec<_> = ports.collect();
+    ports.sort_by(|a, b| longest(b.direction).total_cmp(&longest(a.direction)));
+    let mut table = Table::new(&QUEUES).in_units(units);
+    for port in ports.iter().take(QUEUES_MAX) {
+        let delay = |value| Cell::measured(Kind::Time, value);
+        table.row(vec![
+            port.name.as_str().into(),
+            delay(port.direction.sojourn_p50_seconds),
+            delay(port.direction.sojourn_p99_seconds),
+            delay(port.direction.sojourn_max_seconds),
+            Cell::quantity(Kind::Size, port.direction.backlog_bytes_max as f64),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { table.render() + &more(ports.len(), QUEUES_MAX) }
+}
+
 /// Columns for a discipline's classes.
 const CLASSES: [&str; 6] = ["class", ">rate", ">wait p50", ">p99", ">marks", ">drops"];
 
@@ -347,7 +391,7 @@ fn classes(summary: &Summary, units: Units) -> String {
             Cell::quantity(Kind::Number, class.drops as f64),
         ]);
     }
-    if table.is_empty() { String::new() } else { table.render() + &more(used.len()) }
+    if table.is_empty() { String::new() } else { table.render() + &more(used.len(), ROWS_MAX) }
 }
 
 /// Every place that dropped packets, with the reasons.
