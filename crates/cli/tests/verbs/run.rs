@@ -206,15 +206,16 @@ fn a_sweep_has_the_same_bytes_whatever_the_workers() {
 fn an_interruption_keeps_what_was_measured() {
     let folder = folder();
     let mut command = Command::new(SUIMON);
-    // Far longer than any test waits.
+    // Far longer than any test waits. Many samples, so that a part of their table is soon written to its file.
     command.args(["run", "two.toml", "--set", "duration=500 h", "--out", "long"]);
+    command.args(["--set", "probe.bandwidth.east.bin=5 us"]);
     let child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().expect("the program starts");
     let manifest = folder.path().join("long/manifest.json");
-    eventually("the run has begun", || {
-        folder.path().join("long/run.partial/manifest.json").exists()
+    let samples = folder.path().join("long/run.partial/links.parquet");
+    eventually("the run writes samples", || {
+        std::fs::metadata(&samples).is_ok_and(|file| file.len() > 0)
     });
-    std::thread::sleep(std::time::Duration::from_millis(300));
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
