@@ -5,10 +5,11 @@
 
 mod pair;
 
+use std::sync::{Arc, Mutex};
 use std::time;
 
 use lab::Error;
-use lab::agents::Agents;
+use lab::agents::{Agents, Sample};
 use lab::clock::Clock;
 use lab::congestion::Congestion;
 use pair::{Pair, lacks, plan, plan_at};
@@ -19,6 +20,18 @@ use transport::Phase;
 
 /// A processor shared with other tests may be busy for so long.
 const HICCUP: f64 = 0.15;
+
+/// Waits until host `a` has `count` connections, and returns what `ss`, with these options, prints about them.
+fn established(pair: &Pair, count: usize, options: &str) -> String {
+    let line = format!("ss {options} state established");
+    let mut sockets = String::new();
+    testbed::eventually(&format!("{count} established connections"), || {
+        sockets = pair::run(pair.host(0), &line);
+        // Details of a connection follow on an indented line.
+        sockets.lines().filter(|line| !line.starts_with(char::is_whitespace)).count() >= count
+    });
+    sockets
+}
 
 #[test]
 fn a_transfer_of_n_bytes_completes_and_both_ends_agree() {
@@ -129,12 +142,17 @@ fn each_connection_has_the_congestion_control_that_the_plan_says() {
     };
     let (pair, kernels) = (Pair::new("200mbit"), flow("kernels", "kernel:reno"));
     let ours = if cfg!(feature = "bpf") { flow("ours", "scalable") } else { String::new() };
-    let plan = plan("1 s", &(kernels + &ours));
+    let probe = "[probe]\nflows = { every = \"10 ms\" }";
+    let plan = plan("60 s", &(kernels + &ours + probe));
     let modules = Congestion::load(&plan).expect("this kernel takes ours");
     assert_eq!(modules.notes(), Vec::<String>::new());
-    let agents = pair.start(&plan, &modules, Clock::starting_in(time::Duration::ZERO), |_| {});
-    std::thread::sleep(time::Duration::from_millis(300));
-    let sockets = pair::run(pair.host(0), "ss -Htin state established");
+    let read = Arc::new(Mutex::new(vec![0; plan.flows.len()]));
+    let noted = Arc::clone(&read);
+    let note = move |sample: Sample| {
+        noted.lock().expect("nobody panicked")[sample.flow.0 as usize] = sample.ends[1].bytes_read;
+    };
+    let agents = pair.start(&plan, &modules, Clock::starting_in(time::Duration::ZERO), note);
+    let sockets = established(&pair, plan.flows.len(), "-Htin");
     assert!(sockets.contains(" reno "), "{sockets}");
     for flow in
         plan.flows.iter().filter_map(Flow::tcp).filter(|tcp| tcp.kernel_congestion.is_none())
@@ -143,8 +161,10 @@ fn each_connection_has_the_congestion_control_that_the_plan_says() {
         assert!(name.starts_with("scalable.") && pair::known_to_kernel(name), "{name}");
         assert!(sockets.contains(name), "{sockets}");
     }
-    let totals = agents.finish().expect("they ran").flows;
-    assert!(totals.iter().all(|flow| flow.receiver.bytes_read > 100_000), "{totals:?}");
+    testbed::eventually("100 kB of each flow are read", || {
+        read.lock().expect("nobody panicked").iter().all(|bytes| *bytes > 100_000)
+    });
+    agents.finish().expect("they ran");
     let names: Vec<_> = plan.flows.iter().filter_map(Flow::tcp).collect();
     let ours = names.last().map(|tcp| modules.name_for(tcp, &tcp.sender).to_owned());
     drop(modules);
@@ -165,11 +185,10 @@ fn a_hosts_connections_have_the_options_that_the_plan_says() {
     };
     let options = |segment: &str| {
         let pair = Pair::new("200mbit");
-        let plan = plan("1 s", &flow(segment));
+        let plan = plan("60 s", &flow(segment));
         let modules = Congestion::load(&plan).expect("this kernel has one");
         let agents = pair.start(&plan, &modules, Clock::starting_in(time::Duration::ZERO), |_| {});
-        std::thread::sleep(time::Duration::from_millis(200));
-        let sockets = pair::run(pair.host(0), "ss -Htine state established");
+        let sockets = established(&pair, 1, "-Htine");
         agents.finish().expect("they ran");
         ["ts", "sack", "ecn", "wscale:"].map(|option| sockets.contains(&format!(" {option}")))
     };
