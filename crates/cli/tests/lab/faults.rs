@@ -4,15 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::ground::{Ground, MARK, Network, Run};
-use crate::remains::{Remains, marked_named};
+use crate::remains::{Remains, all_marked_named, marked_named};
 use crate::typed::{SUIMON, code, stderr};
 use testbed::eventually;
 
@@ -36,6 +34,16 @@ fn start(ground: &Ground, scenario: &str, program: &str) -> (Child, i32) {
         found.is_some()
     });
     (child, found.expect("it runs") as i32)
+}
+
+/// The bytes that the interface of a process's host has received and sent.
+fn bytes_of_host(pid: i32) -> u64 {
+    let counters = fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap_or_default();
+    let fields = counters.lines().find_map(|line| line.trim().strip_prefix("eth0:"));
+    let fields: Vec<u64> =
+        fields.unwrap_or_default().split_whitespace().flat_map(str::parse).collect();
+    // Eight columns of each direction; the first one is bytes (proc_pid_net(5)).
+    fields.iter().step_by(8).sum()
 }
 
 fn signal(pid: i32, signal: Signal) {
@@ -75,8 +83,9 @@ fn a_killed_fabric_leaves_nothing() {
     let before = Remains::now();
     let hosts = [r#"program = "sleep 5001""#, r#"program = "sh -c 'sleep 5001 & sleep 5001'""#];
     let network = Network { duration: "60 s", hosts, ..Network::default() };
-    let (mut child, _) = start(&ground, &network.with(BULK), "sleep");
-    thread::sleep(Duration::from_secs(1));
+    let (mut child, program) = start(&ground, &network.with(BULK), "sleep");
+    eventually("all three programs run", || all_marked_named("sleep").len() == 3);
+    eventually("the flow sends", || bytes_of_host(program) > 1_000_000);
     signal(child.id() as i32, Signal::SIGKILL);
     child.wait().expect("it ends");
     before.check_nothing_more("SIGKILL");

@@ -62,7 +62,13 @@ impl Process {
 
 /// A process of that name that a test started.
 pub(crate) fn marked_named(name: &str) -> Option<u32> {
-    marked().into_iter().find(|process| process.name == name).map(|process| process.pid)
+    all_marked_named(name).first().copied()
+}
+
+/// All processes of that name that a test started.
+pub(crate) fn all_marked_named(name: &str) -> Vec<u32> {
+    let all = marked().into_iter();
+    all.filter(|process| process.name == name).map(|process| process.pid).collect()
 }
 
 fn marked() -> Vec<Process> {
