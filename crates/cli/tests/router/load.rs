@@ -23,7 +23,7 @@ two = { rate = "4 Mbit/s", queue.fifo.packets = 2000, match = { destination_port
 rest = { rate = "1 Mbit/s", borrow = true }
 "#;
 
-/// The rate of each class over 2 s, Mbit/s of frames, after 1 s to settle. Uses the router's counters and
+/// The rate of each class over 2 s, Mbit/s of frames, once both have a backlog. Uses the router's counters and
 /// clock, because a receiver that waits for a CPU counts late.
 fn rates(router: &Router) -> [f64; 2] {
     let told = || {
@@ -32,8 +32,12 @@ fn rates(router: &Router) -> [f64; 2] {
         let bytes = ["one", "two"].map(|name| class[name]["bytes"].as_f64().expect("bytes"));
         (bytes, told["seconds"].as_f64().expect("seconds"))
     };
-    thread::sleep(Duration::from_secs(1));
+    eventually("both classes have a backlog", || {
+        let class = &router.statistics()["port"]["r:out"]["class"];
+        ["one", "two"].iter().all(|name| class[name]["backlog_packets"].as_u64() > Some(100))
+    });
     let (before, from) = told();
+    // The interval of the measurement. The router's clock says how long it was.
     thread::sleep(Duration::from_secs(2));
     let (after, until) = told();
     [0, 1].map(|class: usize| (after[class] - before[class]) * 8.0 / 1e6 / (until - from))

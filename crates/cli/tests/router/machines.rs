@@ -8,12 +8,14 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::MutexGuard;
 
 use lab::{Namespace, sysctl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::typed::{SUIMON, json, stderr, stdout};
+use testbed::PATIENCE;
 
 /// The hosts' addresses.
 pub(crate) const LEFT: &str = "10.79.0.1";
@@ -140,6 +142,21 @@ impl Router {
         let mut command = Command::new(SUIMON);
         command.arg("router").args(words).arg("--control").arg(&self.socket);
         command.output().expect("it starts")
+    }
+
+    /// Waits until it has printed a line for which `matches` returns true.
+    pub(crate) fn wait_for_line(&mut self, what: &str, matches: impl Fn(&str) -> bool) {
+        while !self.text.lines().any(&matches) {
+            // The buffer holds what was read from the pipe before.
+            if self.said.buffer().is_empty() {
+                let mut polled = [PollFd::new(self.said.get_ref().as_fd(), PollFlags::POLLIN)];
+                let patience = PollTimeout::try_from(PATIENCE).expect("it is short");
+                let ready = poll(&mut polled, patience).expect("a pipe");
+                assert!(ready > 0, "timed out waiting for: {what}: {}", self.text);
+            }
+            let read = self.said.read_line(&mut self.text).expect("text");
+            assert!(read > 0, "it ended before: {what}: {}", self.text);
+        }
     }
 
     pub(crate) fn statistics(&self) -> Value {
