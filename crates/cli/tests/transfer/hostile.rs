@@ -1,7 +1,7 @@
 //! The memory that peers can make a receiver use: no more than docs/explanation/transfer.md says.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
@@ -61,11 +61,33 @@ impl Receiver {
         kibibytes << 10
     }
 
+    /// The bytes that its peers have sent and it has not read.
+    fn unread(&self) -> u64 {
+        let table = fs::read_to_string("/proc/net/tcp").expect("a kernel with TCP");
+        let port = format!(":{:04X}", self.port);
+        let of_socket = |line: &str| {
+            // Number, local and remote address, state (01 is ESTABLISHED), length of both queues (proc_pid_net(5)).
+            let fields: Vec<_> = line.split_whitespace().collect();
+            let [_, local, _, "01", queues, ..] = fields[..] else { return None };
+            let (_, received) = queues.split_once(':')?;
+            local.ends_with(&port).then(|| u64::from_str_radix(received, 16).ok())?
+        };
+        table.lines().filter_map(of_socket).sum()
+    }
+
     /// Nothing came of it.
     fn has_nothing(&self) -> bool {
         let there = fs::read_dir(self.folder.path().join("there")).expect("a folder");
         let names = there.map(|entry| entry.expect("an entry").file_name());
         names.eq([".suimon-recv"])
+    }
+}
+
+/// Whether the receiver has closed a connection that does not block.
+fn is_closed(socket: &mut TcpStream) -> bool {
+    match socket.read(&mut [0; 64]) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
     }
 }
 
@@ -136,7 +158,10 @@ fn strangers_take_little() {
         }
         sockets.push(socket);
     }
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    eventually("the strangers beyond the bound are closed, and the others read", || {
+        let closed = sockets.iter_mut().map(is_closed).filter(|is_closed| *is_closed).count();
+        closed >= 4 * PENDING_PEERS_MAX && receiver.unread() == 0
+    });
     let grown = receiver.peak() - before;
     assert!(grown < 16 << 20, "{} KiB for {} strangers", grown >> 10, sockets.len());
     assert!(receiver.has_nothing());
@@ -149,9 +174,11 @@ fn strangers_end_no_receiver_that_is_out_of_threads() {
         return;
     }
     let mut receiver = Receiver::with_threads(5);
-    let strangers: Vec<_> = (0..20).map(|_| receiver.connect()).collect();
-    // Each is taken, or turned away after a while.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    let mut strangers: Vec<_> = (0..20).map(|_| receiver.connect()).collect();
+    strangers.iter().for_each(|stranger| stranger.set_nonblocking(true).expect("a setting"));
+    eventually("the strangers beyond its threads are turned away", || {
+        strangers.iter_mut().map(is_closed).filter(|is_closed| *is_closed).count() >= 15
+    });
     assert_eq!(receiver.child.try_wait().expect("a child"), None);
     drop(strangers);
     eventually("a peer is answered", || {
