@@ -73,7 +73,7 @@ fn a_stranger_that_trickles_is_turned_away_in_time() {
     let mut stranger = TcpStream::connect(listening.address).expect("a connection");
     let mut bytes = Vec::new();
     hello(4096).encode(&mut bytes);
-    // Each byte comes well within the time for all of them, and all of them do not.
+    // The pause is what is tested: each byte comes well within the time for all of them, and all of them do not.
     let taken = bytes.chunks(1).take_while(|byte| {
         thread::sleep(Duration::from_millis(700));
         stranger.write_all(byte).is_ok()
@@ -102,6 +102,7 @@ fn trickle(target: SocketAddr, at_once: usize) -> SocketAddr {
                 break;
             }
             if number >= at_once {
+                // The trickle itself.
                 thread::sleep(Duration::from_millis(200));
             }
         }

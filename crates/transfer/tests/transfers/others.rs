@@ -1,14 +1,14 @@
 //! The effects of other users, and of unreadable files, on a directory and on a transfer.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
+use testbed::eventually;
 use transfer::message::{HEADER, Message};
 use transfer::{
     Entry, Error, Kind, Meter, Name, Receiver, ReceiverSettings, ReceiverTrust, SenderTrust, Tree,
@@ -209,21 +209,21 @@ fn a_sender_that_begins_again_and_again_leaves_nothing_behind() {
     let world = World::new();
     let listening = world.listen(ReceiverTrust::Anybody);
     let names: Vec<_> = (0..1000).map(|n| file(&format!("{n}-{}", "x".repeat(200)), 1)).collect();
-    let mut peers = Vec::new();
+    let is_held = |peer: &mut Peer| match peer.0.read(&mut [0; 64]) {
+        Ok(bytes) => bytes > 0,
+        Err(error) => error.kind() == ErrorKind::WouldBlock,
+    };
+    let mut peers: Vec<Peer> = Vec::new();
     for _ in 0..24 {
         let mut peer = Peer(TcpStream::connect(listening.address).expect("a connection"));
         peer.send(&[hello(4096), Message::Entries(names.clone())], b"");
-        peers.push(peer);
-        thread::sleep(Duration::from_millis(20));
-    }
-    thread::sleep(Duration::from_millis(300));
-    let is_held = |peer: &mut Peer| {
         peer.0.set_nonblocking(true).expect("a setting");
-        let read = peer.0.read(&mut [0]);
-        read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
-    };
-    let held = peers.iter_mut().map(is_held).filter(|is_held| *is_held).count();
-    assert_eq!(held, 1, "sessions of 24 that are kept");
+        peers.push(peer);
+        eventually("only the last session is kept", || {
+            peers.iter_mut().map(is_held).filter(|is_held| *is_held).count() == 1
+        });
+    }
+    assert!(peers.last_mut().is_some_and(is_held), "the last session is not kept");
     assert!(matches!(listening.stop().0, Err(Error::Interrupted)));
 }
 

@@ -1,5 +1,6 @@
 //! Silent peers and streams, and whether they count as lost.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket,
 };
+use testbed::eventually;
 use transfer::message::{HEADER, Message};
 use transfer::{Error, Event, ReceiverTrust, SenderTrust};
 
@@ -44,6 +46,7 @@ fn a_sender_that_was_silent_may_come_again() {
     let stalled = AtomicBool::new(false);
     let stalling = relay(listening.address, move |before, _| {
         if before > 1 << 20 && !stalled.swap(true, Ordering::Relaxed) {
+            // The silence itself: longer than the receiver's timeout.
             thread::sleep(Duration::from_secs(3));
         }
         true
@@ -99,6 +102,7 @@ fn a_receiver_that_is_busy_is_not_lost() {
             let mut bytes = Vec::new();
             Message::Busy.encode(&mut bytes);
             for _ in 0..8 {
+                // The pause itself: eight are longer than the sender's timeout, one is not.
                 thread::sleep(Duration::from_millis(300));
                 socket.write_all(&bytes).expect("written");
             }
@@ -156,6 +160,16 @@ fn unanswering() -> (SocketAddr, Vec<TcpStream>, std::os::fd::OwnedFd) {
     (address, waiting, listener)
 }
 
+/// Whether a socket of this machine waits for an answer from `address`: state 02 is SYN_SENT (proc_pid_net(5)).
+fn is_connecting(address: SocketAddr) -> bool {
+    let table = fs::read_to_string("/proc/net/tcp").expect("a kernel with TCP");
+    let port = format!(":{:04X}", address.port());
+    table.lines().any(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        matches!(fields[..], [_, _, remote, "02", ..] if remote.ends_with(&port))
+    })
+}
+
 #[test]
 fn who_does_not_answer_is_waited_for_no_longer_than_asked() {
     let world = World::new();
@@ -171,7 +185,7 @@ fn who_does_not_answer_is_waited_for_no_longer_than_asked() {
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stop);
     let stopper = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(300));
+        eventually("the sender connects", || is_connecting(address));
         stopping.store(true, Ordering::Relaxed);
     });
     let began = Instant::now();
