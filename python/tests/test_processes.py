@@ -154,17 +154,18 @@ def test_ctrl_c_ends_whatever_takes_long(folder: Path, pair: Pair, call: str) ->
 
 
 UNWINDING = """
-import threading, time
+import threading
 import suimon
 
 scenario = suimon.Scenario.load("pair.toml").set("duration", "1000 s")
 
-def work(seed):
-    scenario.copy().run(seed=seed, progress=lambda share: None)
+def work(seed, runs):
+    scenario.copy().run(seed=seed, progress=lambda share: runs.set())
 
 for seed in range(3):
-    threading.Thread(target=work, args=(seed,), daemon=True).start()
-time.sleep(0.3)
+    runs = threading.Event()
+    threading.Thread(target=work, args=(seed, runs), daemon=True).start()
+    assert runs.wait(20), "the run reports no progress"
 print("ends")
 """
 
