@@ -5,12 +5,15 @@ use std::fmt::Write;
 use super::{Section, escape};
 use record::folder::SCENARIO;
 
+/// The commands that write a folder with a report.
+const RUNNING: [&str; 3] = ["run", "sweep", "paper"];
+
 impl Section {
     /// Adds the line to type. If it names a run folder's own scenario, it is typed in that folder.
     pub fn command(&mut self, command: &[String]) {
         let line = escape(&shell(command));
         let here = command.iter().any(|word| word == SCENARIO);
-        let runs = matches!(command, [_, verb, ..] if verb == "run" || verb == "sweep");
+        let runs = matches!(command, [_, verb, ..] if RUNNING.contains(&verb.as_str()));
         let out = match (runs && !command.iter().any(|word| word == "--out"), here) {
             (false, _) => "",
             (true, true) => " --out .",
@@ -55,6 +58,7 @@ mod tests {
         let out = " --out <span class=\"folder\">FOLDER</span></pre>";
         assert!(body(&["suimon", "run", "a b.toml"]).contains(&format!("run 'a b.toml'{out}")));
         assert!(body(&["suimon", "sweep", "a.toml", "--seeds", "1..2"]).contains(out));
+        assert!(body(&["suimon", "paper", "p1", "--only", "F8"]).contains(out));
         assert!(!body(&["suimon", "compare", "a", "b"]).contains("--out"));
         let lock = body(&["suimon", "run", SCENARIO]);
         assert!(lock.contains("toml --out .</pre>") && !lock.contains("FOLDER"), "{lock}");

@@ -147,7 +147,8 @@ impl Differences {
             let cell = rows.first().and_then(|row| row.cells.get(column));
             let class = cell.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
             // The name of a run may be long: its words wrap.
-            let _ = write!(html, "<th{class} style=\"white-space:normal\">{}</th>", escape(head));
+            let _ =
+                write!(html, "<th{class} style=\"white-space:normal\">{}</th>", breakable(head));
             if column == 0 {
                 let scale = escape(&scale(far));
                 let _ = write!(html, "<th style=\"white-space:normal\">{scale}</th>");
@@ -184,6 +185,11 @@ impl Differences {
 fn dots(row: &Row, span: Span) -> String {
     let dots = row.dots.iter().filter(|dot| dot.mean.is_finite());
     dots.map(|dot| span.dot(*dot, Some(0.0))).collect::<Vec<_>>().join("<br>")
+}
+
+/// The name of a run that may wrap between its settings and within their paths.
+fn breakable(name: &str) -> String {
+    escape(name).replace('=', "=<wbr>").replace('.', ".<wbr>")
 }
 
 fn scale(far: f64) -> String {

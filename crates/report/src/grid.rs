@@ -135,7 +135,7 @@ fn row(out: &mut String, cells: &[Cell], units: &[Units]) {
     *out += "</tr>\n";
 }
 
-/// Writes the row that stands for several, of which `cells` are those of the first.
+/// Writes the row that stands for several; `cells` are those of the first.
 fn folded_row(out: &mut String, cells: &[Cell], folded: &fold::Folded) {
     let (name, rows) = (escape(&folded.name), count(folded.rows as u64));
     let _ = write!(out, "<tr><td>{name} × {rows}</td>");

@@ -43,7 +43,10 @@ fn an_item_of_the_paper_alone() {
     cells.sort_unstable();
     assert_eq!(cells, ["f7-paced", "f7-unpaced"], "no other item's runs");
     let report = fs::read_to_string(folder.path().join("runs/p0/report.html"));
-    assert!(report.expect("the report").contains("<svg"));
+    let report = report.expect("the report");
+    let place = |text: &str| report.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    assert!(place("<h2>Figures") < place("<svg"));
+    assert!(place("<svg") < place("<h2>Run it again"), "the results come first");
 }
 
 /// All of paper 3 except its two sweeps is within its limits, and equal to `p3.golden` (`UPDATE_GOLDEN=1`

@@ -106,13 +106,13 @@ pub(super) fn page(
         page.banner(Mood::Neutral, &calibration);
     }
     notes.iter().for_each(|note| page.banner(Mood::Neutral, note));
-    let mut again = Section::new("Run it again");
-    again.command(command);
-    page.section(&again);
     sections(published, measured).iter().for_each(|section| page.section(section));
     if !published.figure.is_empty() {
         page.section(&figures::section(published, cells, measured)?);
     }
+    let mut again = Section::new("Run it again");
+    again.command(command);
+    page.section(&again);
     Ok(page)
 }
 
