@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
+
 /// The longest that a test waits for something to happen.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -87,6 +89,16 @@ fn append(file: &Path, line: &str) {
     if let Ok(mut file) = File::options().create(true).append(true).open(file) {
         let _ = file.write_all(line.as_bytes());
     }
+}
+
+/// The processor time that this thread has used. Other work on the machine does not count.
+///
+/// # Panics
+///
+/// If the system has no such clock.
+pub fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread");
+    time.into()
 }
 
 /// Prints past the test harness, which would keep a passing test's output to itself.
