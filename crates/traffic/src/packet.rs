@@ -244,6 +244,8 @@ pub struct Packets {
     dropped: VecDeque<(PacketId, DropReason)>,
     /// The headers of each flow.
     headers: Vec<FlowHeaders>,
+    /// The headers of the packet in each place, instead of those of its flow; empty unless the driver sets them.
+    own_headers: Vec<Fields>,
     /// The latest control frame in each place.
     controls: Vec<Option<Control>>,
     /// Whether the number of places is fixed.
@@ -258,6 +260,7 @@ impl Packets {
             free: Vec::new(),
             dropped: VecDeque::new(),
             headers: Vec::new(),
+            own_headers: Vec::new(),
             controls: Vec::new(),
             fixed: false,
         }
@@ -271,10 +274,21 @@ impl Packets {
         Self { slots, free, fixed: true, ..Self::new() }
     }
 
+    /// Like [`Packets::with_places`], for a driver that sets the headers of each packet: it knows no flows
+    /// beforehand.
+    pub fn with_headers(places: u32) -> Self {
+        let own_headers = vec![Fields::of(None); places as usize];
+        let dropped = VecDeque::with_capacity(places as usize);
+        Self { own_headers, dropped, ..Self::with_places(places) }
+    }
+
     /// Copies a packet into a new place, without an owner; `None` if the driver has no free place.
     pub fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
         let copy = if self.fixed { self.free.pop()? } else { self.alloc() };
         self[copy] = Packet { holder: 0, ..self[id] };
+        if let Some(&own) = self.own_headers.get(id.0 as usize) {
+            self.own_headers[copy.0 as usize] = own;
+        }
         if let Some(control) = self.control(id).filter(|_| self[id].flow == FlowId::CONTROL) {
             self.set_control(copy, control);
         }
@@ -297,10 +311,24 @@ impl Packets {
         self.headers[place] = FlowHeaders::new(from, Some(&forward));
     }
 
-    /// A packet's fields for a classifier: its metadata, and its flow's headers if they were described.
+    /// Sets the headers of one packet, in an arena of [`Packets::with_headers`]; does nothing in others.
+    #[inline]
+    pub fn set_header(&mut self, id: PacketId, header: &Header) {
+        if let Some(own) = self.own_headers.get_mut(id.0 as usize) {
+            *own = Fields::of(Some(header));
+        }
+    }
+
+    /// A packet's fields for a classifier: its metadata, and its own headers, or those of its flow if they were
+    /// described.
     #[inline]
     pub fn fields(&self, id: PacketId) -> Fields {
         let packet = &self[id];
+        if let Some(own) = self.own_headers.get(id.0 as usize) {
+            let mut fields = *own;
+            fields.add(packet);
+            return fields;
+        }
         let headers = self.headers.get(packet.flow.0 as usize);
         let mut fields = match headers {
             Some(flow) if packet.source == flow.from => flow.forward,

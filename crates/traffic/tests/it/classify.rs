@@ -7,7 +7,7 @@ use traffic::classify::{
     Dscp, Error, Filter, Fragments, PortRange, Prefix, RuleId, Rules, Subject,
 };
 use traffic::header::{Family, Fragment, Header, Ports};
-use traffic::{FlowId, HostId, Packet};
+use traffic::{FlowId, HostId, Packet, Packets};
 
 /// Few values, so that rules overlap and packets match; all bits of a word are in use.
 const V4: [u32; 6] = [0, 0x0a00_0001, 0x0a00_0002, 0x0a80_0001, 0xc0a8_0001, u32::MAX];
@@ -305,4 +305,27 @@ fn a_rule_that_no_packet_could_match_is_refused_with_what_to_change() {
     ];
     assert_eq!(texts, expected);
     assert!(rules.is_empty() && rules.shapes() == 0);
+}
+
+#[test]
+fn packets_of_one_flow_may_have_headers_of_their_own() {
+    let mut rules = Rules::new(0);
+    for (class, port) in [(0, 80), (1, 443)] {
+        let destination_ports = Some(PortRange { first: port, last: port });
+        rules.add(&Filter { destination_ports, ..Filter::default() }, 0, class).expect("a rule");
+    }
+    let header = |destination| {
+        let (host, ports) = (Ipv4Addr::LOCALHOST.into(), Ports { source: 1, destination });
+        Header::between(host, host, 6, ports)
+    };
+    let mut packets = Packets::with_headers(2);
+    packets.describe(FlowId(0), HostId(0), header(80));
+    let [plain, secure] = [80, 443].map(|port| {
+        let id = packets.try_alloc().expect("a place");
+        packets[id] = Packet::default();
+        packets.set_header(id, &header(port));
+        id
+    });
+    let class = |id| rules.class_of_fields(&packets.fields(id));
+    assert_eq!((class(plain), class(secure)), (Some(0), Some(1)));
 }
