@@ -1,0 +1,382 @@
+//! The C interface. `include/suimon_traffic.h` declares the same; a test compares the two.
+
+use alloc::boxed::Box;
+use core::ffi::c_char;
+use core::fmt::{self, Write};
+use core::{ptr, slice};
+
+use traffic::{DropReason, Rate, Statistics};
+
+use crate::environment::guarded;
+use crate::output::{Device, Next, Offer, Output, Refusal, Verdict};
+
+/// The call did what it should; no packet was dropped.
+pub const OK: u32 = 0;
+/// The table or its settings are refused; the message has the reason.
+pub const REFUSED: u32 = 0xffff_fffe;
+/// The discipline broke: this and every later call fails. The caller sends the packets in the order of arrival.
+pub const FAULT: u32 = 0xffff_ffff;
+
+/// [`SuimonNext::kind`]: nothing is queued.
+pub const NOTHING: u32 = 0;
+/// [`SuimonNext::kind`]: send the packet of the place `value`, with the type of service `tos`.
+pub const PACKET: u32 = 1;
+/// [`SuimonNext::kind`]: send a gap frame of `value` bytes, header and FCS included.
+pub const GAP: u32 = 2;
+/// [`SuimonNext::kind`]: nothing before the time `value`, in nanoseconds.
+pub const NOT_BEFORE: u32 = 3;
+
+/// [`SuimonOffer::vlan_priority`] of a packet without an 802.1Q tag.
+pub const NO_VLAN: u8 = u8::MAX;
+
+/// `struct suimon_device`; see [`Device`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SuimonDevice {
+    /// The line rate, in bits per second.
+    pub rate: u64,
+    /// See [`Device::seed`].
+    pub seed: u64,
+    /// See [`Device::mtu`].
+    pub mtu: u32,
+    /// See [`Device::places`].
+    pub places: u32,
+}
+
+/// `struct suimon_offer`; see [`Offer`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SuimonOffer {
+    /// See [`Offer::datagram`]; null if the packet is not IP.
+    pub datagram: *const u8,
+    /// The bytes of `datagram` that can be read.
+    pub datagram_length: u64,
+    /// See [`Offer::length`].
+    pub length: u32,
+    /// See [`Offer::flow`].
+    pub flow: u32,
+    /// See [`Offer::source`].
+    pub source: u16,
+    /// See [`Offer::destination`].
+    pub destination: u16,
+    /// See [`Offer::tos`].
+    pub tos: u8,
+    /// See [`Offer::priority`].
+    pub priority: u8,
+    /// See [`Offer::frames`].
+    pub frames: u8,
+    /// See [`Offer::vlan_priority`]; [`NO_VLAN`] without a tag.
+    pub vlan_priority: u8,
+}
+
+/// `struct suimon_next`; see [`Next`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct SuimonNext {
+    /// A place, a number of bytes or a time, by `kind`.
+    pub value: u64,
+    /// [`NOTHING`], [`PACKET`], [`GAP`] or [`NOT_BEFORE`].
+    pub kind: u32,
+    /// The type of service of a packet.
+    pub tos: u32,
+}
+
+impl From<Next> for SuimonNext {
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Packet { place, tos } => {
+                Self { value: place.into(), kind: PACKET, tos: tos.into() }
+            }
+            Next::Gap(length) => Self { value: length.into(), kind: GAP, tos: 0 },
+            Next::NotBefore(then) => Self { value: then, kind: NOT_BEFORE, tos: 0 },
+            Next::Nothing => Self::default(),
+        }
+    }
+}
+
+macro_rules! statistics {
+    ($($field:ident)+) => {
+        /// `struct suimon_statistics`; see [`Statistics`].
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[repr(C)]
+        pub struct SuimonStatistics {
+            $(#[doc = concat!("See [`Statistics::", stringify!($field), "`].")] pub $field: u64,)+
+        }
+
+        impl From<Statistics> for SuimonStatistics {
+            fn from(statistics: Statistics) -> Self {
+                Self { $($field: statistics.$field),+ }
+            }
+        }
+    };
+}
+
+statistics! {
+    backlog_packets
+    backlog_bytes
+    backlog_bytes_max
+    enqueued_packets
+    enqueued_bytes
+    sent_packets
+    sent_bytes
+    dropped_packets
+    dropped_bytes
+    marked_packets
+    gap_frames
+    gap_bytes
+}
+
+/// `struct suimon_output`: an output, until a panic breaks it.
+#[derive(Debug)]
+pub struct SuimonOutput {
+    output: Output,
+    faulty: bool,
+}
+
+impl SuimonOutput {
+    /// Runs a call; `None` if the output is broken, before or after.
+    fn call<R>(&mut self, body: impl FnOnce(&mut Output) -> Option<R>) -> Option<R> {
+        if self.faulty {
+            return None;
+        }
+        let answer = guarded(|| body(&mut self.output)).flatten();
+        self.faulty = answer.is_none();
+        answer
+    }
+}
+
+/// The number of a reason: its place in [`DropReason::ALL`], from 1.
+pub fn number(reason: DropReason) -> u32 {
+    (1..).zip(DropReason::ALL).find(|&(_, it)| it == reason).map_or(0, |(number, _)| number)
+}
+
+/// A text for the caller, cut to the size of its buffer.
+struct Message<'m> {
+    left: &'m mut [u8],
+}
+
+impl Write for Message<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.left.len().saturating_sub(1);
+        let length = text.floor_char_boundary(room);
+        let left = core::mem::take(&mut self.left);
+        let (taken, left) = left.split_at_mut(length);
+        taken.copy_from_slice(&text.as_bytes()[..length]);
+        self.left = left;
+        if length == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+/// Writes the reason of a refusal to `message`, with a zero at its end.
+///
+/// # Safety
+///
+/// `message` has `size` bytes for this call alone, or is null.
+unsafe fn explain(why: &Refusal, message: *mut c_char, size: usize) {
+    if message.is_null() || size == 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { slice::from_raw_parts_mut(message.cast::<u8>(), size) };
+    let mut text = Message { left: bytes };
+    let _ = write!(text, "{why}");
+    if let Some(end) = text.left.first_mut() {
+        *end = 0;
+    }
+}
+
+/// The bytes at an address.
+///
+/// # Safety
+///
+/// `bytes` has `length` readable bytes during `'b`, or is null.
+unsafe fn bytes<'b>(bytes: *const u8, length: usize) -> &'b [u8] {
+    if bytes.is_null() || length == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(bytes, length) }
+}
+
+/// Creates an output and sets `*output`, at the time `now`. Returns [`OK`], [`REFUSED`] with a message, or
+/// [`FAULT`], which here means that memory ran out.
+///
+/// # Safety
+///
+/// The pointers are valid for this call, `table` for `length` bytes and `message` for `size`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_create(
+    device: &SuimonDevice,
+    table: *const u8,
+    length: usize,
+    now: u64,
+    output: &mut *mut SuimonOutput,
+    message: *mut c_char,
+    size: usize,
+) -> u32 {
+    *output = ptr::null_mut();
+    // SAFETY: the caller's promise.
+    let table = unsafe { bytes(table, length) };
+    let created = guarded(|| create(table, device, now));
+    match created {
+        Some(Ok(created)) => {
+            *output = Box::into_raw(created);
+            OK
+        }
+        Some(Err(why)) => {
+            // SAFETY: the caller's promise.
+            unsafe { explain(&why, message, size) };
+            REFUSED
+        }
+        None => FAULT,
+    }
+}
+
+fn create(table: &[u8], device: &SuimonDevice, now: u64) -> Result<Box<SuimonOutput>, Refusal> {
+    let table = str::from_utf8(table)?;
+    let SuimonDevice { rate, seed, mtu, places } = *device;
+    let rate = Rate::from_bits_per_second(rate).ok_or(Refusal::LineRate)?;
+    let output = Output::new(table, &Device { rate, mtu, places, seed }, now)?;
+    Ok(Box::new(SuimonOutput { output, faulty: false }))
+}
+
+/// Frees an output. What a broken one has is lost: its state is unknown.
+///
+/// # Safety
+///
+/// `output` is from [`suimon_create`], and not used again; or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_destroy(output: *mut SuimonOutput) {
+    if output.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let output = unsafe { Box::from_raw(output) };
+    if output.faulty {
+        core::mem::forget(output);
+    } else {
+        let _ = guarded(|| drop(output));
+    }
+}
+
+/// Gives an output the settings of another table. Returns [`OK`], [`REFUSED`] with a message, or [`FAULT`].
+///
+/// # Safety
+///
+/// As for [`suimon_create`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_change(
+    output: &mut SuimonOutput,
+    table: *const u8,
+    length: usize,
+    now: u64,
+    message: *mut c_char,
+    size: usize,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    let table = unsafe { bytes(table, length) };
+    let changed = output.call(|output| {
+        let table = str::from_utf8(table).map_err(Refusal::from);
+        Some(table.and_then(|table| output.change(table, now)))
+    });
+    match changed {
+        Some(Ok(())) => OK,
+        Some(Err(why)) => {
+            // SAFETY: the caller's promise.
+            unsafe { explain(&why, message, size) };
+            REFUSED
+        }
+        None => FAULT,
+    }
+}
+
+/// Offers a packet. Returns [`OK`] and sets `*place`, or returns the number of the reason of its drop, or
+/// [`FAULT`].
+///
+/// # Safety
+///
+/// The pointers are valid for this call, `offer.datagram` for `offer.datagram_length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_enqueue(
+    output: &mut SuimonOutput,
+    offer: &SuimonOffer,
+    now: u64,
+    place: &mut u32,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    let datagram = unsafe { bytes(offer.datagram, offer.datagram_length as usize) };
+    let offer = Offer {
+        length: offer.length,
+        flow: offer.flow,
+        source: offer.source,
+        destination: offer.destination,
+        tos: offer.tos,
+        priority: offer.priority,
+        frames: offer.frames,
+        vlan_priority: (offer.vlan_priority != NO_VLAN).then_some(offer.vlan_priority),
+        datagram,
+    };
+    match output.call(|output| output.enqueue(&offer, now)) {
+        Some(Verdict::Queued(queued)) => {
+            *place = queued;
+            OK
+        }
+        Some(Verdict::Dropped(reason)) => number(reason),
+        None => FAULT,
+    }
+}
+
+/// Takes the next frame for the link. Returns [`OK`] and sets `*next`, or returns [`FAULT`].
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_dequeue(
+    output: &mut SuimonOutput,
+    now: u64,
+    next: &mut SuimonNext,
+) -> u32 {
+    set(next, output.call(|output| output.dequeue(now)))
+}
+
+/// What [`suimon_dequeue`] would set at the same time. Returns [`OK`] or [`FAULT`].
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_peek(output: &mut SuimonOutput, now: u64, next: &mut SuimonNext) -> u32 {
+    set(next, output.call(|output| output.peek(now)))
+}
+
+fn set<T: From<U>, U>(to: &mut T, answer: Option<U>) -> u32 {
+    let Some(answer) = answer else { return FAULT };
+    *to = answer.into();
+    OK
+}
+
+/// Takes the oldest queued packet that was dropped since. Returns the number of the reason and sets
+/// `*place`, which is free from now on; or returns [`OK`] if there are none, or [`FAULT`].
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_take_dropped(output: &mut SuimonOutput, place: &mut u32) -> u32 {
+    match output.call(|output| Some(output.take_dropped())) {
+        Some(Some((dropped, reason))) => {
+            *place = dropped;
+            number(reason)
+        }
+        Some(None) => OK,
+        None => FAULT,
+    }
+}
+
+/// Discards everything queued; [`suimon_take_dropped`] returns it. Returns [`OK`] or [`FAULT`].
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_flush(output: &mut SuimonOutput, now: u64) -> u32 {
+    let flushed = output.call(|output| {
+        output.flush(now);
+        Some(())
+    });
+    if flushed.is_some() { OK } else { FAULT }
+}
+
+/// Sets `*statistics` to the counters. Returns [`OK`] or [`FAULT`].
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_statistics(
+    output: &mut SuimonOutput,
+    statistics: &mut SuimonStatistics,
+) -> u32 {
+    set(statistics, output.call(|output| Some(output.statistics())))
+}

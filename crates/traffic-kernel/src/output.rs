@@ -1,0 +1,254 @@
+//! A discipline at the output of a device, with its packets and the clock of its link.
+
+use core::str::Utf8Error;
+
+use traffic::header::Header;
+use traffic::packet::PREAMBLE_AND_GAP;
+use traffic::qdisc::{self, Parameters, Qdisc};
+use traffic::units::Serializer;
+use traffic::{
+    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, HostId, Instant, Packet,
+    PacketId, Packets, Port, Rate, Statistics, WireClock,
+};
+
+use crate::table;
+
+/// Picoseconds in a nanosecond.
+const PS_PER_NS: u64 = 1_000;
+/// Flow numbers from here on are not those of packets with data.
+const FLOWS_END: u32 = FlowId::NOTIFICATION.0;
+
+/// The device that a discipline sends by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The line rate.
+    pub rate: Rate,
+    /// The longest IP datagram, in bytes.
+    pub mtu: u32,
+    /// The greatest number of packets queued.
+    pub places: u32,
+    /// The seed of the discipline's random stream.
+    pub seed: u64,
+}
+
+impl Device {
+    const fn port(&self) -> Port {
+        Port {
+            rate: self.rate,
+            mtu: Bytes(self.mtu as u64),
+            overhead: Bytes(PREAMBLE_AND_GAP as u64),
+            seed: self.seed,
+        }
+    }
+}
+
+/// What a discipline gets to know about a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer<'p> {
+    /// Length of the Ethernet frame, header and FCS included.
+    pub length: u32,
+    /// The number of its flow: a hash of addresses, protocol and ports.
+    pub flow: u32,
+    /// A number for the source address.
+    pub source: u16,
+    /// A number for the destination address.
+    pub destination: u16,
+    /// IP type of service: DSCP in the high six bits, ECN in the low two.
+    pub tos: u8,
+    /// The priority, 0 to 7.
+    pub priority: u8,
+    /// The number of frames on the wire, more than one for a TCP segment that the card splits; 0 means one.
+    pub frames: u8,
+    /// The priority of the packet's 802.1Q tag, if it has one.
+    pub vlan_priority: Option<u8>,
+    /// The packet from its IP header on, at least its headers; empty if it is not IP.
+    pub datagram: &'p [u8],
+}
+
+/// The answer to an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet is queued in this place.
+    Queued(u32),
+    /// The packet was not taken.
+    Dropped(DropReason),
+}
+
+/// The next frame for the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Send the packet of this place, which is free from now on.
+    Packet {
+        /// The place.
+        place: u32,
+        /// The type of service to send it with: the discipline may have marked congestion.
+        tos: u8,
+    },
+    /// Send a gap frame of this length, header and FCS included.
+    Gap(u32),
+    /// Nothing before this time in nanoseconds, although packets are queued.
+    NotBefore(u64),
+    /// Nothing is queued.
+    Nothing,
+}
+
+/// Why a discipline cannot be created or changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The table is not text.
+    #[error("the table is not UTF-8")]
+    Encoding(#[from] Utf8Error),
+    /// The line rate is zero.
+    #[error("the line rate is unknown: give it")]
+    LineRate,
+    /// The table has a wrong line.
+    #[error(transparent)]
+    Table(#[from] table::Error),
+    /// The discipline refuses the settings.
+    #[error(transparent)]
+    Settings(#[from] qdisc::Error),
+}
+
+/// A discipline, its packets, and the time until which its link is busy.
+///
+/// Times are nanoseconds of the kernel's clock. Inside, time is picoseconds since the creation, which end after
+/// 213 days: [`Output::enqueue`] and [`Output::dequeue`] then return `None`.
+#[derive(Debug)]
+pub struct Output {
+    qdisc: Qdisc,
+    packets: Packets,
+    link: Serializer,
+    /// When the link has sent all that it was given.
+    free: Instant,
+    /// The kernel's time at the creation, in nanoseconds.
+    created: u64,
+}
+
+impl Output {
+    /// Creates the discipline of a table, with all memory for its packets.
+    ///
+    /// # Errors
+    ///
+    /// The table or its settings are wrong.
+    pub fn new(table: &str, device: &Device, now: u64) -> Result<Self, Refusal> {
+        let parameters = table::read(table)?;
+        let qdisc = Qdisc::attach(&parameters, device.port())?;
+        Ok(Self {
+            qdisc,
+            packets: Packets::with_headers(device.places),
+            link: Serializer::new(device.rate),
+            free: Instant::ZERO,
+            created: now,
+        })
+    }
+
+    /// Gives the discipline the settings of another table; queued packets stay queued.
+    ///
+    /// # Errors
+    ///
+    /// The table or its settings are wrong, or are those of another discipline. Nothing is changed then.
+    pub fn change(&mut self, table: &str, now: u64) -> Result<(), Refusal> {
+        let parameters: Parameters = table::read(table)?;
+        let clock = self.clock(now).unwrap_or(self.free.into());
+        self.qdisc.change(&parameters, clock)?;
+        Ok(())
+    }
+
+    /// The time since the creation; `None` beyond the range of picoseconds.
+    fn clock(&self, now: u64) -> Option<WireClock> {
+        let ps = now.saturating_sub(self.created).checked_mul(PS_PER_NS)?;
+        Some(WireClock { now: Instant::from_ps(ps), free: self.free })
+    }
+
+    /// Offers a packet at the time `now`.
+    pub fn enqueue(&mut self, offer: &Offer<'_>, now: u64) -> Option<Verdict> {
+        let clock = self.clock(now)?;
+        let Some(id) = self.packets.try_alloc() else {
+            return Some(Verdict::Dropped(DropReason::QueuePackets));
+        };
+        self.packets[id] = Packet {
+            created: clock.now,
+            queued: clock.now,
+            length: offer.length,
+            flow: FlowId(offer.flow.min(FLOWS_END - 1)),
+            source: HostId(offer.source),
+            destination: HostId(offer.destination),
+            tos: offer.tos,
+            priority: offer.priority,
+            frames: offer.frames,
+            ..Packet::default()
+        };
+        // Also without filters by headers: a change may bring some, and classify what is queued.
+        let header =
+            Header { vlan_priority: offer.vlan_priority, ..Header::parse_ip(offer.datagram) };
+        self.packets.set_header(id, &header);
+        match self.qdisc.enqueue(&mut self.packets, id, clock) {
+            Enqueued::Queued => Some(Verdict::Queued(id.place())),
+            Enqueued::Dropped(reason) => {
+                self.packets.release(id);
+                Some(Verdict::Dropped(reason))
+            }
+        }
+    }
+
+    /// Takes the next frame at the time `now`, and keeps the link busy for its length.
+    pub fn dequeue(&mut self, now: u64) -> Option<Next> {
+        let clock = self.clock(now)?;
+        let answer = self.qdisc.dequeue(&mut self.packets, clock);
+        let next = self.next(answer);
+        match answer {
+            Dequeued::Send(id) => {
+                let length = self.packets[id].length;
+                self.packets.release(id);
+                self.occupy(length.into(), clock.now);
+            }
+            Dequeued::Gap(Bytes(length)) => self.occupy(length, clock.now),
+            Dequeued::NotBefore(_) | Dequeued::Empty => {}
+        }
+        Some(next)
+    }
+
+    /// The answer of the next [`Output::dequeue`] at the same time.
+    pub fn peek(&mut self, now: u64) -> Option<Next> {
+        let clock = self.clock(now)?;
+        let answer = self.qdisc.peek(&self.packets, clock);
+        Some(self.next(answer))
+    }
+
+    fn next(&self, answer: Dequeued) -> Next {
+        match answer {
+            Dequeued::Send(id) => Next::Packet { place: id.place(), tos: self.packets[id].tos },
+            Dequeued::Gap(Bytes(length)) => Next::Gap(u32::try_from(length).unwrap_or(u32::MAX)),
+            Dequeued::NotBefore(then) => Next::NotBefore(self.kernel_time(then)),
+            Dequeued::Empty => Next::Nothing,
+        }
+    }
+
+    /// The first nanosecond of the kernel's clock that is not before `then`.
+    const fn kernel_time(&self, then: Instant) -> u64 {
+        self.created.saturating_add(then.as_ps().div_ceil(PS_PER_NS))
+    }
+
+    fn occupy(&mut self, length: u64, now: Instant) {
+        let time: Duration = self.link.advance(Bytes(length) + Bytes(PREAMBLE_AND_GAP.into()));
+        self.free = self.free.max(now) + time;
+    }
+
+    /// Takes the oldest queued packet that the discipline dropped since.
+    pub fn take_dropped(&mut self) -> Option<(u32, DropReason)> {
+        let (id, reason): (PacketId, DropReason) = self.packets.take_dropped()?;
+        self.packets.release(id);
+        Some((id.place(), reason))
+    }
+
+    /// Discards everything queued: [`Output::take_dropped`] returns it, with [`DropReason::Flushed`].
+    pub fn flush(&mut self, now: u64) {
+        let clock = self.clock(now).unwrap_or(self.free.into());
+        self.qdisc.flush(&mut self.packets, clock.now);
+    }
+
+    /// The counters.
+    pub fn statistics(&self) -> Statistics {
+        self.qdisc.statistics()
+    }
+}

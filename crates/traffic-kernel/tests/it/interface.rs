@@ -1,0 +1,120 @@
+//! The C interface as a caller has it, by its C functions alone.
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+use traffic_kernel::abi::{
+    FAULT, NO_VLAN, OK, REFUSED, SuimonDevice, SuimonNext, SuimonOffer, SuimonOutput,
+    SuimonStatistics, suimon_change, suimon_create, suimon_dequeue, suimon_destroy, suimon_enqueue,
+    suimon_flush, suimon_peek, suimon_statistics, suimon_take_dropped,
+};
+
+/// An output, owned.
+#[derive(Debug)]
+pub(crate) struct Interface(*mut SuimonOutput);
+
+/// A packet of best effort, of that flow.
+pub(crate) const fn offer(flow: u32, length: u32) -> SuimonOffer {
+    SuimonOffer {
+        datagram: ptr::null(),
+        datagram_length: 0,
+        length,
+        flow,
+        source: 0,
+        destination: 0,
+        tos: 0,
+        priority: 0,
+        frames: 0,
+        vlan_priority: NO_VLAN,
+    }
+}
+
+/// The message of a call that returned `answer`.
+fn refused(answer: u32, message: &[c_char]) -> Result<(), String> {
+    match answer {
+        OK => Ok(()),
+        REFUSED => {
+            // SAFETY: the call wrote a text with a zero at its end.
+            let text = unsafe { CStr::from_ptr(message.as_ptr()) };
+            Err(text.to_str().expect("a text").to_owned())
+        }
+        other => panic!("answer {other:#x}"),
+    }
+}
+
+impl Interface {
+    pub(crate) fn new(table: &str, device: &SuimonDevice, now: u64) -> Result<Self, String> {
+        Self::with_message::<256>(table.as_bytes(), device, now)
+    }
+
+    /// Creates an output with room for a message of `SIZE` bytes.
+    pub(crate) fn with_message<const SIZE: usize>(
+        table: &[u8],
+        device: &SuimonDevice,
+        now: u64,
+    ) -> Result<Self, String> {
+        let (mut output, mut message) = (ptr::null_mut(), [1; SIZE]);
+        let (bytes, length, text) = (table.as_ptr(), table.len(), message.as_mut_ptr());
+        // SAFETY: the pointers are those of live values, with their lengths.
+        let answer = unsafe { suimon_create(device, bytes, length, now, &mut output, text, SIZE) };
+        refused(answer, &message).map(|()| Self(output))
+    }
+
+    fn output(&mut self) -> &mut SuimonOutput {
+        // SAFETY: it is from `suimon_create`, and lives until this value is dropped.
+        unsafe { &mut *self.0 }
+    }
+
+    pub(crate) fn change(&mut self, table: &str, now: u64) -> Result<(), String> {
+        let mut message = [1; 256];
+        let (bytes, length, text) = (table.as_ptr(), table.len(), message.as_mut_ptr());
+        // SAFETY: the pointers are those of live values, with their lengths.
+        let answer = unsafe { suimon_change(self.output(), bytes, length, now, text, 256) };
+        refused(answer, &message)
+    }
+
+    /// The place of a packet that is queued, or the call's answer.
+    pub(crate) fn enqueue(&mut self, offer: &SuimonOffer, now: u64) -> Result<u32, u32> {
+        let mut place = u32::MAX;
+        // SAFETY: the offer's datagram lives as long as the test's frame.
+        match unsafe { suimon_enqueue(self.output(), offer, now, &mut place) } {
+            OK => Ok(place),
+            answer => Err(answer),
+        }
+    }
+
+    pub(crate) fn dequeue(&mut self, now: u64) -> Option<SuimonNext> {
+        let mut next = SuimonNext::default();
+        (suimon_dequeue(self.output(), now, &mut next) != FAULT).then_some(next)
+    }
+
+    pub(crate) fn peek(&mut self, now: u64) -> Option<SuimonNext> {
+        let mut next = SuimonNext::default();
+        (suimon_peek(self.output(), now, &mut next) != FAULT).then_some(next)
+    }
+
+    /// The place of a packet that was dropped, and the number of the reason.
+    pub(crate) fn take_dropped(&mut self) -> Option<(u32, u32)> {
+        let mut place = u32::MAX;
+        match suimon_take_dropped(self.output(), &mut place) {
+            OK | FAULT => None,
+            reason => Some((place, reason)),
+        }
+    }
+
+    pub(crate) fn flush(&mut self, now: u64) -> u32 {
+        suimon_flush(self.output(), now)
+    }
+
+    pub(crate) fn statistics(&mut self) -> Option<SuimonStatistics> {
+        let mut statistics = SuimonStatistics::default();
+        (suimon_statistics(self.output(), &mut statistics) != FAULT).then_some(statistics)
+    }
+}
+
+impl Drop for Interface {
+    fn drop(&mut self) {
+        // SAFETY: it is from `suimon_create`, and this is its end.
+        unsafe { suimon_destroy(self.0) };
+    }
+}

@@ -1,0 +1,14 @@
+//! The C interface against the disciplines themselves, in one executable.
+
+#[path = "../../../traffic/tests/drawn/mod.rs"]
+mod drawn;
+mod header;
+mod interface;
+mod refusals;
+mod replay;
+mod tables;
+#[allow(dead_code, reason = "each test uses its part")]
+#[path = "../../../traffic/tests/drawn/values.rs"]
+mod values;
+#[path = "../../../traffic/tests/wire/mod.rs"]
+mod wire;
