@@ -2,6 +2,7 @@
 
 #[path = "../../../traffic/tests/drawn/mod.rs"]
 mod drawn;
+mod extremes;
 mod header;
 mod interface;
 mod refusals;
