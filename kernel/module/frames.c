@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Packets as the disciplines see them, and gap frames. */
+#include <linux/etherdevice.h>
+#include <linux/hash.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <net/dsfield.h>
+#include <net/ipv6.h>
+#include <net/pkt_sched.h>
+
+#include "sch_suimon.h"
+
+/* The numbers of the addresses: 16 bits of their hashes. */
+static void suimon_read_addresses(const u8 *datagram, u32 length, struct suimon_offer *offer)
+{
+	const struct iphdr *ip = (const struct iphdr *)datagram;
+	const struct ipv6hdr *ip6 = (const struct ipv6hdr *)datagram;
+
+	if (ip->version == 4 && length >= sizeof(*ip)) {
+		offer->tos = ip->tos;
+		offer->source = hash_32((__force u32)ip->saddr, 16);
+		offer->destination = hash_32((__force u32)ip->daddr, 16);
+	} else if (ip->version == 6 && length >= sizeof(*ip6)) {
+		offer->tos = ipv6_get_dsfield(ip6);
+		offer->source = hash_32(ipv6_addr_hash(&ip6->saddr), 16);
+		offer->destination = hash_32(ipv6_addr_hash(&ip6->daddr), 16);
+	}
+}
+
+void suimon_read(struct sk_buff *skb, const siphash_key_t *key, u8 *headers,
+		 struct suimon_offer *offer)
+{
+	__be16 protocol = skb_protocol(skb, true);
+	int offset = skb_network_offset(skb);
+	u32 length;
+
+	*offer = (struct suimon_offer){
+		.length = suimon_frame_length(skb),
+		.flow = skb_get_hash_perturb(skb, key),
+		.frames = min_t(u32, max_t(u32, skb_shinfo(skb)->gso_segs, 1), U8_MAX),
+		.vlan_priority = SUIMON_NO_VLAN,
+	};
+	if (skb_vlan_tag_present(skb))
+		offer->vlan_priority = skb_vlan_tag_get_prio(skb);
+	if (protocol != htons(ETH_P_IP) && protocol != htons(ETH_P_IPV6))
+		return;
+	if (offset < 0 || offset >= skb->len)
+		return;
+	length = min_t(u32, skb->len - offset, SUIMON_HEADERS);
+	offer->datagram = skb_header_pointer(skb, offset, length, headers);
+	if (!offer->datagram)
+		return;
+	offer->datagram_length = length;
+	suimon_read_addresses(offer->datagram, length, offer);
+	offer->priority = offer->tos >> 5;
+}
+
+/* IEEE 802.3, annex 31B: to the address that no bridge forwards, opcode 1, pause time 0. */
+struct sk_buff *suimon_pause_frame(struct net_device *dev, u32 frame)
+{
+	static const u8 to[ETH_ALEN] __aligned(2) = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 };
+	struct sk_buff *skb = __netdev_alloc_skb(dev, frame - SUIMON_FCS, GFP_KERNEL);
+	u8 *bytes;
+
+	if (!skb)
+		return NULL;
+	bytes = skb_put_zero(skb, frame - SUIMON_FCS);
+	ether_addr_copy(bytes, to);
+	memcpy(bytes + ETH_ALEN, dev->dev_addr, ETH_ALEN);
+	bytes[12] = ETH_P_PAUSE >> 8;
+	bytes[13] = ETH_P_PAUSE & 0xff;
+	bytes[15] = 1;
+	skb->dev = dev;
+	skb->protocol = htons(ETH_P_PAUSE);
+	skb->priority = TC_PRIO_CONTROL;
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, ETH_HLEN);
+	return skb;
+}
+
+struct sk_buff *suimon_gap(struct sk_buff *pause, u32 frame)
+{
+	struct sk_buff *skb = skb_clone(pause, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!skb)
+		return NULL;
+	skb_trim(skb, frame - SUIMON_FCS);
+	qdisc_skb_cb(skb)->pkt_len = skb->len;
+	return skb;
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * sch_suimon: the queueing disciplines of Suimon as a qdisc. The library decides; it knows packets by places. Here are
+ * the packets themselves, the timer and the gap frames.
+ *
+ * Packets are also in one list, in the order of arrival. If the discipline breaks, they leave in that order.
+ */
+#include <linux/ethtool.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/gso.h>
+#include <net/inet_ecn.h>
+#include <net/pkt_sched.h>
+
+#include "sch_suimon.h"
+
+#define SUIMON_PLACES 4096
+#define SUIMON_PLACES_MAX (1 << 20)
+#define SUIMON_TABLE_MAX 16384
+
+struct suimon_sched {
+	struct suimon_output *output;
+	struct sk_buff **places; /* packets by place */
+	u32 count; /* of places */
+	struct sk_buff_head arrived; /* the same packets in the order of arrival */
+	bool faulty;
+	struct sk_buff *pause;
+	siphash_key_t key;
+	struct qdisc_watchdog watchdog;
+	u64 gaps_lost;
+	u64 rate;
+	char *table;
+};
+
+static const struct nla_policy suimon_policy[TCA_SUIMON_MAX + 1] = {
+	[TCA_SUIMON_TABLE] = { .type = NLA_NUL_STRING, .len = SUIMON_TABLE_MAX },
+	[TCA_SUIMON_RATE] = { .type = NLA_U64 },
+	[TCA_SUIMON_PLACES] = { .type = NLA_U32 },
+};
+
+/* The library does not know packets any more: they leave in the order of arrival. */
+static void sui_fall_back(struct Qdisc *sch)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+
+	if (!q->faulty)
+		net_err_ratelimited("suimon: %s: the discipline broke, packets leave in the order of arrival\n",
+				    qdisc_dev(sch)->name);
+	q->faulty = true;
+}
+
+static void sui_add(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+
+	__skb_queue_tail(&q->arrived, skb);
+	qdisc_qstats_backlog_inc(sch, skb);
+	sch->q.qlen++;
+}
+
+static void sui_remove(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+
+	__skb_unlink(skb, &q->arrived);
+	qdisc_qstats_backlog_dec(sch, skb);
+	sch->q.qlen--;
+}
+
+/* The packet of a place, which is free from now on; null if the library is wrong about it. */
+static struct sk_buff *sui_take(struct Qdisc *sch, u64 place)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = place < q->count ? q->places[place] : NULL;
+
+	if (WARN_ON_ONCE(!skb)) {
+		sui_fall_back(sch);
+		return NULL;
+	}
+	q->places[place] = NULL;
+	sui_remove(sch, skb);
+	return skb;
+}
+
+/* Drops what the library dropped since the last call. */
+static void sui_collect_dropped(struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	u32 packets = 0, bytes = 0, place, reason;
+
+	while ((reason = suimon_take_dropped(q->output, &place)) != SUIMON_OK) {
+		struct sk_buff *skb = reason == SUIMON_FAULT ? NULL : sui_take(sch, place);
+
+		if (!skb) {
+			sui_fall_back(sch);
+			break;
+		}
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		if (to_free) {
+			qdisc_drop(skb, sch, to_free);
+		} else {
+			qdisc_qstats_drop(sch);
+			kfree_skb(skb);
+		}
+	}
+	if (packets)
+		qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+/* After a fault: behind all others, while there is room. */
+static int sui_put_last(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+
+	sui_fall_back(sch);
+	if (q->arrived.qlen >= q->count)
+		return qdisc_drop(skb, sch, to_free);
+	sui_add(sch, skb);
+	return NET_XMIT_SUCCESS;
+}
+
+static int sui_put(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	u8 headers[SUIMON_HEADERS] __aligned(4);
+	struct suimon_offer offer;
+	u32 place, answer = SUIMON_FAULT;
+
+	if (!q->faulty) {
+		suimon_read(skb, &q->key, headers, &offer);
+		answer = suimon_enqueue(q->output, &offer, ktime_get_ns(), &place);
+	}
+	switch (answer) {
+	case SUIMON_OK:
+		if (WARN_ON_ONCE(place >= q->count || q->places[place]))
+			return sui_put_last(skb, sch, to_free);
+		q->places[place] = skb;
+		sui_add(sch, skb);
+		sui_collect_dropped(sch, to_free);
+		return NET_XMIT_SUCCESS;
+	case SUIMON_FAULT:
+		return sui_put_last(skb, sch, to_free);
+	default:
+		qdisc_drop(skb, sch, to_free);
+		sui_collect_dropped(sch, to_free);
+		return NET_XMIT_DROP;
+	}
+}
+
+/* Splits what the stack left for the card to split: a discipline needs the frames. As sch_tbf does. */
+static int sui_put_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	netdev_features_t features = netif_skb_features(skb) & ~NETIF_F_GSO_MASK;
+	unsigned int before = qdisc_pkt_len(skb), bytes = 0;
+	struct sk_buff *segment, *next;
+	int taken = 0;
+
+	segment = skb_gso_segment(skb, features);
+	if (IS_ERR_OR_NULL(segment))
+		return qdisc_drop(skb, sch, to_free);
+	skb_list_walk_safe(segment, segment, next) {
+		unsigned int length = segment->len;
+
+		skb_mark_not_on_list(segment);
+		qdisc_skb_cb(segment)->pkt_len = length;
+		if (sui_put(segment, sch, to_free) == NET_XMIT_SUCCESS) {
+			taken++;
+			bytes += length;
+		}
+	}
+	if (taken)
+		qdisc_tree_reduce_backlog(sch, 1 - taken, before - bytes);
+	consume_skb(skb);
+	return taken ? NET_XMIT_SUCCESS : NET_XMIT_DROP;
+}
+
+static int sui_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	if (skb_is_gso(skb))
+		return sui_put_segments(skb, sch, to_free);
+	return sui_put(skb, sch, to_free);
+}
+
+/* A gap frame. Without memory for it the gap is lost, and the next frame follows at once. */
+static struct sk_buff *sui_dequeue_gap(struct Qdisc *sch, u32 frame, u64 now)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = NULL;
+
+	if (frame >= SUIMON_FRAME_MIN && frame - SUIMON_FCS <= q->pause->len)
+		skb = suimon_gap(q->pause, frame);
+	if (!skb) {
+		q->gaps_lost++;
+		qdisc_watchdog_schedule_ns(&q->watchdog, now);
+	}
+	return skb;
+}
+
+static struct sk_buff *sui_dequeue_first(struct Qdisc *sch)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = skb_peek(&q->arrived);
+
+	if (skb) {
+		sui_remove(sch, skb);
+		qdisc_bstats_update(sch, skb);
+	}
+	return skb;
+}
+
+static struct sk_buff *sui_dequeue(struct Qdisc *sch)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct suimon_next next = {};
+	u64 now = ktime_get_ns();
+	struct sk_buff *skb;
+
+	if (!q->faulty && suimon_dequeue(q->output, now, &next) == SUIMON_FAULT)
+		sui_fall_back(sch);
+	if (!q->faulty)
+		sui_collect_dropped(sch, NULL);
+	if (q->faulty)
+		return sui_dequeue_first(sch);
+	switch (next.kind) {
+	case SUIMON_PACKET:
+		skb = sui_take(sch, next.value);
+		if (!skb)
+			return sui_dequeue_first(sch);
+		if (INET_ECN_is_ce(next.tos))
+			INET_ECN_set_ce(skb);
+		qdisc_bstats_update(sch, skb);
+		return skb;
+	case SUIMON_GAP:
+		return sui_dequeue_gap(sch, next.value, now);
+	case SUIMON_NOT_BEFORE:
+		qdisc_watchdog_schedule_ns(&q->watchdog, next.value);
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+static void sui_reset(struct Qdisc *sch)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	u32 place;
+
+	qdisc_watchdog_cancel(&q->watchdog);
+	if (!q->output)
+		return;
+	__skb_queue_purge(&q->arrived);
+	memset(q->places, 0, q->count * sizeof(*q->places));
+	sch->q.qlen = 0;
+	sch->qstats.backlog = 0;
+	if (q->faulty)
+		return;
+	if (suimon_flush(q->output, ktime_get_ns()) == SUIMON_FAULT)
+		sui_fall_back(sch);
+	while (!q->faulty) {
+		u32 reason = suimon_take_dropped(q->output, &place);
+
+		if (reason == SUIMON_OK)
+			break;
+		if (reason == SUIMON_FAULT)
+			sui_fall_back(sch);
+	}
+}
+
+/* The rate of the device's line in bits per second; 0 if it has none. */
+static u64 sui_line_rate(struct net_device *dev)
+{
+	struct ethtool_link_ksettings settings;
+
+	if (__ethtool_get_link_ksettings(dev, &settings))
+		return 0;
+	if (!settings.base.speed || settings.base.speed == (u32)SPEED_UNKNOWN)
+		return 0;
+	return settings.base.speed * 1000000ULL;
+}
+
+static int sui_parse(struct nlattr *opt, struct nlattr **tb, struct netlink_ext_ack *extack)
+{
+	int err;
+
+	if (!opt) {
+		NL_SET_ERR_MSG_MOD(extack, "there is no table of settings");
+		return -EINVAL;
+	}
+	/* tc sends TCA_OPTIONS without NLA_F_NESTED. */
+	err = nla_parse_nested_deprecated(tb, TCA_SUIMON_MAX, opt, suimon_policy, extack);
+	if (err)
+		return err;
+	if (!tb[TCA_SUIMON_TABLE]) {
+		NL_SET_ERR_MSG_MOD(extack, "there is no table of settings");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int sui_error(u32 answer, const char *message, struct netlink_ext_ack *extack)
+{
+	switch (answer) {
+	case SUIMON_OK:
+		return 0;
+	case SUIMON_REFUSED:
+		NL_SET_ERR_MSG_FMT_MOD(extack, "%s", message);
+		return -EINVAL;
+	default:
+		return -ENOMEM;
+	}
+}
+
+/* Memory and the output, for the table. */
+static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_ack *extack)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct net_device *dev = qdisc_dev(sch);
+	u32 frame = clamp_t(u32, dev->mtu + ETH_HLEN + SUIMON_FCS, SUIMON_FRAME_MIN, SUIMON_GAP_MAX);
+	struct suimon_device device = {
+		.rate = q->rate,
+		.seed = get_random_u64(),
+		.mtu = dev->mtu,
+		.places = q->count,
+	};
+	char message[80] = "";
+	u32 answer;
+
+	q->places = kvcalloc(q->count, sizeof(*q->places), GFP_KERNEL);
+	q->pause = suimon_pause_frame(dev, frame);
+	q->table = kvmemdup(table, strlen(table) + 1, GFP_KERNEL);
+	if (!q->places || !q->pause || !q->table)
+		return -ENOMEM;
+	answer = suimon_create(&device, table, strlen(table), ktime_get_ns(), &q->output, message,
+			       sizeof(message));
+	return sui_error(answer, message, extack);
+}
+
+static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct nlattr *tb[TCA_SUIMON_MAX + 1];
+	int err;
+
+	/* The kernel calls sui_destroy after an error. */
+	qdisc_watchdog_init(&q->watchdog, sch);
+	__skb_queue_head_init(&q->arrived);
+	get_random_bytes(&q->key, sizeof(q->key));
+	err = sui_parse(opt, tb, extack);
+	if (err)
+		return err;
+	q->count = tb[TCA_SUIMON_PLACES] ? nla_get_u32(tb[TCA_SUIMON_PLACES]) : SUIMON_PLACES;
+	if (!q->count || q->count > SUIMON_PLACES_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "places must be 1 to 1048576");
+		return -ERANGE;
+	}
+	q->rate = tb[TCA_SUIMON_RATE] ? nla_get_u64(tb[TCA_SUIMON_RATE]) :
+					sui_line_rate(qdisc_dev(sch));
+	if (!q->rate) {
+		NL_SET_ERR_MSG_MOD(extack, "the device has no line rate: give it");
+		return -EINVAL;
+	}
+	return sui_create(sch, nla_data(tb[TCA_SUIMON_TABLE]), extack);
+}
+
+static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct nlattr *tb[TCA_SUIMON_MAX + 1];
+	char message[80] = "", *table;
+	const char *given;
+	u32 answer;
+	int err;
+
+	err = sui_parse(opt, tb, extack);
+	if (err)
+		return err;
+	if (tb[TCA_SUIMON_PLACES] || tb[TCA_SUIMON_RATE]) {
+		NL_SET_ERR_MSG_MOD(extack, "places and rate cannot change: replace the qdisc");
+		return -EINVAL;
+	}
+	given = nla_data(tb[TCA_SUIMON_TABLE]);
+	table = kvmemdup(given, strlen(given) + 1, GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	sch_tree_lock(sch);
+	answer = suimon_change(q->output, table, strlen(table), ktime_get_ns(), message,
+			       sizeof(message));
+	if (answer == SUIMON_FAULT)
+		sui_fall_back(sch);
+	if (answer == SUIMON_OK)
+		swap(q->table, table);
+	if (!q->faulty)
+		sui_collect_dropped(sch, NULL);
+	sch_tree_unlock(sch);
+	kvfree(table);
+	return sui_error(answer, message, extack);
+}
+
+static void sui_destroy(struct Qdisc *sch)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+
+	qdisc_watchdog_cancel(&q->watchdog);
+	__skb_queue_purge(&q->arrived);
+	suimon_destroy(q->output);
+	kfree_skb(q->pause);
+	kvfree(q->places);
+	kvfree(q->table);
+}
+
+static int sui_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct nlattr *nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, TCA_SUIMON_TABLE, q->table) ||
+	    nla_put_u64_64bit(skb, TCA_SUIMON_RATE, q->rate, TCA_SUIMON_PAD) ||
+	    nla_put_u32(skb, TCA_SUIMON_PLACES, q->count)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(skb, nest);
+}
+
+static int sui_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct tc_suimon_xstats xstats = {};
+
+	sch_tree_lock(sch);
+	if (!q->faulty && suimon_statistics(q->output, &xstats.counters) == SUIMON_FAULT)
+		sui_fall_back(sch);
+	xstats.gaps_lost = q->gaps_lost;
+	xstats.faulty = q->faulty;
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
+}
+
+static struct Qdisc_ops sui_qdisc_ops __read_mostly = {
+	.id = "suimon",
+	.priv_size = sizeof(struct suimon_sched),
+	.enqueue = sui_enqueue,
+	.dequeue = sui_dequeue,
+	.peek = qdisc_peek_dequeued,
+	.init = sui_init,
+	.reset = sui_reset,
+	.destroy = sui_destroy,
+	.change = sui_change,
+	.dump = sui_dump,
+	.dump_stats = sui_dump_stats,
+	.owner = THIS_MODULE,
+};
+MODULE_ALIAS_NET_SCH("suimon");
+
+static int __init sui_module_init(void)
+{
+	return register_qdisc(&sui_qdisc_ops);
+}
+
+static void __exit sui_module_exit(void)
+{
+	unregister_qdisc(&sui_qdisc_ops);
+}
+
+module_init(sui_module_init);
+module_exit(sui_module_exit);
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("Queueing disciplines of Suimon: precise pacing with gap frames, and others");
