@@ -28,10 +28,10 @@ if command -v tcprewrite >/dev/null; then
 else
     apt-get download -qq tcpreplay libdumbnet1 2>/dev/null ||
         { echo "tcprewrite is missing: install the package tcpreplay"; exit 2; }
-    for package in ./*.deb; do dpkg -x "$package" root; done
-    tcprewrite=root/usr/bin/tcprewrite
+    for package in ./*.deb; do dpkg -x "$package" unpacked; done
+    tcprewrite=unpacked/usr/bin/tcprewrite
     export LD_LIBRARY_PATH
-    LD_LIBRARY_PATH=$(echo "$PWD"/root/usr/lib/*-linux-gnu)
+    LD_LIBRARY_PATH=$(echo "$PWD"/unpacked/usr/lib/*-linux-gnu)
 fi
 
 cat >capture.py <<'PYTHON'
