@@ -324,19 +324,22 @@ impl Packets {
     #[inline]
     pub fn fields(&self, id: PacketId) -> Fields {
         let packet = &self[id];
-        if let Some(own) = self.own_headers.get(id.0 as usize) {
-            let mut fields = *own;
-            fields.add(packet);
-            return fields;
-        }
-        let headers = self.headers.get(packet.flow.0 as usize);
-        let mut fields = match headers {
-            Some(flow) if packet.source == flow.from => flow.forward,
-            Some(flow) => flow.back,
-            None => Fields::of(None),
+        let mut fields = match self.own_headers.get(id.0 as usize) {
+            Some(own) => *own,
+            None => self.flow_fields(packet),
         };
         fields.add(packet);
         fields
+    }
+
+    /// The headers of a packet's flow in the packet's direction, if they were described.
+    #[inline]
+    fn flow_fields(&self, packet: &Packet) -> Fields {
+        match self.headers.get(packet.flow.0 as usize) {
+            Some(flow) if packet.source == flow.from => flow.forward,
+            Some(flow) => flow.back,
+            None => Fields::of(None),
+        }
     }
 
     /// Allocates a place for a new packet; it still holds the contents of an earlier packet.
