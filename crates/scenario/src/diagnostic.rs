@@ -105,6 +105,13 @@ impl Source {
         part.text.get(span.start - part.start..span.end - part.start).unwrap_or_default()
     }
 
+    /// The name of the part with the span, and the line of its start, from 1.
+    pub(crate) fn line(&self, span: &Span) -> (String, usize) {
+        let place = Problem { span: span.clone(), message: String::new(), help: String::new() };
+        let Diagnostic { name, line, .. } = self.diagnose(place);
+        (name, line)
+    }
+
     fn diagnose(&self, problem: Problem) -> Diagnostic {
         let part = self.part(problem.span.start);
         let clamp = |at: usize| {

@@ -2,8 +2,10 @@
 
 mod apply;
 mod label;
+mod place;
 
 pub use label::value_label;
+pub use place::Place;
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -52,7 +52,7 @@ mod value;
 mod workload;
 
 pub use diagnostic::{Diagnostic, Errors};
-pub use document::{Document, Run, assigned_path, queue, value_label};
+pub use document::{Document, Place, Run, assigned_path, queue, value_label};
 pub use inputs::{Input, Mean, inputs};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};

@@ -264,3 +264,18 @@ fn what_is_set_can_be_taken_away() {
     let lacks = refusal("link.wire.between=none");
     assert!(lacks.contains("`wire` lacks `between`"), "{lacks}");
 }
+
+#[test]
+fn a_key_has_a_place_in_the_file_or_on_the_command_line() {
+    let text = "duration = \"1 s\"\n[link.l]\nrate = \"1 Mbit/s\"\n[link.l.at.a.queue.tbf]\nrate = \"1 kbit/s\"\n";
+    let mut document = Document::parse("x.toml", text).expect("TOML");
+    let place = |document: &Document, path: &[&str]| document.place(path).map(|p| p.to_string());
+    let queue = ["link", "l", "at", "a", "queue"];
+    assert_eq!(place(&document, &queue).as_deref(), Some("x.toml:4: link.l.at.a.queue"));
+    let rate = ["link", "l", "at", "a", "queue", "tbr", "rate"];
+    assert_eq!(place(&document, &rate).as_deref(), Some("x.toml:5: link.l.at.a.queue.tbr.rate"));
+    assert_eq!(place(&document, &["link", "l", "delay"]), None);
+    document.set("link.l.delay=1 ms").expect("a path");
+    let delay = place(&document, &["link", "l", "delay"]);
+    assert_eq!(delay.as_deref(), Some("--set: link.l.delay"));
+}
