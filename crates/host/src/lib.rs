@@ -2,9 +2,11 @@
 
 mod cgroup;
 mod error;
+pub mod ethtool;
 #[cfg(feature = "bpf")]
 mod module;
 pub mod mpi;
+pub mod netlink;
 pub mod option;
 pub mod runtime;
 

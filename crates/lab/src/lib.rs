@@ -13,7 +13,6 @@ pub mod default_congestion;
 pub mod departure;
 pub mod device;
 pub mod error;
-mod ethtool;
 mod event_channel;
 mod exec;
 mod fabric;

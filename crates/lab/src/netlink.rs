@@ -3,20 +3,13 @@
 use std::time::Duration;
 use std::{io, thread};
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, State};
-use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
 
 use crate::{Error, Namespace};
 
 /// A netlink socket. It stays in the namespace where it was opened, whichever thread uses it.
-pub(crate) struct Socket {
-    inner: netlink_sys::Socket,
-    sequence: u32,
-}
+pub(crate) struct Socket(host::netlink::Socket);
 
 impl Socket {
     /// A socket in `namespace`.
@@ -26,16 +19,13 @@ impl Socket {
 
     /// A socket in the calling thread's namespace.
     pub(crate) fn here() -> Result<Self, Error> {
-        let inner = netlink_sys::Socket::new(NETLINK_ROUTE);
-        let inner = inner.map_err(Error::system("open a netlink socket"))?;
-        inner.connect(&SocketAddr::new(0, 0)).map_err(Error::system("connect to netlink"))?;
-        Ok(Self { inner, sequence: 0 })
+        host::netlink::Socket::here().map(Self).map_err(Error::system("open a netlink socket"))
     }
 
     /// Requests a change and waits until the kernel has made or refused it. `flags` are the flags for creation
     /// (`NLM_F_CREATE`, …).
     pub(crate) fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.ask(message, NLM_F_ACK | flags).map(drop)
+        self.0.change(message, flags)
     }
 
     /// The index of the interface `name`.
@@ -77,44 +67,9 @@ impl Socket {
     }
 
     fn link(&mut self, wanted: LinkMessage) -> io::Result<LinkMessage> {
-        match self.ask(RouteNetlinkMessage::GetLink(wanted), 0)? {
+        match self.0.ask(RouteNetlinkMessage::GetLink(wanted), 0)? {
             Some(RouteNetlinkMessage::NewLink(found)) => Ok(found),
             _ => Err(io::ErrorKind::InvalidData.into()),
-        }
-    }
-
-    /// Sends a request and returns the first answer to it: an object, or `None` for an
-    /// acknowledgement.
-    fn ask(
-        &mut self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<Option<RouteNetlinkMessage>> {
-        self.sequence += 1;
-        let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | flags;
-        header.sequence_number = self.sequence;
-        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
-        self.inner.send(&bytes, 0)?;
-        self.answer()
-    }
-
-    fn answer(&self) -> io::Result<Option<RouteNetlinkMessage>> {
-        loop {
-            let (bytes, _) = self.inner.recv_from_full()?;
-            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&bytes)
-                .map_err(io::Error::other)?;
-            if answer.header.sequence_number != self.sequence {
-                continue;
-            }
-            return match answer.payload {
-                NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-                NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
-                _ => Ok(None),
-            };
         }
     }
 }

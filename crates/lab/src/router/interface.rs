@@ -4,10 +4,12 @@ use std::io;
 
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo};
 
+use host::ethtool;
+
 use super::uplink;
 use crate::device::Promiscuous;
 use crate::error::Error;
-use crate::{ethtool, netlink};
+use crate::netlink;
 
 /// The properties of an interface.
 #[derive(Clone, Debug)]

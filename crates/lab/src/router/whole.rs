@@ -1,7 +1,7 @@
 //! Frames as on the wire: keeps an interface from merging frames, and from removing VLAN tags that are not reported.
 
 use crate::device::Kind;
-use crate::ethtool::{self, command};
+use host::ethtool::{self, command};
 
 /// `ETH_FLAG_LRO`: the card merges segments, which cannot be restored afterwards.
 const LRO: u32 = 1 << 15;

@@ -1,7 +1,7 @@
 //! The offloads of a cable's ends: segmentation, merging and checksums, set as by ethtool(8).
 
-use crate::ethtool::{self, command};
 use crate::{Error, Namespace};
+use host::ethtool::{self, command};
 
 /// The command that sets a feature, and the feature's name.
 const TX_CHECKSUM: (u32, &str) = (command::SET_TX_CHECKSUM, "transmit checksums");
