@@ -88,7 +88,7 @@ impl Default for Classifier {
 
 impl Classifier {
     /// A classifier with these rules. An error names the refused rule, counted from 0, and the reason.
-    pub(crate) fn new(mut rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
+    pub(crate) fn new(rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
         if rules.iter().any(|rule| rule.filter.simulated().is_none()) {
             let mut searched = Rules::new(0);
             for (index, rule) in rules.iter().enumerate() {
@@ -100,12 +100,15 @@ impl Classifier {
         if let Some(far) = rules.iter().position(|rule| u32::try_from(rule.class).is_err()) {
             return Err((far, Error::Class(rules[far].class)));
         }
-        rules.sort_by_key(|rule| core::cmp::Reverse(rule.priority));
-        let word = |rule: &Resolved| {
+        let mut order: Vec<_> =
+            rules.iter().map(|rule| core::cmp::Reverse(rule.priority)).zip(0_usize..).collect();
+        order.sort_unstable();
+        let word = |&(_, place): &(_, usize)| {
+            let rule: &Resolved = &rules[place];
             let (shape, word) = rule.filter.simulated()?;
             Some((shape, word, rule.class as u32))
         };
-        let words: Vec<_> = rules.iter().filter_map(word).collect();
+        let words: Vec<_> = order.iter().filter_map(word).collect();
         Ok(Self::Simulated(Words::new(&words)))
     }
 

@@ -272,7 +272,7 @@ macro_rules! registry {
 
             fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
                 Ok(match parameters {
-                    $(Parameters::$variant(p) => Self::$variant($module::$type::attach(p, port)?.into())),+
+                    $(Parameters::$variant(p) => Self::$variant(attached::<$module::$type, _>(p, port)?)),+
                 })
             }
             fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
@@ -381,6 +381,15 @@ macro_rules! registry {
             }
         }
     };
+}
+
+/// Attaches one kind of discipline. Apart, so that the stack of a kernel has room for one at a time.
+#[inline(never)]
+fn attached<D: Discipline, H: From<D>>(
+    parameters: &D::Parameters,
+    port: Port,
+) -> Result<H, D::Error> {
+    Ok(D::attach(parameters, port)?.into())
 }
 
 registry! {

@@ -399,7 +399,7 @@ impl<const N: usize, R: Copy> TupleSpace<N, R> {
             self.tables.len() - 1
         });
         self.tables[place].insert(words, &self.multipliers, entry);
-        self.tables.sort_by_key(|table| table.best);
+        self.tables.sort_unstable_by_key(|table| table.best);
     }
 
     /// Removes the rule with these words and this rank, if it exists.
@@ -409,7 +409,7 @@ impl<const N: usize, R: Copy> TupleSpace<N, R> {
         };
         self.tables[place].remove(words, &self.multipliers, rank);
         self.tables.retain(|table| table.keys > 0);
-        self.tables.sort_by_key(|table| table.best);
+        self.tables.sort_unstable_by_key(|table| table.best);
     }
 }
 

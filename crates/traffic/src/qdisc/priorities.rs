@@ -63,7 +63,7 @@ impl Priorities {
     fn arrange(&mut self) {
         self.order = (0..self.priorities.len()).collect();
         let priorities = &self.priorities;
-        self.order.sort_by_key(|&class| Reverse((priorities[class], class)));
+        self.order.sort_unstable_by_key(|&class| Reverse((priorities[class], class)));
     }
 
     /// The classes, the most urgent first.

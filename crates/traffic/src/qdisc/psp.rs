@@ -192,9 +192,10 @@ impl Psp {
     }
 
     fn replace_nodes(&mut self, nodes: Vec<Node>, parameters: &Parameters) {
-        let old = core::mem::replace(&mut self.nodes, nodes);
-        let mut old: BTreeMap<String, Node> =
-            old.into_iter().map(|node| (node.name.clone(), node)).collect();
+        let mut old = BTreeMap::new();
+        for node in core::mem::replace(&mut self.nodes, nodes) {
+            old.insert(node.name.clone(), node);
+        }
         let mut has_children = vec![false; self.nodes.len()];
         self.nodes.iter().filter_map(|node| node.parent).for_each(|p| has_children[p] = true);
         for (index, class) in parameters.classes.iter().enumerate() {

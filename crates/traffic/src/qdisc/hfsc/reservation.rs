@@ -16,6 +16,7 @@
 //!
 //! or earlier, when nothing is eligible.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -102,8 +103,8 @@ impl Hfsc {
             new.extend(past_promises.iter().map(|past| past.promise.clone()));
             parameters::check_link(&new, self.port)?;
         }
-        let fresh = Self::build(checked, base, all, self.port);
-        let old = core::mem::replace(self, fresh);
+        let mut old = Box::new(Self::build(checked, base, all, self.port));
+        core::mem::swap(self, &mut old);
         self.reservations = reservations;
         self.past_promises = past_promises;
         self.take_over(old, now);

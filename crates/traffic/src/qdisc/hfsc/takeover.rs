@@ -1,5 +1,6 @@
 //! New parameters on a running discipline: classes of the same name continue.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -36,7 +37,7 @@ impl Hfsc {
     /// Takes over the state and packets of `old`, which has run until `now`.
     ///
     /// Packets of a class that is removed, or that has children now, go to the default class.
-    pub(super) fn take_over(&mut self, old: Self, now: Instant) {
+    pub(super) fn take_over(&mut self, mut old: Box<Self>, now: Instant) {
         self.latest = now;
         self.backlog = old.backlog;
         self.backlog_bytes_max = old.backlog_bytes_max;
@@ -44,7 +45,7 @@ impl Hfsc {
         let tops = &mut self.siblings[root];
         tops.virtual_time = old.siblings[before].virtual_time;
         tops.virtual_time_last = old.siblings[before].virtual_time_last;
-        let mut old_classes = old.into_old_classes();
+        let mut old_classes = old.take_old_classes();
         let mut leaves: Vec<Option<Leaf>> = Vec::with_capacity(root);
         for index in 0..root {
             let was = old_classes.remove(&self.names[index]);
@@ -63,7 +64,7 @@ impl Hfsc {
         self.resume(now);
     }
 
-    fn into_old_classes(mut self) -> BTreeMap<String, OldClass> {
+    fn take_old_classes(&mut self) -> BTreeMap<String, OldClass> {
         let nodes = core::mem::take(&mut self.nodes).into_iter();
         let old_class = |(index, node): (usize, Node)| {
             let siblings = &self.siblings[index];
@@ -72,7 +73,11 @@ impl Hfsc {
             let parent = self.name(node.parent).map(String::from);
             (self.names[index].clone(), OldClass { node, parent, shared, virtual_times })
         };
-        nodes.enumerate().map(old_class).collect()
+        let mut old_classes = BTreeMap::new();
+        for (name, class) in nodes.enumerate().map(old_class) {
+            old_classes.insert(name, class);
+        }
+        old_classes
     }
 
     /// The name of a class; none of [`Hfsc::root`].
