@@ -8,6 +8,7 @@ use network::host::Host;
 use network::link::Launched;
 use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
+use network::port::Offered;
 use network::switch::Switch;
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
@@ -293,6 +294,23 @@ impl Engine {
         match nodes.get_mut(node as usize) {
             Some(node) => node.receive(MACHINE, packet, cx),
             None => cx.drop(Place::Node(node), packet, DropReason::NoRoute),
+        }
+    }
+
+    /// Takes a packet from a machine for the far end of the link that its own `port` feeds.
+    pub fn offer_at(&mut self, port: PortId, packet: PacketId, observer: &mut impl Observer) {
+        let World { nodes, channels, packets, .. } = &mut self.world;
+        let ends = [port.0 ^ 1, port.0].map(|end| channels.get(end as usize));
+        let [Some(&Channel { far, far_port, .. }), Some(own)] = ends else {
+            return packets.release(packet);
+        };
+        packets[packet].destination = HostId(own.far as u16);
+        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
+        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let cx = &mut Context { now: self.now, packets, egress, observer };
+        let port = &mut nodes[far as usize].ports_mut()[usize::from(far_port)];
+        if port.offer(packet, &mut (), cx) == Offered::Ready {
+            port.transmit_and_resume(cx);
         }
     }
 

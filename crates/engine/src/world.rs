@@ -100,7 +100,10 @@ impl World {
                 let (table, sides) = (parts.table.local(), verified.collect());
                 Node::Router(Router::new(Parts { table, sides, ..parts }))
             }
-            _ => kind.build(parts),
+            _ => {
+                let sides = parts.sides.into_iter().map(|side| Side { strays: true, ..side });
+                kind.build(Parts { sides: sides.collect(), ..parts })
+            }
         };
         let mut world = Self { packets, ..Self::joined(plan, interfaces)? };
         world.describe(plan);

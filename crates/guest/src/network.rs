@@ -10,11 +10,11 @@ use record::wire::Hop;
 use scenario::Plan;
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{DropReason, Instant, Packet, Packets};
+use traffic::{DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
 
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;
-use crate::tap::ProgramTap;
+use crate::tap::{ProgramTap, Shown};
 use crate::{Error, NEVER};
 
 /// The place in the plan where a card is plugged in.
@@ -30,6 +30,13 @@ pub struct Socket {
     pub address: Address,
     /// The largest IP datagram (MTU), bytes.
     pub mtu: u16,
+}
+
+impl Socket {
+    /// The host's port.
+    const fn port(&self) -> PortId {
+        PortId(self.fed_by.0 ^ 1)
+    }
 }
 
 /// The cards of a plan's hosts with kernels, by guest. Hosts are in the order of the plan. A guest gets as many hosts
@@ -156,7 +163,7 @@ impl<O: Observer> Network<O> {
 
     /// Runs all events up to `now` of the run's time.
     pub fn run_until(&mut self, now: Instant) {
-        self.engine.run_until(now.max(self.engine.now()), &mut self.tally);
+        self.engine.run_until(now.max(self.engine.now()), &mut Shown(&mut self.tally));
         self.note_left();
     }
 
@@ -175,6 +182,58 @@ impl<O: Observer> Network<O> {
     }
 }
 
+impl<O: Observer> Network<O> {
+    /// Answers an ARP request or a neighbor solicitation.
+    fn answer(&mut self, card: usize, sent: &[u8]) -> bool {
+        const ROOM: usize = 128;
+        let mut asked = sent.to_vec();
+        asked.resize(sent.len().max(ROOM), 0);
+        let answer = self.neighbours.answer(&mut asked, sent.len());
+        if let Some(length) = answer {
+            asked.truncate(length);
+            self.answers.push_back((card, asked));
+        }
+        answer.is_some()
+    }
+
+    /// Sends a frame of no flow, such as a gap frame: it takes the time of its own link, and goes no further.
+    fn stray(&mut self, card: usize, slot: u16, sent: &[u8]) -> bool {
+        let at = self.engine.now();
+        let socket = self.sockets[card];
+        let packet = self.engine.packets().insert(Packet {
+            created: at,
+            queued: at,
+            length: (sent.len() as u32 + frame::FCS).max(FRAME_MIN),
+            flow: FlowId::GAP,
+            source: HostId(socket.node as u16),
+            ..Packet::default()
+        });
+        self.enter(card, slot, packet, sent);
+        self.engine.offer_at(socket.port(), packet, &mut Shown(&mut self.tally));
+        self.has_left_at_once(packet)
+    }
+
+    /// Stores the frame and the slot of a packet that enters the network.
+    fn enter(&mut self, card: usize, slot: u16, packet: PacketId, sent: &[u8]) {
+        self.tally.inner.frames.keep(packet.place(), sent);
+        let place = packet.place() as usize;
+        if self.slots.len() <= place {
+            self.slots.resize(place + 1, None);
+        }
+        self.slots[place] = Some((card, slot));
+    }
+
+    /// Whether a packet that entered just now has left its card.
+    fn has_left_at_once(&mut self, packet: PacketId) -> bool {
+        let at_once = self.tally.inner.left.contains(&packet.place());
+        if at_once {
+            self.slots[packet.place() as usize] = None;
+        }
+        self.note_left();
+        at_once
+    }
+}
+
 impl<O: Observer> Outside for Network<O> {
     fn send(&mut self, card: usize, slot: u16, sent: &[u8], now: u64) -> bool {
         if self.start.is_some() {
@@ -185,15 +244,7 @@ impl<O: Observer> Outside for Network<O> {
         let known = self.flows.find(&header, self.engine.packets(), || neighbours.of(&header));
         let known = known.filter(|_| self.start.is_some());
         let Some(entry @ FlowEntry { flow, source, destination }) = known else {
-            // An ARP request or neighbor solicitation, or a frame of no flow.
-            const ROOM: usize = 128;
-            let mut asked = sent.to_vec();
-            asked.resize(sent.len().max(ROOM), 0);
-            if let Some(length) = self.neighbours.answer(&mut asked, sent.len()) {
-                asked.truncate(length);
-                self.answers.push_back((card, asked));
-            }
-            return true;
+            return self.answer(card, sent) || self.start.is_none() || self.stray(card, slot, sent);
         };
         let udp = header.protocol == Protocol::Udp as u8;
         let at = self.engine.now();
@@ -211,20 +262,10 @@ impl<O: Observer> Outside for Network<O> {
             tcp: frame::segment(sent, &header),
             ..Packet::default()
         });
-        self.tally.inner.frames.keep(packet.place(), sent);
-        let place = packet.place() as usize;
-        if self.slots.len() <= place {
-            self.slots.resize(place + 1, None);
-        }
-        self.slots[place] = Some((card, slot));
+        self.enter(card, slot, packet, sent);
         let node = self.sockets[card].node as u32;
-        self.engine.offer(node, packet, &mut self.tally);
-        let at_once = self.tally.inner.left.contains(&(place as u32));
-        if at_once {
-            self.slots[place] = None;
-        }
-        self.note_left();
-        at_once
+        self.engine.offer(node, packet, &mut Shown(&mut self.tally));
+        self.has_left_at_once(packet)
     }
 
     fn next(&self) -> u64 {
@@ -271,7 +312,8 @@ impl<O: Observer> Outside for Network<O> {
             if let Some(marks) = self.marks.get_mut(flow.0 as usize) {
                 *marks += u64::from(tos & ecn::MASK == ecn::CE);
             }
-            if let (Some(card), false) = (card, corrupted) {
+            let ends = flow == FlowId::GAP && self.tally.inner.frames.is_for_the_wire(packet);
+            if let (Some(card), false) = (card, corrupted || ends) {
                 let to = self.sockets[card].node as u16;
                 let hop = Hop { from: to, to };
                 let frame = self.tally.inner.frames.arriving(packet, &packets[packet], hop);

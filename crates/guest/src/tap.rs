@@ -1,5 +1,6 @@
 //! The observer of packets between guests, and the packets' frames.
 
+use engine::Tally;
 use frames::{ProgramFlows, frame};
 use network::PortId;
 use network::observer::{Captured, Event, Observer, Place};
@@ -7,7 +8,7 @@ use record::capture::KEPT;
 use record::wire::{self, Hop};
 use scenario::Plan;
 use traffic::header::Header;
-use traffic::{DropReason, FlowId, HostId, Instant, Packet, PacketId};
+use traffic::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};
 
 /// The frames of packets: for guests' packets the bytes sent, for modelled hosts' packets bytes from their metadata.
 #[derive(Debug)]
@@ -71,6 +72,11 @@ impl Frames {
         }
         let &(from, header) = self.headers.get(packet.flow.0 as usize)?;
         Some(if packet.source == from { header } else { header.reversed() })
+    }
+
+    /// Whether a guest's frame is MAC control, such as a PAUSE frame that fills a gap.
+    pub(crate) fn is_for_the_wire(&self, id: PacketId) -> bool {
+        self.bytes.get(id.place() as usize).is_some_and(|bytes| frame::is_for_the_wire(bytes))
     }
 
     fn copy(&mut self, from: u32, to: u32) {
@@ -166,5 +172,24 @@ impl<O: Observer> Observer for ProgramTap<O> {
             Event::Copied { id, copy } => self.frames.copy(id.place(), copy.place()),
             _ => {}
         }
+    }
+}
+
+/// Shows a guest's gap frames as the simulator shows those of its disciplines: as gaps, not as packets.
+#[derive(Debug)]
+pub(crate) struct Shown<'a, O>(pub(crate) &'a mut Tally<ProgramTap<O>>);
+
+impl<O: Observer> Observer for Shown<'_, O> {
+    #[inline]
+    fn on(&mut self, event: Event<'_>) {
+        if let Event::Transmitted { port, id: Some(id), packet, start, end } = event
+            && packet.flow == FlowId::GAP
+            && self.0.inner.frames.is_for_the_wire(id)
+        {
+            self.0.inner.left.push(id.place());
+            let length = Bytes(packet.length.into());
+            return self.0.on(Event::Gap { port, length, start, end });
+        }
+        self.0.on(event);
     }
 }

@@ -64,6 +64,8 @@ pub struct Side {
     pub verifies: bool,
     /// Whether the port's discipline sees the packets that arrive there.
     pub listens: bool,
+    /// Whether frames of no flow may arrive, which end here: a machine may send any.
+    pub strays: bool,
 }
 
 impl Side {
@@ -73,6 +75,7 @@ impl Side {
             && !self.control
             && !self.verifies
             && !self.listens
+            && !self.strays
             && matches!(self.notifications, Notifications::Forward)
             && matches!(self.trust, Trust { dscp: None, pcp: None })
     }
@@ -134,8 +137,15 @@ impl Ingress {
         let Some(side) = self.sides.as_mut().and_then(|sides| sides.get_mut(number)) else {
             return true;
         };
-        if matches!(cx.packets[packet].flow, FlowId::CONTROL | FlowId::NOTIFICATION) {
-            return self.take_control(ports, number, packet, cx);
+        match cx.packets[packet].flow {
+            FlowId::CONTROL | FlowId::NOTIFICATION => {
+                return self.take_control(ports, number, packet, cx);
+            }
+            FlowId::GAP if side.strays => {
+                cx.packets.release(packet);
+                return false;
+            }
+            _ => {}
         }
         if side.verifies && cx.packets[packet].corrupted {
             cx.drop(Place::Node(self.node), packet, DropReason::Checksum);

@@ -517,10 +517,7 @@ impl Port {
 
     /// Transmits, and schedules the next turn if there is more.
     #[inline(never)]
-    pub(crate) fn transmit_and_resume<E: Egress, O: Observer>(
-        &mut self,
-        cx: &mut Context<'_, E, O>,
-    ) {
+    pub fn transmit_and_resume<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let next = self.transmit(&mut (), cx);
         cx.egress.resume(self.id, next);
     }
