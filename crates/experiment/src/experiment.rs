@@ -47,7 +47,7 @@ impl Experiment {
     /// Those of [`Experiment::runs`].
     pub fn load(&mut self) -> Result<(), Error> {
         self.text = Some(self.read_scenario()?);
-        let document = self.read()?;
+        let document = self.document()?;
         for name in document.files().into_iter().chain(document.traces()) {
             let file = self.read_named(&name)?;
             self.files.insert(name, file);
@@ -60,7 +60,7 @@ impl Experiment {
     /// # Errors
     /// A file that cannot be read, a scenario or a change that is wrong.
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
-        Ok(self.read()?.runs()?)
+        Ok(self.document()?.runs()?)
     }
 
     /// The plan of the only run.
@@ -148,8 +148,11 @@ impl Experiment {
         Ok(Job { driver, folder: folder(&plan), lock, left_out, command, plan })
     }
 
-    /// Reads the scenario and applies the changes.
-    fn read(&self) -> Result<Document, Error> {
+    /// The scenario with the changes and the files that it names, without a choice among the runs of a grid.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a change that is wrong.
+    pub fn document(&self) -> Result<Document, Error> {
         let text = self.read_scenario()?;
         let mut document = Document::parse(&self.file.to_string_lossy(), &text)?;
         for assignment in &self.set {
