@@ -13,6 +13,7 @@ mod exit;
 mod export;
 mod failure;
 mod guest_program;
+mod host;
 mod init;
 mod interruption;
 mod lab;
@@ -63,6 +64,8 @@ enum Verb {
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
     Router(router::Arguments),
+    /// Make the policy of a scenario's host this machine's, and take it back: plan, apply, status, rollback
+    Host(host::Arguments),
     /// Watch classes and flows of a run in progress, a finished run or a router
     Top(top::Arguments),
     /// Check a scenario for errors without running it
@@ -111,6 +114,7 @@ impl Verb {
             Self::Sweep(arguments) => sweep::run(arguments),
             Self::Lab(arguments) => lab::run(arguments),
             Self::Router(arguments) => router::run(arguments),
+            Self::Host(arguments) => host::run(arguments),
             Self::Top(arguments) => top::run(arguments),
             Self::Check(arguments) => check::run(arguments),
             Self::Compare(arguments) => compare::run(arguments),

@@ -15,11 +15,11 @@ pub mod command {
     pub const SET_GSO: u32 = 0x24;
     /// LRO and VLAN tags of an interface.
     pub const GET_FLAGS: u32 = 0x25;
-    /// As [`GET_FLAGS`].
+    /// The same, to change them.
     pub const SET_FLAGS: u32 = 0x26;
     /// Merging by the kernel.
     pub const GET_GRO: u32 = 0x2b;
-    /// As [`GET_GRO`].
+    /// The same, to change it.
     pub const SET_GRO: u32 = 0x2c;
     pub(super) const GET_DRIVER: u32 = 0x03;
     pub(super) const GET_PAUSE: u32 = 0x12;
@@ -118,6 +118,8 @@ pub struct Features {
     pub wanted: [u32; FEATURE_WORDS],
     /// Those in use.
     pub active: [u32; FEATURE_WORDS],
+    /// The words that this kernel has.
+    words: u32,
 }
 
 /// The features of an interface.
@@ -131,7 +133,8 @@ pub fn features(name: &str) -> io::Result<Features> {
     request[..2].copy_from_slice(&[command::GET_FEATURES, FEATURE_WORDS as u32]);
     ask(name, &mut request)?;
     let word = |at: usize| std::array::from_fn(|block| request[2 + 4 * block + at]);
-    Ok(Features { changeable: word(0), wanted: word(1), active: word(2) })
+    let words = request[1].min(FEATURE_WORDS as u32);
+    Ok(Features { changeable: word(0), wanted: word(1), active: word(2), words })
 }
 
 /// Asks for the feature with that number, or no longer.
@@ -139,13 +142,17 @@ pub fn features(name: &str) -> io::Result<Features> {
 /// # Errors
 /// The kernel's refusal.
 pub fn set_feature(name: &str, number: u32, on: bool) -> io::Result<()> {
-    let blocks = (number / 32 + 1) as usize;
-    // `struct ethtool_sfeatures`: the command, the number of blocks, and for each block what to change and its value.
+    let words = features(name)?.words;
+    if number >= 32 * words {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // `struct ethtool_sfeatures`: the command, the number of blocks, which must be the kernel's, and for each block
+    // what to change and its value.
     let mut request = [0; 2 + 2 * FEATURE_WORDS];
-    request[..2].copy_from_slice(&[command::SET_FEATURES, blocks as u32]);
-    let bit = 1 << (number % 32);
-    request[2 * blocks] = bit;
-    request[2 * blocks + 1] = if on { bit } else { 0 };
+    request[..2].copy_from_slice(&[command::SET_FEATURES, words]);
+    let (bit, block) = (1 << (number % 32), 2 + 2 * (number / 32) as usize);
+    request[block] = bit;
+    request[block + 1] = if on { bit } else { 0 };
     ask(name, &mut request)
 }
 

@@ -8,6 +8,7 @@ mod module;
 pub mod mpi;
 pub mod netlink;
 pub mod option;
+pub mod policy;
 pub mod runtime;
 
 pub use cgroup::root_cgroup;

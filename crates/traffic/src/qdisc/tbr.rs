@@ -133,14 +133,15 @@ fn check(parameters: &Parameters, port: Port) -> Result<Bucket, Error> {
     if rate > port.rate {
         return Err(Error::Above { rate, link: port.rate });
     }
-    let bucket = parameters.bucket.unwrap_or(automatic(rate, port));
+    let bucket = parameters.bucket.unwrap_or(automatic_bucket(rate, port.mtu));
     Ok(Bucket { rate, depth: rate.time_for(bucket) })
 }
 
-fn automatic(rate: Rate, port: Port) -> Bytes {
+/// The depth of the bucket at `rate`, unless it is given.
+pub fn automatic_bucket(rate: Rate, mtu: Bytes) -> Bytes {
     let step = BUCKETS.iter().find(|(limit, _)| rate.bits_per_second() <= *limit);
     let mtus = step.map_or(BUCKET_FAST, |&(_, mtus)| mtus);
-    Bytes(port.mtu.0.clamp(1, MTU_COUNTED) * mtus)
+    Bytes(mtu.0.clamp(1, MTU_COUNTED) * mtus)
 }
 
 /// Whether a discipline may answer "not before" although packets are queued.

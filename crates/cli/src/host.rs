@@ -1,0 +1,284 @@
+//! `suimon host`: the policy of a scenario's host on this machine.
+
+mod boot;
+mod render;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use experiment::Experiment;
+use host::policy::{self, DeviceOption, Journal, Phase, Policy, Request, Store};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Arguments of `host`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print what a host's policy changes on this machine, and why; changes nothing
+    Plan(PlanArguments),
+    /// Make a host's policy this machine's, all or nothing; needs root
+    Apply(ApplyArguments),
+    /// Keep a policy that was applied with --confirm; needs root
+    Confirm(StateArgs),
+    /// Report the applied policy and what somebody else has changed since: then the exit code is 1
+    Status(StatusArguments),
+    /// Restore what was before the policy; needs root
+    Rollback(RollbackArguments),
+    /// Apply a host's policy at each boot, by a systemd unit; needs root
+    Enable(boot::EnableArguments),
+    /// Remove that unit; needs root
+    Disable(boot::UnitArgs),
+    /// Take an unconfirmed policy back (internal)
+    #[command(hide = true)]
+    Watch(WatchArguments),
+}
+
+/// A host of a scenario, and the devices of its links.
+#[derive(Debug, Args)]
+struct HostArgs {
+    /// The scenario file
+    file: PathBuf,
+    /// The host in the scenario
+    host: String,
+    /// The device of a link of the host; without `LINK=`, of the only one [default: that of the default route]
+    #[arg(long, value_name = "LINK=DEVICE")]
+    device: Vec<DeviceOption>,
+    /// Set a value as in the file: --set "flow.bulk.congestion=cubic"
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+}
+
+/// The folder of the journal.
+#[derive(Debug, Args)]
+struct StateArgs {
+    /// The folder of the journal
+    #[arg(long, value_name = "FOLDER", default_value = policy::FOLDER)]
+    state: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct PlanArguments {
+    #[command(flatten)]
+    host: HostArgs,
+    /// Print the plan as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ApplyArguments {
+    #[command(flatten)]
+    host: HostArgs,
+    /// Take the policy back after this time, unless `suimon host confirm` comes before
+    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration)]
+    confirm: Option<traffic::Duration>,
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+#[derive(Debug, Args)]
+struct StatusArguments {
+    /// Print the status as one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+#[derive(Debug, Args)]
+struct RollbackArguments {
+    /// Restore settings too that somebody else has changed since
+    #[arg(long)]
+    force: bool,
+    /// Leave settings for good that somebody else has changed since
+    #[arg(long, conflicts_with = "force")]
+    keep: bool,
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+#[derive(Debug, Args)]
+struct WatchArguments {
+    #[arg(long)]
+    id: String,
+    /// Seconds
+    #[arg(long)]
+    after: f64,
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    match &arguments.verb {
+        Verb::Plan(arguments) => plan(arguments),
+        Verb::Apply(arguments) => apply(arguments),
+        Verb::Confirm(arguments) => confirm(&arguments.state),
+        Verb::Status(arguments) => status(arguments),
+        Verb::Rollback(arguments) => rollback(arguments),
+        Verb::Enable(arguments) => boot::enable(arguments),
+        Verb::Disable(arguments) => boot::disable(arguments),
+        Verb::Watch(arguments) => watch(arguments),
+    }
+}
+
+impl From<policy::Error> for Failure {
+    fn from(error: policy::Error) -> Self {
+        let (policy::Error::Lacking { message, help } | policy::Error::Refused { message, help }) =
+            &error;
+        match error.is_lacking() {
+            true => Self::lacking(message, help),
+            false => Self::usage(message, help),
+        }
+    }
+}
+
+impl HostArgs {
+    /// The policy for this machine. A scenario without `duration` is accepted: no time passes here.
+    fn policy(&self) -> Result<Policy, Failure> {
+        let text = std::fs::read_to_string(&self.file).map_err(Failure::file(&self.file))?;
+        let lacks = text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("duration"));
+        let set = lacks.then(|| "duration=1 s".to_owned()).into_iter().chain(self.set.clone());
+        let experiment = Experiment {
+            file: self.file.clone(),
+            text: Some(text),
+            set: set.collect(),
+            ..Experiment::default()
+        };
+        let document = experiment.document()?;
+        let plan = document.plan()?;
+        let request = Request {
+            document: &document,
+            plan: &plan,
+            file: self.file.display().to_string(),
+            host: &self.host,
+            devices: &self.device,
+        };
+        Ok(Policy::of(&request)?)
+    }
+}
+
+fn require_root(verb: &str) -> Result<(), Failure> {
+    match nix::unistd::geteuid().is_root() {
+        true => Ok(()),
+        false => Err(Failure::lacking(
+            "changing this machine requires root",
+            format!("sudo suimon host {verb}"),
+        )),
+    }
+}
+
+fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
+    let policy = arguments.host.policy()?;
+    match arguments.json {
+        true => output::print_json(&render::json(&policy))?,
+        false => output::print(&render::table(&policy))?,
+    }
+    Ok(if policy.problems.is_empty() { Exit::Fine } else { Exit::Lacking })
+}
+
+fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
+    require_root("apply FILE HOST")?;
+    let store = Store::lock(&arguments.state.state, "apply")?;
+    let policy = arguments.host.policy()?;
+    policy.check()?;
+    let wait = arguments.confirm.map(|time| Duration::from_nanos(time.as_ns()));
+    let until = wait.map(|wait| now().saturating_add(wait.as_secs_f64().ceil() as u64));
+    let prepare = |journal: &Journal| match wait {
+        Some(wait) => start_watch(&arguments.state.state, journal, wait),
+        None => Ok(()),
+    };
+    let changes = policy.changes();
+    let applied = policy::apply(&store, policy.origin.clone(), &changes, until, prepare)?;
+    policy.notes.iter().for_each(|note| output::note(note));
+    let mut text = format!("{} settings changed", applied.changed);
+    if let Some(time) = arguments.confirm {
+        let seconds = time.as_ns() as f64 / 1e9;
+        text.push_str(&format!(
+            "; they are restored in {seconds} s, unless you type: sudo suimon host confirm"
+        ));
+    }
+    output::print(&(text + "\n"))?;
+    Ok(Exit::Fine)
+}
+
+/// Seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "people wait for the confirmation")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Starts the process that takes the policy back, and waits until it no longer depends on this terminal.
+fn start_watch(state: &Path, journal: &Journal, wait: Duration) -> Result<(), policy::Error> {
+    let started = || -> std::io::Result<()> {
+        let mut watch = Command::new(std::env::current_exe()?);
+        watch.args(["host", "watch", "--id", &journal.id, "--after"]);
+        watch.arg(wait.as_secs_f64().to_string()).arg("--state").arg(state).current_dir("/");
+        let mut watch =
+            watch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut line = String::new();
+        let output = watch.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        match BufReader::new(output).read_line(&mut line)? {
+            0 => Err(std::io::Error::other("it ended")),
+            _ => Ok(()),
+        }
+    };
+    started().map_err(|error| policy::Error::Lacking {
+        message: format!("start the process that takes the policy back: {error}"),
+        help: "apply it without --confirm, at the machine's console".into(),
+    })
+}
+
+fn watch(arguments: &WatchArguments) -> Result<Exit, Failure> {
+    let wait = Duration::try_from_secs_f64(arguments.after)
+        .map_err(|_| Failure::usage("--after takes seconds", "use suimon host apply --confirm"))?;
+    let state =
+        std::path::absolute(&arguments.state.state).unwrap_or(arguments.state.state.clone());
+    // A terminal that is closed sends SIGHUP to its own session only.
+    nix::unistd::setsid().map_err(|errno| {
+        Failure::lacking(format!("leave the terminal's session: {errno}"), "run it as root")
+    })?;
+    output::print("ready\n")?;
+    policy::revert_unconfirmed(&state, &arguments.id, wait)?;
+    Ok(Exit::Fine)
+}
+
+fn confirm(state: &Path) -> Result<Exit, Failure> {
+    require_root("confirm")?;
+    let origin = policy::confirm(&Store::lock(state, "confirm")?)?;
+    output::print(&format!("host {} of {} stays applied\n", origin.host, origin.file))?;
+    Ok(Exit::Fine)
+}
+
+fn status(arguments: &StatusArguments) -> Result<Exit, Failure> {
+    require_root("status")?;
+    let folder = &arguments.state.state;
+    let journal = Journal::look(folder)?.filter(|journal| !journal.is_stale());
+    let drift = journal.as_ref().map(policy::drift).transpose()?.unwrap_or_default();
+    let message = policy::message(folder);
+    match arguments.json {
+        true => output::print_json(&render::status_json(journal.as_ref(), &drift, message))?,
+        false => output::print(&render::status(journal.as_ref(), &drift, message))?,
+    }
+    let settled = journal.is_none_or(|journal| journal.phase == Phase::Applied);
+    Ok(Exit::met(settled && drift.is_empty()))
+}
+
+fn rollback(arguments: &RollbackArguments) -> Result<Exit, Failure> {
+    require_root("rollback")?;
+    let store = Store::lock(&arguments.state.state, "rollback")?;
+    let reverted = policy::rollback(&store, arguments.force, arguments.keep)?;
+    output::print(&render::reverted(&reverted))?;
+    Ok(Exit::met(reverted.drift.is_empty()))
+}

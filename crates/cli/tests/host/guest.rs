@@ -1,0 +1,116 @@
+//! Policies on a guest kernel, which has disciplines that this machine's may lack: in virtual time, by the real command.
+
+use std::fs;
+use std::process::Command;
+
+use crate::typed::{SUIMON, code, json, stderr};
+
+/// Two hosts with kernels. A program of the first one runs as root.
+const SCENARIO: &str = r#"
+duration = "2 s"
+[host.a]
+kernel = "linux-6.12"
+as = "root"
+program = "sh -c 'exec 2>&1; sh FOLDER/script; sleep 1000'"
+[host.b]
+kernel = "linux-6.12"
+[link.wan]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[flow.idle]
+from = "a"
+to = "b"
+start = "1900 ms"
+"#;
+
+/// The policy. Each discipline takes the place of the queue.
+const POLICY: &str = r#"
+[host.a]
+[host.b]
+[link.wan]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "100 ms"
+queue.fifo = {}
+[flow.bulk]
+from = "a"
+to = "b"
+congestion = "kernel:reno"
+tcp.window.initial = 32
+"#;
+
+/// A scenario's queue, and what tc(8) shows of it.
+const QUEUES: [(&str, &[&str]); 6] = [
+    (
+        "fq_codel={target=\"3 ms\",interval=\"60 ms\",quantum=\"300 B\",flows=77,packets=88}",
+        &[
+            "fq_codel 5100: root",
+            "limit 88p flows 77 quantum 300",
+            "target 3ms",
+            "interval 60ms",
+            "ecn",
+        ],
+    ),
+    ("codel={packets=99,ecn=true}", &["codel 5100: root", "limit 99p target 5ms", "ecn"]),
+    ("pie={packets=77,alpha=3}", &["pie 5100: root", "limit 77p target 15ms", "alpha 3 beta 20"]),
+    ("fifo={packets=5}", &["pfifo 5100: root", "limit 5p"]),
+    ("fifo={bytes=\"90 KB\"}", &["bfifo 5100: root", "limit 90000b"]),
+    (
+        "tbf={rate=\"20 Mbit/s\",bucket=\"6 KB\",queue.fq_codel={}}",
+        &["tbf 5100: root", "rate 20Mbit burst 7", "overhead 4", "fq_codel 5101: parent 5100:1"],
+    ),
+];
+
+/// What the guest runs: each discipline is applied, shown, checked and taken back.
+fn script(folder: &str) -> String {
+    let host = format!("{SUIMON} host");
+    let mut text = "tc -d qdisc show dev eth0\nip route show table all\n".to_owned();
+    let shown =
+        "(tc -d qdisc show dev eth0; ip route show table all; cat /proc/sys/net/ipv4/tcp_wmem)";
+    text.push_str(&format!("{shown} > /tmp/before\n"));
+    for (number, (queue, _)) in QUEUES.iter().enumerate() {
+        text.push_str(&format!(
+            "echo case {number}\n\
+             {host} apply {folder}/policy.toml a --device eth0 --set 'link.wan.queue={{{queue}}}' --state /tmp/s || exit\n\
+             tc -d qdisc show dev eth0\n\
+             {host} status --state /tmp/s && echo settled\n\
+             {host} rollback --state /tmp/s\n\
+             {shown} > /tmp/after\n\
+             cmp /tmp/before /tmp/after && echo restored\n"
+        ));
+    }
+    text + "echo end\n"
+}
+
+#[test]
+fn each_discipline_that_linux_has_is_set_and_taken_back() {
+    const TEST: &str = "policies on a guest kernel";
+    if testbed::lacks_programs(TEST, &["tc", "ip", "setarch", "cmp"]) {
+        return;
+    }
+    let status = Command::new(SUIMON).args(["linux", "status", "--json"]).output();
+    if json(&status.expect("it starts"))["path"].is_null() {
+        return testbed::unbuilt(TEST, "no guest kernel is built: make linux");
+    }
+    // A guest has its own /tmp.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let place = folder.path().display().to_string();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    write("scenario.toml", &SCENARIO.replace("FOLDER", &place));
+    write("policy.toml", POLICY);
+    write("script", &script(&place));
+    let mut suimon = Command::new(SUIMON);
+    suimon.args(["run", "-q", "-o"]).arg(folder.path().join("run"));
+    let output = suimon.arg(folder.path().join("scenario.toml")).output().expect("it starts");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let log = fs::read_to_string(folder.path().join("run/programs/a.1.log")).expect("the log");
+    assert!(log.contains("\nend\n"), "{log}");
+    let cases: Vec<&str> = log.split("\ncase ").skip(1).collect();
+    assert_eq!(cases.len(), QUEUES.len(), "{log}");
+    for (case, (queue, parts)) in cases.iter().zip(QUEUES) {
+        for part in parts.iter().chain(&["settled", "restored"]) {
+            assert!(case.contains(part), "{queue}: no {part}: {case}");
+        }
+    }
+}

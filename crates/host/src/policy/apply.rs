@@ -1,0 +1,248 @@
+//! Puts a policy on this machine, and takes it off: all or nothing.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::Error;
+use super::journal::{Entry, Journal, Origin, Phase};
+use super::setting::State;
+use super::store::{self, Store};
+use super::{Change, algorithm};
+
+/// What was applied.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The identity of its journal.
+    pub id: String,
+    /// The number of changed settings.
+    pub changed: usize,
+}
+
+/// A setting that is not as the policy left it.
+#[derive(Clone, Debug)]
+pub struct Drift {
+    /// The setting.
+    pub name: String,
+    /// What the policy set.
+    pub applied: String,
+    /// What it is now, or why it cannot be read.
+    pub now: String,
+}
+
+/// What a rollback did.
+#[derive(Clone, Debug, Default)]
+pub struct Reverted {
+    /// The number of restored settings.
+    pub restored: usize,
+    /// Devices and routes that are gone, with nothing left to restore.
+    pub gone: Vec<String>,
+    /// Settings that somebody else has changed since, and that were left alone.
+    pub drift: Vec<Drift>,
+}
+
+/// Changes all settings, or none. `prepare` is called when the journal is on disk, before the first change: it starts
+/// the process that takes the policy back unless it is confirmed.
+///
+/// # Errors
+/// If a policy is applied already, or if the kernel refuses a change: then everything is restored.
+pub fn apply(
+    store: &Store,
+    origin: Origin,
+    changes: &[Change],
+    confirm_until: Option<u64>,
+    prepare: impl FnOnce(&Journal) -> Result<(), Error>,
+) -> Result<Applied, Error> {
+    if let Some(journal) = store.journal()?.filter(|journal| !journal.is_stale()) {
+        return Err(refuse(&journal));
+    }
+    let mut journal = Journal::new(origin, changes, confirm_until);
+    store.keep_message("");
+    store.save(&journal)?;
+    if let Err(error) = prepare(&journal) {
+        store.clear()?;
+        return Err(error);
+    }
+    for number in 0..journal.entries.len() {
+        let Entry { setting, after, .. } = &journal.entries[number];
+        let changed = setting.write(after).and_then(|()| setting.read());
+        let refusal = match changed {
+            Ok(now) if now.is_same(after) => continue,
+            Ok(now) => format!("the kernel made it `{}`, not `{}`", now.shown, after.shown),
+            Err(error) => error.to_string(),
+        };
+        let name = setting.name();
+        restore(store, &mut journal, true)?;
+        let message = format!("{name}: {refusal}; everything is as before");
+        return Err(Error::lacking(message, "suimon host plan shows what the policy needs"));
+    }
+    journal.phase = Phase::Applied;
+    store.save(&journal)?;
+    Ok(Applied { id: journal.id, changed: journal.entries.len() })
+}
+
+fn refuse(journal: &Journal) -> Error {
+    let Origin { file, host } = &journal.origin;
+    let (message, help) = match journal.phase {
+        Phase::Applied => (
+            format!("a policy is applied already: host {host} of {file}"),
+            "take it back first: sudo suimon host rollback",
+        ),
+        Phase::Applying | Phase::RollingBack => (
+            format!("changing this machine to host {host} of {file} was interrupted"),
+            "restore it first: sudo suimon host rollback",
+        ),
+    };
+    Error::refused(message, help)
+}
+
+/// Confirms an applied policy, so that it stays.
+///
+/// # Errors
+/// If none is applied, or it does not wait for that.
+pub fn confirm(store: &Store) -> Result<Origin, Error> {
+    let mut journal = present(store)?;
+    if journal.phase != Phase::Applied {
+        return Err(refuse(&journal));
+    }
+    if journal.confirm_until.take().is_none() {
+        let message = "the policy needs no confirmation";
+        return Err(Error::refused(message, "suimon host status shows it"));
+    }
+    store.save(&journal)?;
+    Ok(journal.origin)
+}
+
+fn present(store: &Store) -> Result<Journal, Error> {
+    let Some(journal) = store.journal()? else {
+        return Err(Error::refused("no policy is applied", "suimon host apply FILE HOST"));
+    };
+    journal.check_place()?;
+    Ok(journal)
+}
+
+/// Restores what was before. Settings that somebody else has changed since are left alone and reported, unless `force`
+/// is given; with `keep` they are left alone for good.
+///
+/// # Errors
+/// If no policy is applied, or the kernel refuses to restore a setting.
+pub fn rollback(store: &Store, force: bool, keep: bool) -> Result<Reverted, Error> {
+    let mut journal = present(store)?;
+    store.keep_message("");
+    if journal.is_stale() {
+        store.clear()?;
+        return Ok(Reverted::default());
+    }
+    let mut reverted = restore(store, &mut journal, force)?;
+    if keep {
+        store.clear()?;
+        reverted.drift.clear();
+    }
+    Ok(reverted)
+}
+
+/// Restores the settings of the journal, the last one first, and removes it, except for settings that somebody else
+/// has changed.
+fn restore(store: &Store, journal: &mut Journal, force: bool) -> Result<Reverted, Error> {
+    let mut reverted = Reverted::default();
+    // If the change was interrupted, a setting may be in between, and only this program was at work.
+    let judges = journal.phase == Phase::Applied && !force;
+    for entry in &mut journal.entries {
+        if journal.phase != Phase::RollingBack || force {
+            entry.kept = judges && difference(entry).is_some_and(|now| !now.is_same(&entry.before));
+        }
+    }
+    journal.phase = Phase::RollingBack;
+    store.save(journal)?;
+    for entry in journal.entries.iter().rev() {
+        match undo(entry) {
+            Ok(true) => reverted.restored += 1,
+            Ok(false) => {}
+            Err(error) if entry.setting.is_gone(&error) => reverted.gone.push(entry.setting.name()),
+            Err(error) => {
+                let message = format!("restore {}: {error}", entry.setting.name());
+                let help = "correct that, then run it again: sudo suimon host rollback";
+                return Err(Error::lacking(message, help));
+            }
+        }
+    }
+    journal.entries.retain(|entry| entry.kept);
+    reverted.drift = journal.entries.iter().filter_map(drift_of).collect();
+    if journal.entries.is_empty() {
+        store.clear()?;
+    } else {
+        (journal.phase, journal.confirm_until) = (Phase::Applied, None);
+        store.save(journal)?;
+    }
+    Ok(reverted)
+}
+
+/// Restores a setting. Returns whether it had to be changed.
+fn undo(entry: &Entry) -> io::Result<bool> {
+    let now = entry.setting.read()?;
+    if entry.kept || now.is_same(&entry.before) {
+        return Ok(false);
+    }
+    entry.setting.write(&entry.before).map(|()| true)
+}
+
+/// The state of a setting, if it is not as the policy left it.
+fn difference(entry: &Entry) -> Option<State> {
+    entry.setting.read().ok().filter(|now| !now.is_same(&entry.after))
+}
+
+fn drift_of(entry: &Entry) -> Option<Drift> {
+    let now = match entry.setting.read() {
+        Ok(now) if now.is_same(&entry.after) => return None,
+        Ok(now) => now.shown,
+        Err(error) if entry.setting.is_gone(&error) => "gone".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Some(Drift { name: entry.setting.name(), applied: entry.after.shown.clone(), now })
+}
+
+/// The settings that are not as the policy left them.
+///
+/// # Errors
+/// If the policy is that of another namespace.
+pub fn drift(journal: &Journal) -> Result<Vec<Drift>, Error> {
+    journal.check_place()?;
+    Ok(journal.entries.iter().filter_map(drift_of).collect())
+}
+
+/// Waits until `time` has passed, then takes the policy of that journal back unless it was confirmed or taken back
+/// before.
+///
+/// # Errors
+/// Those of [`rollback`].
+pub fn revert_unconfirmed(folder: &Path, id: &str, time: Duration) -> Result<(), Error> {
+    std::thread::sleep(time);
+    let store = Store::wait(folder, "apply --confirm")?;
+    let Some(mut journal) = store.journal()?.filter(|journal| journal.id == id) else {
+        return Ok(());
+    };
+    if journal.confirm_until.is_none() {
+        return Ok(());
+    }
+    let reverted = restore(&store, &mut journal, false)?;
+    let Origin { file, host } = &journal.origin;
+    store.keep_message(&format!(
+        "host {host} of {file} was not confirmed in time: {} settings were restored, {} left alone",
+        reverted.restored,
+        reverted.drift.len()
+    ));
+    Ok(())
+}
+
+/// What happened to the last policy, if it went back by itself.
+pub fn message(folder: &Path) -> Option<String> {
+    store::message(folder)
+}
+
+/// Whether the kernel has a congestion control of that name, which it may load a module for.
+pub(super) fn has_congestion(name: &str) -> bool {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
+    let set = socket.and_then(|socket| setsockopt(&socket, sockopt::TcpCongestion, &name.into()));
+    set.is_ok() || algorithm::is_loaded(name)
+}

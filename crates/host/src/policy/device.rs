@@ -1,0 +1,94 @@
+//! The network devices of this machine.
+
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::wire::{Message, attributes, text, word};
+use crate::netlink::Socket;
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_GETLINK: u16 = 18;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
+/// The length of `struct ifinfomsg`.
+const HEADER: usize = 16;
+/// `IFF_LOOPBACK`.
+const LOOPBACK: u32 = 1 << 3;
+
+/// A network device. It keeps its number when it is renamed, and another device never has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its name when it was looked up.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+}
+
+impl Device {
+    /// Its name now.
+    ///
+    /// # Errors
+    /// `ENODEV` if it is gone.
+    pub(super) fn current_name(&self) -> io::Result<String> {
+        let message = ask(&mut Socket::here()?, self.index)?;
+        name(&message).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The number of segments that TCP may pass to it as one.
+    pub(super) fn segments(&self) -> io::Result<u32> {
+        let message = ask(&mut Socket::here()?, self.index)?;
+        let found = attributes(&message.bytes[HEADER..]);
+        let found = found.into_iter().find(|(kind, _)| *kind == IFLA_GSO_MAX_SEGS);
+        found.map(|(_, value)| word(&value, 0)).ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    /// Sets the number of [`Self::segments`].
+    pub(super) fn set_segments(&self, segments: u32) -> io::Result<()> {
+        let mut bytes = header(self.index);
+        super::wire::push(&mut bytes, IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
+        Socket::here()?.change(Message { kind: RTM_NEWLINK, bytes }, 0)
+    }
+
+    /// The folder of its settings in sysfs.
+    ///
+    /// # Errors
+    /// `NotFound` if sysfs is that of another namespace.
+    pub(super) fn folder(&self) -> io::Result<std::path::PathBuf> {
+        let folder = std::path::Path::new("/sys/class/net").join(self.current_name()?);
+        let index = fs::read_to_string(folder.join("ifindex"))?;
+        match index.trim().parse() == Ok(self.index) {
+            true => Ok(folder),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// The devices of this namespace, without the loopback.
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn devices() -> io::Result<Vec<Device>> {
+    let message = Message { kind: RTM_GETLINK, bytes: header(0) };
+    let found = Socket::here()?.dump(message)?;
+    let outside = found.iter().filter(|link| word(&link.bytes, 8) & LOOPBACK == 0);
+    let device = |link: &Message| Some(Device { name: name(link)?, index: word(&link.bytes, 4) });
+    Ok(outside.filter_map(device).collect())
+}
+
+fn ask(socket: &mut Socket, index: u32) -> io::Result<Message> {
+    let asked = Message { kind: RTM_GETLINK, bytes: header(index) };
+    socket.ask(asked, 0)?.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// `struct ifinfomsg` with the device's number.
+fn header(index: u32) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER];
+    bytes[4..8].copy_from_slice(&index.to_ne_bytes());
+    bytes
+}
+
+fn name(link: &Message) -> Option<String> {
+    let found = attributes(link.bytes.get(HEADER..)?);
+    found.iter().find(|(kind, _)| *kind == IFLA_IFNAME).map(|(_, value)| text(value))
+}

@@ -1,0 +1,193 @@
+//! The kernel's own queueing discipline for a scenario's, where one does the same.
+
+use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
+use traffic::{Bytes, Duration, Rate};
+
+use super::setting::queue::{Part, ROOT, Tree, number};
+use super::wire::push;
+
+/// The numbers of our disciplines: `5100:` at the device, and `5101:` within it.
+const OUTER: u32 = 0x5100_0000;
+const INNER: u32 = 0x5101_0000;
+/// The first class of a discipline.
+const FIRST: u32 = 1;
+/// Bytes of the frame check sequence, which Linux does not count.
+const FCS: u64 = 4;
+/// The bytes of Ethernet's shortest frame, with its check sequence.
+const SHORTEST: u16 = 64;
+
+/// What a device is given.
+#[derive(Clone, Debug)]
+pub(super) struct KernelQueue {
+    /// The disciplines.
+    pub(super) tree: Tree,
+    /// How it differs from the scenario's; empty if it does not.
+    pub(super) difference: &'static str,
+}
+
+/// The port that a discipline is attached to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Port {
+    pub(super) rate: Rate,
+    pub(super) mtu: Bytes,
+}
+
+/// The kernel's discipline for `queue`. A discipline of a kernel module would join here.
+///
+/// # Errors
+/// What the kernel's disciplines cannot do.
+pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
+    let (parts, names, difference) = match queue {
+        Parameters::Tbr(tbr) => regulated(tbr, port)?,
+        other => {
+            let (kind, options, difference) = leaf(other)?;
+            let names = described(kind, other);
+            (vec![Part::new(ROOT, OUTER, kind, &options)], names, difference)
+        }
+    };
+    Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference })
+}
+
+type Leaf = (&'static str, Vec<u8>, &'static str);
+
+/// A discipline without classes: its name in the kernel, its options, and how it differs.
+fn leaf(queue: &Parameters) -> Result<Leaf, String> {
+    match queue {
+        Parameters::Fifo(fifo) => plain(fifo),
+        Parameters::FqCodel(parameters) => Ok(("fq_codel", fair(parameters), MEMORY)),
+        Parameters::Codel(parameters) => {
+            let codel::Parameters { bytes, packets, target, interval, ecn, mark_above } =
+                *parameters;
+            no_bytes("codel", bytes)?;
+            let mut options = Vec::new();
+            number(&mut options, 1, us(target));
+            number(&mut options, 2, packets_of(packets));
+            number(&mut options, 3, us(interval));
+            number(&mut options, 4, ecn.into());
+            mark_above.iter().for_each(|&above| number(&mut options, 5, us(above)));
+            Ok(("codel", options, ""))
+        }
+        Parameters::Pie(parameters) => proportional(parameters),
+        other => {
+            Err(format!("the kernel has no discipline that does what `{}` does", other.name()))
+        }
+    }
+}
+
+const NO_FCS: &str = "Linux counts frames without their 4 bytes of FCS";
+const MEMORY: &str = "its limit in bytes is one of the memory that packets take";
+
+fn plain(parameters: &fifo::Parameters) -> Result<Leaf, String> {
+    let limit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_ne_bytes().to_vec();
+    match *parameters {
+        fifo::Parameters { packets: Some(_), bytes: Some(_) } => {
+            Err("the kernel's FIFOs are limited by packets or by bytes, not by both".into())
+        }
+        fifo::Parameters { packets: None, bytes: Some(bytes) } => {
+            Ok(("bfifo", limit(bytes.0), NO_FCS))
+        }
+        fifo::Parameters { packets, bytes: None } => {
+            Ok(("pfifo", limit(packets.unwrap_or(1_000)), ""))
+        }
+    }
+}
+
+/// `TCA_FQ_CODEL_*` of include/uapi/linux/pkt_sched.h.
+fn fair(parameters: &fq_codel::Parameters) -> Vec<u8> {
+    let mut options = Vec::new();
+    let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    number(&mut options, 1, us(parameters.target));
+    number(&mut options, 2, count(parameters.packets));
+    number(&mut options, 3, us(parameters.interval));
+    number(&mut options, 4, parameters.ecn.into());
+    number(&mut options, 5, count(parameters.flows));
+    number(&mut options, 6, count(parameters.quantum.0));
+    parameters.mark_above.iter().for_each(|&above| number(&mut options, 7, us(above)));
+    number(&mut options, 9, count(parameters.bytes.0));
+    options
+}
+
+/// `TCA_PIE_*`. Linux has the burst of 150 ms and the 10 % of RFC 8033 built in.
+fn proportional(parameters: &pie::Parameters) -> Result<Leaf, String> {
+    let usual = pie::Parameters::default();
+    no_bytes("pie", parameters.bytes)?;
+    let same = (parameters.burst, parameters.mark_max) == (usual.burst, usual.mark_max);
+    if !same || parameters.derandomize {
+        return Err("the kernel's `pie` has no `burst`, `mark_max` and `derandomize`".into());
+    }
+    let mut options = Vec::new();
+    number(&mut options, 1, us(parameters.target));
+    number(&mut options, 2, packets_of(parameters.packets));
+    number(&mut options, 3, us(parameters.update));
+    number(&mut options, 4, parameters.alpha);
+    number(&mut options, 5, parameters.beta);
+    number(&mut options, 6, parameters.ecn.into());
+    Ok(("pie", options, ""))
+}
+
+/// A token bucket filter around another discipline.
+fn regulated(
+    parameters: &tbr::Parameters,
+    port: Port,
+) -> Result<(Vec<Part>, String, &'static str), String> {
+    let rate = parameters.rate.unwrap_or(port.rate);
+    let frame = port.mtu.0 + u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS);
+    // `tbr` may overdraw its bucket by a packet, `tbf` not.
+    let bucket = parameters.bucket.unwrap_or(tbr::automatic_bucket(rate, port.mtu));
+    let burst = u32::try_from(bucket.0 + frame).map_err(|_| "the bucket exceeds 4 GiB")?;
+    let (kind, inner, _) = leaf(&parameters.queue)?;
+    let options = bucket_filter(rate, burst);
+    let parts = vec![
+        Part::new(ROOT, OUTER, "tbf", &options),
+        Part::new(OUTER | FIRST, INNER, kind, &inner),
+    ];
+    let names = format!("tbf {rate} burst {burst}, {}", described(kind, &parameters.queue));
+    Ok((parts, names, "its burst has one frame more than the bucket, which `tbr` may overdraw"))
+}
+
+/// The options of a TBF (`TCA_TBF_*`). Frames count with their FCS, and short ones as the shortest.
+fn bucket_filter(rate: Rate, burst: u32) -> Vec<u8> {
+    const ETHERNET: u8 = 1;
+    let exact = (rate.bits_per_second() / 8).max(1);
+    // `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused), limit, buffer, mtu.
+    let mut qopt = vec![0, ETHERNET];
+    qopt.extend((FCS as u16).to_ne_bytes());
+    qopt.extend([0; 2]);
+    qopt.extend(SHORTEST.to_ne_bytes());
+    qopt.extend(u32::try_from(exact).unwrap_or(u32::MAX).to_ne_bytes());
+    qopt.extend([0; 12]);
+    // The limit is that of the discipline inside.
+    qopt.extend(burst.to_ne_bytes());
+    qopt.extend([0; 8]);
+    let mut options = Vec::new();
+    push(&mut options, 1, &qopt);
+    push(&mut options, 6, &burst.to_ne_bytes());
+    push(&mut options, 4, &exact.to_ne_bytes());
+    options
+}
+
+/// The discipline's name with its limit, for people.
+fn described(kind: &str, queue: &Parameters) -> String {
+    match queue {
+        Parameters::Fifo(fifo) => match fifo.bytes {
+            Some(bytes) => format!("{kind} limit {}b", bytes.0),
+            None => format!("{kind} limit {}p", fifo.packets.unwrap_or(1_000)),
+        },
+        _ => kind.to_owned(),
+    }
+}
+
+fn no_bytes(kind: &str, bytes: Option<Bytes>) -> Result<(), String> {
+    match bytes {
+        Some(_) => Err(format!("the kernel's `{kind}` is limited by packets, not by bytes")),
+        None => Ok(()),
+    }
+}
+
+fn packets_of(packets: Option<u64>) -> u32 {
+    packets.map_or(u32::MAX, |packets| u32::try_from(packets).unwrap_or(u32::MAX))
+}
+
+fn us(time: Duration) -> u32 {
+    u32::try_from(time.as_us()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,238 @@
+//! The queueing disciplines of a device as the kernel reports them, and in the form in which it takes them back.
+
+use std::io;
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use serde::{Deserialize, Serialize};
+
+use super::super::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
+use crate::netlink::Socket;
+
+const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
+const RTM_GETQDISC: u16 = 38;
+const RTM_NEWTCLASS: u16 = 40;
+const RTM_GETTCLASS: u16 = 42;
+const RTM_GETTFILTER: u16 = 46;
+
+/// Attributes of include/uapi/linux/rtnetlink.h.
+pub(in super::super) const TCA_KIND: u16 = 1;
+pub(in super::super) const TCA_OPTIONS: u16 = 2;
+const TCA_STAB: u16 = 8;
+/// Attributes that make a discipline or a class; the others are counters.
+const MAKES: [u16; 3] = [TCA_KIND, TCA_OPTIONS, TCA_STAB];
+
+/// The parents of the first discipline (`TC_H_ROOT`) and of that for received packets (`TC_H_INGRESS`).
+pub(in super::super) const ROOT: u32 = 0xffff_ffff;
+const INGRESS: u32 = 0xffff_fff1;
+/// The length of `struct tcmsg`.
+const HEADER: usize = 20;
+
+/// A discipline or a class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in super::super) struct Part {
+    /// Whether it is a class.
+    pub(in super::super) class: bool,
+    pub(in super::super) parent: u32,
+    pub(in super::super) handle: u32,
+    /// Its attributes, in hexadecimal.
+    attributes: String,
+}
+
+/// The disciplines of a device for what it sends. Empty where the kernel chose the discipline itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in super::super) struct Tree {
+    /// The parts; each after the one that it belongs to.
+    pub(in super::super) parts: Vec<Part>,
+    /// The number of filters, which are not taken back.
+    pub(in super::super) filters: usize,
+    /// The disciplines' names, for people.
+    pub(in super::super) names: String,
+}
+
+impl Part {
+    pub(in super::super) fn new(parent: u32, handle: u32, kind: &str, options: &[u8]) -> Self {
+        let mut name = kind.as_bytes().to_vec();
+        name.push(0);
+        let list = [(TCA_KIND, name), (TCA_OPTIONS, options.to_vec())];
+        Self { class: false, parent, handle, attributes: hex(&written(&list)) }
+    }
+
+    /// The discipline's name.
+    pub(in super::super) fn kind(&self) -> String {
+        let list = attributes(&unhex(&self.attributes).unwrap_or_default());
+        let kind = list.iter().find(|(kind, _)| *kind == TCA_KIND);
+        kind.map(|(_, value)| text(value)).unwrap_or_default()
+    }
+
+    /// The part that a message of the kernel describes.
+    fn read(message: &Message) -> Option<Self> {
+        let bytes = &message.bytes;
+        let list = attributes(bytes.get(HEADER..)?);
+        let mut list: Vec<Attribute> =
+            list.into_iter().filter(|(kind, _)| MAKES.contains(kind)).collect();
+        let class = message.kind == RTM_NEWTCLASS;
+        let is_htb = list.iter().any(|(kind, value)| *kind == TCA_KIND && text(value) == "htb");
+        if let Some((_, options)) = list.iter_mut().find(|(kind, _)| *kind == TCA_OPTIONS)
+            && is_htb
+            && !class
+        {
+            *options = settable(options);
+        }
+        let (handle, parent) = (word(bytes, 8), word(bytes, 12));
+        Some(Self { class, parent, handle, attributes: hex(&written(&list)) })
+    }
+
+    /// Creates it at the device `index`.
+    fn create(&self, socket: &mut Socket, index: u32) -> io::Result<()> {
+        let kind = if self.class { RTM_NEWTCLASS } else { RTM_NEWQDISC };
+        let mut bytes = header(index, self.handle, self.parent);
+        let mut list = attributes(&unhex(&self.attributes).ok_or(io::ErrorKind::InvalidData)?);
+        if let Some((_, options)) = list.iter_mut().find(|(kind, _)| *kind == TCA_OPTIONS) {
+            *options = reproducing(&self.kind(), options);
+        }
+        bytes.extend(written(&list));
+        socket.change(Message { kind, bytes }, NLM_F_CREATE | NLM_F_REPLACE)
+    }
+}
+
+/// The disciplines with times that the kernel rounds down: their attributes, and the shift of nanoseconds to the kernel's
+/// unit.
+const ROUNDED: [(&str, &[u16], u32); 3] =
+    [("codel", &[1, 3, 5], 10), ("fq_codel", &[1, 3, 7], 10), ("pie", &[1], 6)];
+
+/// The options that the kernel reports as `options`: times in microseconds are one higher where it would round them down
+/// further.
+fn reproducing(kind: &str, options: &[u8]) -> Vec<u8> {
+    let Some((_, times, shift)) = ROUNDED.iter().find(|(name, ..)| *name == kind) else {
+        return options.to_vec();
+    };
+    let rounds_to = |time: u32, to: u32| {
+        let kept = ((u64::from(time) * 1_000) >> shift) << shift;
+        kept / 1_000 == u64::from(to)
+    };
+    let mut list = attributes(options);
+    for (_, value) in list.iter_mut().filter(|(kind, _)| times.contains(kind)) {
+        let time = word(value, 0);
+        let higher = time.saturating_add(1);
+        if !rounds_to(time, time) && rounds_to(higher, time) {
+            *value = higher.to_ne_bytes().to_vec();
+        }
+    }
+    written(&list)
+}
+
+/// The options of an HTB in the form that the kernel takes: its version without the minor number, and without the counter
+/// of packets (`version` and `direct_pkts` of `struct tc_htb_glob`).
+fn settable(options: &[u8]) -> Vec<u8> {
+    const TCA_HTB_INIT: u16 = 2;
+    const VERSION: std::ops::Range<usize> = 0..4;
+    const COUNTER: std::ops::Range<usize> = 16..20;
+    let mut list = attributes(options);
+    for (kind, value) in &mut list {
+        if *kind == TCA_HTB_INIT && value.len() >= COUNTER.end {
+            let version = word(value, 0);
+            let major = if version >> 16 == 0 { version } else { version >> 16 };
+            value[VERSION].copy_from_slice(&major.to_ne_bytes());
+            value[COUNTER].fill(0);
+        }
+    }
+    written(&list)
+}
+
+/// Reads the disciplines of the device `index`.
+pub(in super::super) fn read(index: u32) -> io::Result<Tree> {
+    let mut socket = Socket::here()?;
+    let ours = |message: &&Message| word(&message.bytes, 4) == index;
+    let list = |socket: &mut Socket, kind, parent| {
+        let asked = Message { kind, bytes: header(index, 0, parent) };
+        socket.dump(asked)
+    };
+    let qdiscs = list(&mut socket, RTM_GETQDISC, 0)?;
+    let qdiscs: Vec<Part> = qdiscs.iter().filter(ours).filter_map(Part::read).collect();
+    let sends = |part: &&Part| part.parent != INGRESS && !part.kind().is_empty();
+    let qdiscs: Vec<Part> = qdiscs.iter().filter(sends).cloned().collect();
+    let names: Vec<String> = qdiscs.iter().map(Part::kind).collect();
+    let mut names = names.join(", ");
+    let chosen = qdiscs.iter().all(|part| part.handle == 0);
+    if chosen {
+        names.push_str(if names.is_empty() { "none" } else { " (default)" });
+        return Ok(Tree { names, ..Tree::default() });
+    }
+    let classes = list(&mut socket, RTM_GETTCLASS, 0)?;
+    let classes: Vec<Part> = classes.iter().filter(ours).filter_map(Part::read).collect();
+    let owners: Vec<u32> = qdiscs.iter().chain(&classes).map(|part| part.handle).collect();
+    // Some disciplines have a class for each queue of theirs, which they make themselves.
+    let made = classes.into_iter().filter(|part| MADE.contains(&part.kind().as_str()));
+    let mut filters = 0;
+    for owner in owners.into_iter().filter(|&owner| owner != 0) {
+        filters += list(&mut socket, RTM_GETTFILTER, owner).unwrap_or_default().len();
+    }
+    let parts = ordered(qdiscs.into_iter().chain(made).collect());
+    Ok(Tree { parts, filters, names })
+}
+
+/// Disciplines with classes that are made by request.
+const MADE: [&str; 4] = ["htb", "hfsc", "drr", "qfq"];
+
+/// The parts, each after its parent, else as the kernel reports them.
+fn ordered(mut left: Vec<Part>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    while !left.is_empty() {
+        let is_next = |part: &Part| {
+            let owner = |other: &&Part| other.handle == part.parent && !std::ptr::eq(*other, part);
+            part.parent == ROOT || !left.iter().any(|other| owner(&other))
+        };
+        let next = left.iter().position(is_next).unwrap_or(0);
+        parts.push(left.remove(next));
+    }
+    parts
+}
+
+/// Gives the device `index` these disciplines.
+pub(in super::super) fn write(index: u32, tree: &Tree) -> io::Result<()> {
+    let mut socket = Socket::here()?;
+    let now = read(index)?;
+    if now.parts == tree.parts {
+        return Ok(());
+    }
+    if let Some(root) = now.parts.iter().find(|part| part.parent == ROOT) {
+        // Its children go with it. Else a discipline with the same number would be changed, and keep what the new
+        // one does not mention.
+        let bytes = header(index, root.handle, ROOT);
+        socket.change(Message { kind: RTM_DELQDISC, bytes }, 0)?;
+    }
+    tree.parts.iter().try_for_each(|part| part.create(&mut socket, index))
+}
+
+/// `struct tcmsg`.
+fn header(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    [index, handle, parent, 0].iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+    bytes
+}
+
+/// Appends a number as an attribute.
+pub(in super::super) fn number(options: &mut Vec<u8>, kind: u16, value: u32) {
+    push(options, kind, &value.to_ne_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_the_kernel_rounds_down_are_reproduced() {
+        for (kind, shift) in [("codel", 10), ("pie", 6)] {
+            for time in 1..20_000_u32 {
+                // As the kernel takes and reports it.
+                let reported = |time: u32| ((u64::from(time) * 1_000) >> shift << shift) / 1_000;
+                let first = reported(time);
+                let mut options = Vec::new();
+                number(&mut options, 1, first as u32);
+                let again = attributes(&reproducing(kind, &options));
+                assert_eq!(reported(word(&again[0].1, 0)), first, "{kind} {time} us");
+            }
+        }
+    }
+}

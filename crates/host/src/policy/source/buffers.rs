@@ -1,0 +1,68 @@
+//! The maximum sizes of TCP's buffers, from the products of bandwidth and delay.
+
+use traffic::Bytes;
+
+use super::super::setting::Setting;
+use super::{Draft, FlowEnd, sysctls};
+
+/// A sender keeps what it sent until it is acknowledged. To recover from a loss at full rate, it needs two products:
+/// one for the round trip of the loss, and one for that of the retransmission.
+const SEND: u64 = 2;
+/// A receiver advertises half of its buffer as window until it has measured its segments
+/// (`TCP_DEFAULT_SCALING_RATIO`).
+const RECEIVE: u64 = 2 * SEND;
+/// The kernel keeps sizes in an `int`.
+const MOST: u64 = i32::MAX as u64;
+
+/// A direction's setting and table key, and the products that it needs.
+const KINDS: [(&str, &str, u64); 2] =
+    [("net.ipv4.tcp_wmem", "send", SEND), ("net.ipv4.tcp_rmem", "receive", RECEIVE)];
+
+pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
+    for (name, key, products) in KINDS {
+        let used = ends.iter().filter(|end| if key == "send" { end.writes() } else { end.reads() });
+        let used: Vec<&FlowEnd<'_>> = used.collect();
+        let given = used.iter().filter_map(|end| {
+            let place = draft.place("flow", &end.flow.name, &[end.table(), "buffers", key])?;
+            let buffers = &end.config.buffers;
+            let size = if key == "send" { buffers.send.max() } else { buffers.receive.max() };
+            Some((size, place))
+        });
+        let Some(present) = present(name) else { continue };
+        let needed = used.iter().filter_map(|end| needed(end, products));
+        let wanted = match given.max() {
+            Some((size, place)) => (size, place),
+            // Buffers are raised only: other programs of this machine may need what they have.
+            None => match needed.max().filter(|(size, _)| *size > present[2]) {
+                Some(needed) => needed,
+                None => continue,
+            },
+        };
+        let (size, why) = (wanted.0.min(MOST), wanted.1);
+        let value = format!("{} {} {size}", present[0].min(size), present[1].min(size));
+        sysctls::want(draft, name, &value, &why);
+    }
+}
+
+/// The bytes that a connection needs, with the reason.
+fn needed(end: &FlowEnd<'_>, products: u64) -> Option<(u64, String)> {
+    let narrow = end.path.links.iter().min_by_key(|hop| hop.rate)?;
+    let (rate, round_trip) = (narrow.rate, end.path.round_trip);
+    let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.as_ps());
+    let product = u64::try_from(bits / 8 / u128::from(traffic::units::PS_PER_SECOND)).ok()?;
+    let why = format!(
+        "flow.{}: {products} BDPs of {rate} ({}) and {} us of RTT: {} B each",
+        end.flow.name,
+        narrow.at,
+        round_trip.as_us(),
+        Bytes(product).0,
+    );
+    Some((product.saturating_mul(products), why))
+}
+
+/// The three values of a setting now.
+fn present(name: &str) -> Option<[u64; 3]> {
+    let state = Setting::Sysctl(name.to_owned()).read().ok()?;
+    let values: Vec<u64> = state.shown.split(' ').filter_map(|value| value.parse().ok()).collect();
+    values.try_into().ok()
+}

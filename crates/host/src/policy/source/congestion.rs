@@ -1,0 +1,165 @@
+//! Congestion control by default or by route, and the other metrics of routes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::super::setting::{Setting, State, route};
+use super::super::wire::Attribute;
+use super::super::{algorithm, apply, rehearsal};
+use super::links::Attached;
+use super::{Draft, FlowEnd};
+
+/// Our algorithms that Linux has itself, with their usual parameters.
+const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")];
+
+const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
+
+/// The congestion control that a connection asks for.
+#[derive(Clone, Debug, PartialEq)]
+struct Chosen {
+    /// Its name in the kernel.
+    name: String,
+    /// Ours, if it has to be loaded.
+    ours: Option<congestion::Config>,
+    why: String,
+}
+
+pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], attached: &[Attached]) {
+    let mut chosen: BTreeMap<usize, Chosen> = BTreeMap::new();
+    for end in ends.iter().filter(|end| end.writes()) {
+        let (Some(link), Some(choice)) = (end.link(), choice(draft, end)) else { continue };
+        match chosen.get(&link) {
+            Some(other) if other.name != choice.name || other.ours != choice.ours => {
+                let what = format!(
+                    "link {} has flows with {} ({}) and with {} ({}): Linux chooses by route",
+                    draft.request.plan.links[link].name,
+                    other.name,
+                    other.why,
+                    choice.name,
+                    choice.why
+                );
+                draft.problem(what, "give them the same with --set flow.NAME.congestion=...");
+            }
+            _ => {
+                chosen.insert(link, choice);
+            }
+        }
+    }
+    chosen.values().for_each(|choice| provide(draft, choice));
+    let mut names: Vec<&str> = chosen.values().map(|choice| choice.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let usual = chosen.values().next().filter(|choice| names.len() == 1 && is_allowed(choice));
+    if let Some(choice) = usual {
+        let name = &choice.name;
+        let wanted = State::plain(format!("{name}\n"));
+        draft.want(Setting::Sysctl(DEFAULT.to_owned()), wanted, &choice.why);
+    }
+    let by_route = usual.is_none();
+    for at in attached {
+        let choice = chosen.get(&at.link).filter(|_| by_route);
+        metrics(draft, ends, at, choice);
+    }
+}
+
+/// Whether the algorithm may be the default. A namespace other than the machine's first one accepts only the algorithms in
+/// `tcp_allowed_congestion_control`, and ours is never among them.
+fn is_allowed(choice: &Chosen) -> bool {
+    // A setting of the machine, which other namespaces do not show.
+    let first = Path::new("/proc/sys/net/core/netdev_max_backlog").exists();
+    let accepts = || rehearsal::sysctl(&Setting::Sysctl(DEFAULT.to_owned()), &choice.name).is_ok();
+    first || choice.ours.is_none() && accepts()
+}
+
+/// The congestion control that the file gives for a connection.
+fn choice(draft: &Draft<'_>, end: &FlowEnd<'_>) -> Option<Chosen> {
+    let flow = &end.flow.name;
+    let key = if end.sends { draft.place("flow", flow, &["congestion"]) } else { None };
+    let why = key.or_else(|| draft.place("flow", flow, &[end.table(), "algorithm"]))?;
+    if let Some(name) = &end.tcp.kernel_congestion {
+        return Some(Chosen { name: name.clone(), ours: None, why });
+    }
+    let config = end.config.congestion;
+    let own = KERNELS_OWN.iter().find(|(ours, _)| *ours == config.algorithm().name());
+    Some(match own {
+        Some((_, own)) if config == config.algorithm().into() => {
+            Chosen { name: (*own).to_owned(), ours: None, why: format!("{why} (the kernel's own)") }
+        }
+        _ => Chosen {
+            name: algorithm::name(&config),
+            ours: Some(config),
+            why: format!("{why} (BPF)"),
+        },
+    })
+}
+
+/// Makes sure that the kernel has the algorithm.
+fn provide(draft: &mut Draft<'_>, choice: &Chosen) {
+    let Some(config) = &choice.ours else {
+        if !apply::has_congestion(&choice.name) {
+            let what =
+                format!("this kernel has no congestion control `{}` ({})", choice.name, choice.why);
+            draft.problem(what, format!("sudo modprobe tcp_{}", choice.name));
+        }
+        return;
+    };
+    let values: Vec<u32> = config.parameters().map(|(_, value)| value).collect();
+    if nix::unistd::geteuid().is_root()
+        && let Err(error) = algorithm::try_load(&choice.name, &values)
+    {
+        let what = format!("`{}` cannot be loaded as BPF: {error} ({})", choice.name, choice.why);
+        let help = "boot a kernel with BTF and BPF struct_ops with links (Linux 6.4): sudo apt-get install linux-image-amd64";
+        draft.problem(what, help);
+    }
+    let setting = Setting::Algorithm(choice.name.clone(), values);
+    draft.want(setting, State::switch(true), &choice.why);
+}
+
+/// Adds the metrics of the routes through a device.
+fn metrics(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached, choice: Option<&Chosen>) {
+    let mut changes: Vec<Attribute> = Vec::new();
+    let mut why = Vec::new();
+    if let Some(choice) = choice {
+        let mut name = choice.name.clone().into_bytes();
+        name.push(0);
+        changes.push((route::CONGESTION, name));
+        why.push(choice.why.clone());
+    }
+    for end in ends.iter().filter(|end| end.writes() && end.link() == Some(at.link)) {
+        let place = |keys: &[&str]| {
+            let keys: Vec<&str> = [end.table()].iter().chain(keys).copied().collect();
+            draft.place("flow", &end.flow.name, &keys)
+        };
+        let rto = end.config.rto.min.as_us().div_ceil(1_000).max(1);
+        let wanted = [
+            (
+                route::INITIAL_WINDOW,
+                place(&["window", "initial"]),
+                u64::from(end.config.window.initial),
+            ),
+            (route::RTO_MIN, place(&["rto", "min"]), rto),
+        ];
+        for (kind, place, value) in wanted {
+            let Some(place) = place.filter(|_| changes.iter().all(|(other, _)| *other != kind))
+            else {
+                continue;
+            };
+            let value = u32::try_from(value).unwrap_or(u32::MAX);
+            changes.push((kind, value.to_ne_bytes().to_vec()));
+            why.push(place);
+        }
+    }
+    if changes.is_empty() {
+        return;
+    }
+    let routes = route::list(at.device.index).unwrap_or_default();
+    if routes.is_empty() {
+        let what =
+            format!("{} has no route in the main table ({})", at.device.name, why.join(", "));
+        draft.problem(what, format!("ip route add default dev {}", at.device.name));
+    }
+    for (found, given) in routes {
+        let wanted = route::with(&given, &changes);
+        draft.want(Setting::Route(Box::new(found)), wanted, why.join(", "));
+    }
+}

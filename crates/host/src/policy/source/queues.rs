@@ -1,0 +1,199 @@
+//! The settings of devices: queueing disciplines, transmit queues, offloads and PAUSE frames.
+
+use std::{fs, io};
+
+use scenario::plan::NodeKind;
+use traffic::qdisc::Parameters;
+
+use super::super::kernel_queue::{self, Port};
+use super::super::rehearsal;
+use super::super::setting::queue::Tree;
+use super::super::setting::{Setting, State, offload};
+use super::links::Attached;
+use super::{Draft, FlowEnd};
+
+/// The features that let a device segment what TCP passes to it.
+const SEGMENTATION: [&str; 5] = [
+    "tx-tcp-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-tcp-accecn-segmentation",
+];
+
+/// The discipline of devices that get none, a setting of the whole machine.
+const DEFAULT: &str = "net.core.default_qdisc";
+
+pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], attached: &[Attached]) {
+    for at in attached {
+        pause(draft, at);
+        segmentation(draft, ends, at);
+        device_buffer(draft, at);
+        // Last: what leaves the discipline depends on the others.
+        discipline(draft, at);
+    }
+}
+
+/// Where the file gives a key of the host's end of the link, or of the link.
+fn place(draft: &Draft<'_>, at: &Attached, key: &str) -> Option<String> {
+    let link = &draft.request.plan.links[at.link].name;
+    let of_end = draft.place("link", link, &["at", draft.request.host, key]);
+    of_end.or_else(|| draft.place("link", link, &[key]))
+}
+
+fn discipline(draft: &mut Draft<'_>, at: &Attached) {
+    let Some(why) = place(draft, at, "queue") else { return };
+    let link = &draft.request.plan.links[at.link];
+    let queue = &link.ends[at.end].queue;
+    let port = Port { rate: link.from_end(at.end).rate, mtu: link.config.mtu };
+    let found = match kernel_queue::equivalent(queue, port) {
+        Ok(found) => found,
+        Err(reason) => return needs_module(draft, &why, queue, &reason),
+    };
+    let tree = match rehearsal::queue(&found.tree) {
+        Ok(tree) => tree,
+        Err(error) => return refused(draft, &why, &found.tree, &error),
+    };
+    let setting = Setting::Queue(at.device.clone());
+    if let Some(help) = unrestorable(&setting) {
+        let what = format!("the present qdisc of {} could not be restored ({why})", at.device.name);
+        return draft.problem(what, help);
+    }
+    let difference = match found.difference {
+        "" => String::new(),
+        difference => format!(": {difference}"),
+    };
+    let why = format!("{why} (the kernel's own{difference})");
+    draft.want(setting, State::tree(&tree), why);
+}
+
+fn needs_module(draft: &mut Draft<'_>, why: &str, queue: &Parameters, reason: &str) {
+    let what = format!("{reason} ({why})");
+    let help = format!(
+        "`{}` needs Suimon's kernel module, which no version installs yet: use fifo, fq_codel, codel, pie, or tbr around \
+         one of them",
+        queue.name()
+    );
+    draft.problem(what, help);
+}
+
+fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
+    let names = &tree.names;
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let modules: Vec<String> =
+                tree.parts.iter().map(|part| format!("sch_{}", part.kind())).collect();
+            let what = format!("this kernel has no qdisc {names} ({why})");
+            draft.problem(what, format!("sudo modprobe -a {}", modules.join(" ")));
+        }
+        _ => {
+            let what = format!("this kernel refuses the qdisc {names}: {error} ({why})");
+            draft.problem(what, "change the queue's settings");
+        }
+    }
+}
+
+/// The command to type first, if the present disciplines of the device could not be restored to the byte.
+fn unrestorable(setting: &Setting) -> Option<String> {
+    let Setting::Queue(device) = setting else { return None };
+    let present = setting.read().ok()?.to_tree().ok()?;
+    let name = &device.name;
+    let remove = format!("remove it first: sudo tc qdisc del dev {name} root");
+    if present.filters > 0 {
+        return Some(format!("it has filters, which are not restored; {remove}"));
+    }
+    if present.parts.is_empty() {
+        return other_default(&present).map(|kind| {
+            format!(
+                "the kernel would now choose another than {kind}: sudo sysctl -w {DEFAULT}={kind}, or sudo tc qdisc \
+                 replace dev {name} root {kind}"
+            )
+        });
+    }
+    let restored = rehearsal::queue(&present);
+    let same = restored.as_ref().is_ok_and(|tree| tree.parts == present.parts);
+    (!same).then(|| format!("a trial gave something else than {}; {remove}", present.names))
+}
+
+/// The discipline of a device that the kernel chose, and would not choose any more.
+fn other_default(present: &Tree) -> Option<String> {
+    let usual = Setting::Sysctl(DEFAULT.to_owned()).read().ok()?.shown;
+    let mut kinds = present.names.trim_end_matches(" (default)").split(", ");
+    // Those that the kernel chooses by the kind of device.
+    let fixed = ["mq", "noqueue", "none", "noop"];
+    kinds.find(|kind| !fixed.contains(kind) && *kind != usual).map(str::to_owned)
+}
+
+fn device_buffer(draft: &mut Draft<'_>, at: &Attached) {
+    let Some(why) = place(draft, at, "device_buffer") else { return };
+    let bytes = draft.request.plan.links[at.link].ends[at.end].direction.device_buffer;
+    let queues = at.device.folder().and_then(|folder| transmit_queues(&folder.join("queues")));
+    let queues = queues.unwrap_or_default();
+    if queues.is_empty() {
+        let what = format!("{} has no limit on its transmit queue ({why})", at.device.name);
+        let help = format!(
+            "leave the key out with --set, or use a device with BQL: ls /sys/class/net/{}/queues/tx-0/byte_queue_limits",
+            at.device.name
+        );
+        return draft.problem(what, help);
+    }
+    for queue in queues {
+        let setting = Setting::QueueLimit(at.device.clone(), queue);
+        draft.want(setting, State::plain(format!("{}\n", bytes.0)), &why);
+    }
+}
+
+/// The transmit queues with a limit.
+fn transmit_queues(folder: &std::path::Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("tx-") && entry.path().join("byte_queue_limits/limit_max").exists() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Switches segmentation off where the file says that TCP passes single segments to the device.
+fn segmentation(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
+    let on_link = ends.iter().filter(|end| end.link() == Some(at.link) && !end.config.emission.tso);
+    let why = on_link
+        .filter_map(|end| draft.place("flow", &end.flow.name, &[end.table(), "emission", "tso"]));
+    let Some(why) = why.min() else { return };
+    for feature in SEGMENTATION {
+        let setting = Setting::Offload(at.device.clone(), feature.to_owned());
+        // A device has only some of them.
+        if setting.read().is_ok() && offload::is_changeable(&at.device, feature) {
+            draft.want(setting, State::switch(false), &why);
+        }
+    }
+    draft.want(Setting::Segments(at.device.clone()), State::plain("1"), &why);
+}
+
+/// Sets whether the device stops for PAUSE frames: it must where the switch at the far end counts on it.
+fn pause(draft: &mut Draft<'_>, at: &Attached) {
+    let plan = draft.request.plan;
+    let link = &plan.links[at.link];
+    let far = &plan.nodes[link.ends[1 - at.end].node];
+    let NodeKind::Switch(switch) = &far.kind else { return };
+    let Some(why) = draft.place("switch", &far.name, &["lossless"]).filter(|_| switch.pauses())
+    else {
+        return;
+    };
+    if switch.pause == network::switch::PauseBy::Priority {
+        draft.note(format!(
+            "PFC by priority is not set here ({why}): type, for example, dcb pfc set dev {} prio-pfc all:off 3:on",
+            at.device.name
+        ));
+        return;
+    }
+    match offload::with_reception(&at.device, true) {
+        Ok(wanted) => draft.want(Setting::Pause(at.device.clone()), wanted, why),
+        Err(error) => {
+            draft.note(format!("{} has no PAUSE frames: {error} ({why})", at.device.name));
+        }
+    }
+}

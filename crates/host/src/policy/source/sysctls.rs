@@ -1,0 +1,103 @@
+//! TCP's keys that are settings of the kernel for all connections.
+
+use transport::Config;
+use transport::config::{Ecn, IdleRestart, SavedMetrics};
+
+use super::super::rehearsal;
+use super::super::setting::Setting;
+use super::{Draft, FlowEnd};
+
+/// A key of `[flow.NAME.tcp]`, and the setting with its value.
+struct Mapped {
+    section: &'static str,
+    key: &'static str,
+    setting: &'static str,
+    value: fn(&Config) -> u64,
+}
+
+const fn mapped(
+    section: &'static str,
+    key: &'static str,
+    setting: &'static str,
+    value: fn(&Config) -> u64,
+) -> Mapped {
+    Mapped { section, key, setting, value }
+}
+
+/// Documentation/networking/ip-sysctl.rst.
+const MAPPED: [Mapped; 22] = [
+    mapped("segment", "ecn", "tcp_ecn", |tcp| match tcp.segment.ecn {
+        Ecn::Off => 0,
+        Ecn::Request => 1,
+        Ecn::Accept => 2,
+    }),
+    mapped("segment", "ecn_fallback", "tcp_ecn_fallback", |tcp| tcp.segment.ecn_fallback.into()),
+    mapped("segment", "timestamps", "tcp_timestamps", |tcp| tcp.segment.timestamps.into()),
+    mapped("segment", "sack", "tcp_sack", |tcp| tcp.segment.sack.into()),
+    mapped("segment", "window_scaling", "tcp_window_scaling", |tcp| {
+        tcp.segment.window_scaling.into()
+    }),
+    mapped("window", "idle_restart", "tcp_slow_start_after_idle", |tcp| {
+        (tcp.window.idle_restart != IdleRestart::Keep).into()
+    }),
+    mapped("window", "metrics", "tcp_no_metrics_save", |tcp| {
+        (tcp.window.metrics == SavedMetrics::None).into()
+    }),
+    mapped("window", "metrics", "tcp_no_ssthresh_metrics_save", |tcp| {
+        (tcp.window.metrics != SavedMetrics::Threshold).into()
+    }),
+    mapped("recovery", "frto", "tcp_frto", |tcp| if tcp.recovery.frto { 2 } else { 0 }),
+    mapped("recovery", "tlp", "tcp_early_retrans", |tcp| if tcp.recovery.tlp { 3 } else { 0 }),
+    mapped("recovery", "dup_threshold", "tcp_reordering", |tcp| tcp.recovery.dup_threshold.into()),
+    mapped("recovery", "reordering_max", "tcp_max_reordering", |tcp| {
+        tcp.recovery.reordering_max.into()
+    }),
+    mapped("rto", "syn_linear", "tcp_syn_linear_timeouts", |tcp| tcp.rto.syn_linear.into()),
+    mapped("rto", "retries_max", "tcp_retries2", |tcp| tcp.rto.retries_max.into()),
+    mapped("rto", "syn_retries_max", "tcp_syn_retries", |tcp| tcp.rto.syn_retries_max.into()),
+    mapped("rto", "synack_retries_max", "tcp_synack_retries", |tcp| {
+        tcp.rto.synack_retries_max.into()
+    }),
+    mapped("ack", "compression_delay", "tcp_comp_sack_delay_ns", |tcp| {
+        tcp.ack.compression_delay.as_ns()
+    }),
+    mapped("ack", "compression_slack", "tcp_comp_sack_slack_ns", |tcp| {
+        tcp.ack.compression_slack.as_ns()
+    }),
+    mapped("ack", "compression_max", "tcp_comp_sack_nr", |tcp| tcp.ack.compression_max.into()),
+    mapped("emission", "pacing_slow_start_percent", "tcp_pacing_ss_ratio", |tcp| {
+        tcp.emission.pacing_slow_start_percent.into()
+    }),
+    mapped("emission", "pacing_avoidance_percent", "tcp_pacing_ca_ratio", |tcp| {
+        tcp.emission.pacing_avoidance_percent.into()
+    }),
+    mapped("emission", "tso_win_divisor", "tcp_tso_win_divisor", |tcp| {
+        tcp.emission.tso_win_divisor.into()
+    }),
+];
+
+pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
+    for end in ends {
+        for Mapped { section, key, setting, value } in MAPPED {
+            let keys = [end.table(), section, key];
+            if let Some(why) = draft.place("flow", &end.flow.name, &keys) {
+                want(draft, &format!("net.ipv4.{setting}"), &value(end.config).to_string(), &why);
+            }
+        }
+    }
+}
+
+/// Adds a kernel setting, after a trial elsewhere: the kernel reports some values in another form.
+pub(super) fn want(draft: &mut Draft<'_>, name: &str, value: &str, why: &str) {
+    let setting = Setting::Sysctl(name.to_owned());
+    match rehearsal::sysctl(&setting, value) {
+        Ok(wanted) => draft.want(setting, wanted, why),
+        Err(error) => {
+            let what = format!("set {name} to {value}: {error} ({why})");
+            draft.problem(
+                what,
+                "leave the key out with --set PATH=none, or use a kernel that has the setting",
+            );
+        }
+    }
+}
