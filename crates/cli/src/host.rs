@@ -1,6 +1,7 @@
 //! `suimon host`: the policy of a scenario's host on this machine.
 
 mod boot;
+mod metrics;
 mod render;
 
 use std::io::{BufRead, BufReader};
@@ -39,6 +40,8 @@ enum Verb {
     Enable(boot::EnableArguments),
     /// Remove that unit; needs root
     Disable(boot::UnitArgs),
+    /// Print the counters of this machine's qdiscs for Prometheus, or serve them
+    Metrics(metrics::Arguments),
     /// Take an unconfirmed policy back (internal)
     #[command(hide = true)]
     Watch(WatchArguments),
@@ -129,6 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Verb::Rollback(arguments) => rollback(arguments),
         Verb::Enable(arguments) => boot::enable(arguments),
         Verb::Disable(arguments) => boot::disable(arguments),
+        Verb::Metrics(arguments) => metrics::run(arguments),
         Verb::Watch(arguments) => watch(arguments),
     }
 }
@@ -202,7 +206,7 @@ fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     let changes = policy.changes();
     let applied = policy::apply(&store, policy.origin.clone(), &changes, until, prepare)?;
     policy.notes.iter().for_each(|note| output::note(note));
-    let mut text = format!("{} settings changed", applied.changed);
+    let mut text = format!("{} changed", render::settings(applied.changed));
     if let Some(time) = arguments.confirm {
         let seconds = time.as_ns() as f64 / 1e9;
         text.push_str(&format!(

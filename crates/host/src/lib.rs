@@ -9,7 +9,9 @@ pub mod mpi;
 pub mod netlink;
 pub mod option;
 pub mod policy;
+pub mod queue_statistics;
 pub mod runtime;
+mod wire;
 
 pub use cgroup::root_cgroup;
 pub use error::Error;

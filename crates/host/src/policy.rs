@@ -11,7 +11,6 @@ mod rehearsal;
 mod setting;
 mod source;
 mod store;
-mod wire;
 
 pub use apply::{
     Applied, Drift, Reverted, apply, confirm, drift, message, revert_unconfirmed, rollback,

@@ -61,7 +61,7 @@ pub(super) fn status(
     let Some(journal) = journal else { return text + "no policy is applied\n" };
     let (origin, count) = (&journal.origin, journal.settings());
     let line = match journal.phase {
-        Phase::Applied => format!("host {} of {}: {count} settings", origin.host, origin.file),
+        Phase::Applied => format!("host {} of {}: {}", origin.host, origin.file, settings(count)),
         Phase::Applying | Phase::RollingBack => format!(
             "changing this machine to host {} of {} was interrupted: sudo suimon host rollback",
             origin.host, origin.file
@@ -112,9 +112,17 @@ fn drift_json(drift: &Drift) -> Value {
     json!({ "setting": drift.name, "applied": drift.applied, "is": drift.now })
 }
 
+/// A number of settings.
+pub(super) fn settings(count: usize) -> String {
+    match count {
+        1 => "1 setting".to_owned(),
+        count => format!("{count} settings"),
+    }
+}
+
 /// What a rollback did.
 pub(super) fn reverted(reverted: &Reverted) -> String {
-    let mut text = format!("{} settings restored\n", reverted.restored);
+    let mut text = format!("{} restored\n", settings(reverted.restored));
     for name in &reverted.gone {
         text.push_str(&format!("{name}: gone, nothing is left to restore\n"));
     }

@@ -76,7 +76,8 @@ impl Machine {
             "ethtool -k eth0",
             "ip -d -j link show eth0",
         ];
-        let mut text: String = commands.map(|command| self.run(command) + "\n").concat();
+        let text = commands.map(|command| self.run(command) + "\n").concat();
+        let mut text = without_counter(&text);
         let all = self.run("sysctl -ea");
         let ours = all.lines().filter(|line| line.starts_with("net.ipv4.tcp_"));
         // The list of algorithms is the machine's.
@@ -147,6 +148,17 @@ impl Machine {
         output.status.success().then(|| stdout(&output).to_owned())
     }
 
+    /// The answer of a server of this machine.
+    pub(crate) fn get(&self, address: &str, path: &str) -> String {
+        let stream = self.namespace.within(|| TcpStream::connect(address)).expect("there");
+        let mut stream = stream.expect("connect");
+        stream.set_read_timeout(Some(testbed::PATIENCE)).expect("a timeout");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("send");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("text");
+        answer
+    }
+
     /// Sends `count` bytes to the machine at the other end.
     pub(crate) fn transfer(&self, count: usize) {
         let at = (PEER, 7_000);
@@ -167,6 +179,14 @@ impl Machine {
         });
         assert_eq!(received, count);
     }
+}
+
+/// The text without HTB's counter of packets.
+fn without_counter(text: &str) -> String {
+    const COUNTER: &str = "\"direct_packets_stat\":";
+    let mut parts = text.split(COUNTER);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 fn run(namespace: &Namespace, command: &str) -> String {

@@ -4,8 +4,8 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::{Message, attributes, text, word};
 use crate::netlink::Socket;
+use crate::wire::{Message, attributes, text, word};
 
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
@@ -46,7 +46,7 @@ impl Device {
     /// Sets the number of [`Self::segments`].
     pub(super) fn set_segments(&self, segments: u32) -> io::Result<()> {
         let mut bytes = header(self.index);
-        super::wire::push(&mut bytes, IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
+        crate::wire::push(&mut bytes, IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
         Socket::here()?.change(Message { kind: RTM_NEWLINK, bytes }, 0)
     }
 

@@ -4,7 +4,7 @@ use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
 use traffic::{Bytes, Duration, Rate};
 
 use super::setting::queue::{Part, ROOT, Tree, number};
-use super::wire::push;
+use crate::wire::push;
 
 /// The numbers of our disciplines: `5100:` at the device, and `5101:` within it.
 const OUTER: u32 = 0x5100_0000;

@@ -5,8 +5,8 @@ use std::io;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use serde::{Deserialize, Serialize};
 
-use super::super::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
 use crate::netlink::Socket;
+use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
 
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;

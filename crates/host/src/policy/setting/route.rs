@@ -5,9 +5,9 @@ use std::io;
 use netlink_packet_core::NLM_F_REPLACE;
 use serde::{Deserialize, Serialize};
 
-use super::super::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
 use super::State;
 use crate::netlink::Socket;
+use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
 
 const RTM_NEWROUTE: u16 = 24;
 const RTM_GETROUTE: u16 = 26;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::super::setting::{Setting, State, route};
-use super::super::wire::Attribute;
 use super::super::{algorithm, apply, rehearsal};
 use super::links::Attached;
 use super::{Draft, FlowEnd};
+use crate::wire::Attribute;
 
 /// Our algorithms that Linux has itself, with their usual parameters.
 const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")];

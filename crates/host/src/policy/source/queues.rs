@@ -63,8 +63,24 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
         "" => String::new(),
         difference => format!(": {difference}"),
     };
+    share(draft, at);
     let why = format!("{why} (the kernel's own{difference})");
     draft.want(setting, State::tree(&tree), why);
+}
+
+/// Notes that a card's transmit queues share the discipline.
+fn share(draft: &mut Draft<'_>, at: &Attached) {
+    let queues = at.device.folder().and_then(|folder| fs::read_dir(folder.join("queues")));
+    let Ok(queues) = queues else { return };
+    let sends = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("tx-");
+    let count = queues.filter_map(Result::ok).filter(|entry| sends(&entry.file_name())).count();
+    if count > 1 {
+        let name = &at.device.name;
+        draft.note(format!(
+            "the {count} transmit queues of {name} share one qdisc and its lock: at high packet rates, fewer queues cost \
+             less (sudo ethtool -L {name} combined 1)"
+        ));
+    }
 }
 
 fn needs_module(draft: &mut Draft<'_>, why: &str, queue: &Parameters, reason: &str) {

@@ -12,9 +12,9 @@ const NESTED: u16 = 0x8000;
 
 /// A message: its type, and the bytes after the netlink header.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) kind: u16,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Message {
+    pub(crate) kind: u16,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl NetlinkSerializable for Message {
@@ -40,16 +40,16 @@ impl NetlinkDeserializable for Message {
 }
 
 /// An attribute: its type without flags, and its value.
-pub(super) type Attribute = (u16, Vec<u8>);
+pub(crate) type Attribute = (u16, Vec<u8>);
 
 /// The attributes in `bytes`, up to the first one that is cut off.
-pub(super) fn attributes(bytes: &[u8]) -> Vec<Attribute> {
+pub(crate) fn attributes(bytes: &[u8]) -> Vec<Attribute> {
     let read = |nla: NlaBuffer<&[u8]>| (nla.kind() & !NESTED, nla.value().to_vec());
     NlasIterator::new(bytes).map_while(Result::ok).map(read).collect()
 }
 
 /// Appends an attribute.
-pub(super) fn push(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(crate) fn push(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let attribute = DefaultNla::new(kind, value.to_vec());
     let start = bytes.len();
     bytes.resize(start + attribute.buffer_len(), 0);
@@ -57,31 +57,37 @@ pub(super) fn push(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
 }
 
 /// The bytes of attributes.
-pub(super) fn written(attributes: &[Attribute]) -> Vec<u8> {
+pub(crate) fn written(attributes: &[Attribute]) -> Vec<u8> {
     let mut bytes = Vec::new();
     attributes.iter().for_each(|(kind, value)| push(&mut bytes, *kind, value));
     bytes
 }
 
 /// The 32-bit number at `at`.
-pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
     u32::from_ne_bytes(word.unwrap_or_default())
 }
 
+/// The 64-bit number at `at`.
+pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
+    let long = bytes.get(at..at + 8).and_then(|long| long.try_into().ok());
+    u64::from_ne_bytes(long.unwrap_or_default())
+}
+
 /// A text that ends in a zero.
-pub(super) fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 /// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The bytes of [`hex`]; `None` if it is not such a text.
-pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes().as_chunks::<2>();
     if !digits.1.is_empty() {
         return None;

@@ -1,0 +1,104 @@
+//! The counters of this machine's queueing disciplines and their classes, as `tc -s` shows them.
+
+use std::io;
+
+use crate::netlink::Socket;
+use crate::policy::{Device, devices};
+use crate::wire::{Message, attributes, long, text, word};
+
+const RTM_GETQDISC: u16 = 38;
+const RTM_GETTCLASS: u16 = 42;
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+/// `TCA_STATS_PKT64`: the packets, where 32 bits do not hold them.
+const TCA_STATS_PACKETS: u16 = 8;
+/// The length of `struct tcmsg`.
+const HEADER: usize = 20;
+
+/// The counters of a discipline or of a class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueStatistics {
+    /// Its device.
+    pub device: String,
+    /// Whether it is a class.
+    pub class: bool,
+    /// The discipline's name.
+    pub kind: String,
+    /// Its number, as tc(8) writes it.
+    pub handle: String,
+    /// Number of the part that it belongs to; `root` at the device.
+    pub parent: String,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Packets dropped.
+    pub drops: u32,
+    /// Times that a packet had to wait for the rate.
+    pub overlimits: u32,
+    /// Packets that the device gave back.
+    pub requeues: u32,
+    /// Packets queued now.
+    pub queued_packets: u32,
+    /// Bytes queued now.
+    pub queued_bytes: u32,
+}
+
+/// The counters of all devices in this namespace.
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn queue_statistics() -> io::Result<Vec<QueueStatistics>> {
+    let mut socket = Socket::here()?;
+    let mut found = Vec::new();
+    for device in devices()? {
+        for (kind, class) in [(RTM_GETQDISC, false), (RTM_GETTCLASS, true)] {
+            let mut bytes = vec![0; HEADER];
+            bytes[4..8].copy_from_slice(&device.index.to_ne_bytes());
+            let messages = socket.dump(Message { kind, bytes })?;
+            let own = messages.iter().filter(|m| word(&m.bytes, 4) == device.index);
+            found.extend(own.filter_map(|message| read(message, &device, class)));
+        }
+    }
+    Ok(found)
+}
+
+fn read(message: &Message, device: &Device, class: bool) -> Option<QueueStatistics> {
+    let list = attributes(message.bytes.get(HEADER..)?);
+    let value = |wanted: u16| list.iter().find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let counters = value(TCA_STATS2).map(|value| attributes(value)).unwrap_or_default();
+    let counter = |wanted: u16| {
+        let found = counters.iter().find(|(kind, _)| *kind == wanted);
+        found.map(|(_, value)| value.as_slice()).unwrap_or_default()
+    };
+    let (basic, queue) = (counter(TCA_STATS_BASIC), counter(TCA_STATS_QUEUE));
+    let packets = match counter(TCA_STATS_PACKETS) {
+        [] => word(basic, 8).into(),
+        packets => long(packets, 0),
+    };
+    Some(QueueStatistics {
+        device: device.name.clone(),
+        class,
+        kind: text(value(TCA_KIND)?),
+        handle: number(word(&message.bytes, 8)),
+        parent: number(word(&message.bytes, 12)),
+        bytes: long(basic, 0),
+        packets,
+        drops: word(queue, 8),
+        overlimits: word(queue, 16),
+        requeues: word(queue, 12),
+        queued_packets: word(queue, 0),
+        queued_bytes: word(queue, 4),
+    })
+}
+
+/// A number as tc(8) writes it: `5100:`, `1:10`, `root`.
+fn number(number: u32) -> String {
+    match (number >> 16, number & 0xffff) {
+        (0xffff, 0xffff) => "root".to_owned(),
+        (major, 0) => format!("{major:x}:"),
+        (major, minor) => format!("{major:x}:{minor:x}"),
+    }
+}
