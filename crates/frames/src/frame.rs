@@ -16,9 +16,15 @@ pub fn padded(length: u32) -> u32 {
     length.max(FRAME_MIN - FCS)
 }
 
-/// Whether the frame is only for the other end of the wire: MAC control, such as PAUSE (IEEE 802.3, clause 31).
+/// The local experimental EtherType (IEEE 802) of a gap frame that is not a PAUSE frame, and the address that it goes to,
+/// that of the nearest bridge, which no bridge forwards (IEEE 802.1Q, 8.6.3). `sch_suimon` sends such frames.
+const LOCAL_GAP: ([u8; 6], u16) = ([0x01, 0x80, 0xc2, 0, 0, 0x0e], 0x88b5);
+
+/// Whether the frame is only for the other end of the wire: MAC control, such as PAUSE (IEEE 802.3, clause 31), or another
+/// gap frame.
 pub fn is_for_the_wire(frame: &[u8]) -> bool {
-    u16_at(frame, 12) == Some(ether_type::MAC_CONTROL)
+    let Some(kind) = u16_at(frame, 12) else { return false };
+    kind == ether_type::MAC_CONTROL || kind == LOCAL_GAP.1 && frame.starts_with(&LOCAL_GAP.0)
 }
 
 /// The positions of the parts of an IP datagram in a frame, bytes from the start of the frame.

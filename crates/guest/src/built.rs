@@ -24,8 +24,17 @@ impl Kernel {
 
     /// The complete configuration, kept beside the program.
     pub fn config(&self) -> PathBuf {
+        self.beside(".config")
+    }
+
+    /// The folder by which modules are compiled for it.
+    pub fn headers(&self) -> PathBuf {
+        self.beside(".headers")
+    }
+
+    fn beside(&self, extension: &str) -> PathBuf {
         let mut path = self.binary.clone().into_os_string();
-        path.push(".config");
+        path.push(extension);
         path.into()
     }
 }

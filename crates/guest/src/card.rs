@@ -29,6 +29,9 @@ const FRAME_MAX: usize = 1 << 16;
 /// The flag in a ring that the guest wants no interrupt (VRING_AVAIL_F_NO_INTERRUPT).
 const NO_INTERRUPT: u16 = 1;
 
+/// Descriptors of one packet at most: two for headers, and `MAX_SKB_FRAGS` of Linux.
+const PACKET_MAX: u16 = 2 + 17;
+
 /// A network card.
 #[derive(Debug)]
 pub(crate) struct Card {
@@ -39,6 +42,9 @@ pub(crate) struct Card {
     mtu: u16,
     memory: GuestMemoryMmap,
     rings: [Queue; RINGS],
+    /// The descriptors of each slot's frame that has not left, by slot, and their sum.
+    slots: Vec<u16>,
+    held: u16,
     frame: Vec<u8>,
     /// The rings with changes that the guest does not know yet, one bit per ring.
     pub(crate) changed_rings: u8,
@@ -56,6 +62,8 @@ impl Card {
             mtu,
             memory: GuestMemoryMmap::new(),
             rings: [ring(), ring()],
+            slots: vec![0; RING_MAX.into()],
+            held: 0,
             frame: Vec::with_capacity(FRAME_MAX),
             changed_rings: 0,
             missed: 0,
@@ -185,6 +193,11 @@ impl Card {
     pub(crate) fn send(&mut self, mut sent: impl FnMut(u16, &[u8]) -> bool) -> io::Result<()> {
         while let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory) {
             let head = chain.head_index();
+            let descriptors = chain.clone().count() as u16;
+            if let Some(slot) = self.slots.get_mut(usize::from(head)) {
+                *slot = descriptors;
+                self.held += descriptors;
+            }
             let mut reader = chain.reader(&self.memory).map_err(io::Error::other)?;
             let length = reader.available_bytes().min(FRAME_MAX);
             self.frame.resize(length, 0);
@@ -198,6 +211,8 @@ impl Card {
 
     /// Returns the slot of a frame that has left to the guest.
     pub(crate) fn left(&mut self, slot: u16) -> io::Result<()> {
+        let descriptors = self.slots.get_mut(usize::from(slot)).map(std::mem::take);
+        self.held -= descriptors.unwrap_or_default();
         self.rings[SEND].add_used(&self.memory, slot, 0).map_err(io::Error::other)
     }
 
@@ -219,8 +234,12 @@ impl Card {
         Ok(true)
     }
 
-    /// Whether the guest wants an interrupt when buffers of the ring were used.
+    /// Whether the guest wants an interrupt when buffers of the ring were used. When its send ring was full, that is once
+    /// a whole packet has room again: its driver would send at once, and drop what finds no room.
     pub(crate) fn wants_interrupt(&self, ring: usize) -> bool {
+        if ring == SEND && self.held > 0 && self.rings[SEND].size() - self.held < PACKET_MAX {
+            return false;
+        }
         let flags = GuestAddress(self.rings[ring].avail_ring());
         let flags: u16 = self.memory.load(flags, Ordering::Acquire).unwrap_or_default();
         flags & NO_INTERRUPT == 0

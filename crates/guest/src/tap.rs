@@ -188,7 +188,8 @@ impl<O: Observer> Observer for Shown<'_, O> {
         {
             self.0.inner.left.push(id.place());
             let length = Bytes(packet.length.into());
-            return self.0.on(Event::Gap { port, length, start, end });
+            self.0.on(Event::Gap { port, length, start, end, real: true });
+            return self.0.inner.show(port, (Some(id), packet), start, None);
         }
         self.0.on(event);
     }

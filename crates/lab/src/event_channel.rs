@@ -112,7 +112,7 @@ fn replay(message: Message, observer: &mut impl Observer) {
             observer.on(Event::Transmitted { port, id: None, packet: &packet, start, end });
         }
         Message::Gap { port, length, start, end } => {
-            observer.on(Event::Gap { port, length, start, end });
+            observer.on(Event::Gap { port, length, start, end, real: false });
         }
         Message::Control { port, control, start, end } => {
             observer.on(Event::Control { port, control, start, end });

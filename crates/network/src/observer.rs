@@ -46,6 +46,8 @@ pub enum Event<'a> {
         start: Instant,
         /// The end.
         end: Instant,
+        /// Whether it is a real frame, which an event [`Event::Frame`] has for captures.
+        real: bool,
     },
     /// A control frame took the wire of `port`.
     Control {

@@ -420,7 +420,7 @@ impl Port {
             Dequeued::Gap(length) => {
                 let start = self.device.occupy(length.0, 1, cx.now);
                 let (port, end) = (self.id, self.device.free_at());
-                cx.observer.on(Event::Gap { port, length, start, end });
+                cx.observer.on(Event::Gap { port, length, start, end, real: false });
                 cx.egress.gap(self.id, length, self.device.free_at(), cx.packets);
                 self.device.ready_at().max(cx.now)
             }

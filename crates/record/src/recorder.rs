@@ -397,7 +397,12 @@ impl Observer for Recorder {
             Event::Transmitted { port, packet, start, end, .. } => {
                 self.transmitted(port, packet, start, end);
             }
-            Event::Gap { port, length, start, end } => self.gap(port, length, start, end),
+            Event::Gap { port, length, start, end, real: false } => {
+                self.gap(port, length, start, end);
+            }
+            Event::Gap { port, length, start, end, real: true } => {
+                self.load(port, None, length.0, (start, end));
+            }
             Event::Dropped { place: Place::Port(port), packet, reason, now, .. } => {
                 self.dropped(port, packet, reason, now);
             }

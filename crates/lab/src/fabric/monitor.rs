@@ -99,7 +99,7 @@ impl Observer for FrameMonitor<'_> {
                     self.frame(port, (id, packet), start, None);
                 }
             }
-            Event::Gap { port, length, start, end } => {
+            Event::Gap { port, length, start, end, .. } => {
                 let watched = self.monitor.watched[port.0 as usize];
                 if watched.packets || watched.frames {
                     self.monitor.sender.send(Message::Gap { port, length, start, end });
