@@ -228,7 +228,8 @@ fn start_watch(state: &Path, journal: &Journal, wait: Duration) -> Result<(), po
     let started = || -> std::io::Result<()> {
         let mut watch = Command::new(std::env::current_exe()?);
         watch.args(["host", "watch", "--id", &journal.id, "--after"]);
-        watch.arg(wait.as_secs_f64().to_string()).arg("--state").arg(state).current_dir("/");
+        watch.arg(wait.as_secs_f64().to_string()).arg("--state").arg(std::path::absolute(state)?);
+        watch.current_dir("/");
         let mut watch =
             watch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut line = String::new();
@@ -247,14 +248,12 @@ fn start_watch(state: &Path, journal: &Journal, wait: Duration) -> Result<(), po
 fn watch(arguments: &WatchArguments) -> Result<Exit, Failure> {
     let wait = Duration::try_from_secs_f64(arguments.after)
         .map_err(|_| Failure::usage("--after takes seconds", "use suimon host apply --confirm"))?;
-    let state =
-        std::path::absolute(&arguments.state.state).unwrap_or(arguments.state.state.clone());
     // A terminal that is closed sends SIGHUP to its own session only.
     nix::unistd::setsid().map_err(|errno| {
         Failure::lacking(format!("leave the terminal's session: {errno}"), "run it as root")
     })?;
     output::print("ready\n")?;
-    policy::revert_unconfirmed(&state, &arguments.id, wait)?;
+    policy::revert_unconfirmed(&arguments.state.state, &arguments.id, wait)?;
     Ok(Exit::Fine)
 }
 

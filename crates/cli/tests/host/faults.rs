@@ -95,7 +95,11 @@ fn an_unconfirmed_policy_goes_back_by_itself() {
     }
     let machine = Machine::new(EVERYTHING);
     let before = machine.state();
-    let applied = machine.host(&["apply", "a", "--confirm", "1s"]);
+    // The folder may be relative to where the command is typed.
+    let mut command = std::process::Command::new(crate::typed::SUIMON);
+    command.args(["host", "apply", "policy.toml", "a", "--confirm", "1s", "--state", "state"]);
+    command.current_dir(machine.folder());
+    let applied = machine.output(command);
     assert_code(&applied, 0);
     assert!(stdout(&applied).contains("unless you type: sudo suimon host confirm"));
     assert!(json(&machine.host(&["status", "--json"]))["applied"]["confirm_until"].is_u64());

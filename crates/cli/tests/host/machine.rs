@@ -48,6 +48,10 @@ impl Machine {
         run(&machine.peer, "ip link set eth0 up");
         machine.run(&format!("ip route add default via {PEER}"));
         machine.run("ip route add 10.81.0.0/16 via 10.79.1.2 metric 7 mtu lock 1400");
+        machine.run("ip route add 10.82.0.0/16 via 10.99.0.1 dev eth0 onlink initcwnd 4");
+        machine.run(&format!("ip nexthop add id 5 via {PEER} dev eth0"));
+        machine.run("ip route add 10.83.0.0/16 nhid 5");
+        machine.run("ip -6 route add fd83::/64 via fd79:1::2 dev eth0 rto_min 70ms");
         std::fs::write(machine.file(), scenario).expect("the scenario");
         machine
     }

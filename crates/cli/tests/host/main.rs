@@ -119,6 +119,23 @@ fn a_policy_is_planned_applied_and_restored_to_the_byte() {
 }
 
 #[test]
+fn routes_that_could_not_be_restored_are_left_alone() {
+    if lacks("a route that expires") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    machine.run("ip -6 route add fd84::/64 via fd79:1::2 dev eth0 expires 4000");
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    let route = machine.run("ip -6 route show fd84::/64");
+    assert!(route.contains("expires") && !route.contains("initcwnd"), "{route}");
+    let route = machine.run("ip route show 10.83.0.0/16");
+    assert!(route.contains("nhid 5") && !route.contains("initcwnd"), "{route}");
+    let route = machine.run("ip route show 10.82.0.0/16");
+    assert!(route.contains("onlink") && route.contains("initcwnd 20"), "{route}");
+    assert_code(&machine.host(&["rollback"]), 0);
+}
+
+#[test]
 fn an_administrators_own_qdisc_comes_back() {
     if lacks("a policy in place of a qdisc") {
         return;

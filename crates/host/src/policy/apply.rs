@@ -154,17 +154,20 @@ fn restore(store: &Store, journal: &mut Journal, force: bool) -> Result<Reverted
     }
     journal.phase = Phase::RollingBack;
     store.save(journal)?;
+    let mut failure = None;
     for entry in journal.entries.iter().rev() {
         match undo(entry) {
             Ok(true) => reverted.restored += 1,
             Ok(false) => {}
             Err(error) if entry.setting.is_gone(&error) => reverted.gone.push(entry.setting.name()),
             Err(error) => {
-                let message = format!("restore {}: {error}", entry.setting.name());
-                let help = "correct that, then run it again: sudo suimon host rollback";
-                return Err(Error::lacking(message, help));
+                failure.get_or_insert(format!("restore {}: {error}", entry.setting.name()));
             }
         }
+    }
+    if let Some(message) = failure {
+        let help = "correct that, then run it again: sudo suimon host rollback";
+        return Err(Error::lacking(message, help));
     }
     journal.entries.retain(|entry| entry.kept);
     reverted.drift = journal.entries.iter().filter_map(drift_of).collect();
@@ -183,7 +186,12 @@ fn undo(entry: &Entry) -> io::Result<bool> {
     if entry.kept || now.is_same(&entry.before) {
         return Ok(false);
     }
-    entry.setting.write(&entry.before).map(|()| true)
+    entry.setting.write(&entry.before)?;
+    let now = entry.setting.read()?;
+    match now.is_same(&entry.before) {
+        true => Ok(true),
+        false => Err(io::Error::other(format!("the kernel made it `{}`", now.shown))),
+    }
 }
 
 /// The state of a setting, if it is not as the policy left it.

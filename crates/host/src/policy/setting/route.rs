@@ -16,6 +16,8 @@ const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_METRICS: u16 = 8;
 const RTA_CACHEINFO: u16 = 12;
+/// `rta_expires` of `struct rta_cacheinfo`.
+const EXPIRES: usize = 8;
 const RTAX_LOCK: u16 = 1;
 /// `RTAX_INITCWND`, in segments.
 pub(in super::super) const INITIAL_WINDOW: u16 = 11;
@@ -32,6 +34,11 @@ const LINK_SCOPE_V6: u8 = 0xfe;
 /// `RTPROT_RA`: router advertisements renew such a route, without our metrics.
 const ADVERTISED: u8 = 9;
 const CLONED: u32 = 0x200;
+/// `RTNH_F_ONLINK`.
+const ON_LINK: u32 = 4;
+/// The number of a route's next hop object. If a route has one, a change without metrics keeps the present ones
+/// (`fib_create_info`), so that they cannot be taken back.
+const RTA_NH_ID: u16 = 30;
 const DEFAULT: &str = "default";
 
 /// A route of the main table, without its metrics.
@@ -107,6 +114,12 @@ fn read(bytes: &[u8], index: u32) -> Option<(Route, Vec<Attribute>)> {
     if !ours || word(header, 8) & CLONED != 0 || value(RTA_OIF).map(|v| word(v, 0)) != Some(index) {
         return None;
     }
+    // A route that expires would stay for good.
+    if value(RTA_NH_ID).is_some()
+        || value(RTA_CACHEINFO).is_some_and(|cache| word(cache, EXPIRES) != 0)
+    {
+        return None;
+    }
     let destination = value(RTA_DST).and_then(|to| address(to));
     let mut name = destination.map_or(DEFAULT.into(), |to| format!("{to}/{length}"));
     if let Some(gateway) = value(RTA_GATEWAY).and_then(|to| address(to)) {
@@ -114,8 +127,9 @@ fn read(bytes: &[u8], index: u32) -> Option<(Route, Vec<Attribute>)> {
     }
     let metrics = value(RTA_METRICS).map(|value| attributes(value)).unwrap_or_default();
     let mut identity = header.to_vec();
-    // The flags are the state of the route's link.
-    identity[8..].fill(0);
+    // The other flags are the state of the route's link.
+    let flags = word(header, 8) & ON_LINK;
+    identity[8..].copy_from_slice(&flags.to_ne_bytes());
     let kept = list.iter().filter(|(kind, _)| ![RTA_METRICS, RTA_CACHEINFO].contains(kind));
     identity.extend(written(&kept.cloned().collect::<Vec<_>>()));
     Some((Route { identity: hex(&identity), name }, metrics))
