@@ -56,32 +56,34 @@ void suimon_read(struct sk_buff *skb, const siphash_key_t *key, u8 *headers,
 	offer->priority = offer->tos >> 5;
 }
 
-/* IEEE 802.3, annex 31B: to the address that no bridge forwards, opcode 1, pause time 0. */
-struct sk_buff *suimon_pause_frame(struct net_device *dev, u32 frame)
+struct sk_buff *suimon_longest_gap(struct net_device *dev, enum suimon_gap_frame kind, u32 frame)
 {
-	static const u8 to[ETH_ALEN] __aligned(2) = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 };
+	static const u8 to_mac[ETH_ALEN] __aligned(2) = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 };
+	static const u8 to_neighbour[ETH_ALEN] __aligned(2) = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e };
+	const u16 protocol = kind == SUIMON_GAP_PAUSE ? ETH_P_PAUSE : ETH_P_802_EX1;
 	struct sk_buff *skb = __netdev_alloc_skb(dev, frame - SUIMON_FCS, GFP_KERNEL);
 	u8 *bytes;
 
 	if (!skb)
 		return NULL;
 	bytes = skb_put_zero(skb, frame - SUIMON_FCS);
-	ether_addr_copy(bytes, to);
+	ether_addr_copy(bytes, kind == SUIMON_GAP_PAUSE ? to_mac : to_neighbour);
 	memcpy(bytes + ETH_ALEN, dev->dev_addr, ETH_ALEN);
-	bytes[12] = ETH_P_PAUSE >> 8;
-	bytes[13] = ETH_P_PAUSE & 0xff;
-	bytes[15] = 1;
+	bytes[12] = protocol >> 8;
+	bytes[13] = protocol & 0xff;
+	/* The opcode of PAUSE; its time is 0. */
+	bytes[15] = kind == SUIMON_GAP_PAUSE;
 	skb->dev = dev;
-	skb->protocol = htons(ETH_P_PAUSE);
+	skb->protocol = htons(protocol);
 	skb->priority = TC_PRIO_CONTROL;
 	skb_reset_mac_header(skb);
 	skb_set_network_header(skb, ETH_HLEN);
 	return skb;
 }
 
-struct sk_buff *suimon_gap(struct sk_buff *pause, u32 frame)
+struct sk_buff *suimon_gap(struct sk_buff *longest, u32 frame)
 {
-	struct sk_buff *skb = skb_clone(pause, GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb = skb_clone(longest, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!skb)
 		return NULL;

@@ -7,6 +7,8 @@
  * guard is enough for all of them.
  */
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/objtool.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/rtnetlink.h>
@@ -56,14 +58,22 @@ void suimon_escape(u32 line)
 		__builtin_longjmp(guard->words, 1);
 	panic("suimon: a panic outside of a guarded call");
 }
+/* Its jump leaves the frame as no ordinary function does. */
+STACK_FRAME_NON_STANDARD(suimon_escape);
+
+/* Allocations of calls that packets make. The aim is none: see docs/explanation/kernel-module.md. */
+static ulong packet_allocations;
+module_param(packet_allocations, ulong, 0444);
 
 /* The alignment of Rust's types is at most that of kmalloc; kvmalloc's large blocks are pages. */
 void *suimon_alloc(size_t size, size_t align)
 {
 	if (align > ARCH_KMALLOC_MINALIGN)
 		size = roundup_pow_of_two(max(size, align));
-	if (softirq_count() || irqs_disabled())
+	if (softirq_count() || irqs_disabled()) {
+		packet_allocations++;
 		return kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	}
 	return kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 }
 

@@ -18,28 +18,16 @@
 #define SUIMON_PLACES_MAX (1 << 20)
 #define SUIMON_TABLE_MAX 16384
 
-struct suimon_sched {
-	struct suimon_output *output;
-	struct sk_buff **places; /* packets by place */
-	u32 count; /* of places */
-	struct sk_buff_head arrived; /* the same packets in the order of arrival */
-	bool faulty;
-	struct sk_buff *pause;
-	siphash_key_t key;
-	struct qdisc_watchdog watchdog;
-	u64 gaps_lost;
-	u64 rate;
-	char *table;
-};
+static struct Qdisc_ops sui_qdisc_ops;
 
 static const struct nla_policy suimon_policy[TCA_SUIMON_MAX + 1] = {
 	[TCA_SUIMON_TABLE] = { .type = NLA_NUL_STRING, .len = SUIMON_TABLE_MAX },
 	[TCA_SUIMON_RATE] = { .type = NLA_U64 },
 	[TCA_SUIMON_PLACES] = { .type = NLA_U32 },
+	[TCA_SUIMON_GAP] = NLA_POLICY_MAX(NLA_U32, SUIMON_GAP_LOCAL),
 };
 
-/* The library does not know packets any more: they leave in the order of arrival. */
-static void sui_fall_back(struct Qdisc *sch)
+void suimon_fall_back(struct Qdisc *sch)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 
@@ -74,7 +62,7 @@ static struct sk_buff *sui_take(struct Qdisc *sch, u64 place)
 	struct sk_buff *skb = place < q->count ? q->places[place] : NULL;
 
 	if (WARN_ON_ONCE(!skb)) {
-		sui_fall_back(sch);
+		suimon_fall_back(sch);
 		return NULL;
 	}
 	q->places[place] = NULL;
@@ -92,7 +80,7 @@ static void sui_collect_dropped(struct Qdisc *sch, struct sk_buff **to_free)
 		struct sk_buff *skb = reason == SUIMON_FAULT ? NULL : sui_take(sch, place);
 
 		if (!skb) {
-			sui_fall_back(sch);
+			suimon_fall_back(sch);
 			break;
 		}
 		packets++;
@@ -113,7 +101,7 @@ static int sui_put_last(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 
-	sui_fall_back(sch);
+	suimon_fall_back(sch);
 	if (q->arrived.qlen >= q->count)
 		return qdisc_drop(skb, sch, to_free);
 	sui_add(sch, skb);
@@ -188,8 +176,8 @@ static struct sk_buff *sui_dequeue_gap(struct Qdisc *sch, u32 frame, u64 now)
 	struct suimon_sched *q = qdisc_priv(sch);
 	struct sk_buff *skb = NULL;
 
-	if (frame >= SUIMON_FRAME_MIN && frame - SUIMON_FCS <= q->pause->len)
-		skb = suimon_gap(q->pause, frame);
+	if (frame >= SUIMON_FRAME_MIN && frame - SUIMON_FCS <= q->gap->len)
+		skb = suimon_gap(q->gap, frame);
 	if (!skb) {
 		q->gaps_lost++;
 		qdisc_watchdog_schedule_ns(&q->watchdog, now);
@@ -217,7 +205,7 @@ static struct sk_buff *sui_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	if (!q->faulty && suimon_dequeue(q->output, now, &next) == SUIMON_FAULT)
-		sui_fall_back(sch);
+		suimon_fall_back(sch);
 	if (!q->faulty)
 		sui_collect_dropped(sch, NULL);
 	if (q->faulty)
@@ -256,14 +244,14 @@ static void sui_reset(struct Qdisc *sch)
 	if (q->faulty)
 		return;
 	if (suimon_flush(q->output, ktime_get_ns()) == SUIMON_FAULT)
-		sui_fall_back(sch);
+		suimon_fall_back(sch);
 	while (!q->faulty) {
 		u32 reason = suimon_take_dropped(q->output, &place);
 
 		if (reason == SUIMON_OK)
 			break;
 		if (reason == SUIMON_FAULT)
-			sui_fall_back(sch);
+			suimon_fall_back(sch);
 	}
 }
 
@@ -279,7 +267,17 @@ static u64 sui_line_rate(struct net_device *dev)
 	return settings.base.speed * 1000000ULL;
 }
 
-static int sui_parse(struct nlattr *opt, struct nlattr **tb, struct netlink_ext_ack *extack)
+/* Whether the table is one of the discipline that the qdisc is named after; a qdisc of the name suimon has any. */
+static bool sui_is_named_after(const struct Qdisc *sch, const char *table)
+{
+	size_t length = strlen(sch->ops->id);
+
+	return !strcmp(sch->ops->id, sui_qdisc_ops.id) ||
+	       (!strncmp(table, sch->ops->id, length) && (!table[length] || table[length] == '\n'));
+}
+
+static int sui_parse(struct Qdisc *sch, struct nlattr *opt, struct nlattr **tb,
+		     struct netlink_ext_ack *extack)
 {
 	int err;
 
@@ -293,6 +291,10 @@ static int sui_parse(struct nlattr *opt, struct nlattr **tb, struct netlink_ext_
 		return err;
 	if (!tb[TCA_SUIMON_TABLE]) {
 		NL_SET_ERR_MSG_MOD(extack, "there is no table of settings");
+		return -EINVAL;
+	}
+	if (!sui_is_named_after(sch, nla_data(tb[TCA_SUIMON_TABLE]))) {
+		NL_SET_ERR_MSG_MOD(extack, "the table is of another discipline: name the qdisc suimon");
 		return -EINVAL;
 	}
 	return 0;
@@ -317,22 +319,24 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 	struct suimon_sched *q = qdisc_priv(sch);
 	struct net_device *dev = qdisc_dev(sch);
 	u32 frame = clamp_t(u32, dev->mtu + ETH_HLEN + SUIMON_FCS, SUIMON_FRAME_MIN, SUIMON_GAP_MAX);
-	struct suimon_device device = {
+	char message[80] = "";
+	u32 answer;
+
+	q->device = (struct suimon_device){
 		.rate = q->rate,
 		.seed = get_random_u64(),
 		.mtu = dev->mtu,
 		.places = q->count,
 	};
-	char message[80] = "";
-	u32 answer;
-
 	q->places = kvcalloc(q->count, sizeof(*q->places), GFP_KERNEL);
-	q->pause = suimon_pause_frame(dev, frame);
+	q->gap = suimon_longest_gap(dev, q->gap_frame, frame);
 	q->table = kvmemdup(table, strlen(table) + 1, GFP_KERNEL);
-	if (!q->places || !q->pause || !q->table)
+	if (!q->places || !q->gap || !q->table)
 		return -ENOMEM;
-	answer = suimon_create(&device, table, strlen(table), ktime_get_ns(), &q->output, message,
+	answer = suimon_create(&q->device, table, strlen(table), ktime_get_ns(), &q->output, message,
 			       sizeof(message));
+	if (answer == SUIMON_OK)
+		suimon_start_renewal(sch);
 	return sui_error(answer, message, extack);
 }
 
@@ -345,10 +349,13 @@ static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 	/* The kernel calls sui_destroy after an error. */
 	qdisc_watchdog_init(&q->watchdog, sch);
 	__skb_queue_head_init(&q->arrived);
+	suimon_init_renewal(sch);
 	get_random_bytes(&q->key, sizeof(q->key));
-	err = sui_parse(opt, tb, extack);
+	err = sui_parse(sch, opt, tb, extack);
 	if (err)
 		return err;
+	if (tb[TCA_SUIMON_GAP])
+		q->gap_frame = nla_get_u32(tb[TCA_SUIMON_GAP]);
 	q->count = tb[TCA_SUIMON_PLACES] ? nla_get_u32(tb[TCA_SUIMON_PLACES]) : SUIMON_PLACES;
 	if (!q->count || q->count > SUIMON_PLACES_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "places must be 1 to 1048576");
@@ -372,11 +379,11 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	u32 answer;
 	int err;
 
-	err = sui_parse(opt, tb, extack);
+	err = sui_parse(sch, opt, tb, extack);
 	if (err)
 		return err;
-	if (tb[TCA_SUIMON_PLACES] || tb[TCA_SUIMON_RATE]) {
-		NL_SET_ERR_MSG_MOD(extack, "places and rate cannot change: replace the qdisc");
+	if (tb[TCA_SUIMON_PLACES] || tb[TCA_SUIMON_RATE] || tb[TCA_SUIMON_GAP]) {
+		NL_SET_ERR_MSG_MOD(extack, "places, line and gap cannot change: replace the qdisc");
 		return -EINVAL;
 	}
 	given = nla_data(tb[TCA_SUIMON_TABLE]);
@@ -387,7 +394,7 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	answer = suimon_change(q->output, table, strlen(table), ktime_get_ns(), message,
 			       sizeof(message));
 	if (answer == SUIMON_FAULT)
-		sui_fall_back(sch);
+		suimon_fall_back(sch);
 	if (answer == SUIMON_OK)
 		swap(q->table, table);
 	if (!q->faulty)
@@ -401,10 +408,11 @@ static void sui_destroy(struct Qdisc *sch)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 
+	suimon_stop_renewal(sch);
 	qdisc_watchdog_cancel(&q->watchdog);
 	__skb_queue_purge(&q->arrived);
 	suimon_destroy(q->output);
-	kfree_skb(q->pause);
+	kfree_skb(q->gap);
 	kvfree(q->places);
 	kvfree(q->table);
 }
@@ -418,7 +426,8 @@ static int sui_dump(struct Qdisc *sch, struct sk_buff *skb)
 		return -EMSGSIZE;
 	if (nla_put_string(skb, TCA_SUIMON_TABLE, q->table) ||
 	    nla_put_u64_64bit(skb, TCA_SUIMON_RATE, q->rate, TCA_SUIMON_PAD) ||
-	    nla_put_u32(skb, TCA_SUIMON_PLACES, q->count)) {
+	    nla_put_u32(skb, TCA_SUIMON_PLACES, q->count) ||
+	    nla_put_u32(skb, TCA_SUIMON_GAP, q->gap_frame)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -431,8 +440,7 @@ static int sui_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct tc_suimon_xstats xstats = {};
 
 	sch_tree_lock(sch);
-	if (!q->faulty && suimon_statistics(q->output, &xstats.counters) == SUIMON_FAULT)
-		sui_fall_back(sch);
+	suimon_read_counters(sch, &xstats.counters);
 	xstats.gaps_lost = q->gaps_lost;
 	xstats.faulty = q->faulty;
 	sch_tree_unlock(sch);
@@ -440,7 +448,7 @@ static int sui_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 }
 
 static struct Qdisc_ops sui_qdisc_ops __read_mostly = {
-	.id = "suimon",
+	.id = "suimon", /* any discipline */
 	.priv_size = sizeof(struct suimon_sched),
 	.enqueue = sui_enqueue,
 	.dequeue = sui_dequeue,
@@ -455,13 +463,28 @@ static struct Qdisc_ops sui_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("suimon");
 
+/* Precise pacing under its own name, for tc. */
+static struct Qdisc_ops sui_psp_ops __read_mostly;
+MODULE_ALIAS_NET_SCH("psp");
+
 static int __init sui_module_init(void)
 {
-	return register_qdisc(&sui_qdisc_ops);
+	int err = register_qdisc(&sui_qdisc_ops);
+
+	if (err)
+		return err;
+	sui_psp_ops = sui_qdisc_ops;
+	sui_psp_ops.next = NULL;
+	strscpy(sui_psp_ops.id, "psp", sizeof(sui_psp_ops.id));
+	err = register_qdisc(&sui_psp_ops);
+	if (err)
+		unregister_qdisc(&sui_qdisc_ops);
+	return err;
 }
 
 static void __exit sui_module_exit(void)
 {
+	unregister_qdisc(&sui_psp_ops);
 	unregister_qdisc(&sui_qdisc_ops);
 }
 

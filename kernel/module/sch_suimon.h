@@ -1,39 +1,51 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the files of the module share, and the netlink attributes of the qdisc. */
+/* What the files of the module share. */
 #ifndef SCH_SUIMON_H
 #define SCH_SUIMON_H
 
 #include <linux/if_vlan.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
+#include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 
-#include "suimon_traffic.h"
+#include "suimon_netlink.h"
+
+/* The private part of a qdisc. */
+struct suimon_sched {
+	struct suimon_output *output;
+	struct sk_buff **places; /* packets by place */
+	u32 count; /* of places */
+	struct sk_buff_head arrived; /* the same packets in the order of arrival */
+	bool faulty; /* the discipline broke */
+	struct sk_buff *gap; /* the longest */
+	enum suimon_gap_frame gap_frame;
+	siphash_key_t key;
+	struct qdisc_watchdog watchdog;
+	u64 gaps_lost;
+	u64 rate;
+	char *table;
+	struct suimon_device device; /* as the output was created for */
+	struct delayed_work renewal;
+	u64 created; /* the output, by the kernel's clock */
+	struct suimon_statistics before; /* the counters of earlier outputs */
+	struct Qdisc *sch;
+};
+
+/* The library does not know packets any more: they leave in the order of arrival. */
+void suimon_fall_back(struct Qdisc *sch);
+
+/* See renewal.c. The caller of the last one has the lock of the qdisc's tree. */
+void suimon_init_renewal(struct Qdisc *sch);
+void suimon_start_renewal(struct Qdisc *sch);
+void suimon_stop_renewal(struct Qdisc *sch);
+void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters);
 
 /* The frame check sequence, which the card adds. */
 #define SUIMON_FCS 4
 /* The shortest and the longest frame of a gap, header and FCS included. */
 #define SUIMON_FRAME_MIN 64
 #define SUIMON_GAP_MAX 9000
-
-/* TCA_OPTIONS of the qdisc. */
-enum {
-	TCA_SUIMON_UNSPEC,
-	TCA_SUIMON_TABLE, /* text: the discipline and its settings */
-	TCA_SUIMON_RATE, /* u64: the line's rate in bits per second; that of the device unless given */
-	TCA_SUIMON_PLACES, /* u32: packets queued, at most; only when the qdisc is created */
-	TCA_SUIMON_PAD,
-	__TCA_SUIMON_MAX,
-};
-#define TCA_SUIMON_MAX (__TCA_SUIMON_MAX - 1)
-
-/* TCA_STATS_APP of the qdisc. */
-struct tc_suimon_xstats {
-	struct suimon_statistics counters;
-	u64 gaps_lost; /* gap frames that found no memory */
-	u32 faulty; /* 1 once the discipline broke and packets leave in the order of arrival */
-	u32 pad;
-};
 
 /* The length of a packet's frame on the wire, header and FCS included. */
 static inline u32 suimon_frame_length(const struct sk_buff *skb)
@@ -51,10 +63,10 @@ static inline u32 suimon_frame_length(const struct sk_buff *skb)
 void suimon_read(struct sk_buff *skb, const siphash_key_t *key, u8 *headers,
 		 struct suimon_offer *offer);
 
-/* A PAUSE frame with pause time 0, the longest gap frame of the device; gaps are clones of it. */
-struct sk_buff *suimon_pause_frame(struct net_device *dev, u32 frame);
+/* The longest gap frame of the device, `frame` bytes; gaps are clones of it. Null without memory. */
+struct sk_buff *suimon_longest_gap(struct net_device *dev, enum suimon_gap_frame kind, u32 frame);
 
 /* A gap frame of `frame` bytes; null without memory. */
-struct sk_buff *suimon_gap(struct sk_buff *pause, u32 frame);
+struct sk_buff *suimon_gap(struct sk_buff *longest, u32 frame);
 
 #endif

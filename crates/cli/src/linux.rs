@@ -2,6 +2,7 @@
 
 mod build;
 mod child;
+mod headers;
 mod needs;
 
 use clap::{Args, Subcommand};
@@ -64,6 +65,7 @@ fn document(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<Value, Failu
         "built": kernel.is_some(),
         "version": kernel.map(|kernel| &kernel.version),
         "path": kernel.map(|kernel| &kernel.binary),
+        "headers": kernel.map(Kernel::headers),
         "recipe": recipe::hash(),
         "folder": built::folder()?,
         "missing": missing.iter().map(as_json).collect::<Vec<_>>(),
@@ -82,9 +84,10 @@ fn text(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<String, Failure>
     table.row(["series".into(), recipe::SERIES.into()]);
     table.row(["recipe".into(), recipe::hash().into()]);
     table.row(["folder".into(), built::folder()?.display().to_string().into()]);
-    if let Some(Kernel { version, binary }) = kernel {
-        table.row(["built".into(), version.as_str().into()]);
-        table.row(["program".into(), binary.display().to_string().into()]);
+    if let Some(kernel) = kernel {
+        table.row(["built".into(), kernel.version.as_str().into()]);
+        table.row(["program".into(), kernel.binary.display().to_string().into()]);
+        table.row(["headers".into(), kernel.headers().display().to_string().into()]);
     } else {
         table.row(["built".into(), "no".into()]);
     }

@@ -27,7 +27,7 @@ impl Kernel {
         self.beside(".config")
     }
 
-    /// The folder by which modules are compiled for it.
+    /// The folder that modules for it are compiled with.
     pub fn headers(&self) -> PathBuf {
         self.beside(".headers")
     }

@@ -14,6 +14,7 @@ use guest::{Kernel, built};
 use nix::fcntl::{Flock, FlockArg};
 
 use super::child::{Runner, Stop};
+use super::headers;
 use super::needs::{self, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -176,6 +177,9 @@ impl Build<'_> {
         let files = format::count(jobs, "file");
         self.note(&format!("compiling Linux {version}, {files} at once"));
         self.compile(&tree, jobs)?;
+        let (objects, headers) = (self.path("objects"), self.path("headers"));
+        fs::copy(objects.join(".config"), self.path("config")).map_err(Failure::file(&objects))?;
+        headers::gather(&tree, &objects, &headers)?;
         Ok(self.keep(&Kernel::named(self.folder, &version))?)
     }
 
@@ -258,11 +262,12 @@ impl Build<'_> {
         let objects = OBJECTS + recipe::makefile_lines().lines().count();
         let progress = Progress::of_work("compiling Linux", objects, self.arguments.quiet);
         let mut make = self.make(tree)?;
-        let compiled = self.runner.watch(make.arg(format!("-j{jobs}")).arg("linux"), |line| {
-            if line.starts_with("  CC ") || line.starts_with("  AS ") {
-                progress.step();
-            }
-        });
+        let compiled =
+            self.runner.watch(make.arg(format!("-j{jobs}")).args(["linux", "modules"]), |line| {
+                if line.starts_with("  CC ") || line.starts_with("  AS ") {
+                    progress.step();
+                }
+            });
         progress.finish();
         compiled?;
         self.runner.run(Command::new("strip").arg(self.path("objects/linux")))
@@ -283,8 +288,12 @@ impl Build<'_> {
 
     /// Renames the results into place, the program last and atomically.
     fn keep(&self, kernel: &Kernel) -> Result<Kernel, Failure> {
-        let files =
-            [("objects/.config", kernel.config()), ("objects/linux", kernel.binary.clone())];
+        let headers = kernel.headers();
+        if headers.exists() {
+            fs::remove_dir_all(&headers).map_err(Failure::unwritten(&headers))?;
+        }
+        fs::rename(self.path("headers"), &headers).map_err(Failure::unwritten(&headers))?;
+        let files = [("config", kernel.config()), ("objects/linux", kernel.binary.clone())];
         for (from, to) in files {
             let from = self.path(from);
             File::open(&from).and_then(|it| it.sync_all()).map_err(Failure::file(&from))?;

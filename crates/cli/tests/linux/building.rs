@@ -16,11 +16,15 @@ use crate::typed::{SUIMON, code, json, stderr, stdout};
 const IDLE: [&str; 5] = ["gcc", "flex", "bison", "bc", "xz"];
 /// The effects of the programs that a build calls.
 const TAR: &str = "printf 'VERSION = 6\\nPATCHLEVEL = 12\\nSUBLEVEL = 99\\n' >tree/Makefile
-    mkdir -p tree/net/ipv4 && echo obj-y := tcp.o >tree/net/ipv4/Makefile";
+    mkdir -p tree/net/ipv4 && echo obj-y := tcp.o >tree/net/ipv4/Makefile
+    mkdir -p tree/scripts tree/include/linux tree/include/drm tree/arch/um tree/arch/x86/um tree/arch/x86/include
+    touch tree/arch/x86/Makefile.um tree/include/linux/a.h";
 const MAKE: &str = "for word; do case $word in O=*) objects=${word#O=};; esac; done
     case $* in
     *allnoconfig) cp \"$KCONFIG_ALLCONFIG\" \"$objects/.config\";;
-    *) echo '  CC      init/main.o'; echo '#!/bin/sh' >\"$objects/linux\"; chmod +x \"$objects/linux\";;
+    *) echo '  CC      init/main.o'; echo '#!/bin/sh' >\"$objects/linux\"; chmod +x \"$objects/linux\"
+        cd \"$objects\"; mkdir -p scripts include/config arch/um arch/x86/include
+        touch Module.symvers include/config/auto.conf;;
     esac";
 
 /// A machine with such programs, and a new cache.
@@ -92,7 +96,15 @@ fn a_build_leaves_program_and_configuration_and_is_made_once() {
     let path = stdout(&built).trim();
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).expect("a name");
     assert!(name.starts_with("linux-6.12.99-"), "{name}");
-    assert_eq!(machine.left(), [name.to_owned(), format!("{name}.config")]);
+    let kept = [name.to_owned(), format!("{name}.config"), format!("{name}.headers")];
+    assert_eq!(machine.left(), kept);
+    let headers = Path::new(&format!("{path}.headers")).to_owned();
+    for file in [".config", "Module.symvers", "include/linux/a.h", "include/config/auto.conf"] {
+        assert!(headers.join(file).is_file(), "{file}");
+    }
+    assert!(!headers.join("include/drm").exists());
+    let makefile = fs::read_to_string(headers.join("Makefile")).expect("a file");
+    assert!(makefile.starts_with("ARCH := um\nVERSION = 6\n"), "{makefile}");
     assert!(stderr(&built).contains("compiling Linux 6.12.99"), "{}", stderr(&built));
 
     let status = machine.status();
@@ -142,7 +154,7 @@ fn an_interrupted_build_leaves_nothing_that_runs_or_lies() {
     // A minute is longer than the test waits.
     machine.program(
         "make",
-        &format!("{MAKE}\ncase $* in *linux) echo $$ >\"$XDG_CACHE_HOME/pid\"; sleep 60;; esac"),
+        &format!("{MAKE}\ncase $* in *modules) echo $$ >\"$XDG_CACHE_HOME/pid\"; sleep 60;; esac"),
     );
     let mut build = machine.command(&["build", "--source", "linux.tar.xz"]);
     let build = build.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -166,7 +178,7 @@ fn what_a_killed_build_left_goes_with_the_next() {
     let machine = Machine::new();
     fs::create_dir_all(machine.path("cache/suimon/linux/build-Zz/tree")).expect("a folder");
     assert_eq!(code(&machine.build(&[])), 0);
-    assert_eq!(machine.left().len(), 2, "{:?}", machine.left());
+    assert_eq!(machine.left().len(), 3, "{:?}", machine.left());
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod hosts;
 mod lines;
 mod messages;
 mod metrics;
+mod module;
 mod opening;
 mod phases;
 #[path = "../../../congestion/tests/kernel/record.rs"]

@@ -9,6 +9,8 @@ use traffic_kernel::abi::{
     suimon_flush, suimon_peek, suimon_statistics, suimon_take_dropped,
 };
 
+use crate::transcript::{self, Call, NO_PLACE, Plain};
+
 /// An output, owned.
 #[derive(Debug)]
 pub(crate) struct Interface(*mut SuimonOutput);
@@ -57,6 +59,7 @@ impl Interface {
         let (bytes, length, text) = (table.as_ptr(), table.len(), message.as_mut_ptr());
         // SAFETY: the pointers are those of live values, with their lengths.
         let answer = unsafe { suimon_create(device, bytes, length, now, &mut output, text, SIZE) };
+        transcript::write(Call::Create, now, answer, NO_PLACE, &[&device.bytes(), table]);
         refused(answer, &message).map(|()| Self(output))
     }
 
@@ -70,50 +73,61 @@ impl Interface {
         let (bytes, length, text) = (table.as_ptr(), table.len(), message.as_mut_ptr());
         // SAFETY: the pointers are those of live values, with their lengths.
         let answer = unsafe { suimon_change(self.output(), bytes, length, now, text, 256) };
+        transcript::write(Call::Change, now, answer, NO_PLACE, &[table.as_bytes()]);
         refused(answer, &message)
     }
 
     /// The place of a packet that is queued, or the call's answer.
     pub(crate) fn enqueue(&mut self, offer: &SuimonOffer, now: u64) -> Result<u32, u32> {
-        let mut place = u32::MAX;
+        let mut place = NO_PLACE;
         // SAFETY: the offer's datagram lives as long as the test's frame.
-        match unsafe { suimon_enqueue(self.output(), offer, now, &mut place) } {
-            OK => Ok(place),
-            answer => Err(answer),
-        }
+        let answer = unsafe { suimon_enqueue(self.output(), offer, now, &mut place) };
+        transcript::write(Call::Enqueue, now, answer, place, &[&offer.bytes()]);
+        if answer == OK { Ok(place) } else { Err(answer) }
     }
 
     pub(crate) fn dequeue(&mut self, now: u64) -> Option<SuimonNext> {
         let mut next = SuimonNext::default();
-        (suimon_dequeue(self.output(), now, &mut next) != FAULT).then_some(next)
+        let answer = suimon_dequeue(self.output(), now, &mut next);
+        transcript::write(Call::Dequeue, now, answer, NO_PLACE, &[&next.bytes()]);
+        (answer != FAULT).then_some(next)
     }
 
     pub(crate) fn peek(&mut self, now: u64) -> Option<SuimonNext> {
         let mut next = SuimonNext::default();
-        (suimon_peek(self.output(), now, &mut next) != FAULT).then_some(next)
+        let answer = suimon_peek(self.output(), now, &mut next);
+        transcript::write(Call::Peek, now, answer, NO_PLACE, &[&next.bytes()]);
+        (answer != FAULT).then_some(next)
     }
 
     /// The place of a packet that was dropped, and the number of the reason.
     pub(crate) fn take_dropped(&mut self) -> Option<(u32, u32)> {
-        let mut place = u32::MAX;
-        match suimon_take_dropped(self.output(), &mut place) {
+        let mut place = NO_PLACE;
+        let answer = suimon_take_dropped(self.output(), &mut place);
+        transcript::write(Call::TakeDropped, 0, answer, place, &[]);
+        match answer {
             OK | FAULT => None,
             reason => Some((place, reason)),
         }
     }
 
     pub(crate) fn flush(&mut self, now: u64) -> u32 {
-        suimon_flush(self.output(), now)
+        let answer = suimon_flush(self.output(), now);
+        transcript::write(Call::Flush, now, answer, NO_PLACE, &[]);
+        answer
     }
 
     pub(crate) fn statistics(&mut self) -> Option<SuimonStatistics> {
         let mut statistics = SuimonStatistics::default();
-        (suimon_statistics(self.output(), &mut statistics) != FAULT).then_some(statistics)
+        let answer = suimon_statistics(self.output(), &mut statistics);
+        transcript::write(Call::Statistics, 0, answer, NO_PLACE, &[&statistics.bytes()]);
+        (answer != FAULT).then_some(statistics)
     }
 }
 
 impl Drop for Interface {
     fn drop(&mut self) {
+        transcript::write(Call::Destroy, 0, OK, NO_PLACE, &[]);
         // SAFETY: it is from `suimon_create`, and this is its end.
         unsafe { suimon_destroy(self.0) };
     }

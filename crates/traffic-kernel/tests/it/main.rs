@@ -8,6 +8,8 @@ mod interface;
 mod refusals;
 mod replay;
 mod tables;
+#[allow(dead_code, reason = "examples/transcripts.rs begins and ends one")]
+mod transcript;
 #[allow(dead_code, reason = "each test uses its part")]
 #[path = "../../../traffic/tests/drawn/values.rs"]
 mod values;

@@ -262,7 +262,7 @@ impl Pair {
 }
 
 /// Runs the drawn sequences of a discipline.
-fn agrees(name: &'static str) {
+pub(crate) fn agrees(name: &'static str) {
     let asked = std::env::var("SUIMON_SEQUENCES").ok();
     let cases = asked.map_or(SEQUENCES, |text| text.parse().expect("a number of sequences"));
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) };
@@ -307,7 +307,7 @@ macro_rules! replay {
             )+
         }
 
-        const REPLAYED: &[&str] = &[$(stringify!($name)),+];
+        pub(crate) const REPLAYED: &[&str] = &[$(stringify!($name)),+];
     };
 }
 

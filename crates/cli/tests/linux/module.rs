@@ -1,0 +1,369 @@
+//! The module `sch_suimon` in the guest kernel: its library against the crate, and the paper's own command on a real
+//! output path. `kernel/module/build` compiles it; without, these tests are skipped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testbed::{lacks_programs, unbuilt};
+
+use crate::scenario::{ground, results};
+use crate::typed::SUIMON;
+
+/// Loads and unloads a module by the system calls: a machine without modules of its own has no `insmod`.
+const MODULE: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def answer(number, *words):
+    sys.exit(os.strerror(ctypes.get_errno()) if libc.syscall(number, *words) else 0)
+if sys.argv[1] == "load":
+    answer(313, os.open(sys.argv[2], os.O_RDONLY), " ".join(sys.argv[3:]).encode(), 0)
+answer(176, sys.argv[2].encode(), os.O_NONBLOCK)
+"#;
+
+/// A host `b`, and a link of 1 Gbit/s to it.
+const LINK: &str = r#"
+[host.b]
+kernel = "linux-6.12"
+[link.l]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+delay = "1 ms"
+"#;
+const BULK: &str = r#"
+[flow.bulk]
+start = "500 ms"
+from = "a"
+to = "b"
+congestion = "kernel:cubic"
+"#;
+const CAPTURE: &str = "[probe.capture.wire]\nat = \"a:l\"\n";
+
+/// A folder that guests see, with what a test's program needs. `/tmp` is another one there.
+struct Bench {
+    folder: PathBuf,
+    runs: tempfile::TempDir,
+}
+
+impl Bench {
+    /// Skips `test` if something is missing.
+    fn new(test: &str) -> Option<Self> {
+        let runs = ground(test)?;
+        if lacks_programs(test, &["tc", "python3", "tshark"]) {
+            return None;
+        }
+        let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
+        let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
+        let built = built.map(|entry| entry.path()).find(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with("-suimon") && path.join("suimon_replay.ko").exists()
+        });
+        let Some(built) = built else {
+            unbuilt(test, "the module is not built for the guest kernel: make module");
+            return None;
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test.replace(' ', "-"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("module.py"), MODULE).expect("a file");
+        for name in ["sch_suimon.ko", "suimon_replay.ko"] {
+            fs::copy(built.join(name), folder.join(name)).expect("a module");
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let plugin = Command::new(root.join("kernel/module/tc/build")).arg(&folder).output();
+        let plugin = plugin.expect("it starts");
+        assert!(plugin.status.success(), "{}", String::from_utf8_lossy(&plugin.stderr));
+        Some(Self { folder, runs })
+    }
+
+    /// The path of a file of the folder.
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Runs a scenario with the tables `rest` in which host `a` runs the shell script as root. Returns what the script
+    /// printed, and the folder of the run.
+    fn run(&self, duration: &str, script: &str, rest: &str) -> (String, PathBuf) {
+        let folder = self.folder.display();
+        let head = format!(
+            "cd {folder}; export PATH=/usr/sbin:/usr/bin:/sbin:/bin TC_LIB_DIR={folder}
+            load() {{ python3 module.py load \"$@\" 2>&1; }}
+            unload() {{ python3 module.py unload \"$@\" 2>&1; }}\n"
+        );
+        fs::write(self.path("script"), head + script).expect("a file");
+        let text = format!(
+            "duration = \"{duration}\"\n\
+             [host.a]\nkernel = \"linux-6.12\"\nas = \"root\"\nprogram = \"sh {folder}/script\"\n{rest}"
+        );
+        let (_, out) = results(&self.runs, "run", &text);
+        let said = fs::read_to_string(out.join("programs/a.1.log")).expect("what the script said");
+        (said, out)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Drawn sequences of every discipline, called in the kernel and in this process: every verdict, place, time, gap and
+/// counter is the same. An expected answer that is wrong is found.
+#[test]
+fn a_kernel_answers_every_call_as_the_crate_does() {
+    let Some(bench) = Bench::new("sequences in the module") else { return };
+    let transcripts = bench.path("transcripts");
+    fs::create_dir(&transcripts).expect("a folder");
+    let example = Path::new(SUIMON).with_file_name("examples").join("transcripts");
+    let drawn = Command::new(example).arg(&transcripts).output().expect("it starts");
+    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+
+    let script = "
+        cd /sys/module; for name in $(ls $OLDPWD/transcripts); do
+            (cd $OLDPWD; load suimon_replay.ko transcript=transcripts/$name) &&
+            echo $name $(cat suimon_replay/parameters/sequences suimon_replay/parameters/calls) &&
+            (cd $OLDPWD; unload suimon_replay)
+        done
+        cd $OLDPWD; load suimon_replay.ko transcript=transcripts/psp broken=1 || echo broken";
+    let (said, _) = bench.run("20 s", script, LINK);
+    let mut sequences = BTreeMap::new();
+    for line in said.lines() {
+        if let [name, count, calls] = line.split(' ').collect::<Vec<_>>()[..] {
+            let numbers = (count.parse::<u64>(), calls.parse::<u64>());
+            sequences.insert(name.to_owned(), (numbers.0.expect(line), numbers.1.expect(line)));
+        }
+    }
+    let names: Vec<_> = traffic::qdisc::REGISTRY.iter().map(|entry| entry.name).collect();
+    assert!(names.iter().all(|name| sequences.contains_key(*name)), "{said}");
+    let total: u64 = sequences.values().map(|&(count, _)| count).sum();
+    assert!(total >= 560 * names.len() as u64, "{said}");
+    assert!(sequences.values().all(|&(count, calls)| calls > 100 * count), "{said}");
+    assert!(said.ends_with("Invalid argument\nbroken\n"), "{said}");
+}
+
+/// Starts of the frames with that many bytes of TCP data in a capture, in nanoseconds, and the lengths of the frames of
+/// the EtherType `gap`.
+fn frames(out: &Path, data: &str, gap: &str) -> (Vec<u64>, Vec<u32>) {
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(out.join("capture.pcapng"));
+    tshark.args(["-n", "-T", "fields"]);
+    for field in ["frame.time_epoch", "frame.len", "eth.type", "tcp.len"] {
+        tshark.args(["-e", field]);
+    }
+    let output = tshark.output().expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let (mut starts, mut gaps) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let [time, length, kind, carries] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        if kind == gap {
+            gaps.push(length.parse().expect(line));
+        } else if carries == data {
+            let (seconds, rest) = time.split_once('.').expect(line);
+            let ns = format!("{seconds}{:0<9}", rest);
+            starts.push(ns[..seconds.len() + 9].parse().expect(line));
+        }
+    }
+    (starts, gaps)
+}
+
+/// How many spacings of full frames are exactly that, of how many; the rest are pauses while the window grows.
+fn assert_spaced(starts: &[u64], ns: u64) -> usize {
+    let spacings: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let exact = spacings.iter().filter(|&&it| it == ns).count();
+    assert!(exact > 5_000 && exact + 20 > spacings.len(), "{exact} of {}", spacings.len());
+    exact
+}
+
+/// The first paper's command: full frames at half the line's rate leave 24.288 us apart, each with one gap frame that
+/// fills the time between to the byte.
+#[test]
+fn the_papers_command_spaces_a_kernels_own_tcp_to_the_nanosecond() {
+    let Some(bench) = Bench::new("precise pacing in the module") else { return };
+    let script = "load sch_suimon.ko
+        tc qdisc replace dev eth0 root psp line 1gbit rate 62.5mbps
+        sleep 1.5; tc -j -s qdisc show dev eth0";
+    let (said, out) = bench.run("1600 ms", script, &format!("{LINK}{BULK}{CAPTURE}"));
+    let shown: serde_json::Value = serde_json::from_str(&said).expect(&said);
+    let shown = &shown[0];
+    assert_eq!(shown["options"]["table"], "psp rate 500000000 ", "{said}");
+    assert_eq!((shown["kind"].as_str(), shown["drops"].as_u64()), (Some("psp"), Some(0)), "{said}");
+
+    let (starts, gaps) = frames(&out, "1448", "0x8808");
+    let exact = assert_spaced(&starts, 24_288);
+    // 1538 bytes of a frame's time on the wire, less what surrounds a gap frame and its FCS.
+    let full = gaps.iter().filter(|&&length| length == 1474).count();
+    assert!(full + 20 > exact, "{full} gaps for {exact} spacings");
+}
+
+/// Cards that drop PAUSE frames of software get another frame, which takes the same time. The clock of the qdisc begins
+/// again each second here: no packet is lost, the counters go on, and the spacing stays.
+#[test]
+fn another_frame_fills_the_gaps_and_the_clock_begins_again() {
+    let Some(bench) = Bench::new("a renewed clock in the module") else { return };
+    let script = "load sch_suimon.ko renewal=1
+        tc qdisc replace dev eth0 root psp line 1gbit gap local rate 100mbit
+        sleep 3.4; tc -j -s qdisc show dev eth0
+        cat /sys/module/sch_suimon/parameters/renewals";
+    let flow = "[flow.bulk]\nstart = \"1500 ms\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"8 MB\"\n\
+                congestion = \"kernel:cubic\"\n";
+    let (said, out) = bench.run("3500 ms", script, &format!("{LINK}{flow}{CAPTURE}"));
+    let (shown, renewals) = said.trim_end().rsplit_once('\n').expect(&said);
+    let shown: serde_json::Value = serde_json::from_str(shown).expect(&said);
+    let shown = &shown[0];
+    assert_eq!(shown["options"]["gap"], "local", "{said}");
+    assert_eq!((shown["drops"].as_u64(), shown["state"].as_str()), (Some(0), None), "{said}");
+    let renewals: u32 = renewals.parse().expect(&said);
+    assert!((2..=3).contains(&renewals), "{said}");
+    let (starts, gaps) = frames(&out, "1448", "0x88b5");
+    assert_spaced(&starts, 121_440);
+    assert_eq!(shown["gap_frames"].as_u64(), Some(gaps.len() as u64), "{said}");
+}
+
+/// Paper 0, table 3: a kernel's own TCP on a path of 500 Mbit/s and 200 ms. Paced to the bottleneck it loses nothing in
+/// any of the paper's buffers; unpaced it loses in all of them.
+#[test]
+fn a_paced_kernel_loses_nothing_in_the_papers_buffers() {
+    let Some(bench) = Bench::new("shallow buffers and the module") else { return };
+    let drops = |script: &str, buffer: u32| {
+        let rest = format!(
+            r#"
+[host.b]
+kernel = "linux-6.12"
+[emulator.gnet]
+rate = "62.5 MB/s"
+delay = "100 ms"
+buffer = "{buffer} KiB"
+[link.access]
+between = ["a", "gnet"]
+rate = "1 Gbit/s"
+[link.exit]
+between = ["gnet", "b"]
+rate = "1 Gbit/s"
+[flow.bulk]
+start = "100 ms"
+from = "a"
+to = "b"
+congestion = "kernel:scalable"
+tcp.buffers.send = "32 MiB"
+receiver_tcp.buffers.receive = "32 MiB"
+"#
+        );
+        let (_, out) = bench.run("6 s", script, &rest);
+        let summary = fs::read_to_string(out.join("summary.json")).expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+        let goodput = 8.0 * summary["flow"]["bulk"]["goodput"].as_f64().expect("a number");
+        (summary["run"]["drops"].as_u64().expect("a number"), goodput)
+    };
+    let paced = "load sch_suimon.ko; tc qdisc replace dev eth0 root psp line 1gbit rate 62.5mbps";
+    for buffer in [64, 256, 512, 1024] {
+        let (lost, goodput) = drops(paced, buffer);
+        assert!(lost == 0 && goodput > 250e6, "{buffer} KiB, paced: {lost} lost, {goodput} bit/s");
+        let (lost, _) = drops(":", buffer);
+        assert!(lost > 0, "{buffer} KiB: nothing is lost unpaced either");
+    }
+}
+
+/// Paper 0, section 5: one sender, two bottlenecks, a class for each.
+#[test]
+fn two_classes_of_a_kernel_fill_two_bottlenecks() {
+    let Some(bench) = Bench::new("two bottlenecks and the module") else { return };
+    let rest = r#"
+[host.near]
+kernel = "linux-6.12"
+[host.far]
+kernel = "linux-6.12"
+[router.site]
+[emulator.metro]
+rate = "62.5 MB/s"
+delay = "10 ms"
+buffer = "64 KiB"
+[emulator.ocean]
+rate = "31.25 MB/s"
+delay = "100 ms"
+buffer = "64 KiB"
+[link.access]
+between = ["a", "site"]
+rate = "1 Gbit/s"
+[link.to-metro]
+between = ["site", "metro"]
+rate = "1 Gbit/s"
+[link.to-ocean]
+between = ["site", "ocean"]
+rate = "1 Gbit/s"
+[link.near]
+between = ["metro", "near"]
+rate = "1 Gbit/s"
+[link.far]
+between = ["ocean", "far"]
+rate = "1 Gbit/s"
+[flow.near]
+start = "100 ms"
+from = "a"
+to = "near"
+congestion = "kernel:scalable"
+tcp.buffers.send = "32 MB"
+receiver_tcp.buffers.receive = "32 MB"
+[flow.far]
+start = "100 ms"
+from = "a"
+to = "far"
+congestion = "kernel:scalable"
+tcp.buffers.send = "32 MB"
+receiver_tcp.buffers.receive = "32 MB"
+"#;
+    let script = "address() { getent hosts $1 | cut -d' ' -f1; }
+        load sch_suimon.ko
+        tc qdisc replace dev eth0 root psp line 1gbit \
+            class metro rate 62.5mbps end class ocean rate 31.25mbps end \
+            filter metro destination $(address near)/32 end filter ocean destination $(address far)/32 end
+        sleep 11.5; tc -s qdisc show dev eth0";
+    let (said, out) = bench.run("12 s", script, rest);
+    let summary = fs::read_to_string(out.join("summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["run"]["drops"].as_u64(), Some(0), "{said}");
+    for (flow, least) in [("near", 420e6), ("far", 150e6)] {
+        let goodput = 8.0 * summary["flow"][flow]["goodput"].as_f64().expect("a number");
+        assert!(goodput > least, "{flow}: {goodput} bit/s\n{said}");
+    }
+}
+
+/// Set up, changed, replaced and removed under load, while the link goes down and its MTU changes; the module stays while
+/// it is in use, and what is refused says why.
+#[test]
+fn a_qdisc_in_use_is_changed_replaced_and_removed() {
+    let Some(bench) = Bench::new("a qdisc in use") else { return };
+    let script = "load sch_suimon.ko
+        tc qdisc add dev eth0 root psp line 1gbit rate 0 2>&1
+        tc qdisc replace dev eth0 root psp line 1gbit rate fast 2>&1
+        tc qdisc replace dev eth0 root psp rate 100mbit 2>&1
+        tc qdisc replace dev eth0 root suimon line 1gbit fq_codel && echo fq_codel
+        unload sch_suimon
+        sleep 0.5; tc qdisc change dev eth0 root suimon psp 2>&1
+        tc qdisc replace dev eth0 root psp line 1gbit rate 400mbit && echo psp
+        sleep 0.3; tc qdisc change dev eth0 root psp rate 100mbit && echo changed
+        sleep 0.3; ip link set eth0 mtu 1000 && ip link set eth0 down && ip link set eth0 up && echo up
+        sleep 0.3; tc -s qdisc show dev eth0 | grep -c broken
+        tc qdisc del dev eth0 root && unload sch_suimon && echo gone";
+    let (said, _) = bench.run("3 s", script, &format!("{LINK}{BULK}"));
+    let lines: Vec<_> = said.lines().collect();
+    let expected = [
+        "Error: sch_suimon: ",
+        "Error: sch_suimon: line 2: invalid value of `rate`.",
+        "Error: sch_suimon: the device has no line rate: give it.",
+        "fq_codel",
+        "Resource temporarily unavailable",
+        "Error: sch_suimon: a running fq_codel cannot become psp",
+        "psp",
+        "changed",
+        "up",
+        "0",
+        "gone",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{said}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line} is not {expected}\n{said}");
+    }
+}
