@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The plugin by which `tc` of iproute2 knows the qdiscs suimon and psp:
+ * A plugin of iproute2: with it, `tc` knows the qdiscs suimon and psp:
  *
  *   tc qdisc add dev eth0 root psp rate 62.5mbps
  *   tc qdisc add dev eth0 root suimon line 1gbit hfsc class voice ... end
@@ -108,7 +108,7 @@ static int explain(const char *kind)
 	return -1;
 }
 
-/* Sets what is no entry of the table; -1 if the value is wrong. */
+/* Sets what the table does not have; -1 if the value is wrong. */
 static int set_device(struct device *device, const char *word, const char *value)
 {
 	int i;
