@@ -193,6 +193,7 @@ fn our_algorithms_are_loaded_until_they_are_taken_back() {
     assert_eq!(machine.state(), before);
     let known = machine.run("sysctl net.ipv4.tcp_available_congestion_control");
     assert!(!known.contains("sui_highspeed"), "{known}");
+    assert!(!std::path::Path::new("/run/suimon/host").exists(), "its file system is unmounted");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn config(name: &str, values: &[u32]) -> io::Result<Config> {
 
 #[cfg(feature = "bpf")]
 mod kernel {
-    use super::{FOLDER, Path, PathBuf, config, io};
+    use super::{FOLDER, PREFIX, Path, PathBuf, config, io};
     use crate::module::Module;
     use crate::runtime;
     use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -76,11 +76,17 @@ mod kernel {
             _ => {}
         }
         let folder = Path::new(FOLDER);
-        if folder.is_dir() && fs::read_dir(folder)?.next().is_none() && is_mounted(folder)? {
+        if folder.is_dir() && is_mounted(folder)? && !has_pins(folder)? {
             umount2(folder, MntFlags::MNT_DETACH)?;
             fs::remove_dir(folder)?;
         }
         Ok(())
+    }
+
+    /// Whether an algorithm is pinned. The kernel has files of its own there, such as `maps.debug`.
+    fn has_pins(folder: &Path) -> io::Result<bool> {
+        let ours = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
+        Ok(fs::read_dir(folder)?.filter_map(Result::ok).any(ours))
     }
 
     fn is_mounted(folder: &Path) -> io::Result<bool> {
