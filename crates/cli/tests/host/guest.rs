@@ -1,6 +1,7 @@
 //! Policies on a guest kernel, which has disciplines that this machine's may lack: in virtual time, by the real command.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::typed::{SUIMON, code, json, stderr};
@@ -62,14 +63,29 @@ const QUEUES: [(&str, &[&str]); 6] = [
     ),
 ];
 
+/// Queues of disciplines that only Suimon's module has. tc knows their name, and the module's table shows the rest.
+const OF_MODULE: [(&str, &[&str]); 3] = [
+    ("psp={rate=\"50 Mbit/s\",gaps=false}", &["suimon 5100: root"]),
+    (
+        "drr={class={a={quantum=\"3 KB\",match={dscp=46}},b={}},default_class=\"b\"}",
+        &["suimon 5100: root"],
+    ),
+    ("red={threshold_min=15,threshold_max=45}", &["suimon 5100: root"]),
+];
+
+/// Loads a module by its system call.
+const LOAD: &str = "python3 -c 'import ctypes, os, sys
+file = os.open(sys.argv[1], os.O_RDONLY)
+sys.exit(ctypes.CDLL(None).syscall(313, file, bytes(1), 0))'";
+
 /// What the guest runs: each discipline is applied, shown, checked and taken back.
-fn script(folder: &str) -> String {
+fn script(folder: &str, queues: &[(&str, &[&str])]) -> String {
     let host = format!("{SUIMON} host");
     let mut text = "tc -d qdisc show dev eth0\nip route show table all\n".to_owned();
     let shown =
         "(tc -d qdisc show dev eth0; ip route show table all; cat /proc/sys/net/ipv4/tcp_wmem)";
     text.push_str(&format!("{shown} > /tmp/before\n"));
-    for (number, (queue, _)) in QUEUES.iter().enumerate() {
+    for (number, (queue, _)) in queues.iter().enumerate() {
         text.push_str(&format!(
             "echo case {number}\n\
              {host} apply {folder}/policy.toml a --device eth0 --set 'link.wan.queue={{{queue}}}' --state /tmp/s || exit\n\
@@ -83,23 +99,61 @@ fn script(folder: &str) -> String {
     text + "echo end\n"
 }
 
-#[test]
-fn each_discipline_that_linux_has_is_set_and_taken_back() {
-    const TEST: &str = "policies on a guest kernel";
-    if testbed::lacks_programs(TEST, &["tc", "ip", "setarch", "cmp"]) {
-        return;
+/// Whether `test` must be skipped: there is no guest kernel.
+fn lacks_kernel(test: &str) -> bool {
+    if testbed::lacks_programs(test, &["tc", "ip", "setarch", "cmp", "python3"]) {
+        return true;
     }
     let status = Command::new(SUIMON).args(["linux", "status", "--json"]).output();
-    if json(&status.expect("it starts"))["path"].is_null() {
-        return testbed::unbuilt(TEST, "no guest kernel is built: make linux");
+    let missing = json(&status.expect("it starts"))["path"].is_null();
+    if missing {
+        testbed::unbuilt(test, "no guest kernel is built: make linux");
     }
+    missing
+}
+
+#[test]
+fn each_discipline_that_linux_has_is_set_and_taken_back() {
+    if !lacks_kernel("policies on a guest kernel") {
+        set_and_taken_back("", &QUEUES);
+    }
+}
+
+#[test]
+fn disciplines_of_the_module_are_set_and_taken_back() {
+    const TEST: &str = "policies with the module on a guest kernel";
+    if lacks_kernel(TEST) {
+        return;
+    }
+    let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
+    let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
+    let of_guest =
+        |path: &PathBuf| path.parent().is_some_and(|it| it.to_string_lossy().ends_with("-suimon"));
+    let mut modules = built.map(|entry| entry.path().join("sch_suimon.ko"));
+    let Some(module) = modules.find(|path| path.exists() && of_guest(path)) else {
+        return testbed::unbuilt(TEST, "the module is not built for the guest kernel: make module");
+    };
+    // Without the module, the plan says how to get it; with it, a line of the scenario is a table of the module.
+    let first = format!(
+        "{SUIMON} host plan FOLDER/policy.toml a --device eth0 --set 'link.wan.queue={{psp={{gaps=false,rate=\"9 Mbit/s\"}}}}'
+        cp {} /tmp/module; {LOAD} /tmp/module\n",
+        module.display()
+    );
+    let log = set_and_taken_back(&first, &OF_MODULE);
+    assert!(log.contains("this kernel has no qdisc psp by sch_suimon"), "{log}");
+    assert!(log.contains("docs/how-to/module.md builds it"), "{log}");
+}
+
+/// Applies a policy with each of the queues in a guest, after the lines `first` of a script. Returns what the script
+/// printed.
+fn set_and_taken_back(first: &str, queues: &[(&str, &[&str])]) -> String {
     // A guest has its own /tmp.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let place = folder.path().display().to_string();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
     write("scenario.toml", &SCENARIO.replace("FOLDER", &place));
     write("policy.toml", POLICY);
-    write("script", &script(&place));
+    write("script", &(first.replace("FOLDER", &place) + &script(&place, queues)));
     let mut suimon = Command::new(SUIMON);
     suimon.args(["run", "-q", "-o"]).arg(folder.path().join("run"));
     let output = suimon.arg(folder.path().join("scenario.toml")).output().expect("it starts");
@@ -107,10 +161,11 @@ fn each_discipline_that_linux_has_is_set_and_taken_back() {
     let log = fs::read_to_string(folder.path().join("run/programs/a.1.log")).expect("the log");
     assert!(log.contains("\nend\n"), "{log}");
     let cases: Vec<&str> = log.split("\ncase ").skip(1).collect();
-    assert_eq!(cases.len(), QUEUES.len(), "{log}");
-    for (case, (queue, parts)) in cases.iter().zip(QUEUES) {
+    assert_eq!(cases.len(), queues.len(), "{log}");
+    for (case, (queue, parts)) in cases.iter().zip(queues) {
         for part in parts.iter().chain(&["settled", "restored"]) {
             assert!(case.contains(part), "{queue}: no {part}: {case}");
         }
     }
+    log
 }

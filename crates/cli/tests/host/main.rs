@@ -223,9 +223,14 @@ fn what_the_machine_lacks_is_told_before_anything_changes() {
     refused(EVERYTHING, &["a", "--device", "eth9"], 3, &["no network device `eth9`", "eth0"]);
     refused(EVERYTHING, &["a", "--device", "lan=eth0"], 2, &["no link `lan`", "--device wan=eth0"]);
     let psp = of("queue.psp = { rate = \"500 Mbit/s\" }");
-    refused(&psp, &["a"], 3, &["`psp`", "kernel module", "link.wan.at.a.queue"]);
+    refused(&psp, &["a"], 3, &["no line that gap frames", "gaps = false", "link.wan.at.a.queue"]);
+    let timed = of("queue.psp = { rate = \"500 Mbit/s\", gaps = false }");
+    let module = ["modprobe -a sch_suimon", "docs/how-to/module.md builds it"];
+    refused(&timed, &["a"], 3, &["no qdisc psp by sch_suimon", module[0], module[1]]);
     let both = of("queue.fifo = { packets = 10, bytes = \"20 KB\" }");
-    refused(&both, &["a"], 3, &["limited by packets or by bytes"]);
+    refused(&both, &["a"], 3, &["no qdisc fifo by sch_suimon", module[0]]);
+    let other = of("queue.drr = { class.x.match.to = \"b\", class.y = {}, default_class = \"y\" }");
+    refused(&other, &["a"], 3, &["the class `x` is matched by a host or a flow of the scenario"]);
     let kernels = EVERYTHING.replace("\"newreno\"", "\"kernel:nonesuch\"");
     refused(&kernels, &["a"], 3, &["no congestion control `nonesuch`", "modprobe tcp_nonesuch"]);
     let buffer = EVERYTHING.replace("[link.wan.at.a]", "[link.wan.at.a]\ndevice_buffer = \"9 KB\"");

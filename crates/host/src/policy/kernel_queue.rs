@@ -1,7 +1,8 @@
-//! The kernel's own queueing discipline for a scenario's, where one does the same.
+//! The kernel's queueing discipline for a scenario's: its own where one does the same, otherwise that of Suimon's module.
 
 use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
 use traffic::{Bytes, Duration, Rate};
+use traffic_kernel::table;
 
 use super::setting::queue::{Part, ROOT, Tree, number};
 use crate::wire::push;
@@ -23,7 +24,12 @@ pub(super) struct KernelQueue {
     pub(super) tree: Tree,
     /// How it differs from the scenario's; empty if it does not.
     pub(super) difference: &'static str,
+    /// Whether it is the module's, which does exactly what the simulator's does.
+    pub(super) module: bool,
 }
+
+/// The name of any discipline of Suimon's module.
+pub(super) const MODULE: &str = "suimon";
 
 /// The port that a discipline is attached to.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +38,40 @@ pub(super) struct Port {
     pub(super) mtu: Bytes,
 }
 
-/// The kernel's discipline for `queue`. A discipline of a kernel module would join here.
+/// The kernel's discipline for `queue`.
 ///
 /// # Errors
-/// What the kernel's disciplines cannot do.
+/// What no discipline can do on a real network.
 pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
+    own(queue, port).or_else(|_| by_module(queue, port))
+}
+
+/// The same discipline by the module `sch_suimon`: its options are `TCA_SUIMON_TABLE` and `TCA_SUIMON_RATE` of
+/// `kernel/module/suimon_netlink.h`.
+fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
+    let classes = queue.settings().classes();
+    let simulated = classes.into_iter().flat_map(|classes| classes.filters()).find(|rule| {
+        let filter = &rule.filter;
+        filter.source_host.is_some() || filter.destination_host.is_some() || filter.flow.is_some()
+    });
+    if let Some(rule) = simulated {
+        let class = &rule.class;
+        return Err(format!(
+            "the class `{class}` is matched by a host or a flow of the scenario: match addresses, ports or DSCP"
+        ));
+    }
+    let mut text = table::write(queue).map_err(|error| error.to_string())?.into_bytes();
+    text.push(0);
+    let mut options = Vec::new();
+    push(&mut options, 1, &text);
+    push(&mut options, 2, &port.rate.bits_per_second().to_ne_bytes());
+    let names = format!("{} by sch_suimon", queue.name());
+    let parts = vec![Part::new(ROOT, OUTER, MODULE, &options)];
+    Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference: "", module: true })
+}
+
+/// The kernel's own discipline that does what `queue` does.
+fn own(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let (parts, names, difference) = match queue {
         Parameters::Tbr(tbr) => regulated(tbr, port)?,
         other => {
@@ -45,7 +80,7 @@ pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, 
             (vec![Part::new(ROOT, OUTER, kind, &options)], names, difference)
         }
     };
-    Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference })
+    Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference, module: false })
 }
 
 type Leaf = (&'static str, Vec<u8>, &'static str);

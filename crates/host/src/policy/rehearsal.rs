@@ -7,6 +7,8 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::setting::queue::{self, Tree};
 use super::setting::{Setting, State};
+use crate::netlink::Socket;
+use crate::wire::{Message, written};
 
 /// The loopback's number in every namespace (`LOOPBACK_IFINDEX` of include/net/flow.h).
 const LOOPBACK: u32 = 1;
@@ -20,10 +22,23 @@ pub(super) fn queue(tree: &Tree) -> io::Result<Tree> {
         return Ok(tree.clone());
     }
     apart(|| {
+        limit_datagrams()?;
         queue::write(LOOPBACK, tree)?;
         let read = queue::read(LOOPBACK)?;
         Ok(Tree { names: tree.names.clone(), ..read })
     })
+}
+
+/// Gives the loopback the MTU of Ethernet: classes must have room for the longest frame of their device.
+fn limit_datagrams() -> io::Result<()> {
+    const RTM_NEWLINK: u16 = 16;
+    const IFLA_MTU: u16 = 4;
+    const MTU: u32 = 1_500;
+    // `struct ifinfomsg` with the device's number in its second word.
+    let mut bytes = vec![0; 16];
+    bytes[4..8].copy_from_slice(&LOOPBACK.to_ne_bytes());
+    bytes.extend(written(&[(IFLA_MTU, MTU.to_ne_bytes().to_vec())]));
+    Socket::here()?.change(Message { kind: RTM_NEWLINK, bytes }, 0)
 }
 
 /// Writes a kernel setting in a new namespace, and reads it back.

@@ -3,9 +3,10 @@
 use std::{fs, io};
 
 use scenario::plan::NodeKind;
+use traffic::Rate;
 use traffic::qdisc::Parameters;
 
-use super::super::kernel_queue::{self, Port};
+use super::super::kernel_queue::{self, MODULE, Port};
 use super::super::rehearsal;
 use super::super::setting::queue::Tree;
 use super::super::setting::{Setting, State, offload};
@@ -48,8 +49,14 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
     let port = Port { rate: link.from_end(at.end).rate, mtu: link.config.mtu };
     let found = match kernel_queue::equivalent(queue, port) {
         Ok(found) => found,
-        Err(reason) => return needs_module(draft, &why, queue, &reason),
+        Err(reason) => {
+            return draft.problem(format!("{reason} ({why})"), "change the queue's settings");
+        }
     };
+    if let Some(what) = unfillable(queue, port.rate, at) {
+        return draft
+            .problem(format!("{what} ({why})"), "a timer makes the gaps with gaps = false");
+    }
     let tree = match rehearsal::queue(&found.tree) {
         Ok(tree) => tree,
         Err(error) => return refused(draft, &why, &found.tree, &error),
@@ -64,7 +71,8 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
         difference => format!(": {difference}"),
     };
     share(draft, at);
-    let why = format!("{why} (the kernel's own{difference})");
+    let whose = if found.module { "Suimon's module" } else { "the kernel's own" };
+    let why = format!("{why} ({whose}{difference})");
     draft.want(setting, State::tree(&tree), why);
 }
 
@@ -83,14 +91,20 @@ fn share(draft: &mut Draft<'_>, at: &Attached) {
     }
 }
 
-fn needs_module(draft: &mut Draft<'_>, why: &str, queue: &Parameters, reason: &str) {
-    let what = format!("{reason} ({why})");
-    let help = format!(
-        "`{}` needs Suimon's kernel module, which no version installs yet: use fifo, fq_codel, codel, pie, or tbr around \
-         one of them",
-        queue.name()
-    );
-    draft.problem(what, help);
+/// Why gap frames cannot fill the line of the device.
+fn unfillable(queue: &Parameters, rate: Rate, at: &Attached) -> Option<String> {
+    let Parameters::Psp(psp) = queue else { return None };
+    let name = &at.device.name;
+    let speed = at.device.folder().and_then(|folder| fs::read_to_string(folder.join("speed")));
+    // Mbit/s; -1 or unreadable if there is no line.
+    let speed: Option<u64> = speed.ok().and_then(|text| text.trim().parse().ok());
+    match speed.filter(|_| psp.gaps) {
+        None if psp.gaps => Some(format!("{name} has no line that gap frames could fill")),
+        Some(speed) if speed * 1_000_000 != rate.bits_per_second() => {
+            Some(format!("the line of {name} has {speed} Mbit/s, the scenario's {rate}"))
+        }
+        _ => None,
+    }
 }
 
 fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
@@ -100,7 +114,11 @@ fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
             let modules: Vec<String> =
                 tree.parts.iter().map(|part| format!("sch_{}", part.kind())).collect();
             let what = format!("this kernel has no qdisc {names} ({why})");
-            draft.problem(what, format!("sudo modprobe -a {}", modules.join(" ")));
+            let mut help = format!("sudo modprobe -a {}", modules.join(" "));
+            if tree.parts.iter().any(|part| part.kind() == MODULE) {
+                help.push_str("; docs/how-to/module.md builds it");
+            }
+            draft.problem(what, help);
         }
         _ => {
             let what = format!("this kernel refuses the qdisc {names}: {error} ({why})");
