@@ -36,6 +36,11 @@ pub(crate) fn begin(path: &Path) {
     WRITER.set(Some(file));
 }
 
+/// Whether the calls of this thread are written.
+fn is_open() -> bool {
+    WRITER.with_borrow(Option::is_some)
+}
+
 /// Ends the file.
 pub(crate) fn end() {
     if let Some(mut file) = WRITER.take() {
@@ -72,7 +77,7 @@ impl Plain for SuimonDevice {
 impl Plain for SuimonOffer {
     /// Without its datagram, which is elsewhere.
     fn bytes(&self) -> Vec<u8> {
-        assert!(self.datagram.is_null(), "a transcript has no datagrams");
+        assert!(self.datagram.is_null() || !is_open(), "a transcript has no datagrams");
         let hosts = [self.source.to_le_bytes(), self.destination.to_le_bytes()].concat();
         let small = [self.tos, self.priority, self.frames, self.vlan_priority];
         [&[0; 16], &pair(self.length, self.flow)[..], &hosts, &small].concat()
