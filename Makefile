@@ -3,8 +3,8 @@
 #   make demo    runs paper 0's result on this machine; needs Rust and a C compiler
 #   make install installs the command suimon, optimised, into Cargo's bin folder
 #   make linux   builds the guest kernel, Linux in virtual time, into the user's cache: ten minutes of CPU time, once
-#   make module  compiles sch_suimon, the disciplines as a module of Linux, for the guest kernel, and for this machine's
-#                kernel if its headers are installed; with the plugin of tc
+#   make module  compiles sch_suimon, the disciplines as a module of Linux: for the guest kernel if it is built, and for
+#                this machine's kernel if its headers are installed; with the plugin of tc
 #   make test    runs every test and lists the skipped ones; with SUIMON_TESTS=all, missing root or a missing program
 #                is a failure
 #   make soak    runs the randomised tests at length: hook sequences of 280 connections against the kernel's; ordinary
@@ -40,7 +40,8 @@ linux:
 
 module:
 	@.ci/packages gcc libc6-dev make binutils python3
-	@.ci/module
+	$(CARGO) build --profile demo --locked --package suimon --no-default-features
+	@.ci/module "$${CARGO_TARGET_DIR:-target}/demo/suimon"
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \

@@ -61,7 +61,7 @@ void suimon_escape(u32 line)
 /* Its jump leaves the frame as no ordinary function does. */
 STACK_FRAME_NON_STANDARD(suimon_escape);
 
-/* Allocations of calls that packets make. The aim is none: see docs/explanation/kernel-module.md. */
+/* Allocations of calls that packets make. The aim is none: see docs/how-to/module.md. */
 static ulong packet_allocations;
 module_param(packet_allocations, ulong, 0444);
 

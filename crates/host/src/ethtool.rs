@@ -15,11 +15,11 @@ pub mod command {
     pub const SET_GSO: u32 = 0x24;
     /// LRO and VLAN tags of an interface.
     pub const GET_FLAGS: u32 = 0x25;
-    /// The same, to change them.
+    /// Changes them.
     pub const SET_FLAGS: u32 = 0x26;
     /// Merging by the kernel.
     pub const GET_GRO: u32 = 0x2b;
-    /// The same, to change it.
+    /// Changes it.
     pub const SET_GRO: u32 = 0x2c;
     pub(super) const GET_DRIVER: u32 = 0x03;
     pub(super) const GET_PAUSE: u32 = 0x12;

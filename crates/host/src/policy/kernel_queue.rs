@@ -46,7 +46,7 @@ pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, 
     own(queue, port).or_else(|_| by_module(queue, port))
 }
 
-/// The same discipline by the module `sch_suimon`: its options are `TCA_SUIMON_TABLE` and `TCA_SUIMON_RATE` of
+/// The discipline of the module `sch_suimon` for `queue`: its options are `TCA_SUIMON_TABLE` and `TCA_SUIMON_RATE` of
 /// `kernel/module/suimon_netlink.h`.
 fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let classes = queue.settings().classes();
