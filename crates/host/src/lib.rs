@@ -10,6 +10,7 @@ pub mod netlink;
 pub mod option;
 pub mod policy;
 pub mod queue_statistics;
+mod rtnetlink;
 pub mod runtime;
 mod wire;
 

@@ -4,18 +4,10 @@ use std::io;
 
 use crate::netlink::Socket;
 use crate::policy::{Device, devices};
+use crate::rtnetlink::message::{RTM_GETQDISC, RTM_GETTCLASS};
+use crate::rtnetlink::queue::{HEADER, TCA_KIND, TCA_STATS2, header};
+use crate::rtnetlink::statistics::{TCA_STATS_BASIC, TCA_STATS_PKT64, TCA_STATS_QUEUE};
 use crate::wire::{Message, attributes, long, text, word};
-
-const RTM_GETQDISC: u16 = 38;
-const RTM_GETTCLASS: u16 = 42;
-const TCA_KIND: u16 = 1;
-const TCA_STATS2: u16 = 7;
-const TCA_STATS_BASIC: u16 = 1;
-const TCA_STATS_QUEUE: u16 = 3;
-/// `TCA_STATS_PKT64`: the packets, where 32 bits do not hold them.
-const TCA_STATS_PACKETS: u16 = 8;
-/// The length of `struct tcmsg`.
-const HEADER: usize = 20;
 
 /// The counters of a discipline or of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,8 +47,7 @@ pub fn queue_statistics() -> io::Result<Vec<QueueStatistics>> {
     let mut found = Vec::new();
     for device in devices()? {
         for (kind, class) in [(RTM_GETQDISC, false), (RTM_GETTCLASS, true)] {
-            let mut bytes = vec![0; HEADER];
-            bytes[4..8].copy_from_slice(&device.index.to_ne_bytes());
+            let bytes = header(device.index, 0, 0);
             let messages = socket.dump(Message { kind, bytes })?;
             let own = messages.iter().filter(|m| word(&m.bytes, 4) == device.index);
             found.extend(own.filter_map(|message| read(message, &device, class)));
@@ -74,7 +65,7 @@ fn read(message: &Message, device: &Device, class: bool) -> Option<QueueStatisti
         found.map(|(_, value)| value.as_slice()).unwrap_or_default()
     };
     let (basic, queue) = (counter(TCA_STATS_BASIC), counter(TCA_STATS_QUEUE));
-    let packets = match counter(TCA_STATS_PACKETS) {
+    let packets = match counter(TCA_STATS_PKT64) {
         [] => word(basic, 8).into(),
         packets => long(packets, 0),
     };

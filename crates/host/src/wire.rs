@@ -8,7 +8,7 @@ use netlink_packet_core::{
 };
 
 /// Set in the type of an attribute that contains others.
-const NESTED: u16 = 0x8000;
+pub(crate) const NESTED: u16 = 0x8000;
 
 /// A message: its type, and the bytes after the netlink header.
 #[derive(Clone, Debug)]

@@ -5,16 +5,9 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use crate::netlink::Socket;
+use crate::rtnetlink::link::{HEADER, IFLA_GSO_MAX_SEGS, IFLA_IFNAME, LOOPBACK, header};
+use crate::rtnetlink::message::{RTM_GETLINK, RTM_NEWLINK};
 use crate::wire::{Message, attributes, text, word};
-
-const RTM_NEWLINK: u16 = 16;
-const RTM_GETLINK: u16 = 18;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_GSO_MAX_SEGS: u16 = 40;
-/// The length of `struct ifinfomsg`.
-const HEADER: usize = 16;
-/// `IFF_LOOPBACK`.
-const LOOPBACK: u32 = 1 << 3;
 
 /// A network device. It keeps its number when it is renamed, and another device never has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,13 +72,6 @@ pub fn devices() -> io::Result<Vec<Device>> {
 fn ask(socket: &mut Socket, index: u32) -> io::Result<Message> {
     let asked = Message { kind: RTM_GETLINK, bytes: header(index) };
     socket.ask(asked, 0)?.ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// `struct ifinfomsg` with the device's number.
-fn header(index: u32) -> Vec<u8> {
-    let mut bytes = vec![0; HEADER];
-    bytes[4..8].copy_from_slice(&index.to_ne_bytes());
-    bytes
 }
 
 fn name(link: &Message) -> Option<String> {

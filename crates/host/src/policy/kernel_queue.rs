@@ -4,7 +4,8 @@ use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
 use traffic::{Bytes, Duration, Rate};
 use traffic_kernel::table;
 
-use super::setting::queue::{Part, ROOT, Tree, number};
+use super::setting::queue::{Part, Tree, number};
+use crate::rtnetlink::queue as tca;
 use crate::wire::push;
 
 /// The numbers of our disciplines: `5100:` at the device, and `5101:` within it.
@@ -63,10 +64,10 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let mut text = table::write(queue).map_err(|error| error.to_string())?.into_bytes();
     text.push(0);
     let mut options = Vec::new();
-    push(&mut options, 1, &text);
-    push(&mut options, 2, &port.rate.bits_per_second().to_ne_bytes());
+    push(&mut options, tca::TCA_SUIMON_TABLE, &text);
+    push(&mut options, tca::TCA_SUIMON_RATE, &port.rate.bits_per_second().to_ne_bytes());
     let names = format!("{} by sch_suimon", queue.name());
-    let parts = vec![Part::new(ROOT, OUTER, MODULE, &options)];
+    let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, MODULE, &options)];
     Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference: "", module: true })
 }
 
@@ -77,7 +78,7 @@ fn own(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
         other => {
             let (kind, options, difference) = leaf(other)?;
             let names = described(kind, other);
-            (vec![Part::new(ROOT, OUTER, kind, &options)], names, difference)
+            (vec![Part::new(tca::TC_H_ROOT, OUTER, kind, &options)], names, difference)
         }
     };
     Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference, module: false })
@@ -95,11 +96,13 @@ fn leaf(queue: &Parameters) -> Result<Leaf, String> {
                 *parameters;
             no_bytes("codel", bytes)?;
             let mut options = Vec::new();
-            number(&mut options, 1, us(target));
-            number(&mut options, 2, packets_of(packets));
-            number(&mut options, 3, us(interval));
-            number(&mut options, 4, ecn.into());
-            mark_above.iter().for_each(|&above| number(&mut options, 5, us(above)));
+            number(&mut options, tca::TCA_CODEL_TARGET, us(target));
+            number(&mut options, tca::TCA_CODEL_LIMIT, packets_of(packets));
+            number(&mut options, tca::TCA_CODEL_INTERVAL, us(interval));
+            number(&mut options, tca::TCA_CODEL_ECN, ecn.into());
+            mark_above
+                .iter()
+                .for_each(|&above| number(&mut options, tca::TCA_CODEL_CE_THRESHOLD, us(above)));
             Ok(("codel", options, ""))
         }
         Parameters::Pie(parameters) => proportional(parameters),
@@ -131,14 +134,17 @@ fn plain(parameters: &fifo::Parameters) -> Result<Leaf, String> {
 fn fair(parameters: &fq_codel::Parameters) -> Vec<u8> {
     let mut options = Vec::new();
     let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    number(&mut options, 1, us(parameters.target));
-    number(&mut options, 2, count(parameters.packets));
-    number(&mut options, 3, us(parameters.interval));
-    number(&mut options, 4, parameters.ecn.into());
-    number(&mut options, 5, count(parameters.flows));
-    number(&mut options, 6, count(parameters.quantum.0));
-    parameters.mark_above.iter().for_each(|&above| number(&mut options, 7, us(above)));
-    number(&mut options, 9, count(parameters.bytes.0));
+    number(&mut options, tca::TCA_FQ_CODEL_TARGET, us(parameters.target));
+    number(&mut options, tca::TCA_FQ_CODEL_LIMIT, count(parameters.packets));
+    number(&mut options, tca::TCA_FQ_CODEL_INTERVAL, us(parameters.interval));
+    number(&mut options, tca::TCA_FQ_CODEL_ECN, parameters.ecn.into());
+    number(&mut options, tca::TCA_FQ_CODEL_FLOWS, count(parameters.flows));
+    number(&mut options, tca::TCA_FQ_CODEL_QUANTUM, count(parameters.quantum.0));
+    parameters
+        .mark_above
+        .iter()
+        .for_each(|&above| number(&mut options, tca::TCA_FQ_CODEL_CE_THRESHOLD, us(above)));
+    number(&mut options, tca::TCA_FQ_CODEL_MEMORY_LIMIT, count(parameters.bytes.0));
     options
 }
 
@@ -151,12 +157,12 @@ fn proportional(parameters: &pie::Parameters) -> Result<Leaf, String> {
         return Err("the kernel's `pie` has no `burst`, `mark_max` and `derandomize`".into());
     }
     let mut options = Vec::new();
-    number(&mut options, 1, us(parameters.target));
-    number(&mut options, 2, packets_of(parameters.packets));
-    number(&mut options, 3, us(parameters.update));
-    number(&mut options, 4, parameters.alpha);
-    number(&mut options, 5, parameters.beta);
-    number(&mut options, 6, parameters.ecn.into());
+    number(&mut options, tca::TCA_PIE_TARGET, us(parameters.target));
+    number(&mut options, tca::TCA_PIE_LIMIT, packets_of(parameters.packets));
+    number(&mut options, tca::TCA_PIE_TUPDATE, us(parameters.update));
+    number(&mut options, tca::TCA_PIE_ALPHA, parameters.alpha);
+    number(&mut options, tca::TCA_PIE_BETA, parameters.beta);
+    number(&mut options, tca::TCA_PIE_ECN, parameters.ecn.into());
     Ok(("pie", options, ""))
 }
 
@@ -173,7 +179,7 @@ fn regulated(
     let (kind, inner, _) = leaf(&parameters.queue)?;
     let options = bucket_filter(rate, burst);
     let parts = vec![
-        Part::new(ROOT, OUTER, "tbf", &options),
+        Part::new(tca::TC_H_ROOT, OUTER, "tbf", &options),
         Part::new(OUTER | FIRST, INNER, kind, &inner),
     ];
     let names = format!("tbf {rate} burst {burst}, {}", described(kind, &parameters.queue));
@@ -182,10 +188,9 @@ fn regulated(
 
 /// The options of a TBF (`TCA_TBF_*`). Frames count with their FCS, and short ones as the shortest.
 fn bucket_filter(rate: Rate, burst: u32) -> Vec<u8> {
-    const ETHERNET: u8 = 1;
     let exact = (rate.bits_per_second() / 8).max(1);
     // `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused), limit, buffer, mtu.
-    let mut qopt = vec![0, ETHERNET];
+    let mut qopt = vec![0, tca::TC_LINKLAYER_ETHERNET];
     qopt.extend((FCS as u16).to_ne_bytes());
     qopt.extend([0; 2]);
     qopt.extend(SHORTEST.to_ne_bytes());
@@ -195,9 +200,9 @@ fn bucket_filter(rate: Rate, burst: u32) -> Vec<u8> {
     qopt.extend(burst.to_ne_bytes());
     qopt.extend([0; 8]);
     let mut options = Vec::new();
-    push(&mut options, 1, &qopt);
-    push(&mut options, 6, &burst.to_ne_bytes());
-    push(&mut options, 4, &exact.to_ne_bytes());
+    push(&mut options, tca::TCA_TBF_PARMS, &qopt);
+    push(&mut options, tca::TCA_TBF_BURST, &burst.to_ne_bytes());
+    push(&mut options, tca::TCA_TBF_RATE64, &exact.to_ne_bytes());
     options
 }
 

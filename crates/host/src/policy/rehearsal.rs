@@ -8,10 +8,9 @@ use nix::sched::{CloneFlags, unshare};
 use super::setting::queue::{self, Tree};
 use super::setting::{Setting, State};
 use crate::netlink::Socket;
-use crate::wire::{Message, written};
-
-/// The loopback's number in every namespace (`LOOPBACK_IFINDEX` of include/net/flow.h).
-const LOOPBACK: u32 = 1;
+use crate::rtnetlink::link::{IFLA_MTU, LOOPBACK_INDEX as LOOPBACK, header};
+use crate::rtnetlink::message::RTM_NEWLINK;
+use crate::wire::{Message, push};
 
 /// Gives the loopback of a new namespace the disciplines, and reads them back.
 ///
@@ -31,13 +30,9 @@ pub(super) fn queue(tree: &Tree) -> io::Result<Tree> {
 
 /// Gives the loopback the MTU of Ethernet: classes must have room for the longest frame of their device.
 fn limit_datagrams() -> io::Result<()> {
-    const RTM_NEWLINK: u16 = 16;
-    const IFLA_MTU: u16 = 4;
     const MTU: u32 = 1_500;
-    // `struct ifinfomsg` with the device's number in its second word.
-    let mut bytes = vec![0; 16];
-    bytes[4..8].copy_from_slice(&LOOPBACK.to_ne_bytes());
-    bytes.extend(written(&[(IFLA_MTU, MTU.to_ne_bytes().to_vec())]));
+    let mut bytes = header(LOOPBACK);
+    push(&mut bytes, IFLA_MTU, &MTU.to_ne_bytes());
     Socket::here()?.change(Message { kind: RTM_NEWLINK, bytes }, 0)
 }
 

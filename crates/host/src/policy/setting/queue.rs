@@ -6,27 +6,16 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use serde::{Deserialize, Serialize};
 
 use crate::netlink::Socket;
+use crate::rtnetlink::message::{
+    RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS, RTM_GETTFILTER, RTM_NEWQDISC, RTM_NEWTCLASS,
+};
+use crate::rtnetlink::queue::{
+    self as tca, HEADER, TC_H_INGRESS, TC_H_ROOT, TCA_KIND, TCA_OPTIONS, TCA_STAB, header,
+};
 use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
 
-const RTM_NEWQDISC: u16 = 36;
-const RTM_DELQDISC: u16 = 37;
-const RTM_GETQDISC: u16 = 38;
-const RTM_NEWTCLASS: u16 = 40;
-const RTM_GETTCLASS: u16 = 42;
-const RTM_GETTFILTER: u16 = 46;
-
-/// Attributes of include/uapi/linux/rtnetlink.h.
-pub(in super::super) const TCA_KIND: u16 = 1;
-pub(in super::super) const TCA_OPTIONS: u16 = 2;
-const TCA_STAB: u16 = 8;
 /// Attributes that make a discipline or a class; the others are counters.
 const MAKES: [u16; 3] = [TCA_KIND, TCA_OPTIONS, TCA_STAB];
-
-/// The parents of the first discipline (`TC_H_ROOT`) and of that for received packets (`TC_H_INGRESS`).
-pub(in super::super) const ROOT: u32 = 0xffff_ffff;
-const INGRESS: u32 = 0xffff_fff1;
-/// The length of `struct tcmsg`.
-const HEADER: usize = 20;
 
 /// A discipline or a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,8 +87,15 @@ impl Part {
 
 /// The disciplines with times that the kernel rounds down: their attributes, and the shift of nanoseconds to the kernel's
 /// unit.
-const ROUNDED: [(&str, &[u16], u32); 3] =
-    [("codel", &[1, 3, 5], 10), ("fq_codel", &[1, 3, 7], 10), ("pie", &[1], 6)];
+const ROUNDED: [(&str, &[u16], u32); 3] = [
+    ("codel", &[tca::TCA_CODEL_TARGET, tca::TCA_CODEL_INTERVAL, tca::TCA_CODEL_CE_THRESHOLD], 10),
+    (
+        "fq_codel",
+        &[tca::TCA_FQ_CODEL_TARGET, tca::TCA_FQ_CODEL_INTERVAL, tca::TCA_FQ_CODEL_CE_THRESHOLD],
+        10,
+    ),
+    ("pie", &[tca::TCA_PIE_TARGET], 6),
+];
 
 /// The options that the kernel reports as `options`: times in microseconds are one higher where it would round them down
 /// further.
@@ -125,12 +121,11 @@ fn reproducing(kind: &str, options: &[u8]) -> Vec<u8> {
 /// The options of an HTB in the form that the kernel takes: its version without the minor number, and without the counter
 /// of packets (`version` and `direct_pkts` of `struct tc_htb_glob`).
 fn settable(options: &[u8]) -> Vec<u8> {
-    const TCA_HTB_INIT: u16 = 2;
     const VERSION: std::ops::Range<usize> = 0..4;
     const COUNTER: std::ops::Range<usize> = 16..20;
     let mut list = attributes(options);
     for (kind, value) in &mut list {
-        if *kind == TCA_HTB_INIT && value.len() >= COUNTER.end {
+        if *kind == tca::TCA_HTB_INIT && value.len() >= COUNTER.end {
             let version = word(value, 0);
             let major = if version >> 16 == 0 { version } else { version >> 16 };
             value[VERSION].copy_from_slice(&major.to_ne_bytes());
@@ -150,7 +145,7 @@ pub(in super::super) fn read(index: u32) -> io::Result<Tree> {
     };
     let qdiscs = list(&mut socket, RTM_GETQDISC, 0)?;
     let qdiscs: Vec<Part> = qdiscs.iter().filter(ours).filter_map(Part::read).collect();
-    let sends = |part: &&Part| part.parent != INGRESS && !part.kind().is_empty();
+    let sends = |part: &&Part| part.parent != TC_H_INGRESS && !part.kind().is_empty();
     let qdiscs: Vec<Part> = qdiscs.iter().filter(sends).cloned().collect();
     let names: Vec<String> = qdiscs.iter().map(Part::kind).collect();
     let mut names = names.join(", ");
@@ -181,7 +176,7 @@ fn ordered(mut left: Vec<Part>) -> Vec<Part> {
     while !left.is_empty() {
         let is_next = |part: &Part| {
             let owner = |other: &&Part| other.handle == part.parent && !std::ptr::eq(*other, part);
-            part.parent == ROOT || !left.iter().any(|other| owner(&other))
+            part.parent == TC_H_ROOT || !left.iter().any(|other| owner(&other))
         };
         let next = left.iter().position(is_next).unwrap_or(0);
         parts.push(left.remove(next));
@@ -196,20 +191,13 @@ pub(in super::super) fn write(index: u32, tree: &Tree) -> io::Result<()> {
     if now.parts == tree.parts {
         return Ok(());
     }
-    if let Some(root) = now.parts.iter().find(|part| part.parent == ROOT) {
+    if let Some(root) = now.parts.iter().find(|part| part.parent == TC_H_ROOT) {
         // Its children go with it. Else a discipline with the same number would be changed, and keep what the new
         // one does not mention.
-        let bytes = header(index, root.handle, ROOT);
+        let bytes = header(index, root.handle, TC_H_ROOT);
         socket.change(Message { kind: RTM_DELQDISC, bytes }, 0)?;
     }
     tree.parts.iter().try_for_each(|part| part.create(&mut socket, index))
-}
-
-/// `struct tcmsg`.
-fn header(index: u32, handle: u32, parent: u32) -> Vec<u8> {
-    let mut bytes = vec![0; 4];
-    [index, handle, parent, 0].iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
-    bytes
 }
 
 /// Appends a number as an attribute.

@@ -7,38 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use crate::netlink::Socket;
-use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
+use crate::rtnetlink::message::{RTM_GETROUTE, RTM_NEWROUTE};
+use crate::rtnetlink::route::{
+    EXPIRES, HEADER, RT_TABLE_MAIN, RTA_CACHEINFO, RTA_DST, RTA_GATEWAY, RTA_METRICS, RTA_NH_ID,
+    RTA_OIF, RTAX_CC_ALGO, RTAX_INITCWND, RTAX_LOCK, RTAX_RTO_MIN, RTM_F_CLONED, RTN_UNICAST,
+    RTNH_F_ONLINK, RTPROT_RA,
+};
+use crate::wire::{Attribute, Message, NESTED, attributes, hex, push, text, unhex, word, written};
 
-const RTM_NEWROUTE: u16 = 24;
-const RTM_GETROUTE: u16 = 26;
-const RTA_DST: u16 = 1;
-const RTA_OIF: u16 = 4;
-const RTA_GATEWAY: u16 = 5;
-const RTA_METRICS: u16 = 8;
-const RTA_CACHEINFO: u16 = 12;
-/// `rta_expires` of `struct rta_cacheinfo`.
-const EXPIRES: usize = 8;
-const RTAX_LOCK: u16 = 1;
-/// `RTAX_INITCWND`, in segments.
-pub(in super::super) const INITIAL_WINDOW: u16 = 11;
-/// `RTAX_RTO_MIN`, in milliseconds. TCP reads it only if it is locked.
-pub(in super::super) const RTO_MIN: u16 = 13;
-/// `RTAX_CC_ALGO`, a name.
-pub(in super::super) const CONGESTION: u16 = 16;
-
-/// The length of `struct rtmsg`.
-const HEADER: usize = 12;
-const MAIN_TABLE: u8 = 254;
-const UNICAST: u8 = 1;
+/// The first byte of IPv6 addresses on the link.
 const LINK_SCOPE_V6: u8 = 0xfe;
-/// `RTPROT_RA`: router advertisements renew such a route, without our metrics.
-const ADVERTISED: u8 = 9;
-const CLONED: u32 = 0x200;
-/// `RTNH_F_ONLINK`.
-const ON_LINK: u32 = 4;
-/// The number of a route's next hop object. If a route has one, a change without metrics keeps the present ones
-/// (`fib_create_info`), so that they cannot be taken back.
-const RTA_NH_ID: u16 = 30;
 const DEFAULT: &str = "default";
 
 /// A route of the main table, without its metrics.
@@ -87,8 +65,6 @@ impl Route {
     }
 }
 
-const NESTED: u16 = 0x8000;
-
 /// The routes of the main table through the device `index`, with their metrics.
 pub(in super::super) fn list(index: u32) -> io::Result<Vec<(Route, Vec<Attribute>)>> {
     let mut socket = Socket::here()?;
@@ -110,11 +86,15 @@ fn read(bytes: &[u8], index: u32) -> Option<(Route, Vec<Attribute>)> {
     let local = value(RTA_DST).is_some_and(|to| {
         i32::from(family) == libc::AF_INET6 && matches!(to[..], [0xff | LINK_SCOPE_V6, ..])
     });
-    let ours = table == MAIN_TABLE && kind == UNICAST && protocol != ADVERTISED && !local;
-    if !ours || word(header, 8) & CLONED != 0 || value(RTA_OIF).map(|v| word(v, 0)) != Some(index) {
+    let ours = table == RT_TABLE_MAIN && kind == RTN_UNICAST && protocol != RTPROT_RA && !local;
+    if !ours
+        || word(header, 8) & RTM_F_CLONED != 0
+        || value(RTA_OIF).map(|v| word(v, 0)) != Some(index)
+    {
         return None;
     }
-    // A route that expires would stay for good.
+    // A route that expires would stay for good. With a next hop object, a change without metrics keeps the present ones
+    // (`fib_create_info`), so that they cannot be taken back.
     if value(RTA_NH_ID).is_some()
         || value(RTA_CACHEINFO).is_some_and(|cache| word(cache, EXPIRES) != 0)
     {
@@ -128,7 +108,7 @@ fn read(bytes: &[u8], index: u32) -> Option<(Route, Vec<Attribute>)> {
     let metrics = value(RTA_METRICS).map(|value| attributes(value)).unwrap_or_default();
     let mut identity = header.to_vec();
     // The other flags are the state of the route's link.
-    let flags = word(header, 8) & ON_LINK;
+    let flags = word(header, 8) & RTNH_F_ONLINK;
     identity[8..].copy_from_slice(&flags.to_ne_bytes());
     let kept = list.iter().filter(|(kind, _)| ![RTA_METRICS, RTA_CACHEINFO].contains(kind));
     identity.extend(written(&kept.cloned().collect::<Vec<_>>()));
@@ -148,9 +128,9 @@ pub(in super::super) fn with(given: &[Attribute], changes: &[Attribute]) -> Stat
     for (kind, value) in changes {
         metrics.retain(|(other, _)| other != kind);
         metrics.push((*kind, value.clone()));
-        if *kind == RTO_MIN {
+        if *kind == RTAX_RTO_MIN {
             let old = metrics.iter().find(|(kind, _)| *kind == RTAX_LOCK);
-            let lock = old.map_or(0, |(_, value)| word(value, 0)) | 1 << RTO_MIN;
+            let lock = old.map_or(0, |(_, value)| word(value, 0)) | 1 << RTAX_RTO_MIN;
             metrics.retain(|(kind, _)| *kind != RTAX_LOCK);
             metrics.push((RTAX_LOCK, lock.to_ne_bytes().to_vec()));
         }
@@ -162,9 +142,9 @@ pub(in super::super) fn with(given: &[Attribute], changes: &[Attribute]) -> Stat
 /// Metrics as a state.
 pub(in super::super) fn state(metrics: &[Attribute]) -> State {
     let shown = |(kind, value): &Attribute| match *kind {
-        INITIAL_WINDOW => Some(format!("initcwnd {}", word(value, 0))),
-        RTO_MIN => Some(format!("rto_min {} ms", word(value, 0))),
-        CONGESTION => Some(format!("congctl {}", text(value))),
+        RTAX_INITCWND => Some(format!("initcwnd {}", word(value, 0))),
+        RTAX_RTO_MIN => Some(format!("rto_min {} ms", word(value, 0))),
+        RTAX_CC_ALGO => Some(format!("congctl {}", text(value))),
         _ => None,
     };
     let shown: Vec<String> = metrics.iter().filter_map(shown).collect();

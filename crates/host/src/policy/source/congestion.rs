@@ -7,6 +7,7 @@ use super::super::setting::{Setting, State, route};
 use super::super::{algorithm, apply, rehearsal};
 use super::links::Attached;
 use super::{Draft, FlowEnd};
+use crate::rtnetlink::route::{RTAX_CC_ALGO, RTAX_INITCWND, RTAX_RTO_MIN};
 use crate::wire::Attribute;
 
 /// Our algorithms that Linux has itself, with their usual parameters.
@@ -122,7 +123,7 @@ fn metrics(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached, choice: O
     if let Some(choice) = choice {
         let mut name = choice.name.clone().into_bytes();
         name.push(0);
-        changes.push((route::CONGESTION, name));
+        changes.push((RTAX_CC_ALGO, name));
         why.push(choice.why.clone());
     }
     for end in ends.iter().filter(|end| end.writes() && end.link() == Some(at.link)) {
@@ -132,12 +133,8 @@ fn metrics(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached, choice: O
         };
         let rto = end.config.rto.min.as_us().div_ceil(1_000).max(1);
         let wanted = [
-            (
-                route::INITIAL_WINDOW,
-                place(&["window", "initial"]),
-                u64::from(end.config.window.initial),
-            ),
-            (route::RTO_MIN, place(&["rto", "min"]), rto),
+            (RTAX_INITCWND, place(&["window", "initial"]), u64::from(end.config.window.initial)),
+            (RTAX_RTO_MIN, place(&["rto", "min"]), rto),
         ];
         for (kind, place, value) in wanted {
             let Some(place) = place.filter(|_| changes.iter().all(|(other, _)| *other != kind))
