@@ -1,12 +1,15 @@
-//! Requests to the kernel over rtnetlink, one at a time (RFC 3549).
+//! Requests to the kernel over netlink, one at a time (RFC 3549).
 
-use std::io;
+use std::{fmt, io};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, NetlinkSerializable,
+    ErrorMessage, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
-use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::SocketAddr;
+use netlink_sys::protocols::NETLINK_ROUTE;
+
+use crate::wire::{attributes, text};
 
 /// A netlink socket. It stays in the namespace where it was opened, whichever thread uses it.
 pub struct Socket {
@@ -20,9 +23,26 @@ impl Socket {
     /// # Errors
     /// The system's error.
     pub fn here() -> io::Result<Self> {
-        let inner = netlink_sys::Socket::new(NETLINK_ROUTE)?;
+        Self::of(NETLINK_ROUTE)
+    }
+
+    fn of(protocol: isize) -> io::Result<Self> {
+        let inner = netlink_sys::Socket::new(protocol)?;
         inner.connect(&SocketAddr::new(0, 0))?;
         Ok(Self { inner, sequence: 0 })
+    }
+
+    /// A socket in the calling thread's namespace whose errors contain the kernel's reason (extended ACK), if it gives
+    /// one. [`io::Error::raw_os_error`] of such an error is `None`; its kind stays the same.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn explaining() -> io::Result<Self> {
+        let socket = Self::here()?;
+        socket.inner.set_ext_ack(true)?;
+        // Of the refused request, the answer has only the header: the reason follows.
+        socket.inner.set_cap_ack(true)?;
+        Ok(socket)
     }
 
     /// Requests a change and waits until the kernel has made or refused it. `flags` are the flags for creation
@@ -53,7 +73,9 @@ impl Socket {
                 continue;
             }
             return match answer.payload {
-                NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+                NetlinkPayload::Error(error) if error.code.is_some() => {
+                    Err(refusal(&error, answer.header.flags))
+                }
                 NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
                 _ => Ok(None),
             };
@@ -102,5 +124,38 @@ impl Socket {
         let mut bytes = vec![0; request.buffer_len()];
         request.serialize(&mut bytes);
         self.inner.send(&bytes, 0).map(drop)
+    }
+}
+
+/// A refusal with its reason, in the kernel's words.
+#[derive(Debug)]
+struct Explained {
+    errno: io::Error,
+    reason: String,
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.errno, self.reason)
+    }
+}
+
+impl std::error::Error for Explained {}
+
+/// The error of an answer with those flags (linux/netlink.h).
+fn refusal(error: &ErrorMessage, flags: u16) -> io::Error {
+    const NLM_F_ACK_TLVS: u16 = 0x200;
+    const NLMSGERR_ATTR_MSG: u16 = 1;
+    /// `struct nlmsghdr` of the request.
+    const HEADER: usize = 16;
+    let errno = error.to_io();
+    if flags & NLM_F_ACK_TLVS == 0 {
+        return errno;
+    }
+    let list = attributes(error.header.get(HEADER..).unwrap_or_default());
+    let reason = list.iter().find(|(kind, _)| *kind == NLMSGERR_ATTR_MSG);
+    match reason.map(|(_, reason)| text(reason)).filter(|reason| !reason.is_empty()) {
+        Some(reason) => io::Error::new(errno.kind(), Explained { errno, reason }),
+        None => errno,
     }
 }

@@ -133,13 +133,20 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     let Some(module) = modules.find(|path| path.exists() && of_guest(path)) else {
         return testbed::unbuilt(TEST, "the module is not built for the guest kernel: make module");
     };
-    // Without the module, the plan says how to get it; with it, a line of the scenario is a table of the module.
+    // Without the module, the plan says how to get it; with it, a line of the scenario is a table of the module. What the
+    // module refuses is refused in its words.
+    let within =
+        (0..10).fold("fifo={}".to_owned(), |queue, _| format!("tbr={{queue={{{queue}}}}}"));
     let first = format!(
         "{SUIMON} host plan FOLDER/policy.toml a --device eth0 --set 'link.wan.queue={{psp={{gaps=false,rate=\"9 Mbit/s\"}}}}'
-        cp {} /tmp/module; {LOAD} /tmp/module\n",
+        cp {} /tmp/module; {LOAD} /tmp/module
+        {SUIMON} host apply FOLDER/policy.toml a --device eth0 --state /tmp/s --set 'link.wan.queue={{{within}}}'
+        echo refused $?\n",
         module.display()
     );
     let log = set_and_taken_back(&first, &OF_MODULE);
+    assert!(log.contains("(os error 22): sch_suimon: line 10: too many disciplines within one another ("), "{log}");
+    assert!(log.contains("refused 3"), "{log}");
     assert!(log.contains("this kernel has no qdisc psp by sch_suimon"), "{log}");
     assert!(log.contains("docs/how-to/module.md builds it"), "{log}");
 }

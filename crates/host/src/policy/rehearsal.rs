@@ -67,6 +67,8 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::policy::setting::queue::Part;
+    use crate::rtnetlink::queue::TC_H_ROOT;
 
     /// The disciplines that commands of tc make.
     fn made_by(commands: &[&str]) -> io::Result<Tree> {
@@ -98,5 +100,17 @@ mod tests {
             let again = super::queue(&tree).expect("this kernel has them");
             assert_eq!(again.parts, tree.parts);
         }
+    }
+
+    #[test]
+    fn a_refusal_has_the_kernels_reason() {
+        if testbed::lacks("the kernel's reason for a refusal", &[]) {
+            return;
+        }
+        let part = Part::new(TC_H_ROOT, 0x1_0000, "nonesuch", &[]);
+        let tree = Tree { parts: vec![part], ..Tree::default() };
+        let error = super::queue(&tree).expect_err("no kernel has it");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().ends_with("Specified qdisc kind is unknown"), "{error}");
     }
 }
