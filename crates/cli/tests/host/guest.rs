@@ -145,7 +145,12 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
         module.display()
     );
     let log = set_and_taken_back(&first, &OF_MODULE);
-    assert!(log.contains("(os error 22): sch_suimon: line 10: too many disciplines within one another ("), "{log}");
+    assert!(
+        log.contains(
+            "(os error 22): sch_suimon: line 10: too many disciplines within one another ("
+        ),
+        "{log}"
+    );
     assert!(log.contains("refused 3"), "{log}");
     assert!(log.contains("this kernel has no qdisc psp by sch_suimon"), "{log}");
     assert!(log.contains("docs/how-to/module.md builds it"), "{log}");
