@@ -17,6 +17,9 @@
 #define SUIMON_PLACES 4096
 #define SUIMON_PLACES_MAX (1 << 20)
 #define SUIMON_TABLE_MAX 16384
+/* Ethernet's preamble and gap between frames. */
+#define SUIMON_OVERHEAD 20
+#define SUIMON_OVERHEAD_MAX 32767
 
 static struct Qdisc_ops sui_qdisc_ops;
 
@@ -25,6 +28,7 @@ static const struct nla_policy suimon_policy[TCA_SUIMON_MAX + 1] = {
 	[TCA_SUIMON_RATE] = { .type = NLA_U64 },
 	[TCA_SUIMON_PLACES] = { .type = NLA_U32 },
 	[TCA_SUIMON_GAP] = NLA_POLICY_MAX(NLA_U32, SUIMON_GAP_LOCAL),
+	[TCA_SUIMON_OVERHEAD] = NLA_POLICY_MAX(NLA_U32, SUIMON_OVERHEAD_MAX),
 };
 
 void suimon_fall_back(struct Qdisc *sch)
@@ -325,6 +329,7 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 	q->device = (struct suimon_device){
 		.rate = q->rate,
 		.seed = get_random_u64(),
+		.overhead = q->overhead,
 		.mtu = dev->mtu,
 		.places = q->count,
 	};
@@ -356,6 +361,8 @@ static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 		return err;
 	if (tb[TCA_SUIMON_GAP])
 		q->gap_frame = nla_get_u32(tb[TCA_SUIMON_GAP]);
+	q->overhead = tb[TCA_SUIMON_OVERHEAD] ? nla_get_u32(tb[TCA_SUIMON_OVERHEAD]) :
+						SUIMON_OVERHEAD;
 	q->count = tb[TCA_SUIMON_PLACES] ? nla_get_u32(tb[TCA_SUIMON_PLACES]) : SUIMON_PLACES;
 	if (!q->count || q->count > SUIMON_PLACES_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "places must be 1 to 1048576");
@@ -382,8 +389,9 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	err = sui_parse(sch, opt, tb, extack);
 	if (err)
 		return err;
-	if (tb[TCA_SUIMON_PLACES] || tb[TCA_SUIMON_RATE] || tb[TCA_SUIMON_GAP]) {
-		NL_SET_ERR_MSG_MOD(extack, "places, line and gap cannot change: replace the qdisc");
+	if (tb[TCA_SUIMON_PLACES] || tb[TCA_SUIMON_RATE] || tb[TCA_SUIMON_GAP] ||
+	    tb[TCA_SUIMON_OVERHEAD]) {
+		NL_SET_ERR_MSG_MOD(extack, "places, line, overhead and gap cannot change: replace the qdisc");
 		return -EINVAL;
 	}
 	given = nla_data(tb[TCA_SUIMON_TABLE]);
@@ -427,6 +435,7 @@ static int sui_dump(struct Qdisc *sch, struct sk_buff *skb)
 	if (nla_put_string(skb, TCA_SUIMON_TABLE, q->table) ||
 	    nla_put_u64_64bit(skb, TCA_SUIMON_RATE, q->rate, TCA_SUIMON_PAD) ||
 	    nla_put_u32(skb, TCA_SUIMON_PLACES, q->count) ||
+	    nla_put_u32(skb, TCA_SUIMON_OVERHEAD, q->overhead) ||
 	    nla_put_u32(skb, TCA_SUIMON_GAP, q->gap_frame)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;

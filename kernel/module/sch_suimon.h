@@ -16,6 +16,7 @@ struct suimon_sched {
 	struct suimon_output *output;
 	struct sk_buff **places; /* packets by place */
 	u32 count; /* of places */
+	u32 overhead; /* bytes of a frame on the wire besides the frame itself */
 	struct sk_buff_head arrived; /* the same packets in the order of arrival */
 	bool faulty; /* the discipline broke */
 	struct sk_buff *gap; /* the longest */

@@ -13,6 +13,7 @@ enum {
 	TCA_SUIMON_PLACES, /* u32: packets queued, at most; only when the qdisc is created */
 	TCA_SUIMON_PAD,
 	TCA_SUIMON_GAP, /* u32: enum suimon_gap_frame; only when the qdisc is created */
+	TCA_SUIMON_OVERHEAD, /* u32: bytes of a frame on the wire besides the frame; 20, Ethernet's, unless given */
 	__TCA_SUIMON_MAX,
 };
 #define TCA_SUIMON_MAX (__TCA_SUIMON_MAX - 1)

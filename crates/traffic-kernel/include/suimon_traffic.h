@@ -52,6 +52,7 @@ struct suimon_output;
 struct suimon_device {
 	u64 rate; /* of the line, bits per second */
 	u64 seed; /* of the random stream */
+	u64 overhead; /* bytes of a frame on the wire besides the frame itself: 20 on Ethernet */
 	u32 mtu; /* the longest IP datagram, bytes */
 	u32 places; /* the greatest number of packets queued */
 };

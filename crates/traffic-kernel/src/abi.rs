@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use core::fmt::{self, Write};
 use core::{ptr, slice};
 
-use traffic::{DropReason, Rate, Statistics};
+use traffic::{Bytes, DropReason, Rate, Statistics};
 
 use crate::environment::guarded;
 use crate::output::{Device, Next, Offer, Output, Refusal, Verdict};
@@ -37,6 +37,8 @@ pub struct SuimonDevice {
     pub rate: u64,
     /// See [`Device::seed`].
     pub seed: u64,
+    /// See [`Device::overhead`].
+    pub overhead: u64,
     /// See [`Device::mtu`].
     pub mtu: u32,
     /// See [`Device::places`].
@@ -234,9 +236,10 @@ pub unsafe extern "C" fn suimon_create(
 
 fn create(table: &[u8], device: &SuimonDevice, now: u64) -> Result<Box<SuimonOutput>, Refusal> {
     let table = str::from_utf8(table)?;
-    let SuimonDevice { rate, seed, mtu, places } = *device;
+    let SuimonDevice { rate, seed, overhead, mtu, places } = *device;
     let rate = Rate::from_bits_per_second(rate).ok_or(Refusal::LineRate)?;
-    let output = Output::new(table, &Device { rate, mtu, places, seed }, now)?;
+    let output =
+        Output::new(table, &Device { rate, overhead: Bytes(overhead), mtu, places, seed }, now)?;
     Ok(Box::new(SuimonOutput { output, faulty: false }))
 }
 

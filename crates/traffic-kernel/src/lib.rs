@@ -17,5 +17,6 @@ pub mod abi;
 #[cfg_attr(target_os = "none", path = "environment/bare.rs")]
 #[cfg_attr(not(target_os = "none"), path = "environment/native.rs")]
 mod environment;
+pub mod netlink;
 pub mod output;
 pub mod table;

@@ -3,7 +3,6 @@
 use core::str::Utf8Error;
 
 use traffic::header::Header;
-use traffic::packet::PREAMBLE_AND_GAP;
 use traffic::qdisc::{self, Parameters, Qdisc};
 use traffic::units::Serializer;
 use traffic::{
@@ -13,6 +12,9 @@ use traffic::{
 
 use crate::table;
 
+/// How long before the link is free the next frame is given to the device. Packets beyond that wait in the discipline,
+/// whose order and drops they take part in, not in the device's ring.
+const AHEAD: Duration = Duration::from_ms(1);
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1_000;
 /// Flow numbers from here on are not those of packets with data.
@@ -23,6 +25,8 @@ const FLOWS_END: u32 = FlowId::NOTIFICATION.0;
 pub struct Device {
     /// The line rate.
     pub rate: Rate,
+    /// Bytes of a frame on the wire besides the frame itself: 20 on Ethernet.
+    pub overhead: Bytes,
     /// The longest IP datagram, in bytes.
     pub mtu: u32,
     /// The greatest number of packets queued.
@@ -36,7 +40,7 @@ impl Device {
         Port {
             rate: self.rate,
             mtu: Bytes(self.mtu as u64),
-            overhead: Bytes(PREAMBLE_AND_GAP as u64),
+            overhead: self.overhead,
             seed: self.seed,
         }
     }
@@ -118,6 +122,7 @@ pub struct Output {
     qdisc: Qdisc,
     packets: Packets,
     link: Serializer,
+    overhead: Bytes,
     /// When the link has sent all that it was given.
     free: Instant,
     /// The kernel's time at the creation, in nanoseconds.
@@ -137,6 +142,7 @@ impl Output {
             qdisc,
             packets: Packets::with_headers(device.places),
             link: Serializer::new(device.rate),
+            overhead: device.overhead,
             free: Instant::ZERO,
             created: now,
         })
@@ -194,6 +200,9 @@ impl Output {
     /// Takes the next frame at the time `now`, and keeps the link busy for its length.
     pub fn dequeue(&mut self, now: u64) -> Option<Next> {
         let clock = self.clock(now)?;
+        if let Some(wait) = self.wait(clock) {
+            return Some(wait);
+        }
         let answer = self.qdisc.dequeue(&mut self.packets, clock);
         let next = self.next(answer);
         match answer {
@@ -211,8 +220,18 @@ impl Output {
     /// The answer of the next [`Output::dequeue`] at the same time.
     pub fn peek(&mut self, now: u64) -> Option<Next> {
         let clock = self.clock(now)?;
+        if let Some(wait) = self.wait(clock) {
+            return Some(wait);
+        }
         let answer = self.qdisc.peek(&self.packets, clock);
         Some(self.next(answer))
+    }
+
+    /// The answer while the link is busy for longer than [`AHEAD`].
+    fn wait(&self, clock: WireClock) -> Option<Next> {
+        let soon = clock.now + AHEAD;
+        let waits = self.free > soon && !self.qdisc.is_empty();
+        waits.then(|| Next::NotBefore(self.kernel_time(clock.now + self.free.since(soon))))
     }
 
     fn next(&self, answer: Dequeued) -> Next {
@@ -230,7 +249,7 @@ impl Output {
     }
 
     fn occupy(&mut self, length: u64, now: Instant) {
-        let time: Duration = self.link.advance(Bytes(length) + Bytes(PREAMBLE_AND_GAP.into()));
+        let time: Duration = self.link.advance(Bytes(length) + self.overhead);
         self.free = self.free.max(now) + time;
     }
 

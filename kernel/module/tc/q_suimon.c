@@ -63,8 +63,11 @@ static const struct unit {
 struct device {
 	__u64 line; /* bits per second; 0 unless given */
 	__u64 places;
+	__u64 overhead; /* bytes; NO_OVERHEAD unless given */
 	int gap; /* enum suimon_gap_frame; -1 unless given */
 };
+
+#define NO_OVERHEAD ((__u64)-1)
 
 static const char *const gap_frames[] = { "pause", "local" };
 
@@ -94,16 +97,17 @@ static int number_of(const char *word, __u64 *number)
 	write_value(to, word);
 	fclose(to);
 	*number = strtoull(text, &end, 10);
-	return *end == '\n' && *number ? 0 : -1;
+	return end != text && *end == '\n' ? 0 : -1;
 }
 
 static int explain(const char *kind)
 {
 	fprintf(stderr,
-		"Usage: ... %s [ line RATE ] [ places NUMBER ] [ gap pause|local ]\n"
+		"Usage: ... %s [ line RATE ] [ overhead BYTES ] [ places NUMBER ] [ gap pause|local ]\n"
 		"          %s [ SETTING VALUE ]... [ class NAME ... end ]...\n"
 		"`suimon list --explain DISCIPLINE` shows the settings. `line` is the rate of a device that has none,\n"
-		"`places` how many packets are queued at most, `gap` the frame that fills a gap.\n",
+		"`overhead` what a frame takes there besides its bytes (Ethernet: 20), `places` how many packets are\n"
+		"queued at most, `gap` the frame that fills a gap.\n",
 		kind, strcmp(kind, "suimon") ? "" : "DISCIPLINE");
 	return -1;
 }
@@ -114,9 +118,11 @@ static int set_device(struct device *device, const char *word, const char *value
 	int i;
 
 	if (!strcmp(word, "line"))
-		return number_of(value, &device->line);
+		return number_of(value, &device->line) || !device->line ? -1 : 0;
 	if (!strcmp(word, "places"))
-		return number_of(value, &device->places);
+		return number_of(value, &device->places) || !device->places ? -1 : 0;
+	if (!strcmp(word, "overhead"))
+		return number_of(value, &device->overhead);
 	for (i = 0; i < 2; i++) {
 		if (!strcmp(value, gap_frames[i])) {
 			device->gap = i;
@@ -128,7 +134,8 @@ static int set_device(struct device *device, const char *word, const char *value
 
 static int is_of_device(const char *word)
 {
-	return !strcmp(word, "line") || !strcmp(word, "places") || !strcmp(word, "gap");
+	return !strcmp(word, "line") || !strcmp(word, "overhead") || !strcmp(word, "places") ||
+	       !strcmp(word, "gap");
 }
 
 /* The table of settings of the words, in memory of its own. */
@@ -176,7 +183,7 @@ refused:
 static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *n,
 		 const char *dev)
 {
-	struct device device = { .gap = -1 };
+	struct device device = { .overhead = NO_OVERHEAD, .gap = -1 };
 	struct rtattr *tail;
 	char *table;
 
@@ -192,6 +199,8 @@ static int parse(const struct qdisc_util *util, int argc, char **argv, struct nl
 		addattr64(n, MESSAGE_MAX, TCA_SUIMON_RATE, device.line);
 	if (device.places)
 		addattr32(n, MESSAGE_MAX, TCA_SUIMON_PLACES, device.places);
+	if (device.overhead != NO_OVERHEAD)
+		addattr32(n, MESSAGE_MAX, TCA_SUIMON_OVERHEAD, device.overhead);
 	if (device.gap >= 0)
 		addattr32(n, MESSAGE_MAX, TCA_SUIMON_GAP, device.gap);
 	addattr_nest_end(n, tail);
@@ -215,6 +224,9 @@ static int print(const struct qdisc_util *util, FILE *f, struct rtattr *opt)
 	if (tb[TCA_SUIMON_PLACES])
 		print_color_u64(PRINT_ANY, COLOR_NONE, "places", "places %llu ",
 				*(__u32 *)RTA_DATA(tb[TCA_SUIMON_PLACES]));
+	if (tb[TCA_SUIMON_OVERHEAD])
+		print_color_u64(PRINT_ANY, COLOR_NONE, "overhead", "overhead %llu ",
+				*(__u32 *)RTA_DATA(tb[TCA_SUIMON_OVERHEAD]));
 	if (tb[TCA_SUIMON_GAP] && *(__u32 *)RTA_DATA(tb[TCA_SUIMON_GAP]) < 2)
 		print_color_string(PRINT_ANY, COLOR_NONE, "gap", "gap %s ",
 				   gap_frames[*(__u32 *)RTA_DATA(tb[TCA_SUIMON_GAP])]);

@@ -36,7 +36,7 @@ fn no_call_breaks_an_output() {
     let operations = prop::collection::vec(operation(), 1..60);
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
     proptest!(config, |(first in first, operations in operations)| {
-        let device = SuimonDevice { rate: LINK, seed: 1, mtu: 1500, places: 30 };
+        let device = SuimonDevice { rate: LINK, seed: 1, overhead: 20, mtu: 1500, places: 30 };
         let table = table::write(&first).expect("names of one line");
         let mut interface = Interface::new(&table, &device, 0).expect("accepted");
         let mut now = 1_000_000_000_u64;

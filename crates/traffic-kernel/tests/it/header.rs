@@ -4,6 +4,7 @@ use std::mem::{offset_of, size_of};
 
 use traffic::DropReason;
 use traffic_kernel::abi::{self, SuimonDevice, SuimonNext, SuimonOffer, SuimonStatistics};
+use traffic_kernel::netlink;
 
 const HEADER: &str = include_str!("../../include/suimon_traffic.h");
 
@@ -88,11 +89,26 @@ macro_rules! same_layout {
 
 #[test]
 fn the_structs_have_the_layout_of_the_header() {
-    same_layout!("suimon_device", SuimonDevice: rate seed mtu places);
+    same_layout!("suimon_device", SuimonDevice: rate seed overhead mtu places);
     same_layout!("suimon_offer", SuimonOffer: datagram datagram_length length flow source destination
         tos priority frames vlan_priority);
     same_layout!("suimon_next", SuimonNext: value kind tos);
     same_layout!("suimon_statistics", SuimonStatistics: backlog_packets backlog_bytes
         backlog_bytes_max enqueued_packets enqueued_bytes sent_packets sent_bytes dropped_packets
         dropped_bytes marked_packets gap_frames gap_bytes);
+}
+
+#[test]
+fn the_attributes_are_those_of_the_qdisc() {
+    let header = include_str!("../../../../kernel/module/suimon_netlink.h");
+    let begin = header.find("TCA_SUIMON_UNSPEC").expect("the first");
+    let names = header[begin..].lines().filter_map(|line| line.trim().split(',').next());
+    let number = |name| names.clone().position(|it| it == name).expect(name);
+    for (name, attribute) in [
+        ("TCA_SUIMON_TABLE", netlink::TABLE),
+        ("TCA_SUIMON_RATE", netlink::RATE),
+        ("TCA_SUIMON_OVERHEAD", netlink::OVERHEAD),
+    ] {
+        assert_eq!(number(name), usize::from(attribute), "{name}");
+    }
 }

@@ -4,7 +4,8 @@ use traffic_kernel::abi::{self, SuimonDevice, SuimonOffer};
 
 use crate::interface::{Interface, offer};
 
-const DEVICE: SuimonDevice = SuimonDevice { rate: 1_000_000_000, seed: 1, mtu: 1500, places: 100 };
+const DEVICE: SuimonDevice =
+    SuimonDevice { rate: 1_000_000_000, seed: 1, overhead: 20, mtu: 1500, places: 100 };
 /// Nanoseconds in a day.
 const DAY: u64 = 86_400_000_000_000;
 

@@ -69,8 +69,8 @@ pub(crate) trait Plain {
 
 impl Plain for SuimonDevice {
     fn bytes(&self) -> Vec<u8> {
-        let Self { rate, seed, mtu, places } = *self;
-        [rate.to_le_bytes(), seed.to_le_bytes(), pair(mtu, places)].concat()
+        let Self { rate, seed, overhead, mtu, places } = *self;
+        [rate.to_le_bytes(), seed.to_le_bytes(), overhead.to_le_bytes(), pair(mtu, places)].concat()
     }
 }
 
