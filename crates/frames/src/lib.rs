@@ -8,6 +8,7 @@ pub mod flows;
 pub mod frame;
 pub mod neighbours;
 pub mod programs;
+pub mod rules;
 
 pub use flows::{FlowEntry, Flows};
 pub use neighbours::Neighbours;

@@ -98,9 +98,6 @@ pub(crate) mod queue {
     pub(crate) const TCA_PIE_ALPHA: u16 = 4;
     pub(crate) const TCA_PIE_BETA: u16 = 5;
     pub(crate) const TCA_PIE_ECN: u16 = 6;
-    /// kernel/module/suimon_netlink.h
-    pub(crate) const TCA_SUIMON_TABLE: u16 = 1;
-    pub(crate) const TCA_SUIMON_RATE: u16 = 2;
 
     /// `struct tcmsg`.
     pub(crate) fn header(index: u32, handle: u32, parent: u32) -> Vec<u8> {

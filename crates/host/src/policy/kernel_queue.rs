@@ -2,7 +2,7 @@
 
 use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
 use traffic::{Bytes, Duration, Rate};
-use traffic_kernel::table;
+use traffic_kernel::{netlink, table};
 
 use super::setting::queue::{Part, Tree, number};
 use crate::rtnetlink::queue as tca;
@@ -29,14 +29,13 @@ pub(super) struct KernelQueue {
     pub(super) module: bool,
 }
 
-/// The name of any discipline of Suimon's module.
-pub(super) const MODULE: &str = "suimon";
-
 /// The port that a discipline is attached to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Port {
     pub(super) rate: Rate,
     pub(super) mtu: Bytes,
+    /// Bytes of a frame on the wire besides the frame itself.
+    pub(super) overhead: Bytes,
 }
 
 /// The kernel's discipline for `queue`.
@@ -47,16 +46,9 @@ pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, 
     own(queue, port).or_else(|_| by_module(queue, port))
 }
 
-/// The discipline of the module `sch_suimon` for `queue`: its options are `TCA_SUIMON_TABLE` and `TCA_SUIMON_RATE` of
-/// `kernel/module/suimon_netlink.h`.
+/// The discipline of the module `sch_suimon` for `queue`.
 fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
-    let classes = queue.settings().classes();
-    let simulated = classes.into_iter().flat_map(|classes| classes.filters()).find(|rule| {
-        let filter = &rule.filter;
-        filter.source_host.is_some() || filter.destination_host.is_some() || filter.flow.is_some()
-    });
-    if let Some(rule) = simulated {
-        let class = &rule.class;
+    if let Some(class) = frames::rules::class_by_plan(queue.settings()) {
         return Err(format!(
             "the class `{class}` is matched by a host or a flow of the scenario: match addresses, ports or DSCP"
         ));
@@ -64,10 +56,12 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let mut text = table::write(queue).map_err(|error| error.to_string())?.into_bytes();
     text.push(0);
     let mut options = Vec::new();
-    push(&mut options, tca::TCA_SUIMON_TABLE, &text);
-    push(&mut options, tca::TCA_SUIMON_RATE, &port.rate.bits_per_second().to_ne_bytes());
+    push(&mut options, netlink::TABLE, &text);
+    push(&mut options, netlink::RATE, &port.rate.bits_per_second().to_ne_bytes());
+    let overhead = u32::try_from(port.overhead.0).unwrap_or(u32::MAX);
+    push(&mut options, netlink::OVERHEAD, &overhead.to_ne_bytes());
     let names = format!("{} by sch_suimon", queue.name());
-    let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, MODULE, &options)];
+    let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, netlink::KIND, &options)];
     Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference: "", module: true })
 }
 

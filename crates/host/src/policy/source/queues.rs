@@ -5,8 +5,9 @@ use std::{fs, io};
 use scenario::plan::NodeKind;
 use traffic::Rate;
 use traffic::qdisc::Parameters;
+use traffic_kernel::netlink::KIND;
 
-use super::super::kernel_queue::{self, MODULE, Port};
+use super::super::kernel_queue::{self, Port};
 use super::super::rehearsal;
 use super::super::setting::queue::Tree;
 use super::super::setting::{Setting, State, offload};
@@ -46,7 +47,11 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
     let Some(why) = place(draft, at, "queue") else { return };
     let link = &draft.request.plan.links[at.link];
     let queue = &link.ends[at.end].queue;
-    let port = Port { rate: link.from_end(at.end).rate, mtu: link.config.mtu };
+    let port = Port {
+        rate: link.from_end(at.end).rate,
+        mtu: link.config.mtu,
+        overhead: link.config.overhead,
+    };
     let found = match kernel_queue::equivalent(queue, port) {
         Ok(found) => found,
         Err(reason) => {
@@ -115,7 +120,7 @@ fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
                 tree.parts.iter().map(|part| format!("sch_{}", part.kind())).collect();
             let what = format!("this kernel has no qdisc {names} ({why})");
             let mut help = format!("sudo modprobe -a {}", modules.join(" "));
-            if tree.parts.iter().any(|part| part.kind() == MODULE) {
+            if tree.parts.iter().any(|part| part.kind() == KIND) {
                 help.push_str("; docs/how-to/module.md builds it");
             }
             draft.problem(what, help);
