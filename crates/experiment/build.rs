@@ -16,6 +16,7 @@ fn main() -> io::Result<()> {
     for paper in sorted(&papers)? {
         for file in sorted(&paper)? {
             embed(&mut files, &paper, &file, "toml", "include_str")?;
+            embed(&mut files, &paper, &file, "json", "include_str")?;
         }
         for file in sorted(&paper.join("traces"))? {
             embed(&mut traces, &paper, &file, "parquet", "include_bytes")?;

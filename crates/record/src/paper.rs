@@ -26,6 +26,9 @@ pub struct Item {
     pub unit: String,
     /// The published value; none if the paper shows only a shape.
     pub published: Option<f64>,
+    /// The simulator's value, recorded with the paper; none if it has no such value, or if this is a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<f64>,
     /// The measured value.
     pub measured: f64,
     /// The least that is accepted.

@@ -14,20 +14,25 @@ pub(super) fn text(
     calibration: Option<&str>,
     verdict: &str,
 ) -> String {
-    let mut table = Table::new(&["item", "case", ">published", ">measured", "allowed", "verdict"]);
+    let has_simulated =
+        items.iter().flat_map(|item| &item.cases).any(|case| case.simulated.is_some());
+    let head = ["item", "case", ">published", ">simulated", ">measured", "allowed", "verdict"];
+    let head = head.into_iter().filter(|head| has_simulated || *head != ">simulated");
+    let mut table = Table::new(&head.collect::<Vec<_>>());
     for item in items {
         for (place, case) in item.cases.iter().enumerate() {
             let name = if place == 0 { item.heading.as_str() } else { "" };
             let verdict =
                 if case.is_judged() { Cell::verdict(case.ok == Some(true)) } else { "".into() };
-            table.row([
-                name.into(),
-                case.case.as_str().into(),
-                case.published.map_or_else(String::new, digits).into(),
+            let known = |value: Option<f64>| Cell::from(value.map_or_else(String::new, digits));
+            let mut row = vec![name.into(), case.case.as_str().into(), known(case.published)];
+            row.extend(has_simulated.then(|| known(case.simulated)));
+            row.extend([
                 digits(case.measured).into(),
                 format::range(case.low, case.high, digits).into(),
                 verdict,
             ]);
+            table.row(row);
         }
     }
     let noted = items.iter().filter(|item| !item.note.is_empty());

@@ -20,6 +20,9 @@ const TRACES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/trace
 /// The file that makes a folder of `papers/` a paper that can be run.
 const PUBLISHED: &str = "published.toml";
 
+/// The file with the rows of a paper's last simulation.
+const MEASURED: &str = "measured.json";
+
 /// Every paper, by name.
 pub fn papers() -> impl Iterator<Item = &'static str> {
     FILES.iter().filter(|(_, name, _)| *name == PUBLISHED).map(|(paper, ..)| *paper)
@@ -44,6 +47,18 @@ pub(super) fn trace(paper: &str, name: &str) -> Result<Arc<Recorded>, String> {
     let trace = Arc::new(scenario::read_trace(name, bytes)?);
     read.insert(key, trace.clone());
     Ok(trace)
+}
+
+/// Item, quantity, case and value of a row of a paper's last simulation.
+pub(super) type Simulated = (String, String, String, f64);
+
+/// The rows of a paper's last simulation, `measured.json`.
+pub(super) fn simulated(paper: &str) -> Result<Vec<Simulated>, Error> {
+    let text = file(paper, MEASURED).unwrap_or("[]");
+    serde_json::from_str(text).map_err(|error| Error::Paper {
+        paper: paper.into(),
+        message: format!("{MEASURED}: {error}"),
+    })
 }
 
 /// The title of a paper; none if it is unknown.

@@ -6,6 +6,7 @@ use record::paper::{Item as Row, Results};
 
 use super::cells::{Cell, Cells};
 use super::costs::Costs;
+use super::library::{self, Simulated};
 use super::published::{Case, Item, Published};
 use super::statistic;
 use crate::driver::Driver;
@@ -88,6 +89,10 @@ pub(super) fn all(
     costs: &Costs,
     driver: Driver,
 ) -> Result<Measured, Error> {
+    let simulated = match driver {
+        Driver::Simulator => Vec::new(),
+        Driver::Kernel(_) | Driver::Lab(_) => library::simulated(&published.paper)?,
+    };
     let mut reader = Reader { cells, costs, summaries: BTreeMap::new() };
     let mut rows = Vec::new();
     for (number, item) in published.item.iter().enumerate() {
@@ -102,7 +107,12 @@ pub(super) fn all(
                 let note = reader.slowed(item, case);
                 let short = case.short_of.filter(|limits| !limits.hold(value));
                 let note = short.map_or(note, |limits| limits.short_of());
-                let row = Row { note, ..row(item, case, value, driver) };
+                let row = row(item, case, value, driver);
+                let is_same = |(name, quantity, case, _): &&Simulated| {
+                    (name, quantity, case) == (&row.item, &row.quantity, &row.case)
+                };
+                let simulated = simulated.iter().find(is_same).map(|&(.., value)| value);
+                let row = Row { note, simulated, ..row };
                 rows.push(MeasuredCase {
                     item: number,
                     x: case.x.or_else(|| leading(&case.case)),

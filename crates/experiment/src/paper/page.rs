@@ -127,17 +127,21 @@ fn section(item: &MeasuredItem<'_>) -> Section {
     let mut section = Section::new(&item.heading);
     // A figure without numbers in the text has nothing to compare with.
     let has_numbers = item.cases.iter().any(|case| case.published.is_some());
-    let head = ["Case", "Published", "Measured", "Allowed", "Verdict"];
-    let head = head.into_iter().filter(|head| has_numbers || *head != "Published");
+    let has_simulated = item.cases.iter().any(|case| case.simulated.is_some());
+    let head = ["Case", "Published", "Simulated", "Measured", "Allowed", "Verdict"];
+    let head = head.into_iter().filter(|head| {
+        (has_numbers || *head != "Published") && (has_simulated || *head != "Simulated")
+    });
     let mut grid = Grid::new(&head.collect::<Vec<_>>());
     for case in &item.cases {
-        let published = case.published.map_or_else(String::new, digits);
+        let known = |value: Option<f64>| Cell::number(value.map_or_else(String::new, digits));
         let verdict = match case.is_judged() {
             true => Cell::Held(case.ok == Some(true)),
             false => Cell::text_of(""),
         };
         let mut row = vec![Cell::text_of(&case.case)];
-        row.extend(has_numbers.then(|| Cell::number(published)));
+        row.extend(has_numbers.then(|| known(case.published)));
+        row.extend(has_simulated.then(|| known(case.simulated)));
         row.extend([
             Cell::number(digits(case.measured)),
             Cell::text_of(format::range(case.low, case.high, digits)),
