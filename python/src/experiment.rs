@@ -155,7 +155,7 @@ impl Experiment {
         let driver = match on {
             "simulator" => Driver::Simulator,
             "lab" => Driver::Lab(Fabric::default()),
-            _ => Driver::Kernel(Kernel::Linux6_12),
+            _ => Driver::Kernel(Kernel::Linux6_12.into()),
         };
         let plan = py.detach(|| self.of.plan()).map_err(|error| exception(py, &error))?;
         Ok(folders::of_run(&self.of.name(), plan.seed, driver))

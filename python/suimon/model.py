@@ -1602,6 +1602,9 @@ class Host(Table):
             http.server 80", or several in an array. `{address}` is the host's own.
         qcn: Reaction of its interfaces to congestion notifications of switches (`qcn`); the defaults of IEEE 802.1Qau
             unless given.
+        qdisc: Where a host with a guest kernel has the disciplines of its ports: "card", in the network card that the
+            simulator provides, or "kernel", on that kernel's output path, by the module `sch_suimon` of `make module`;
+            in the card unless given.
         timer: Frequency of the timer that its interfaces' disciplines use; exact timers unless given.
     """
 
@@ -1616,6 +1619,7 @@ class Host(Table):
     profile: str | None = None
     program: str | list[str] | tuple[str, ...] | None = None
     qcn: ReactionPoint | Plain | None = None
+    qdisc: Literal["card", "kernel"] | None = None
     timer: Period | None = None
 
 

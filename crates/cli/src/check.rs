@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use experiment::{Driver, Error, Fabric, Job, format};
+use experiment::{Driver, Error, Fabric, Guests, Job, format};
 use network::host::Kernel;
 use record::summary::InputSummary;
 use scenario::Input;
@@ -147,7 +147,7 @@ fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
 /// Every driver, by the name that `--on` takes.
 const DRIVERS: [(Driver, &str); 3] = [
     (Driver::Simulator, "simulator"),
-    (Driver::Kernel(Kernel::Linux6_12), "linux-6.12"),
+    (Driver::Kernel(Guests { kernel: Kernel::Linux6_12, qdisc: None }), "linux-6.12"),
     (Driver::Lab(Fabric { port: None, sleep: false }), "lab"),
 ];
 

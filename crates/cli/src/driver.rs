@@ -2,8 +2,10 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ValueEnum};
-use network::host::Kernel;
+use experiment::Guests;
+use network::host::{self, Kernel};
 
+use crate::failure::Failure;
 use crate::port::Fabric;
 
 /// A driver.
@@ -22,14 +24,48 @@ pub(crate) enum Driver {
     Dask,
 }
 
+/// A place of the disciplines of hosts with guest kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QdiscPlace {
+    /// The simulator's network card
+    Card,
+    /// The kernel, as qdiscs of the module sch_suimon (from `make module`)
+    Kernel,
+}
+
+impl From<QdiscPlace> for host::QdiscPlace {
+    fn from(place: QdiscPlace) -> Self {
+        match place {
+            QdiscPlace::Card => Self::Card,
+            QdiscPlace::Kernel => Self::Kernel,
+        }
+    }
+}
+
 impl Driver {
-    /// The driver for a run; `fabric` applies to the lab only.
-    pub(crate) fn with(self, fabric: Fabric) -> experiment::Driver {
+    /// The driver for a run; `fabric` applies to the lab only, `qdisc` to guest kernels.
+    pub(crate) fn with(self, fabric: Fabric, qdisc: Option<QdiscPlace>) -> experiment::Driver {
         match self {
             Self::Simulator | Self::Dask => experiment::Driver::Simulator,
-            Self::Linux6_12 => experiment::Driver::Kernel(Kernel::Linux6_12),
+            Self::Linux6_12 => experiment::Driver::Kernel(Guests {
+                kernel: Kernel::Linux6_12,
+                qdisc: qdisc.map(host::QdiscPlace::from),
+            }),
             Self::Lab => experiment::Driver::Lab(fabric.into()),
         }
+    }
+
+    /// Refuses options of another driver.
+    pub(crate) fn check(self, fabric: Fabric, qdisc: Option<QdiscPlace>) -> Result<(), Failure> {
+        if self != Self::Lab && fabric != Fabric::default() {
+            let help = "leave them out, or use real packets: --on lab";
+            return Err(Failure::usage("--port and --sleep are for the lab", help));
+        }
+        if self != Self::Linux6_12 && qdisc.is_some() {
+            let help = "leave it out, or use guest kernels: --on linux-6.12";
+            return Err(Failure::usage("--qdisc is for guest kernels", help));
+        }
+        Ok(())
     }
 }
 

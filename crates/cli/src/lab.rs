@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use lab::Attached;
 use serde_json::json;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, QdiscPlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -74,6 +74,9 @@ struct Network {
     scenario: ScenarioArgs,
     #[command(flatten)]
     fabric: Fabric,
+    /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
+    #[arg(long, value_enum, value_name = "PLACE")]
+    qdisc: Option<QdiscPlace>,
     /// The driver
     #[arg(long, value_enum, default_value_t = Driver::Lab, value_name = "DRIVER")]
     on: Driver,
@@ -103,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Runs a command on a host: of the running network if there is one, otherwise of a temporary one.
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
-    let Network { scenario, fabric, .. } = network;
+    let Network { scenario, fabric, on, qdisc } = network;
+    on.check(*fabric, *qdisc)?;
     if let Some(mut standing) = runtime::find(&scenario.file)? {
         if !scenario.is_plain() || *fabric != Fabric::default() {
             let message = format!("network `{}` is already running", standing.name);

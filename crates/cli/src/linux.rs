@@ -66,6 +66,7 @@ fn document(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<Value, Failu
         "version": kernel.map(|kernel| &kernel.version),
         "path": kernel.map(|kernel| &kernel.binary),
         "headers": kernel.map(Kernel::headers),
+        "module": kernel.map(Kernel::module).filter(|path| path.exists()),
         "recipe": recipe::hash(),
         "folder": built::folder()?,
         "missing": missing.iter().map(as_json).collect::<Vec<_>>(),
@@ -88,6 +89,10 @@ fn text(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<String, Failure>
         table.row(["built".into(), kernel.version.as_str().into()]);
         table.row(["program".into(), kernel.binary.display().to_string().into()]);
         table.row(["headers".into(), kernel.headers().display().to_string().into()]);
+        let module = Some(kernel.module()).filter(|path| path.exists());
+        let module =
+            module.map_or("not compiled: make module".into(), |it| it.display().to_string());
+        table.row(["module".into(), module.into()]);
     } else {
         table.row(["built".into(), "no".into()]);
     }

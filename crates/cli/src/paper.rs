@@ -7,7 +7,7 @@ use clap::Args;
 use experiment::Steering;
 use experiment::paper::{Paper, PaperOptions};
 
-use crate::driver::Driver;
+use crate::driver::{Driver, QdiscPlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
     /// The driver; the lab runs one after the other in real time
     #[arg(long, value_enum, value_name = "DRIVER", default_value_t)]
     on: Driver,
+    /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
+    #[arg(long, value_enum, value_name = "PLACE")]
+    qdisc: Option<QdiscPlace>,
     /// With real packets, only short experiments: fewer cells, shorter runs
     #[arg(long)]
     quick: bool,
@@ -48,8 +51,9 @@ pub(crate) struct Arguments {
 
 /// Runs the experiments of the paper, and checks the results.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    arguments.on.check(Fabric::default(), arguments.qdisc)?;
     let options = PaperOptions {
-        driver: arguments.on.with(Fabric::default()),
+        driver: arguments.on.with(Fabric::default(), arguments.qdisc),
         quick: arguments.quick,
         only: arguments.only.clone(),
         out: arguments.out.clone(),

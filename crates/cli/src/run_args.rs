@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use experiment::Experiment;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, QdiscPlace};
 use crate::failure::Failure;
 use crate::port::Fabric;
 use crate::scenario_args::ScenarioArgs;
@@ -21,6 +21,9 @@ pub(crate) struct RunArgs {
     pub(crate) on: Driver,
     #[command(flatten)]
     fabric: Fabric,
+    /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
+    #[arg(long, value_enum, value_name = "PLACE")]
+    qdisc: Option<QdiscPlace>,
     /// Number of parallel runs; results do not depend on it [default: the number of CPUs; always 1 in the lab]
     #[arg(short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -47,7 +50,7 @@ pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 impl RunArgs {
     /// The driver.
     pub(crate) fn driver(&self) -> experiment::Driver {
-        self.on.with(self.fabric)
+        self.on.with(self.fabric, self.qdisc)
     }
 
     /// Enters the lab if it is requested, while there is only one thread; then reads the scenario, possibly
@@ -56,10 +59,7 @@ impl RunArgs {
     /// # Errors
     /// A lab that this machine does not permit, or options that do not fit together.
     pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
-        if self.on != Driver::Lab && self.fabric != Fabric::default() {
-            let help = "leave them out, or use real packets: --on lab";
-            return Err(Failure::usage("--port and --sleep are for the lab", help));
-        }
+        self.on.check(self.fabric, self.qdisc)?;
         self.driver().acquire()?;
         self.scenario.experiment()
     }

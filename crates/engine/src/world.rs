@@ -14,6 +14,7 @@ use network::{Node, Port, PortId};
 use scenario::Plan;
 use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
+use traffic::qdisc::fifo;
 use traffic::{Bytes, DscpMap, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
 /// One direction of a link, with the port that feeds it and the node at its far end.
@@ -330,7 +331,9 @@ fn output(
         }
         _ => {
             let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
-            let port = Port::new(id, &end.queue, traffic::Port { rate, mtu, overhead, seed })?
+            let card = qdisc::Parameters::Fifo(fifo::Parameters::default());
+            let queue = if plan.has_qdiscs(end.node) { &card } else { &end.queue };
+            let port = Port::new(id, queue, traffic::Port { rate, mtu, overhead, seed })?
                 .with_timer(plan.nodes[end.node].kind.timer())
                 .with_device_buffer(end.direction.device_buffer);
             let port = match &end.trace {

@@ -1,7 +1,7 @@
 //! The drivers of an experiment: simulator, guest kernels and lab.
 
 use lab::device::Kind;
-use network::host::Kernel;
+use network::host::{Kernel, QdiscPlace};
 use scenario::Plan;
 use scenario::plan::NodeKind;
 
@@ -14,9 +14,24 @@ pub enum Driver {
     #[default]
     Simulator,
     /// The simulator with a real kernel at every host: virtual time, the kernel's TCP.
-    Kernel(Kernel),
+    Kernel(Guests),
     /// The lab: real packets and the kernel's TCP, in real time on this machine.
     Lab(Fabric),
+}
+
+/// The kernels of hosts in virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guests {
+    /// The kernel of every host.
+    pub kernel: Kernel,
+    /// The place of the disciplines of every host's ports; that of the scenario unless given.
+    pub qdisc: Option<QdiscPlace>,
+}
+
+impl From<Kernel> for Guests {
+    fn from(kernel: Kernel) -> Self {
+        Self { kernel, qdisc: None }
+    }
 }
 
 /// The options of the lab's fabric.
@@ -38,6 +53,11 @@ impl Driver {
         }
     }
 
+    /// Whether it has the disciplines of all hosts as qdiscs of their kernels.
+    pub(crate) fn has_qdiscs(self) -> bool {
+        matches!(self, Self::Kernel(Guests { qdisc: Some(QdiscPlace::Kernel), .. }))
+    }
+
     /// Whether it is the lab.
     pub const fn is_lab(self) -> bool {
         matches!(self, Self::Lab(_))
@@ -50,10 +70,11 @@ impl Driver {
 
     /// Sets a kernel at every host of `plan`, if this is the kernel driver.
     pub fn set_kernels(self, plan: &mut Plan) {
-        let Self::Kernel(kernel) = self else { return };
+        let Self::Kernel(guests) = self else { return };
         for node in &mut plan.nodes {
             if let NodeKind::Host(host) = &mut node.kind {
-                host.kernel = Some(kernel);
+                host.kernel = Some(guests.kernel);
+                host.qdisc = guests.qdisc.or(host.qdisc);
             }
         }
     }
@@ -74,15 +95,19 @@ impl Driver {
     pub(crate) fn words(self) -> Vec<String> {
         match self {
             Self::Simulator => Vec::new(),
-            Self::Kernel(kernel) => vec!["--on".into(), kernel.name().into()],
+            Self::Kernel(Guests { kernel, qdisc }) => {
+                let qdisc = qdisc.into_iter().flat_map(|place| ["--qdisc", place.name()]);
+                ["--on", kernel.name()].into_iter().chain(qdisc).map(str::to_owned).collect()
+            }
             Self::Lab(fabric) => [vec!["--on".into(), "lab".into()], fabric.words()].concat(),
         }
     }
 
     /// The suffix of the default folder of a run or sweep, so that the lab does not overwrite the simulator's.
-    pub(crate) const fn suffix(self) -> &'static str {
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Self::Simulator => "",
+            Self::Kernel(_) if self.has_qdiscs() => "-kernel-qdisc",
             Self::Kernel(_) => "-kernel",
             Self::Lab(_) => "-lab",
         }

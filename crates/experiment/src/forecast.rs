@@ -106,7 +106,7 @@ mod tests {
                 // Scenarios that name further files are read by `Experiment`.
                 if let Ok(mut plan) = document.plan() {
                     check_expectations(&plan).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-                    Driver::Kernel(Kernel::Linux6_12).set_kernels(&mut plan);
+                    Driver::Kernel(Kernel::Linux6_12.into()).set_kernels(&mut plan);
                     check_expectations(&plan).unwrap_or_else(|error| panic!("{path:?}: {error}"));
                     checked += 1;
                 }

@@ -61,7 +61,7 @@ pub mod statistics;
 pub mod sweep;
 
 pub use compare::{Comparison, compare};
-pub use driver::{Driver, Fabric};
+pub use driver::{Driver, Fabric, Guests};
 pub use error::{Error, ErrorKind};
 pub use execution::{Job, Outcome, Status};
 pub use experiment::{Experiment, read_text};

@@ -32,6 +32,11 @@ impl Kernel {
         self.beside(".headers")
     }
 
+    /// The module `sch_suimon` for it.
+    pub fn module(&self) -> PathBuf {
+        self.beside(".sch_suimon.ko")
+    }
+
     fn beside(&self, extension: &str) -> PathBuf {
         let mut path = self.binary.clone().into_os_string();
         path.push(extension);

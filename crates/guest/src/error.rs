@@ -25,6 +25,12 @@ pub enum Error {
         "no guest kernel is built, but a host of the scenario needs one\n  help: suimon linux build"
     )]
     NotBuilt,
+    /// The module `sch_suimon` is not compiled for the guest kernel.
+    #[error(
+        "the module sch_suimon is not compiled for the guest kernel, but a host of the scenario has qdisc = \"kernel\"\n  \
+         help: make module, in Suimon's source"
+    )]
+    NoModule,
     /// There is no folder for guest kernels.
     #[error(
         "neither XDG_CACHE_HOME nor HOME names a folder for the guest kernel\n  help: {}",

@@ -24,6 +24,7 @@ use crate::programs::Programs;
 use crate::{Error, readiness, refusal};
 
 mod command;
+mod module;
 mod terminal;
 
 /// The interval of checks for the start, in the guest's time.
@@ -92,6 +93,7 @@ fn run_agents(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     let (plan, assignment) = read(folder)?;
     let plan = if assignment.command.is_some() { plan.by_hand() } else { plan };
     refusal::check(&plan)?;
+    module::load(&plan, &assignment, folder)?;
     let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
     let own = Path::new(OWN);
     fs::create_dir(own.join(PROGRAMS)).map_err(Error::system("make a folder"))?;

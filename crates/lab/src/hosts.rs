@@ -10,12 +10,13 @@ use scenario::plan::{End, Flow, Link, Node, NodeKind, Transport};
 use traffic::qdisc::Parameters;
 use traffic::qdisc::psp::PacingRate;
 use traffic::{Bytes, Duration, HostId, Rate};
+use traffic_kernel::table;
 
 use crate::default_congestion::DefaultCongestion;
 use crate::error::Error;
 use crate::namespace::Namespace;
 use crate::sysctl;
-use crate::veth::{self, Cable, Line, Routes, Segmentation};
+use crate::veth::{self, Cable, Line, ModuleQdisc, Routes, Segmentation};
 
 /// Bytes of the Ethernet header, and of the FCS, which the kernel does not count.
 const HEADER: u64 = 14;
@@ -72,8 +73,15 @@ impl Hosts {
             let Some(host) = &hosts.namespaces[card.node] else { continue };
             let targets = targets_of(plan, (card.node, card.link), links[card.node]);
             let usual = settings(plan, (card.link, end));
+            let qdisc = plan.has_qdiscs(card.node).then(|| qdisc(plan, link, &link.ends[end]));
             let settings = veth::Settings {
                 interface: given[card.node],
+                segmentation: match qdisc {
+                    Some(_) if offloads(plan, card.node) => Segmentation::InQueue,
+                    Some(_) => Segmentation::Tcp,
+                    None => usual.segmentation,
+                },
+                qdisc: qdisc.transpose()?,
                 line: usual.line.map(|line| Line { punctual: true, ..line }),
                 routes: targets.as_deref().map_or(Routes::Everything, Routes::Only),
                 own_ports: &server_ports(plan, card.node, card.link),
@@ -150,9 +158,25 @@ fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'stati
         own_ports: &[],
         routes: Routes::Everything,
         line: Some(line(link, here)),
+        qdisc: None,
         segmentation,
         receive_cpus: &[],
     }
+}
+
+/// The discipline of an end of a link, as a qdisc of the host's kernel.
+fn qdisc(plan: &Plan, link: &Link, end: &End) -> Result<ModuleQdisc, Error> {
+    let table = frames::rules::by_headers(plan, &end.queue)
+        .and_then(|queue| table::write(&queue).map_err(|error| error.to_string()));
+    let unfit = |why| {
+        let help = "give the host qdisc = \"card\", or change that";
+        Error::unfit(format!("link `{}`: {why}", link.name), help)
+    };
+    Ok(ModuleQdisc {
+        table: table.map_err(unfit)?,
+        rate: end.direction.rate,
+        overhead: link.config.overhead,
+    })
 }
 
 /// The addresses that a host with `interfaces` interfaces reaches by `link`; `None` for all, with a single interface.

@@ -240,6 +240,7 @@ impl Ground {
             own_address: None,
             own_ports: &[],
             routes: Routes::Everything,
+            qdisc: None,
             line: Some(Line {
                 rate,
                 overhead: 24,

@@ -3,6 +3,7 @@
 
 mod address;
 mod card;
+mod module;
 mod offload;
 mod shaper;
 mod steering;
@@ -19,6 +20,7 @@ use netlink_packet_route::link::{
 };
 
 pub(crate) use card::adopt;
+pub use module::ModuleQdisc;
 pub use shaper::Line;
 
 use crate::netlink::{self, Socket};
@@ -46,6 +48,8 @@ pub struct Settings<'a> {
     pub routes: Routes<'a>,
     /// The line that limits the host's sending rate; `None`: no limit.
     pub line: Option<Line>,
+    /// The discipline of the module `sch_suimon` in place of the line, if that is in this kernel.
+    pub qdisc: Option<ModuleQdisc>,
     /// The place where the host's TCP data is cut into frames.
     pub segmentation: Segmentation,
     /// The CPUs that do the host's receive processing (Linux RPS). If empty, the CPU that writes a frame does
@@ -125,9 +129,10 @@ fn configure(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bo
     if settings.address.is_ipv4() {
         silence(at_host, index)?;
     }
-    match &settings.line {
-        Some(line) => shaper::install(at_host, index, line, settings),
-        None => Ok(false),
+    match (&settings.qdisc, &settings.line) {
+        (Some(qdisc), _) => module::install(at_host, index, qdisc).map(|()| true),
+        (None, Some(line)) => shaper::install(at_host, index, line, settings),
+        (None, None) => Ok(false),
     }
 }
 

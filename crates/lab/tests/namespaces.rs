@@ -70,6 +70,7 @@ fn settings(fabric_interface: &str, number: u8) -> Settings<'_> {
         own_ports: &[],
         routes: Routes::Everything,
         line: None,
+        qdisc: None,
         segmentation: Segmentation::Tcp,
         receive_cpus: &[],
     }

@@ -20,7 +20,7 @@ use transport::{Connection, OptionError, ProcessingCost, SocketOption};
 
 pub use self::coalescing::Coalescing;
 use self::coalescing::Interrupts;
-pub use self::config::{Config, Kernel};
+pub use self::config::{Config, Kernel, QdiscPlace};
 use self::paths::Paths;
 pub use self::processor::{DataPath, Operation, Processor, Times};
 use self::processor::{Pending, Processing};

@@ -15,6 +15,8 @@ use crate::totals::FlowTotals;
 pub const SCENARIO: &str = "scenario.toml";
 /// The [`Assignment`], in JSON.
 pub const ASSIGNMENT: &str = "assignment.json";
+/// The kernel module `sch_suimon`, if a host needs it.
+pub const MODULE: &str = "sch_suimon.ko";
 /// The [`Message`]s, a line of JSON each.
 pub const MESSAGES: &str = "messages.json";
 

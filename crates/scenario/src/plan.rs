@@ -150,6 +150,11 @@ impl Plan {
         matches!(&self.nodes[node].kind, NodeKind::Host(host) if host.kernel.is_some())
     }
 
+    /// Whether the disciplines of the node's ports are qdiscs of its kernel, in the simulator too.
+    pub fn has_qdiscs(&self, node: usize) -> bool {
+        matches!(&self.nodes[node].kind, NodeKind::Host(host) if host.has_qdiscs())
+    }
+
     /// Whether any host has a real kernel in the simulator.
     pub fn has_kernels(&self) -> bool {
         (0..self.nodes.len()).any(|node| self.has_kernel(node))

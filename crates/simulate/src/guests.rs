@@ -16,7 +16,7 @@ use guest::network::{self, Network, Socket};
 use guest::{CARDS_MAX, Calendar, End, Error, Kernel, ProgramTap, Settings};
 use record::Steering;
 use record::folder::{PROGRAMS, TemporaryFolder};
-use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, SCENARIO, START};
+use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, MODULE, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::plan::{Flow, NodeKind};
 use scenario::{Plan, TRACES};
@@ -137,12 +137,16 @@ struct Guests<O> {
     folder: TemporaryFolder,
 }
 
-/// Whether a port may hold back guests' frames while its line is free: a switch pauses it, or it has a discipline.
+/// Whether a port may hold back guests' frames while its line is free: a switch pauses it, or it has a discipline
+/// in the card.
 /// TCP's small queues then need an interrupt for each frame that left, which is a fifth of a guest's work.
 fn may_hold_back(plan: &Plan) -> bool {
     let mut ends = plan.links.iter().flat_map(|link| &link.ends);
     plan.nodes.iter().any(|node| node.kind.name() == "switch")
-        || ends.any(|end| plan.has_kernel(end.node) && !matches!(end.queue, Parameters::Fifo(_)))
+        || ends.any(|end| {
+            let at_card = plan.has_kernel(end.node) && !plan.has_qdiscs(end.node);
+            at_card && !matches!(end.queue, Parameters::Fifo(_))
+        })
 }
 
 impl<O: Observer> Guests<O> {
@@ -163,6 +167,11 @@ impl<O: Observer> Guests<O> {
         let folder = TemporaryFolder::new_in(&env::temp_dir(), FOLDER);
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
         let sockets = network::sockets(plan, CARDS_MAX);
+        let needs_module = (0..plan.nodes.len()).any(|node| plan.has_qdiscs(node));
+        let module = needs_module.then(|| options.kernel.module());
+        if module.as_ref().is_some_and(|path| !path.exists()) {
+            return Err(Error::NoModule.into());
+        }
         let prepare = |(number, own): (usize, &Vec<Socket>)| {
             let work = work(folder.path(), number);
             let cards = own.iter().map(|card| Card { node: card.node, link: card.link }).collect();
@@ -172,6 +181,9 @@ impl<O: Observer> Guests<O> {
             fs::write(work.join(SCENARIO), &lock)?;
             fs::write(work.join(ASSIGNMENT), assignment)?;
             write_traces(plan, &work)?;
+            if let Some(module) = &module {
+                symlink(module, work.join(MODULE))?;
+            }
             symlink(options.program, work.join("suimon"))
         };
         let prepared = sockets.iter().enumerate().try_for_each(prepare);

@@ -1,10 +1,11 @@
 //! Why a plan cannot be simulated.
 
 use congestion::Algorithm;
+use frames::rules::by_headers;
 use guest::CARDS_MAX;
 use guest::network::sockets;
 use scenario::Plan;
-use scenario::plan::{Flow, Transport};
+use scenario::plan::{End, Flow, Link, Transport};
 
 /// Why a plan cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,13 @@ pub enum Refusal {
 /// [`Refusal::Real`] for the first such part, and for ranks of an MPI job that are not all modelled or all in one
 /// guest: another process cannot read their message headers.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
+    for (link, end) in
+        plan.links.iter().flat_map(|link| link.ends.iter().map(move |end| (link, end)))
+    {
+        if plan.has_qdiscs(end.node) {
+            qdisc(plan, link, end)?;
+        }
+    }
     let mut guests = vec![None; plan.nodes.len()];
     for (guest, cards) in sockets(plan, CARDS_MAX).iter().enumerate() {
         cards.iter().for_each(|card| guests[card.node] = Some(guest));
@@ -69,6 +77,19 @@ fn of_flow(plan: &Plan, flow: &Flow) -> Refusal {
         }
         Transport::Udp(_) | Transport::Program(_) => program(&format!("flow `{}`", flow.name)),
     }
+}
+
+/// Refuses a discipline that a kernel cannot have.
+fn qdisc(plan: &Plan, link: &Link, end: &End) -> Result<(), Refusal> {
+    let host = &plan.nodes[end.node].name;
+    let refused = |why: String| Refusal::Real {
+        message: format!("host `{host}` has qdisc = \"kernel\", and at link `{}` {why}", link.name),
+        help: "change that, or give the host qdisc = \"card\"".into(),
+    };
+    if end.trace.is_some() {
+        return Err(refused("the rate follows a trace, which its kernel does not see".into()));
+    }
+    by_headers(plan, &end.queue).map(drop).map_err(refused)
 }
 
 fn program(whose: &str) -> Refusal {

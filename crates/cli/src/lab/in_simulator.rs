@@ -18,7 +18,6 @@ use super::Network;
 use super::console::{Streams, Terminal};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::port::Fabric;
 use crate::table::Table;
 use crate::{check, interruption, output};
 
@@ -79,13 +78,10 @@ struct Host {
 impl Host {
     /// The host with that name.
     fn of(network: &Network, name: &str) -> Result<Self, Failure> {
-        let Network { scenario, fabric, on } = network;
-        if *fabric != Fabric::default() {
-            let help = "leave them out, or use real packets: --on lab";
-            return Err(Failure::usage("--port and --sleep are for the lab", help));
-        }
+        let Network { scenario, fabric, on, qdisc } = network;
+        on.check(*fabric, *qdisc)?;
         let mut plan = scenario.experiment()?.plan()?;
-        on.with(*fabric).set_kernels(&mut plan);
+        on.with(*fabric, *qdisc).set_kernels(&mut plan);
         let hosts = plan.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Host(_)));
         let names: Vec<&str> = hosts.map(|node| node.name.as_str()).collect();
         if !names.contains(&name) {

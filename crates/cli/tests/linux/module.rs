@@ -8,8 +8,8 @@ use std::process::Command;
 
 use testbed::{lacks_programs, unbuilt};
 
-use crate::scenario::{ground, results};
-use crate::typed::SUIMON;
+use crate::scenario::{goodput, ground, results, run};
+use crate::typed::{SUIMON, code, json};
 
 /// Loads and unloads a module by the system calls: a machine without modules of its own has no `insmod`.
 const MODULE: &str = r#"
@@ -222,114 +222,122 @@ fn another_frame_fills_the_gaps_and_the_clock_begins_again() {
     assert_eq!(shown["gap_frames"].as_u64(), Some(gaps.len() as u64), "{said}");
 }
 
+/// The summary of a paper's scenario with its disciplines in the kernels of its hosts, and these settings.
+fn paper(runs: &tempfile::TempDir, scenario: &str, settings: &[&str]) -> serde_json::Value {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers").join(scenario);
+    let text = fs::read_to_string(file).expect("a scenario");
+    let mut words = vec!["--on", "linux-6.12", "--qdisc", "kernel"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let (output, _) = run(runs, "run", &text, &words);
+    assert_eq!(code(&output), 0, "{}", json(&output));
+    json(&output)
+}
+
 /// Paper 0, table 3: a kernel's own TCP on a path of 500 Mbit/s and 200 ms. Paced to the bottleneck it loses nothing in
-/// any of the paper's buffers; unpaced it loses in the smallest and in the largest.
+/// any of the paper's buffers, nor in a smaller one; unpaced it loses in the smallest and in the largest.
 #[test]
 fn a_paced_kernel_loses_nothing_in_the_papers_buffers() {
     let Some(bench) = Bench::new("shallow buffers and the module") else { return };
-    let drops = |script: &str, buffer: u32| {
-        let rest = format!(
-            r#"
-[host.b]
-kernel = "linux-6.12"
-[emulator.gnet]
-rate = "62.5 MB/s"
-delay = "100 ms"
-buffer = "{buffer} KiB"
-[link.access]
-between = ["a", "gnet"]
-rate = "1 Gbit/s"
-[link.exit]
-between = ["gnet", "b"]
-rate = "1 Gbit/s"
-[flow.bulk]
-start = "100 ms"
-from = "a"
-to = "b"
-congestion = "kernel:scalable"
-tcp.buffers.send = "32 MiB"
-receiver_tcp.buffers.receive = "32 MiB"
-"#
+    let of = |queue: &str, buffer: u32| {
+        let queue = format!("link.access.at.sender.{queue}");
+        let buffer = format!("emulator.gnet.buffer=\"{buffer} KiB\"");
+        let summary = paper(
+            &bench.runs,
+            "p0/shallow-buffer.toml",
+            &["duration=\"4 s\"", "flow.bulk.congestion=\"kernel:scalable\"", &queue, &buffer],
         );
-        let (_, out) = bench.run("4 s", script, &rest);
-        let summary = fs::read_to_string(out.join("summary.json")).expect("a summary");
-        let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
-        let goodput = 8.0 * summary["flow"]["bulk"]["goodput"].as_f64().expect("a number");
-        (summary["run"]["drops"].as_u64().expect("a number"), goodput)
+        (summary["run"]["drops"].as_u64().expect("a number"), goodput(&summary, "bulk"))
     };
-    let paced = "load sch_suimon.ko; tc qdisc replace dev eth0 root psp line 1gbit rate 62.5mbps";
     for buffer in [64, 256, 512, 1024] {
-        let (lost, goodput) = drops(paced, buffer);
-        assert!(lost == 0 && goodput > 150e6, "{buffer} KiB, paced: {lost} lost, {goodput} bit/s");
+        let (lost, rate) = of("queue.psp.rate=\"62.5 MB/s\"", buffer);
+        assert!(lost == 0 && rate > 150e6, "{buffer} KiB, paced: {lost} lost, {rate} bit/s");
     }
     for buffer in [64, 1024] {
-        let (lost, _) = drops(":", buffer);
+        let (lost, _) = of("queue.fifo={}", buffer);
         assert!(lost > 0, "{buffer} KiB: nothing is lost unpaced either");
     }
 }
 
-/// Paper 0, section 5: one sender, two bottlenecks, a class for each.
+/// Paper 0, section 5: one sender, two bottlenecks, a class for each, chosen by the receiving host.
 #[test]
 fn two_classes_of_a_kernel_fill_two_bottlenecks() {
     let Some(bench) = Bench::new("two bottlenecks and the module") else { return };
-    let rest = r#"
-[host.near]
-kernel = "linux-6.12"
-[host.far]
-kernel = "linux-6.12"
-[router.site]
-[emulator.metro]
-rate = "62.5 MB/s"
-delay = "10 ms"
-buffer = "64 KiB"
-[emulator.ocean]
-rate = "31.25 MB/s"
-delay = "100 ms"
-buffer = "64 KiB"
-[link.access]
-between = ["a", "site"]
-rate = "1 Gbit/s"
-[link.to-metro]
-between = ["site", "metro"]
-rate = "1 Gbit/s"
-[link.to-ocean]
-between = ["site", "ocean"]
-rate = "1 Gbit/s"
-[link.near]
-between = ["metro", "near"]
-rate = "1 Gbit/s"
-[link.far]
-between = ["ocean", "far"]
-rate = "1 Gbit/s"
-[flow.near]
-start = "100 ms"
-from = "a"
-to = "near"
-congestion = "kernel:scalable"
-tcp.buffers.send = "32 MB"
-receiver_tcp.buffers.receive = "32 MB"
-[flow.far]
-start = "100 ms"
-from = "a"
-to = "far"
-congestion = "kernel:scalable"
-tcp.buffers.send = "32 MB"
-receiver_tcp.buffers.receive = "32 MB"
-"#;
-    let script = "address() { getent hosts $1 | cut -d' ' -f1; }
-        load sch_suimon.ko
-        tc qdisc replace dev eth0 root psp line 1gbit \
-            class metro rate 62.5mbps end class ocean rate 31.25mbps end \
-            filter metro destination $(address near)/32 end filter ocean destination $(address far)/32 end
-        sleep 5.5; tc -s qdisc show dev eth0";
-    let (said, out) = bench.run("6 s", script, rest);
-    let summary = fs::read_to_string(out.join("summary.json")).expect("a summary");
-    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
-    assert_eq!(summary["run"]["drops"].as_u64(), Some(0), "{said}");
+    let summary = paper(
+        &bench.runs,
+        "p0/two-bottlenecks.toml",
+        &[
+            "duration=\"6 s\"",
+            "flow.near.congestion=\"kernel:scalable\"",
+            "flow.far.congestion=\"kernel:scalable\"",
+        ],
+    );
+    assert_eq!(summary["run"]["drops"].as_u64(), Some(0), "{summary}");
     for (flow, least) in [("near", 430e6), ("far", 110e6)] {
-        let goodput = 8.0 * summary["flow"][flow]["goodput"].as_f64().expect("a number");
-        assert!(goodput > least, "{flow}: {goodput} bit/s\n{said}");
+        let rate = goodput(&summary, flow);
+        assert!(rate > least, "{flow}: {rate} bit/s");
     }
+}
+
+/// Paper 1, figure 11, where the sender is: classes of a kernel's own connections, chosen by flows, have their exact
+/// shares of the line, because packets wait in the discipline, not in the card's ring.
+#[test]
+fn classes_share_a_kernels_line_as_they_share_a_ports() {
+    let Some(bench) = Bench::new("link sharing and the module") else { return };
+    let text = r#"
+duration = "4 s"
+measure.from = "1 s"
+[host]
+a = { kernel = "linux-6.12" }
+b = { kernel = "linux-6.12" }
+[link.l]
+between = ["a", "b"]
+rate = "20 Mbit/s"
+delay = "2 ms"
+[link.l.at.a.queue.cbq]
+default = "rest"
+[link.l.at.a.queue.cbq.class]
+one = { rate = "14 Mbit/s", borrow = true }
+two = { rate = "6 Mbit/s", borrow = true }
+first = { parent = "one", rate = "8 Mbit/s", borrow = true, match = { flow = "f1" } }
+second = { parent = "one", rate = "6 Mbit/s", borrow = true, match = { flow = "f2" } }
+rest = { parent = "two", rate = "6 Mbit/s", borrow = true }
+[flow]
+f1 = { from = "a", to = "b", congestion = "kernel:reno" }
+f2 = { from = "a", to = "b", congestion = "kernel:reno" }
+f3 = { from = "a", to = "b", congestion = "kernel:reno" }
+"#;
+    let words = ["--on", "linux-6.12", "--qdisc", "kernel"];
+    let (output, _) = run(&bench.runs, "run", text, &words);
+    let summary = json(&output);
+    assert_eq!(code(&output), 0, "{summary}");
+    for (flow, share) in [("f1", 0.4), ("f2", 0.3), ("f3", 0.3)] {
+        let (rate, of_line) = (goodput(&summary, flow), share * 20e6 * 1448.0 / 1538.0);
+        assert!((rate / of_line - 1.0).abs() < 0.01, "{flow}: {rate} bit/s, not {of_line}");
+    }
+}
+
+/// A discipline that frames do not show enough for is refused before a guest starts, as is the option without guests.
+#[test]
+fn what_a_kernel_cannot_have_is_refused() {
+    let Some(bench) = Bench::new("refusals of qdisc") else { return };
+    let refused = |queue: &str, flow: &str, words: &[&str], why: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[host.a]\nqdisc = \"kernel\"\n{LINK}\n[link.l.at.a.queue]\n{queue}\n\
+             [flow.f]\nfrom = \"a\"\nto = \"b\"\n{flow}"
+        );
+        let (output, _) = run(&bench.runs, "refused", &text, words);
+        let said = json(&output).to_string();
+        assert!(code(&output) == 2 && said.contains(why), "{said}");
+    };
+    let on: &[&str] = &["--on", "linux-6.12"];
+    let class = "psp.class.x = { rate = \"1 Mbit/s\", match = { flow = \"f\" } }";
+    refused(
+        class,
+        "program = \"true\"",
+        on,
+        "the class `x` is matched by the flow `f` of a program",
+    );
+    refused("psp.rate = \"1 Mbit/s\"", "", &["--qdisc", "kernel"], "--qdisc is for guest kernels");
 }
 
 /// Set up, changed, replaced and removed under load, while the link goes down and its MTU changes; the module stays while

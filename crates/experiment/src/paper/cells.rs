@@ -7,11 +7,12 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use scenario::Document;
+use scenario::plan::Link;
+use scenario::{Document, Plan};
 use simulate::sweep::{WorkerPool, sweep, weight};
 
 use super::library;
-use super::published::{Published, Run};
+use super::published::{AtHost, Published, Run};
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::execution::{Job, Outcome};
@@ -268,7 +269,7 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     }
     let mut cells = Vec::new();
     for (name, point) in points(paper, run, document)? {
-        let cell = cell(run, name, &point, folder, mode)?;
+        let cell = cell(paper, run, name, &point, folder, mode)?;
         let included = settings.is_some() && mode.has(run, &cell.place.name);
         cells.push(Cell { included, ..cell });
     }
@@ -350,7 +351,31 @@ fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
     quick.iter().find(|name| !has(name)).map(String::as_str)
 }
 
+/// Exchanges the disciplines of a router's and a host's port, and the settings of their links.
+fn exchange(plan: &mut Plan, at: &AtHost) -> Result<(), String> {
+    let place = |name: &str| {
+        let links = plan.links.iter().enumerate();
+        let mut ends = links.flat_map(|(number, link)| (0..2).map(move |end| (number, link, end)));
+        let is = |(_, link, end): &(usize, &Link, usize)| {
+            format!("{}:{}", plan.nodes[link.ends[*end].node].name, link.name) == name
+        };
+        let found = ends.find(is).map(|(number, _, end)| (number, end));
+        found.ok_or_else(|| format!("there is no port `{name}`"))
+    };
+    let ((from, router), (to, host)) = (place(&at.router)?, place(&at.host)?);
+    let Ok([out, into]) = plan.links.get_disjoint_mut([from, to]) else {
+        return Err(format!("`{}` and `{}` are at one link", at.router, at.host));
+    };
+    std::mem::swap(&mut out.config, &mut into.config);
+    std::mem::swap(&mut out.ends[router].queue, &mut into.ends[host].queue);
+    for end in 0..2 {
+        std::mem::swap(&mut out.ends[end].direction, &mut into.ends[end].direction);
+    }
+    Ok(())
+}
+
 fn cell(
+    paper: &str,
     run: &Run,
     name: String,
     point: &scenario::Run,
@@ -358,7 +383,10 @@ fn cell(
     mode: Mode,
 ) -> Result<Cell, Error> {
     let folder_name = format!("{}-{name}", run.name);
-    let plan = point.plan()?;
+    let mut plan = point.plan()?;
+    if let (Some(at), true) = (&run.qdisc, mode.driver.has_qdiscs()) {
+        exchange(&mut plan, at).map_err(|message| Error::Paper { paper: paper.into(), message })?;
+    }
     let folder = folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-')));
     let job = Job::new(mode.driver, plan, folder);
     let place = Place { run: run.name.clone(), name, varied: !run.vary.is_empty() };

@@ -64,6 +64,19 @@ pub(super) struct Run {
     pub(super) names: Vec<String>,
     /// The settings for real packets; by default the run is left out.
     pub(super) lab: Option<InLab>,
+    /// Where the discipline of a router is if those of hosts are qdiscs of their kernels.
+    pub(super) qdisc: Option<AtHost>,
+}
+
+/// A discipline of a router that takes the place of a host's, and the links that change places with it. Both are
+/// `NODE:LINK`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AtHost {
+    /// The router's port.
+    pub(super) router: String,
+    /// The host's port.
+    pub(super) host: String,
 }
 
 impl Run {

@@ -55,6 +55,7 @@ impl Machines {
                 own_ports: &[],
                 routes: Routes::Everything,
                 line: None,
+                qdisc: None,
                 segmentation,
                 receive_cpus: &[],
             };

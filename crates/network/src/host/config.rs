@@ -20,6 +20,10 @@ settings! {
         /// TCP/IP stack of the host in the simulator: "linux-6.12", a real kernel on the simulator's clock, built
         /// once by `suimon linux build`; the model unless given. In the lab every host uses this machine's kernel.
         pub kernel: Option<Kernel>,
+        /// Where a host with a guest kernel has the disciplines of its ports: "card", in the network card that the
+        /// simulator provides, or "kernel", on that kernel's output path, by the module `sch_suimon` of `make module`;
+        /// in the card unless given.
+        pub qdisc: Option<QdiscPlace>,
         /// Memory limit of all its programs together, in a host with a guest kernel; 128 MiB per program unless
         /// given. Unused memory costs this machine nothing.
         #[range(..=MEMORY_MAX)]
@@ -46,12 +50,40 @@ choice! {
     }
 }
 
+choice! {
+    /// A place of the disciplines of a host with a guest kernel.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum QdiscPlace {
+        /// The network card, which the simulator provides.
+        Card = "card",
+        /// The kernel's output path: a qdisc of the module `sch_suimon`.
+        Kernel = "kernel",
+    }
+}
+
 impl Kernel {
     /// The name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linux6_12 => "linux-6.12",
         }
+    }
+}
+
+impl QdiscPlace {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Card => "card",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+impl Config {
+    /// Whether the disciplines of its ports are qdiscs of its kernel.
+    pub fn has_qdiscs(&self) -> bool {
+        self.kernel.is_some() && self.qdisc == Some(QdiscPlace::Kernel)
     }
 }
 
