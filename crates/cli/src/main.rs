@@ -20,6 +20,7 @@ mod lab;
 mod linux;
 mod list;
 mod manual;
+mod metrics;
 mod mpi;
 mod output;
 mod paper;

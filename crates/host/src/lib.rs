@@ -1,6 +1,7 @@
 //! This machine's own kernel: the BPF objects loaded into it for a run, or until they are removed.
 
 mod cgroup;
+pub mod connections;
 mod error;
 pub mod ethtool;
 #[cfg(feature = "bpf")]

@@ -7,7 +7,7 @@ use netlink_packet_core::{
     NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
 use netlink_sys::SocketAddr;
-use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::protocols::{NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 
 use crate::wire::{attributes, text};
 
@@ -24,6 +24,14 @@ impl Socket {
     /// The system's error.
     pub fn here() -> io::Result<Self> {
         Self::of(NETLINK_ROUTE)
+    }
+
+    /// A socket for questions about other sockets of the calling thread's namespace (sock_diag(7)).
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn about_sockets() -> io::Result<Self> {
+        Self::of(NETLINK_SOCK_DIAG)
     }
 
     fn of(protocol: isize) -> io::Result<Self> {

@@ -1,13 +1,19 @@
 //! The counters of this machine's queueing disciplines and their classes, as `tc -s` shows them.
 
+mod own;
+
 use std::io;
 
 use crate::netlink::Socket;
 use crate::policy::{Device, devices};
 use crate::rtnetlink::message::{RTM_GETQDISC, RTM_GETTCLASS};
 use crate::rtnetlink::queue::{HEADER, TCA_KIND, TCA_STATS2, header};
-use crate::rtnetlink::statistics::{TCA_STATS_BASIC, TCA_STATS_PKT64, TCA_STATS_QUEUE};
+use crate::rtnetlink::statistics::{
+    TCA_STATS_APP, TCA_STATS_BASIC, TCA_STATS_PKT64, TCA_STATS_QUEUE,
+};
 use crate::wire::{Message, attributes, long, text, word};
+
+pub use own::OwnStatistics;
 
 /// The counters of a discipline or of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,9 +42,15 @@ pub struct QueueStatistics {
     pub queued_packets: u32,
     /// Bytes queued now.
     pub queued_bytes: u32,
+    /// What the discipline counts beyond that.
+    pub own: OwnStatistics,
 }
 
-/// The counters of all devices in this namespace.
+/// Disciplines with a class for each of their flows or hash buckets, with numbers that mean nothing to people.
+const CLASS_PER_FLOW: [&str; 5] = ["fq_codel", "fq_pie", "sfq", "cake", "sfb"];
+
+/// The counters of all devices in this namespace. Classes of single flows are left out: the delay of their discipline is
+/// the longest of theirs.
 ///
 /// # Errors
 /// The kernel's refusal.
@@ -50,10 +62,26 @@ pub fn queue_statistics() -> io::Result<Vec<QueueStatistics>> {
             let bytes = header(device.index, 0, 0);
             let messages = socket.dump(Message { kind, bytes })?;
             let own = messages.iter().filter(|m| word(&m.bytes, 4) == device.index);
-            found.extend(own.filter_map(|message| read(message, &device, class)));
+            for queue in own.filter_map(|message| read(message, &device, class)) {
+                match class && CLASS_PER_FLOW.contains(&queue.kind.as_str()) {
+                    true => add_delay(&mut found, &queue),
+                    false => found.push(queue),
+                }
+            }
         }
     }
     Ok(found)
+}
+
+/// Adds the delay of a flow's class to its discipline, whose major number it has.
+fn add_delay(found: &mut [QueueStatistics], class: &QueueStatistics) {
+    let major = |handle: &str| handle.split(':').next().map(str::to_owned);
+    let is_owner = |queue: &&mut QueueStatistics| {
+        !queue.class && queue.device == class.device && major(&queue.handle) == major(&class.handle)
+    };
+    if let Some(owner) = found.iter_mut().find(is_owner) {
+        owner.own.delay = owner.own.delay.max(class.own.delay);
+    }
 }
 
 fn read(message: &Message, device: &Device, class: bool) -> Option<QueueStatistics> {
@@ -65,14 +93,20 @@ fn read(message: &Message, device: &Device, class: bool) -> Option<QueueStatisti
         found.map(|(_, value)| value.as_slice()).unwrap_or_default()
     };
     let (basic, queue) = (counter(TCA_STATS_BASIC), counter(TCA_STATS_QUEUE));
+    if class && basic.is_empty() && queue.is_empty() {
+        // The class of a discipline like TBF, which only contains another discipline.
+        return None;
+    }
     let packets = match counter(TCA_STATS_PKT64) {
         [] => word(basic, 8).into(),
         packets => long(packets, 0),
     };
+    let kind = text(value(TCA_KIND)?);
+    let own = own::read(&kind, class, counter(TCA_STATS_APP));
     Some(QueueStatistics {
         device: device.name.clone(),
         class,
-        kind: text(value(TCA_KIND)?),
+        kind,
         handle: number(word(&message.bytes, 8)),
         parent: number(word(&message.bytes, 12)),
         bytes: long(basic, 0),
@@ -82,6 +116,7 @@ fn read(message: &Message, device: &Device, class: bool) -> Option<QueueStatisti
         requeues: word(queue, 12),
         queued_packets: word(queue, 0),
         queued_bytes: word(queue, 4),
+        own,
     })
 }
 

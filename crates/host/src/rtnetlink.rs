@@ -111,6 +111,8 @@ pub(crate) mod queue {
 pub(crate) mod statistics {
     pub(crate) const TCA_STATS_BASIC: u16 = 1;
     pub(crate) const TCA_STATS_QUEUE: u16 = 3;
+    /// What a discipline counts beyond that.
+    pub(crate) const TCA_STATS_APP: u16 = 4;
     /// The packets, where 32 bits do not hold them.
     pub(crate) const TCA_STATS_PKT64: u16 = 8;
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tempfile::TempDir;
+
 use crate::typed::{SUIMON, code, json, stderr};
 
 /// Two hosts with kernels. A program of the first one runs as root.
@@ -74,7 +76,7 @@ const OF_MODULE: [(&str, &[&str]); 3] = [
 ];
 
 /// Loads a module by its system call.
-const LOAD: &str = "python3 -c 'import ctypes, os, sys
+pub(crate) const LOAD: &str = "python3 -c 'import ctypes, os, sys
 file = os.open(sys.argv[1], os.O_RDONLY)
 sys.exit(ctypes.CDLL(None).syscall(313, file, bytes(1), 0))'";
 
@@ -100,7 +102,7 @@ fn script(folder: &str, queues: &[(&str, &[&str])]) -> String {
 }
 
 /// Whether `test` must be skipped: there is no guest kernel.
-fn lacks_kernel(test: &str) -> bool {
+pub(crate) fn lacks_kernel(test: &str) -> bool {
     if testbed::lacks_programs(test, &["tc", "ip", "setarch", "cmp", "python3"]) {
         return true;
     }
@@ -125,14 +127,7 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     if lacks_kernel(TEST) {
         return;
     }
-    let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
-    let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
-    let of_guest =
-        |path: &PathBuf| path.parent().is_some_and(|it| it.to_string_lossy().ends_with("-suimon"));
-    let mut modules = built.map(|entry| entry.path().join("sch_suimon.ko"));
-    let Some(module) = modules.find(|path| path.exists() && of_guest(path)) else {
-        return testbed::unbuilt(TEST, "the module is not built for the guest kernel: make module");
-    };
+    let Some(module) = module(TEST) else { return };
     // Without the module, the plan says how to get it; with it, a line of the scenario is a table of the module. What the
     // module refuses is refused in its words.
     let within =
@@ -156,22 +151,26 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     assert!(log.contains("docs/how-to/module.md builds it"), "{log}");
 }
 
+/// The module for the guest kernel. `None` if `test` must be skipped.
+pub(crate) fn module(test: &str) -> Option<PathBuf> {
+    let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
+    let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
+    let of_guest =
+        |path: &PathBuf| path.parent().is_some_and(|it| it.to_string_lossy().ends_with("-suimon"));
+    let mut modules = built.map(|entry| entry.path().join("sch_suimon.ko"));
+    let module = modules.find(|path| path.exists() && of_guest(path));
+    if module.is_none() {
+        testbed::unbuilt(test, "the module is not built for the guest kernel: make module");
+    }
+    module
+}
+
 /// Applies a policy with each of the queues in a guest, after the lines `first` of a script. Returns what the script
 /// printed.
 fn set_and_taken_back(first: &str, queues: &[(&str, &[&str])]) -> String {
-    // A guest has its own /tmp.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder();
     let place = folder.path().display().to_string();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
-    write("scenario.toml", &SCENARIO.replace("FOLDER", &place));
-    write("policy.toml", POLICY);
-    write("script", &(first.replace("FOLDER", &place) + &script(&place, queues)));
-    let mut suimon = Command::new(SUIMON);
-    suimon.args(["run", "-q", "-o"]).arg(folder.path().join("run"));
-    let output = suimon.arg(folder.path().join("scenario.toml")).output().expect("it starts");
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let log = fs::read_to_string(folder.path().join("run/programs/a.1.log")).expect("the log");
-    assert!(log.contains("\nend\n"), "{log}");
+    let log = run(&folder, &(first.replace("FOLDER", &place) + &script(&place, queues)));
     let cases: Vec<&str> = log.split("\ncase ").skip(1).collect();
     assert_eq!(cases.len(), queues.len(), "{log}");
     for (case, (queue, parts)) in cases.iter().zip(queues) {
@@ -179,5 +178,26 @@ fn set_and_taken_back(first: &str, queues: &[(&str, &[&str])]) -> String {
             assert!(case.contains(part), "{queue}: no {part}: {case}");
         }
     }
+    log
+}
+
+/// A folder that guests see: they have their own /tmp.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
+}
+
+/// Runs a script as root in a guest, and returns what it printed. Its last line prints `end`.
+pub(crate) fn run(folder: &TempDir, script: &str) -> String {
+    let place = folder.path().display().to_string();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    write("scenario.toml", &SCENARIO.replace("FOLDER", &place));
+    write("policy.toml", POLICY);
+    write("script", script);
+    let mut suimon = Command::new(SUIMON);
+    suimon.args(["run", "-q", "-o"]).arg(folder.path().join("run"));
+    let output = suimon.arg(folder.path().join("scenario.toml")).output().expect("it starts");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let log = fs::read_to_string(folder.path().join("run/programs/a.1.log")).expect("the log");
+    assert!(log.contains("\nend\n"), "{log}");
     log
 }

@@ -125,6 +125,11 @@ impl Machine {
         self.output(command)
     }
 
+    /// Runs `work` in this machine's namespace.
+    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.namespace.within(work).expect("a namespace")
+    }
+
     pub(crate) fn output(&self, mut command: Command) -> Output {
         self.namespace.within(|| command.output()).expect("a namespace").expect("it starts")
     }

@@ -6,6 +6,9 @@
 mod faults;
 mod guest;
 mod machine;
+mod metrics;
+#[path = "../prometheus/mod.rs"]
+mod prometheus;
 #[path = "../typed/mod.rs"]
 mod typed;
 
@@ -343,46 +346,6 @@ fn a_unit_applies_the_policy_at_boot() {
     assert_eq!(machine.state(), before);
     assert_code(&machine.run_host(&["disable", &at]), 0);
     assert!(!units.join("suimon-host.service").exists());
-}
-
-#[test]
-fn prometheus_reads_the_counters() {
-    if lacks("metrics of qdiscs") {
-        return;
-    }
-    let machine = Machine::new(EVERYTHING);
-    assert_code(&machine.host(&["apply", "a"]), 0);
-    machine.transfer(1 << 20);
-    let text = machine.host(&["metrics"]);
-    assert_code(&text, 0);
-    let value = |text: &str, name: &str, handle: &str| {
-        let label = format!(
-            "device=\"eth0\",part=\"qdisc\",kind=\"tbf\",handle=\"{handle}\",parent=\"root\""
-        );
-        let start = format!("suimon_qdisc_{name}{{{label}}} ");
-        let line = text.lines().find_map(|line| line.strip_prefix(&start));
-        line.unwrap_or_else(|| panic!("no {start}: {text}")).parse::<u64>().expect("a number")
-    };
-    let sent = value(stdout(&text), "sent_bytes_total", "5100:");
-    assert!(sent > 1 << 20, "{sent}");
-    let shown = machine.run("tc -s -j qdisc show dev eth0");
-    assert!(shown.contains(&format!("\"bytes\":{sent}")), "{sent}: {shown}");
-    assert!(stdout(&text).contains("suimon_host_drift 0\n"), "{}", stdout(&text));
-
-    let mut server = machine.start(&["metrics", "--listen", "127.0.0.1:0"]);
-    let mut line = String::new();
-    let said = server.stdout.take().expect("it is piped");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut line).expect("text");
-    let address = line.trim().strip_prefix("http://").and_then(|at| at.strip_suffix("/metrics"));
-    let address = address.unwrap_or_else(|| panic!("no address: {line}"));
-    for (path, part) in [("/metrics", "HTTP/1.1 200 OK"), ("/", "HTTP/1.1 404")] {
-        let answer = machine.get(address, path);
-        assert!(answer.starts_with(part), "{answer}");
-        assert_eq!(answer.contains("suimon_qdisc_sent_bytes_total{"), path == "/metrics");
-    }
-    server.kill().expect("it is ours");
-    server.wait().expect("it ends");
-    assert_code(&machine.host(&["rollback"]), 0);
 }
 
 #[test]

@@ -1,0 +1,7 @@
+//! Metrics for Prometheus: their text, and the server that it scrapes.
+
+mod page;
+pub(crate) mod queues;
+pub(crate) mod server;
+
+pub(crate) use page::{Family, Histogram, Kind, Page, bounds, labels};
