@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 }
 
 /// Parses a time greater than zero.
-fn every(text: &str) -> Result<Duration, String> {
+pub(crate) fn every(text: &str) -> Result<Duration, String> {
     let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
     if time == Duration::ZERO {
         Err("the time must be greater than 0, such as \"1 s\"".into())

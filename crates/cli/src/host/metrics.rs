@@ -1,6 +1,7 @@
 //! `suimon host metrics`: qdiscs, connections and the policy of this machine in Prometheus's text format.
 
 mod connections;
+mod textfile;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,6 +22,12 @@ pub(super) struct Arguments {
     /// Serve them at http://ADDRESS/metrics until Ctrl-C, such as 127.0.0.1:9764 [default: print them once]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    /// Write them to a file for node_exporter's textfile collector; its name ends in .prom
+    #[arg(long, value_name = "FILE", conflicts_with = "listen")]
+    textfile: Option<PathBuf>,
+    /// Write the file again and again, until Ctrl-C
+    #[arg(long, value_name = "TIME", requires = "textfile", value_parser = crate::top::every)]
+    every: Option<traffic::Duration>,
     /// The folder of the journal
     #[arg(long, value_name = "FOLDER", default_value = policy::FOLDER)]
     state: PathBuf,
@@ -28,6 +35,9 @@ pub(super) struct Arguments {
 
 /// Prints or serves the metrics.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(path) = &arguments.textfile {
+        return textfile::write(path, arguments.every, || text(arguments));
+    }
     let Some(address) = arguments.listen else {
         output::print(&text(arguments)?)?;
         return Ok(Exit::Fine);

@@ -1,11 +1,14 @@
 //! `suimon host metrics`.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command};
 
 use serde_json::Value;
+use testbed::eventually;
 
 use crate::guest;
 use crate::machine::{Machine, lacks};
@@ -139,6 +142,53 @@ fn connections_are_counted_by_algorithm() {
     drop(pairs);
     let closed = page().get("suimon_tcp_connections", &reno);
     assert_eq!(closed, None, "closed connections do not count");
+}
+
+#[test]
+fn node_exporter_finds_a_whole_file() {
+    if lacks("metrics in a file") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    let folder = machine.folder().join("textfile");
+    fs::create_dir(&folder).expect("a folder");
+    let path = folder.join("suimon.prom");
+    let name = path.display().to_string();
+    let names = || {
+        let entries = fs::read_dir(&folder).expect("it is there").flatten();
+        entries.map(|entry| entry.file_name()).collect::<Vec<_>>()
+    };
+    assert_code(&machine.host(&["metrics", "--textfile", &name]), 0);
+    Scrape::read(&fs::read_to_string(&path).expect("the file"));
+    assert_eq!(names(), ["suimon.prom"]);
+    let mode = fs::metadata(&path).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o644, "another user's node_exporter reads it");
+    for (words, part) in [
+        (&["--textfile", "x.txt"][..], "use --textfile x.txt.prom"),
+        (&["--every", "1 s"], "--textfile"),
+        (&["--textfile", "x.prom", "--listen", "127.0.0.1:0"], "cannot be used with"),
+        (&["--textfile", "/nonexistent/x.prom"], "/nonexistent/x.prom"),
+    ] {
+        let refused = machine.host(&[&["metrics"], words].concat());
+        assert_ne!(refused.status.code(), Some(0), "{words:?}");
+        assert!(stderr(&refused).contains(part), "{words:?}: {}", stderr(&refused));
+    }
+
+    // Again and again, by other files: who reads one sees all of it, whenever that is.
+    let words = ["metrics", "--textfile", &name, "--every", "20 ms"];
+    let mut writer = machine.start(&words);
+    let (mut files, mut bytes) = (std::collections::BTreeSet::new(), 0);
+    eventually("it is written again and again", || {
+        let text = fs::read_to_string(&path).expect("always there");
+        Scrape::read(&text);
+        bytes += text.len();
+        files.insert(fs::metadata(&path).expect("always there").ino());
+        files.len() > 1 && bytes > 100_000
+    });
+    let pid = nix::unistd::Pid::from_raw(writer.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("it is ours");
+    assert_eq!(writer.wait().expect("it ends").code(), Some(0));
+    assert_eq!(names(), ["suimon.prom"]);
 }
 
 /// Disciplines of a guest's kernel, and the keys of their marks in the output of tc.
