@@ -2,10 +2,12 @@
 
 mod client;
 mod control_server;
+mod metrics;
 mod render;
 mod stats;
 
 use std::env;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,6 +22,7 @@ use crate::failure::Failure;
 use crate::port::Port;
 use crate::{interruption, output};
 use control_server::{ControlServer, Source, Tick};
+use metrics::Endpoint;
 
 /// Arguments of `router`.
 #[derive(Debug, Args)]
@@ -54,6 +57,9 @@ pub(crate) struct Arguments {
     /// The socket for `router stats`, `set` and `do` [default: suimon-router.sock in $XDG_RUNTIME_DIR or /run]
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
+    /// Serve the counters for Prometheus at http://ADDRESS/metrics, such as 127.0.0.1:9764
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
     /// Print the summary as one JSON document
     #[arg(long)]
     json: bool,
@@ -78,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let source = Source::read(file, &arguments.set)?;
     let plan = source.plan()?;
+    let endpoint = arguments.metrics.map(Endpoint::open).transpose()?;
     let router = Router::open(
         &plan,
         &Settings {
@@ -87,6 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             busy: arguments.busy,
             drain: arguments.drain,
             force: arguments.force,
+            delays: endpoint.is_some(),
         },
     )?;
     let control = Control::open(&path).map_err(|error| {
@@ -95,8 +103,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })?;
     let interrupted = interruption::watch()?;
     let server = ControlServer::new(source, plan, router.ports().clone());
-    announce(&router, &path);
-    let (outcome, server) = serve(router, control, server, &interrupted, arguments.quiet);
+    announce(&router, &path, endpoint.as_ref());
+    let quiet = arguments.quiet;
+    let (outcome, server) = serve(router, (control, endpoint), server, &interrupted, quiet);
     print_outcome(arguments, &server, outcome)
 }
 
@@ -106,24 +115,25 @@ pub(crate) fn usual_path() -> PathBuf {
     PathBuf::from(folder.unwrap_or_else(|| "/run".into())).join("suimon-router.sock")
 }
 
-fn announce(router: &Router, control: &std::path::Path) {
+fn announce(router: &Router, control: &std::path::Path, endpoint: Option<&Endpoint>) {
     router.notes().iter().for_each(|note| output::note(note));
     let [a, b] = router.ports();
     output::note(&format!(
-        "{} and {} are connected by {} and {} ({}); control: {}",
+        "{} and {} are connected by {} and {} ({}); control: {}{}",
         a.interface,
         b.interface,
         a.name,
         b.name,
         router.kind().name(),
-        control.display()
+        control.display(),
+        endpoint.map(|endpoint| format!("; metrics: {}", endpoint.url())).unwrap_or_default()
     ));
 }
 
 /// Answers requests and prints events and rates until a signal.
 fn serve(
     router: Router,
-    mut control: Control,
+    (mut control, endpoint): (Control, Option<Endpoint>),
     mut server: ControlServer,
     interrupted: &AtomicBool,
     quiet: bool,
@@ -139,6 +149,9 @@ fn serve(
         }
         let patience = clock::system(tick_at.since(clock.now())).min(GLANCE);
         control.serve(patience, |line| server.answer(router, line));
+        if let Some(endpoint) = &endpoint {
+            endpoint.answer(|| server.metrics(router));
+        }
         !interrupted.load(Ordering::Relaxed)
     });
     (outcome, server)

@@ -47,6 +47,8 @@ pub struct Settings<'a> {
     pub drain: Duration,
     /// Whether an interface may be the machine's own uplink.
     pub force: bool,
+    /// Whether it records how long packets wait at its ports.
+    pub delays: bool,
 }
 
 /// One of a router's two ports.
@@ -137,7 +139,7 @@ impl Router {
         }
         let promiscuous = interfaces.iter().map(Interface::promiscuous);
         let promiscuous = promiscuous.collect::<Result<Vec<_>, _>>()?;
-        let plan = view.plan_of(plan);
+        let plan = view.plan_of(plan, settings.delays);
         let mut notes = Vec::new();
         let mut places = view.places(&interfaces);
         let mut memory = run::memory(&plan)?;

@@ -10,7 +10,7 @@ use scenario::{Document, Plan, Units};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::render;
+use super::{metrics, render};
 use crate::failure::Failure;
 
 /// The name of a request's change in the scenario, as refusals show it.
@@ -200,6 +200,12 @@ impl ControlServer {
             _ => None,
         };
         Ok(self.counters(&look, between))
+    }
+
+    /// The counters for Prometheus, or why there are none.
+    pub(super) fn metrics(&self, router: &lab::router::Handle) -> Result<String, String> {
+        let look = router.look().ok_or_else(|| at_its_end().error)?;
+        Ok(metrics::text(&self.ports, &self.configured, &look))
     }
 
     /// The counters at a snapshot, with rates between two others, or else over the whole time.

@@ -159,6 +159,11 @@ impl Router {
         }
     }
 
+    /// What it has printed on stderr, as far as it was read.
+    pub(crate) fn said_so_far(&self) -> &str {
+        &self.text
+    }
+
     pub(crate) fn statistics(&self) -> Value {
         json(&self.ask(&["stats", "--json"]))
     }

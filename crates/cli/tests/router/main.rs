@@ -6,8 +6,11 @@ mod datagrams;
 mod frames;
 mod load;
 mod machines;
+mod metrics;
 mod offloads;
 mod outages;
+#[path = "../prometheus/mod.rs"]
+mod prometheus;
 mod scenarios;
 #[path = "../typed/mod.rs"]
 mod typed;

@@ -45,12 +45,12 @@ impl BridgeView {
     }
 
     /// The plan in which only that node is active, without end. Its neighbours represent networks, and gaps are sent as
-    /// frames.
-    pub(super) fn plan_of(&self, plan: &Plan) -> Plan {
+    /// frames. `delays` is whether sojourn times are recorded.
+    pub(super) fn plan_of(&self, plan: &Plan, delays: bool) -> Plan {
         let mut plan = Plan {
             duration: Duration::MAX,
             changes: Vec::new(),
-            probes: Probes::default(),
+            probes: Probes { delays, ..Probes::default() },
             ..plan.clone()
         };
         for (port, far) in self.sides {
