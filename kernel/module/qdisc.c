@@ -185,7 +185,10 @@ static struct sk_buff *sui_dequeue_gap(struct Qdisc *sch, u32 frame, u64 now)
 	if (!skb) {
 		q->gaps_lost++;
 		qdisc_watchdog_schedule_ns(&q->watchdog, now);
+		return NULL;
 	}
+	/* Qdiscs above take from their counts what leaves, and have not counted this one. */
+	qdisc_tree_reduce_backlog(sch, -1, -(int)qdisc_pkt_len(skb));
 	return skb;
 }
 

@@ -377,3 +377,23 @@ fn a_qdisc_in_use_is_changed_replaced_and_removed() {
         assert!(line.starts_with(expected), "{line} is not {expected}\n{said}");
     }
 }
+
+/// Gap frames leave a band of the kernel's own `prio`, which counts what is queued below it.
+#[test]
+fn gap_frames_do_not_upset_the_counts_of_a_qdisc_above() {
+    let Some(bench) = Bench::new("the module below a qdisc") else { return };
+    let script = "load sch_suimon.ko
+        tc qdisc replace dev eth0 root handle 5: prio
+        for band in 1 2 3; do tc qdisc add dev eth0 parent 5:$band psp line 1gbit rate 100mbit; done
+        sleep 1.5; tc -j -s qdisc show dev eth0";
+    let (said, _) = bench.run("1600 ms", script, &format!("{LINK}{BULK}"));
+    let shown: serde_json::Value = serde_json::from_str(&said).expect(&said);
+    let queued = |kind: &str, key: &str| -> u64 {
+        let qdiscs = shown.as_array().expect(&said).iter().filter(|it| it["kind"] == kind);
+        qdiscs.map(|it| it[key].as_u64().expect(&said)).sum()
+    };
+    assert!(queued("psp", "gap_frames") > 1_000, "{said}");
+    for key in ["qlen", "backlog"] {
+        assert_eq!(queued("prio", key), queued("psp", key), "{said}");
+    }
+}
