@@ -80,7 +80,7 @@ static void sui_collect_dropped(struct Qdisc *sch, struct sk_buff **to_free)
 	struct suimon_sched *q = qdisc_priv(sch);
 	u32 packets = 0, bytes = 0, place, reason;
 
-	while ((reason = suimon_take_dropped(q->output, &place)) != SUIMON_OK) {
+	while ((reason = sui_output_take_dropped(q->output, &place)) != SUIMON_OK) {
 		struct sk_buff *skb = reason == SUIMON_FAULT ? NULL : sui_take(sch, place);
 
 		if (!skb) {
@@ -121,7 +121,7 @@ static int sui_put(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 
 	if (!q->faulty) {
 		suimon_read(skb, &q->key, headers, &offer);
-		answer = suimon_enqueue(q->output, &offer, ktime_get_ns(), &place);
+		answer = sui_output_enqueue(q->output, &offer, ktime_get_ns(), &place);
 	}
 	switch (answer) {
 	case SUIMON_OK:
@@ -211,7 +211,7 @@ static struct sk_buff *sui_dequeue(struct Qdisc *sch)
 	u64 now = ktime_get_ns();
 	struct sk_buff *skb;
 
-	if (!q->faulty && suimon_dequeue(q->output, now, &next) == SUIMON_FAULT)
+	if (!q->faulty && sui_output_dequeue(q->output, now, &next) == SUIMON_FAULT)
 		suimon_fall_back(sch);
 	if (!q->faulty)
 		sui_collect_dropped(sch, NULL);
@@ -250,10 +250,10 @@ static void sui_reset(struct Qdisc *sch)
 	sch->qstats.backlog = 0;
 	if (q->faulty)
 		return;
-	if (suimon_flush(q->output, ktime_get_ns()) == SUIMON_FAULT)
+	if (sui_output_flush(q->output, ktime_get_ns()) == SUIMON_FAULT)
 		suimon_fall_back(sch);
 	while (!q->faulty) {
-		u32 reason = suimon_take_dropped(q->output, &place);
+		u32 reason = sui_output_take_dropped(q->output, &place);
 
 		if (reason == SUIMON_OK)
 			break;
@@ -341,8 +341,8 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 	q->table = kvmemdup(table, strlen(table) + 1, GFP_KERNEL);
 	if (!q->places || !q->gap || !q->table)
 		return -ENOMEM;
-	answer = suimon_create(&q->device, table, strlen(table), ktime_get_ns(), &q->output, message,
-			       sizeof(message));
+	answer = sui_output_create(&q->device, table, ktime_get_ns(), &q->output, message,
+				   sizeof(message));
 	if (answer == SUIMON_OK)
 		suimon_start_renewal(sch);
 	return sui_error(answer, message, extack);
@@ -402,8 +402,7 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	if (!table)
 		return -ENOMEM;
 	sch_tree_lock(sch);
-	answer = suimon_change(q->output, table, strlen(table), ktime_get_ns(), message,
-			       sizeof(message));
+	answer = sui_output_change(q->output, table, ktime_get_ns(), message, sizeof(message));
 	if (answer == SUIMON_FAULT)
 		suimon_fall_back(sch);
 	if (answer == SUIMON_OK)
@@ -422,7 +421,7 @@ static void sui_destroy(struct Qdisc *sch)
 	suimon_stop_renewal(sch);
 	qdisc_watchdog_cancel(&q->watchdog);
 	__skb_queue_purge(&q->arrived);
-	suimon_destroy(q->output);
+	sui_output_destroy(q->output);
 	kfree_skb(q->gap);
 	kvfree(q->places);
 	kvfree(q->table);

@@ -25,7 +25,7 @@ static void sui_keep_counters(struct suimon_sched *q)
 {
 	struct suimon_statistics now = {};
 
-	if (suimon_statistics(q->output, &now) != SUIMON_OK)
+	if (sui_output_statistics(q->output, &now) != SUIMON_OK)
 		return;
 	q->before.backlog_bytes_max = max(q->before.backlog_bytes_max, now.backlog_bytes_max);
 	q->before.enqueued_packets += now.enqueued_packets;
@@ -44,7 +44,7 @@ void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters)
 	struct suimon_sched *q = qdisc_priv(sch);
 	const struct suimon_statistics *before = &q->before;
 
-	if (q->faulty || suimon_statistics(q->output, counters) == SUIMON_FAULT) {
+	if (q->faulty || sui_output_statistics(q->output, counters) == SUIMON_FAULT) {
 		suimon_fall_back(sch);
 		*counters = *before;
 		return;
@@ -62,7 +62,7 @@ void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters)
 }
 
 /* Puts the new output in the place of the old one. False if packets are queued, which only the old one knows. */
-static bool sui_replace(struct Qdisc *sch, struct suimon_output **output, u64 now)
+static bool sui_replace(struct Qdisc *sch, struct sui_output **output, u64 now)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 	bool old = (now - q->created) / NSEC_PER_SEC > SUIMON_RENEWAL_LAST;
@@ -89,17 +89,17 @@ static bool sui_replace(struct Qdisc *sch, struct suimon_output **output, u64 no
 static void sui_renew(struct work_struct *work)
 {
 	struct suimon_sched *q = container_of(work, struct suimon_sched, renewal.work);
-	struct suimon_output *output = NULL;
+	struct sui_output *output = NULL;
 	u64 now = ktime_get_ns();
 	char message[80];
 	bool done = false;
 
 	/* Settings change under RTNL. suimon_stop_renewal has it and waits for this: so do not. */
 	if (rtnl_trylock()) {
-		if (suimon_create(&q->device, q->table, strlen(q->table), now, &output, message,
-				  sizeof(message)) == SUIMON_OK)
+		if (sui_output_create(&q->device, q->table, now, &output, message,
+				      sizeof(message)) == SUIMON_OK)
 			done = sui_replace(q->sch, &output, now);
-		suimon_destroy(output);
+		sui_output_destroy(output);
 		rtnl_unlock();
 	}
 	if (!q->faulty)

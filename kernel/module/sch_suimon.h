@@ -11,9 +11,30 @@
 
 #include "suimon_netlink.h"
 
+/* An output of the library, and its memory: see outputs.c. */
+struct sui_output;
+
+/* As the functions of suimon_traffic.h. Every table ends with a zero. */
+u32 sui_output_create(const struct suimon_device *device, const char *table, u64 now,
+		      struct sui_output **created, char *message, size_t size);
+void sui_output_destroy(struct sui_output *output);
+u32 sui_output_change(struct sui_output *output, const char *table, u64 now, char *message,
+		      size_t size);
+u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place);
+u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *next);
+u32 sui_output_take_dropped(struct sui_output *output, u32 *place);
+u32 sui_output_flush(struct sui_output *output, u64 now);
+u32 sui_output_statistics(struct sui_output *output, struct suimon_statistics *statistics);
+
+/* From now on blocks are added to this list, or to none if null. Returns the list before. */
+struct list_head *suimon_set_owner(struct list_head *owner);
+
+/* Frees every block of the list; returns how many. */
+u32 suimon_free_all(struct list_head *owner);
+
 /* The private part of a qdisc. */
 struct suimon_sched {
-	struct suimon_output *output;
+	struct sui_output *output;
 	struct sk_buff **places; /* packets by place */
 	u32 count; /* of places */
 	u32 overhead; /* bytes of a frame on the wire besides the frame itself */
