@@ -83,3 +83,9 @@ u32 sui_output_statistics(struct sui_output *output, struct suimon_statistics *s
 {
 	return SUI_CALL(output, suimon_statistics(output->library, statistics));
 }
+
+u32 sui_output_class(struct sui_output *output, u32 position, struct suimon_statistics *statistics, char *name,
+		     size_t size)
+{
+	return SUI_CALL(output, suimon_class(output->library, position, statistics, name, size));
+}

@@ -460,6 +460,7 @@ static int sui_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 
 static struct Qdisc_ops sui_qdisc_ops __read_mostly = {
 	.id = "suimon", /* any discipline */
+	.cl_ops = &suimon_class_ops,
 	.priv_size = sizeof(struct suimon_sched),
 	.enqueue = sui_enqueue,
 	.dequeue = sui_dequeue,

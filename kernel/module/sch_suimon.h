@@ -25,6 +25,8 @@ u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *n
 u32 sui_output_take_dropped(struct sui_output *output, u32 *place);
 u32 sui_output_flush(struct sui_output *output, u64 now);
 u32 sui_output_statistics(struct sui_output *output, struct suimon_statistics *statistics);
+u32 sui_output_class(struct sui_output *output, u32 position, struct suimon_statistics *statistics, char *name,
+		     size_t size);
 
 /* From now on blocks are added to this list, or to none if null. Returns the list before. */
 struct list_head *suimon_set_owner(struct list_head *owner);
@@ -62,6 +64,9 @@ void suimon_init_renewal(struct Qdisc *sch);
 void suimon_start_renewal(struct Qdisc *sch);
 void suimon_stop_renewal(struct Qdisc *sch);
 void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters);
+
+/* See classes.c. */
+extern const struct Qdisc_class_ops suimon_class_ops;
 
 /* The frame check sequence, which the card adds. */
 #define SUIMON_FCS 4

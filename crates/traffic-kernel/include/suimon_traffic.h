@@ -138,6 +138,13 @@ u32 suimon_flush(struct suimon_output *output, u64 now);
 /* Reads the counters. */
 u32 suimon_statistics(struct suimon_output *output, struct suimon_statistics *statistics);
 
+/*
+ * Reads the counters of the class at a position, from 0, and its name with a zero at its end. Returns SUIMON_OK,
+ * SUIMON_REFUSED if there are fewer classes, or SUIMON_FAULT.
+ */
+u32 suimon_class(struct suimon_output *output, u32 position, struct suimon_statistics *statistics,
+		 char *name, size_t size);
+
 #ifdef __KERNEL__
 /*
  * What the library needs of the kernel. A panic of the library calls suimon_escape, which leaves the innermost

@@ -169,19 +169,19 @@ impl Write for Message<'_> {
     }
 }
 
-/// Writes the reason of a refusal to `message`, with a zero at its end.
+/// Writes a text to `message`, with a zero at its end; what has no room is left out.
 ///
 /// # Safety
 ///
 /// `message` has `size` bytes for this call alone, or is null.
-unsafe fn explain(why: &Refusal, message: *mut c_char, size: usize) {
+unsafe fn write_text(content: &dyn fmt::Display, message: *mut c_char, size: usize) {
     if message.is_null() || size == 0 {
         return;
     }
     // SAFETY: the caller's promise.
     let bytes = unsafe { slice::from_raw_parts_mut(message.cast::<u8>(), size) };
     let mut text = Message { left: bytes };
-    let _ = write!(text, "{why}");
+    let _ = write!(text, "{content}");
     if let Some(end) = text.left.first_mut() {
         *end = 0;
     }
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn suimon_create(
         }
         Some(Err(why)) => {
             // SAFETY: the caller's promise.
-            unsafe { explain(&why, message, size) };
+            unsafe { write_text(&why, message, size) };
             REFUSED
         }
         None => FAULT,
@@ -286,7 +286,7 @@ pub unsafe extern "C" fn suimon_change(
         Some(Ok(())) => OK,
         Some(Err(why)) => {
             // SAFETY: the caller's promise.
-            unsafe { explain(&why, message, size) };
+            unsafe { write_text(&why, message, size) };
             REFUSED
         }
         None => FAULT,
@@ -382,4 +382,38 @@ pub extern "C" fn suimon_statistics(
     statistics: &mut SuimonStatistics,
 ) -> u32 {
     set(statistics, output.call(|output| Some(output.statistics())))
+}
+
+/// Sets `*statistics` to the counters of the class at a position, from 0, and writes its name with a zero at its end.
+/// Returns [`OK`], or [`REFUSED`] if there are fewer classes, or [`FAULT`].
+///
+/// # Safety
+///
+/// `name` has `size` bytes for this call alone, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_class(
+    output: &mut SuimonOutput,
+    position: u32,
+    statistics: &mut SuimonStatistics,
+    name: *mut c_char,
+    size: usize,
+) -> u32 {
+    let found = output.call(|output| {
+        let (mut at, mut found) = (0, false);
+        output.classes(&mut |class, counters| {
+            if at == position {
+                found = true;
+                *statistics = counters.into();
+                // SAFETY: the caller's promise.
+                unsafe { write_text(&class, name, size) };
+            }
+            at += 1;
+        });
+        Some(found)
+    });
+    match found {
+        Some(true) => OK,
+        Some(false) => REFUSED,
+        None => FAULT,
+    }
 }

@@ -270,4 +270,9 @@ impl Output {
     pub fn statistics(&self) -> Statistics {
         self.qdisc.statistics()
     }
+
+    /// Calls `each` with the name and the counters of every class.
+    pub fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        self.qdisc.classes(&mut |_, name, counters| each(name, counters));
+    }
 }

@@ -261,7 +261,8 @@ static int print_statistics(const struct qdisc_util *util, FILE *f, struct rtatt
 	return 0;
 }
 
-#define UTIL(name) { .id = #name, .parse_qopt = parse, .print_qopt = print, .print_xstats = print_statistics }
+#define UTIL(name)                                                                                          \
+	{ .id = #name, .parse_qopt = parse, .print_qopt = print, .print_xstats = print_statistics, .print_copt = print }
 
 struct qdisc_util suimon_qdisc_util = UTIL(suimon);
 struct qdisc_util psp_qdisc_util = UTIL(psp);

@@ -397,3 +397,26 @@ fn gap_frames_do_not_upset_the_counts_of_a_qdisc_above() {
         assert_eq!(queued("prio", key), queued("psp", key), "{said}");
     }
 }
+
+/// `tc` shows the settings and the counters of each class; a class has no qdisc of the kernel's.
+#[test]
+fn tc_shows_what_each_class_sent() {
+    let Some(bench) = Bench::new("classes of the module") else { return };
+    let script = "load sch_suimon.ko
+        tc qdisc replace dev eth0 root handle 5: psp line 1gbit class metro rate 500mbit end \
+            class ocean rate 250mbit queue fifo packets 50 end end \
+            filter metro destination $(getent hosts b | cut -d' ' -f1)/32 end filter ocean destination 192.0.2.0/24 end
+        tc qdisc add dev eth0 parent 5:1 fq_codel 2>&1
+        sleep 1.5; tc -s class show dev eth0; tc class show dev eth0 classid 5:2";
+    let (said, _) = bench.run("1600 ms", script, &format!("{LINK}{BULK}"));
+    let sent = |class: &str| -> u64 {
+        let (_, rest) = said.split_once(&format!(" class {class} \n Sent ")).expect(&said);
+        rest.split(' ').next().expect("a word").parse().expect(&said)
+    };
+    assert!(sent("metro rate 500000000") > 30_000_000, "{said}");
+    assert_eq!(sent("ocean rate 250000000 queue fifo packets 50 end"), 0, "{said}");
+    assert!(sent("unclassified") < 100_000, "{said}");
+    assert!(said.starts_with("RTNETLINK answers: Operation not supported\n"), "{said}");
+    let last = "\nclass psp 5:2 parent 5: class ocean rate 250000000 queue fifo packets 50 end \n";
+    assert!(said.ends_with(last), "{said}");
+}

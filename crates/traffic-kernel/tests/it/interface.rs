@@ -5,8 +5,8 @@ use std::ptr;
 
 use traffic_kernel::abi::{
     FAULT, NO_VLAN, OK, REFUSED, SuimonDevice, SuimonNext, SuimonOffer, SuimonOutput,
-    SuimonStatistics, suimon_change, suimon_create, suimon_dequeue, suimon_destroy, suimon_enqueue,
-    suimon_flush, suimon_peek, suimon_statistics, suimon_take_dropped,
+    SuimonStatistics, suimon_change, suimon_class, suimon_create, suimon_dequeue, suimon_destroy,
+    suimon_enqueue, suimon_flush, suimon_peek, suimon_statistics, suimon_take_dropped,
 };
 
 use crate::transcript::{self, Call, NO_PLACE, Plain};
@@ -122,6 +122,27 @@ impl Interface {
         let answer = suimon_statistics(self.output(), &mut statistics);
         transcript::write(Call::Statistics, 0, answer, NO_PLACE, &[&statistics.bytes()]);
         (answer != FAULT).then_some(statistics)
+    }
+}
+
+impl Interface {
+    /// The name, in a buffer of `SIZE` bytes, and the counters of the class at a position.
+    pub(crate) fn class<const SIZE: usize>(
+        &mut self,
+        position: u32,
+    ) -> Option<(String, SuimonStatistics)> {
+        let (mut statistics, mut name) = (SuimonStatistics::default(), [1; SIZE]);
+        let text = name.as_mut_ptr();
+        // SAFETY: the pointers are those of live values, with their lengths.
+        let answer = unsafe { suimon_class(self.output(), position, &mut statistics, text, SIZE) };
+        if answer == REFUSED {
+            assert_eq!((statistics, name), (SuimonStatistics::default(), [1; SIZE]));
+            return None;
+        }
+        assert_eq!(answer, OK);
+        // SAFETY: the call wrote a text with a zero at its end.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+        Some((name.to_str().expect("a text").to_owned(), statistics))
     }
 }
 

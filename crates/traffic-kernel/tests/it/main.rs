@@ -1,5 +1,6 @@
 //! The C interface against the disciplines themselves, in one executable.
 
+mod classes;
 #[path = "../../../traffic/tests/drawn/mod.rs"]
 mod drawn;
 mod extremes;

@@ -1,0 +1,42 @@
+//! The classes of an output, by position.
+
+use traffic_kernel::abi::{SuimonDevice, SuimonStatistics};
+
+use crate::interface::{Interface, offer};
+
+const DEVICE: SuimonDevice = SuimonDevice { rate: 1_000_000_000, seed: 1, mtu: 1500, places: 60 };
+const TABLE: &str = "psp\nclass metro\nrate 500000000\nend\nclass ocean\nrate 250000000\nend\n\
+                     filter metro\nflow 1\nend\nfilter ocean\nflow 2\nend\n";
+
+/// Each class has a name and counters of its own, and together they have those of the output.
+#[test]
+fn the_classes_together_have_what_the_output_has() {
+    let mut interface = Interface::new(TABLE, &DEVICE, 0).expect("accepted");
+    for flow in [1, 2, 1, 3, 1, 1, 2, 1] {
+        interface.enqueue(&offer(flow, 1000), 0).expect("room");
+    }
+    interface.dequeue(0).expect("no fault");
+    let classes: Vec<_> = (0..3).map_while(|at| interface.class::<64>(at)).collect();
+    let packets = |it: &SuimonStatistics| it.backlog_packets + it.sent_packets;
+    let seen: Vec<_> = classes.iter().map(|(name, it)| (name.as_str(), packets(it))).collect();
+    assert_eq!(seen, [("metro", 5), ("ocean", 2), ("unclassified", 1)]);
+    assert_eq!(interface.class::<64>(3), None);
+    assert_eq!(interface.class::<64>(u32::MAX), None);
+    let whole = interface.statistics().expect("no fault");
+    let sum = |field: fn(&SuimonStatistics) -> u64| -> u64 {
+        classes.iter().map(|(_, it)| field(it)).sum()
+    };
+    assert_eq!(sum(|it| it.sent_packets), 1);
+    assert_eq!(sum(|it| it.sent_bytes), whole.sent_bytes);
+    assert_eq!(sum(|it| it.backlog_bytes), whole.backlog_bytes);
+}
+
+/// A name that has no room is cut, with a zero at its end; a discipline without classes has none.
+#[test]
+fn a_long_name_is_cut() {
+    let mut interface = Interface::new(TABLE, &DEVICE, 0).expect("accepted");
+    assert_eq!(interface.class::<4>(0).expect("a class").0, "met");
+    assert_eq!(interface.class::<1>(1).expect("a class").0, "");
+    let mut plain = Interface::new("fifo\n", &DEVICE, 0).expect("accepted");
+    assert_eq!(plain.class::<64>(0), None);
+}
