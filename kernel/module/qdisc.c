@@ -307,13 +307,33 @@ static int sui_parse(struct Qdisc *sch, struct nlattr *opt, struct nlattr **tb,
 	return 0;
 }
 
+/*
+ * A reason outlives the call: netlink copies it later, without RTNL. The kernel's own buffer has room for 80 bytes, and
+ * ours are used in turn.
+ */
+#define SUIMON_REASON 256
+static char sui_reasons[8][SUIMON_REASON];
+
+static char *sui_next_reason(void)
+{
+	static u32 used;
+
+	ASSERT_RTNL();
+	return sui_reasons[used++ % ARRAY_SIZE(sui_reasons)];
+}
+
 static int sui_error(u32 answer, const char *message, struct netlink_ext_ack *extack)
 {
+	char *reason;
+
 	switch (answer) {
 	case SUIMON_OK:
 		return 0;
 	case SUIMON_REFUSED:
-		NL_SET_ERR_MSG_FMT_MOD(extack, "%s", message);
+		reason = sui_next_reason();
+		scnprintf(reason, SUIMON_REASON, KBUILD_MODNAME ": %s", message);
+		if (extack)
+			extack->_msg = reason;
 		return -EINVAL;
 	default:
 		return -ENOMEM;
@@ -326,7 +346,7 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 	struct suimon_sched *q = qdisc_priv(sch);
 	struct net_device *dev = qdisc_dev(sch);
 	u32 frame = clamp_t(u32, dev->mtu + ETH_HLEN + SUIMON_FCS, SUIMON_FRAME_MIN, SUIMON_GAP_MAX);
-	char message[80] = "";
+	char message[SUIMON_REASON] = "";
 	u32 answer;
 
 	q->device = (struct suimon_device){
@@ -384,7 +404,7 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 	struct nlattr *tb[TCA_SUIMON_MAX + 1];
-	char message[80] = "", *table;
+	char message[SUIMON_REASON] = "", *table;
 	const char *given;
 	u32 answer;
 	int err;

@@ -348,6 +348,7 @@ fn a_qdisc_in_use_is_changed_replaced_and_removed() {
     let script = "load sch_suimon.ko
         tc qdisc add dev eth0 root psp line 1gbit rate 0 2>&1
         tc qdisc replace dev eth0 root psp line 1gbit rate fast 2>&1
+        tc qdisc replace dev eth0 root suimon line 1gbit fifo bytes 100 2>&1
         tc qdisc replace dev eth0 root psp rate 100mbit 2>&1
         tc qdisc replace dev eth0 root suimon line 1gbit fq_codel && echo fq_codel
         unload sch_suimon
@@ -362,6 +363,7 @@ fn a_qdisc_in_use_is_changed_replaced_and_removed() {
     let expected = [
         "Error: sch_suimon: ",
         "Error: sch_suimon: line 2: invalid value of `rate`.",
+        "Error: sch_suimon: a queue of 100 bytes drops every packet of full length: give it room for at least ",
         "Error: sch_suimon: the device has no line rate: give it.",
         "fq_codel",
         "Resource temporarily unavailable",
