@@ -4,7 +4,8 @@ use traffic_kernel::abi::{SuimonDevice, SuimonStatistics};
 
 use crate::interface::{Interface, offer};
 
-const DEVICE: SuimonDevice = SuimonDevice { rate: 1_000_000_000, seed: 1, mtu: 1500, places: 60 };
+const DEVICE: SuimonDevice =
+    SuimonDevice { rate: 1_000_000_000, seed: 1, mtu: 1500, places: 60, overhead: 20 };
 const TABLE: &str = "psp\nclass metro\nrate 500000000\nend\nclass ocean\nrate 250000000\nend\n\
                      filter metro\nflow 1\nend\nfilter ocean\nflow 2\nend\n";
 
