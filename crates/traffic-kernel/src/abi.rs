@@ -180,11 +180,24 @@ unsafe fn write_text(content: &dyn fmt::Display, message: *mut c_char, size: usi
     }
     // SAFETY: the caller's promise.
     let bytes = unsafe { slice::from_raw_parts_mut(message.cast::<u8>(), size) };
+    // Also what is written before a panic ends with a zero.
+    bytes.fill(0);
     let mut text = Message { left: bytes };
     let _ = write!(text, "{content}");
     if let Some(end) = text.left.first_mut() {
         *end = 0;
     }
+}
+
+/// Writes the reason of a refusal. It may need memory that is not there, so it is guarded: the text then ends early.
+///
+/// # Safety
+///
+/// As for [`write_text`].
+unsafe fn refuse(why: &dyn fmt::Display, message: *mut c_char, size: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let _ = guarded(|| unsafe { write_text(why, message, size) });
+    REFUSED
 }
 
 /// The bytes at an address.
@@ -227,8 +240,7 @@ pub unsafe extern "C" fn suimon_create(
         }
         Some(Err(why)) => {
             // SAFETY: the caller's promise.
-            unsafe { write_text(&why, message, size) };
-            REFUSED
+            unsafe { refuse(&why, message, size) }
         }
         None => FAULT,
     }
@@ -286,8 +298,7 @@ pub unsafe extern "C" fn suimon_change(
         Some(Ok(())) => OK,
         Some(Err(why)) => {
             // SAFETY: the caller's promise.
-            unsafe { write_text(&why, message, size) };
-            REFUSED
+            unsafe { refuse(&why, message, size) }
         }
         None => FAULT,
     }
@@ -415,5 +426,29 @@ pub unsafe extern "C" fn suimon_class(
         Some(true) => OK,
         Some(false) => REFUSED,
         None => FAULT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reason whose second half needs memory that is not there.
+    struct Reason;
+
+    impl fmt::Display for Reason {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("half")?;
+            panic!("no memory")
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_reason_does_not_leave_the_guard() {
+        let mut message = [1; 8];
+        // SAFETY: the pointer is that of a live value, with its length.
+        let answer = unsafe { refuse(&Reason, message.as_mut_ptr(), message.len()) };
+        assert_eq!(answer, REFUSED);
+        assert_eq!(message.map(|byte| byte as u8), *b"half\0\0\0\0");
     }
 }
