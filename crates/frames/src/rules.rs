@@ -196,7 +196,7 @@ psp.class.y = { rate = "1 Mbit/s", match = { flow = "bulk" } }"#;
             rewritten(r#"psp.class.x = { rate = "1 Mbit/s", match = { flow = "program" } }"#);
         assert!(programs.is_err_and(|why| why.contains("`x`") && why.contains("`program`")));
         let nested = rewritten(
-            r#"hfsc.class.x = { rate = "1 Mbit/s", queue.drr.class.y = { match = { flow = "bulk" } } }"#,
+            r#"hfsc.class.x = { link_share_m2 = "1 Mbit/s", queue.drr.class.y = { match = { flow = "bulk" } } }"#,
         );
         assert!(nested.is_err_and(|why| why.contains("`y` within the class `x`")));
     }
