@@ -137,6 +137,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
+/// The metrics of this machine besides those of queues.
+#[cfg(test)]
+pub(crate) fn metric_families() -> Vec<crate::metrics::Family> {
+    metrics::families()
+}
+
 impl From<policy::Error> for Failure {
     fn from(error: policy::Error) -> Self {
         let (policy::Error::Lacking { message, help } | policy::Error::Refused { message, help }) =

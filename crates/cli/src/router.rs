@@ -109,6 +109,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     print_outcome(arguments, &server, outcome)
 }
 
+/// The router's metrics besides those of queues.
+#[cfg(test)]
+pub(crate) fn metric_families() -> Vec<crate::metrics::Family> {
+    metrics::families()
+}
+
 /// The default path of the control socket.
 pub(crate) fn usual_path() -> PathBuf {
     let folder = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());

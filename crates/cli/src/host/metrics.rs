@@ -100,6 +100,11 @@ const DRIFT: Family = Family {
     help: "Settings that something else changed since",
 };
 
+#[cfg(test)]
+pub(super) fn families() -> Vec<Family> {
+    connections::FAMILIES.into_iter().chain([SETTINGS, DRIFT]).collect()
+}
+
 /// The policy's state; nothing for a user who may not read the journal.
 fn policy_metrics(page: &mut Page, arguments: &Arguments) {
     let Ok(journal) = Journal::look(&arguments.state) else { return };

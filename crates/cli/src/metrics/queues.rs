@@ -120,6 +120,12 @@ pub(crate) fn add(page: &mut Page, queues: &[Queue]) {
     page.add_histograms(&SOJOURN, queues.iter().filter_map(sojourn));
 }
 
+/// All metrics of queues.
+#[cfg(test)]
+pub(super) fn families() -> Vec<Family> {
+    METRICS.iter().map(|(family, _)| *family).chain([SOJOURN]).collect()
+}
+
 fn label(queue: &Queue) -> String {
     let Queue { device, class, kind, handle, parent, .. } = queue;
     labels(&[

@@ -110,6 +110,12 @@ const LOST: Family = family(
     "Frames that were to be sent while the interface was down",
 );
 
+#[cfg(test)]
+pub(super) fn families() -> Vec<Family> {
+    let all = [RATE, PORT_DROPS, INPUT_DROPS, MISSED, KEPT_UP, UP, OUTAGES, LOST];
+    all.into_iter().chain(LATENESS).collect()
+}
+
 /// The page of a router with these ports.
 pub(super) fn text(ports: &[Port; 2], configured: &[Configured; 2], look: &Look) -> String {
     let mut page = Page::default();

@@ -28,6 +28,10 @@ const ROUND_TRIP: Family = Family {
     help: "Smoothed round-trip times of the connections now: quantiles need no rate()",
 };
 
+/// All of them.
+#[cfg(test)]
+pub(super) const FAMILIES: [Family; 4] = [CONNECTIONS, DELIVERY, WINDOW, ROUND_TRIP];
+
 /// A connection that has sent nothing for longer does not send.
 const SENDS: Duration = Duration::from_secs(1);
 
