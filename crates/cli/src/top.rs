@@ -1,8 +1,9 @@
-//! `suimon top`: rates of classes and flows, live or from a finished run. (The papers' authors used
+//! `suimon top`: rates of classes and flows, live or from a finished run, or of this machine. (The papers' authors used
 //! `cbqmonitor` for this.)
 
 mod columns;
 mod history;
+mod host;
 mod lines;
 mod palette;
 mod plain;
@@ -24,9 +25,10 @@ use traffic::{Duration, Instant};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, router};
+use host::Host;
 use replay::Replay;
-use socket::{Answered, Socket};
-use source::Source;
+use socket::Answered;
+use source::{Live, Source};
 
 /// Arguments of `top`.
 #[derive(Debug, Args)]
@@ -34,6 +36,9 @@ pub(crate) struct Arguments {
     /// The folder of a run in progress or finished, or a control socket [default: that of `suimon router`]
     #[arg(value_name = "RUN|SOCKET")]
     target: Option<PathBuf>,
+    /// Show this machine's network devices, their qdiscs and classes, and its TCP connections by congestion control
+    #[arg(long, conflicts_with_all = ["target", "at"])]
+    host: bool,
     /// Interval between updates; in a finished run, of recorded time [default: 1 s]
     #[arg(long, value_name = "TIME", value_parser = every)]
     every: Option<Duration>,
@@ -72,16 +77,22 @@ const PACE_MIN: time::Duration = time::Duration::from_millis(50);
 
 /// Shows the view, a table or JSON.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let target = arguments.target.clone().unwrap_or_else(router::usual_path);
-    let source = Source::open(&target, arguments.target.is_some())?;
-    if arguments.at.is_some() && matches!(source, Source::Socket(_)) {
+    let target = match arguments.host {
+        true => "this machine".into(),
+        false => arguments.target.clone().unwrap_or_else(router::usual_path),
+    };
+    let source = match arguments.host {
+        true => Source::Live(Live::Host(Host::open(lab::clock::system(arguments.every()))?)),
+        false => Source::open(&target, arguments.target.is_some())?,
+    };
+    if arguments.at.is_some() && matches!(source, Source::Live(_)) {
         let help = "leave out --at, which is only for finished runs";
         return Err(Failure::usage(format!("{} is in progress", target.display()), help));
     }
     match (source, arguments.once) {
-        (Source::Socket(socket), true) => once(arguments, socket, &target),
+        (Source::Live(live), true) => once(arguments, live, &target),
         (Source::Replay(replay), true) => once_of(arguments, &replay),
-        (Source::Socket(socket), false) if arguments.json => lines_of(arguments, socket, &target),
+        (Source::Live(live), false) if arguments.json => lines_of(arguments, live, &target),
         (Source::Replay(replay), false) if arguments.json => recorded_lines(arguments, &replay),
         (source, false) => {
             if !std::io::stdout().is_terminal() {
@@ -94,8 +105,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// Prints one snapshot of a running source.
-fn once(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
-    match socket.ask(target)? {
+fn once(arguments: &Arguments, mut live: Live, target: &Path) -> Result<Exit, Failure> {
+    match live.ask(target)? {
         Answered::Counters(now) if arguments.json => output::print(&(plain::json(&now) + "\n"))?,
         Answered::Counters(now) => output::print(&plain::table(&now))?,
         Answered::Gone => output::note(&gone(target)),
@@ -113,11 +124,11 @@ fn once_of(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failure> {
 }
 
 /// Prints a line for each snapshot of a running source.
-fn lines_of(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
+fn lines_of(arguments: &Arguments, mut live: Live, target: &Path) -> Result<Exit, Failure> {
     let pace = lab::clock::system(arguments.every()).max(PACE_MIN);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
-        let Answered::Counters(now) = socket.ask(target)? else {
+        let Answered::Counters(now) = live.ask(target)? else {
             output::note(&gone(target));
             break;
         };

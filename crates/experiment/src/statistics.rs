@@ -43,6 +43,9 @@ pub struct Statistics {
     pub port: Named<Port>,
     /// The flows, by name.
     pub flow: Named<Flow>,
+    /// A machine's TCP connections, by congestion control.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub connections: Named<Connections>,
 }
 
 /// An output port.
@@ -155,6 +158,12 @@ pub struct Counts {
     pub drops: u64,
     /// Packets marked so far.
     pub marks: u64,
+    /// Bytes of gap frames sent recently, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_rate: Option<f64>,
+    /// Bytes of gap frames sent so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_bytes: Option<u64>,
 }
 
 /// A connection, or a datagram flow.
@@ -175,4 +184,22 @@ pub struct Flow {
     pub retransmission_rate: Option<f64>,
     /// Timeouts so far.
     pub timeouts: u64,
+}
+
+/// A machine's TCP connections with one congestion control.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Connections {
+    /// The number of connections.
+    pub connections: u64,
+    /// The sum of their latest delivery rates, of those that sent in the last second.
+    pub rate: f64,
+    /// The sum of their congestion windows.
+    pub cwnd_packets: u64,
+    /// The median of their smoothed round-trip times.
+    pub srtt_seconds: f64,
+    /// The maximum of these.
+    pub srtt_max_seconds: f64,
+    /// Segments that they have retransmitted so far.
+    pub retransmissions: u64,
 }

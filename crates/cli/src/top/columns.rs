@@ -1,6 +1,6 @@
 //! The two tables of the screen: as many columns as fit, the most important first.
 
-use experiment::statistics::Flow;
+use experiment::statistics::{Connections, Flow, Statistics};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::Style;
@@ -22,7 +22,7 @@ const BAR: usize = 8;
 /// A column: its heading, its width, and its order of removal if space is short (the greatest first).
 type Column = (&'static str, u16, u8);
 
-const QUEUES: [Column; 10] = [
+const QUEUES: [Column; 11] = [
     ("rate", 12, 0),
     ("promised", BAR as u16 + 7, 2),
     ("of link", 7, 8),
@@ -32,12 +32,17 @@ const QUEUES: [Column; 10] = [
     ("CNMs/s", 7, 4),
     ("drops/s", 7, 4),
     ("marks/s", 7, 6),
+    ("gaps", 12, 5),
     ("rate history", 12, 7),
 ];
 /// Columns that are shown only if a port has pauses.
 const PAUSES: [usize; 2] = [4, 5];
 /// The column that is shown only if a port has congestion notifications.
 const NOTIFICATIONS: usize = 6;
+/// The column that is shown only if gap frames were sent.
+const GAPS: usize = 9;
+/// The column of the past.
+const HISTORY: usize = 10;
 
 const FLOWS: [Column; 6] = [
     ("goodput", 12, 0),
@@ -89,8 +94,10 @@ pub(super) fn queues(
 ) {
     let has_pauses = lines.iter().any(|line| line.pauses.is_some());
     let notified = lines.iter().any(|line| line.notifications.is_some());
+    let has_gaps = lines.iter().any(|line| line.counts.gap_bytes > Some(0));
     let wanted = |index| match index {
         NOTIFICATIONS => notified,
+        GAPS => has_gaps,
         index => has_pauses || !PAUSES.contains(&index),
     };
     let shown = fitting(&QUEUES, wanted, area.width);
@@ -133,8 +140,9 @@ fn queue(
         }
         7 => alarming(counts.drop_rate, palette),
         8 => right(counts.mark_rate.map(quantity::digits)),
+        GAPS => right(counts.gap_rate.map(|rate| units.rate.show(rate))),
         _ => {
-            let width = usize::from(QUEUES[9].1);
+            let width = usize::from(QUEUES[HISTORY].1);
             let picture = history.picture(line.port, line.class, width);
             Text::styled(picture, palette.within()).right_aligned()
         }
@@ -166,6 +174,44 @@ pub(super) fn flows(
     let first = format!("flow ({} of {})", (above + room).min(flows.len()), flows.len());
     let first = if flows.len() > room { first.as_str() } else { "flow" };
     frame.render_widget(table(first, &FLOWS, &shown, rows, palette), area);
+}
+
+/// The columns of a machine's connections.
+const CONNECTIONS: [Column; 6] = [
+    ("connections", 11, 0),
+    ("delivery rate", 13, 1),
+    ("cwnd", 8, 4),
+    ("srtt p50", 10, 2),
+    ("srtt max", 10, 3),
+    ("retr", 8, 5),
+];
+
+/// Draws a machine's connections, by congestion control.
+pub(super) fn connections(frame: &mut Frame<'_>, area: Rect, now: &Statistics, palette: Palette) {
+    let shown = fitting(&CONNECTIONS, |_| true, area.width);
+    let quantities = now.connections.0.iter().flat_map(|(_, all)| {
+        let times = [all.srtt_seconds, all.srtt_max_seconds].map(|time| (Kind::Time, time));
+        [(Kind::Rate, all.rate)].into_iter().chain(times)
+    });
+    let units = quantity::of_column(now.units, quantities);
+    let row = |(name, all): &(String, Connections)| {
+        let cells = shown.iter().map(|&index| right(Some(of_algorithm(all, index, units))));
+        Row::new([Cell::from(name.clone())].into_iter().chain(cells.map(Cell::from)))
+    };
+    let rows = now.connections.0.iter().map(row).collect();
+    let table = table("TCP algorithm", &CONNECTIONS, &shown, rows, palette);
+    frame.render_widget(table, area);
+}
+
+fn of_algorithm(all: &Connections, column: usize, units: Units) -> String {
+    match column {
+        0 => quantity::count(all.connections),
+        1 => units.rate.show(all.rate),
+        2 => quantity::count(all.cwnd_packets),
+        3 => units.time.show(all.srtt_seconds),
+        4 => units.time.show(all.srtt_max_seconds),
+        _ => quantity::count(all.retransmissions),
+    }
 }
 
 /// A flow's cell in that column.
@@ -214,17 +260,17 @@ mod tests {
             let shown = fitting(&QUEUES, wanted, width).into_iter();
             shown.map(|index| QUEUES[index].0).collect::<Vec<_>>().join(" ")
         };
-        let plain = |index| !PAUSES.contains(&index) && index != NOTIFICATIONS;
+        let plain = |index| !PAUSES.contains(&index) && ![NOTIFICATIONS, GAPS].contains(&index);
         let names = |width| fitting(&plain, width);
         assert_eq!(names(120), "rate promised of link backlog drops/s marks/s rate history");
         assert_eq!(names(80), "rate promised backlog drops/s marks/s rate history");
         assert_eq!(names(60), "rate promised backlog drops/s");
         assert_eq!(names(40), "rate backlog");
         assert_eq!(names(10), "");
-        let names = |width| fitting(&|index| index != NOTIFICATIONS, width);
+        let names = |width| fitting(&|index| ![NOTIFICATIONS, GAPS].contains(&index), width);
         assert_eq!(names(80), "rate promised backlog paused pauses/s drops/s");
         assert_eq!(names(60), "rate promised backlog paused");
-        let names = |width| fitting(&|index| !PAUSES.contains(&index), width);
+        let names = |width| fitting(&|index| !PAUSES.contains(&index) && index != GAPS, width);
         assert_eq!(names(80), "rate promised backlog CNMs/s drops/s marks/s");
     }
 

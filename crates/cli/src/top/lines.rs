@@ -93,6 +93,14 @@ impl Line<'_> {
     }
 }
 
+/// Whether a port or a class has sent gap frames.
+pub(super) fn have_gaps(now: &Statistics) -> bool {
+    let has = |counts: &Counts| counts.gap_bytes > Some(0);
+    now.port.0.iter().any(|(_, port)| {
+        has(&port.counts) || port.class.0.iter().any(|(_, class)| has(&class.counts))
+    })
+}
+
 /// The ports in their order.
 pub(super) fn ports(now: &Statistics, sort: Sort) -> Vec<(&str, &Port)> {
     let mut ports: Vec<_> = now.port.0.iter().map(|(name, port)| (name.as_str(), port)).collect();

@@ -1,6 +1,6 @@
 //! A snapshot as plain text, and as a line of JSON.
 
-use experiment::statistics::{Flow, Statistics};
+use experiment::statistics::{Connections, Flow, Statistics};
 use record::quantity::{self, Kind};
 
 use super::lines::{self, Line, Sort};
@@ -23,10 +23,16 @@ pub(super) fn table(now: &Statistics) -> String {
         headings.push(">CNMs/s");
     }
     headings.extend([">drops/s", ">marks/s", ">drops"]);
+    let has_gaps = lines::have_gaps(now);
+    if has_gaps {
+        headings.push(">gaps");
+    }
     let mut queues = Table::new(&headings).in_units(now.units);
     for (name, port) in lines::ports(now, Sort::Scenario) {
         for line in lines::tree(name, port, Sort::Scenario) {
-            queues.row(queue(&line, has_pauses, notified));
+            let gaps = Cell::measured(Kind::Rate, line.counts.gap_rate);
+            let cells = queue(&line, has_pauses, notified).into_iter();
+            queues.row(cells.chain(has_gaps.then_some(gaps)));
         }
     }
     let mut flows =
@@ -35,15 +41,33 @@ pub(super) fn table(now: &Statistics) -> String {
     for (name, sample) in lines::flows(now, Sort::Scenario) {
         flows.row(flow(name, sample));
     }
+    let mut connections = Table::new(&CONNECTIONS).in_units(now.units);
+    now.connections.0.iter().for_each(|(name, all)| connections.row(of_algorithm(name, all)));
     let mut text = heading(now) + "\n";
-    for table in [queues, flows].iter().filter(|table| !table.is_empty()) {
+    for table in [queues, flows, connections].iter().filter(|table| !table.is_empty()) {
         text += "\n";
         text += &table.render();
     }
-    if now.port.is_empty() && now.flow.is_empty() {
+    if is_empty(now) {
         text += &format!("\n{NOTHING}\n");
     }
     text
+}
+
+/// The headings of a machine's connections.
+const CONNECTIONS: [&str; 7] = [
+    "TCP algorithm",
+    ">connections",
+    ">delivery rate",
+    ">cwnd",
+    ">srtt (median)",
+    ">srtt (max)",
+    ">retr",
+];
+
+/// Whether there is nothing to show.
+pub(super) const fn is_empty(now: &Statistics) -> bool {
+    now.port.0.is_empty() && now.flow.0.is_empty() && now.connections.0.is_empty()
 }
 
 /// The text if nothing is sampled.
@@ -117,6 +141,18 @@ fn flow(name: &str, flow: &Flow) -> Vec<Cell> {
         Cell::measured(Kind::Number, flow.retransmission_rate),
         quantity::count(flow.retransmissions).into(),
         quantity::count(flow.timeouts).into(),
+    ]
+}
+
+fn of_algorithm(name: &str, all: &Connections) -> Vec<Cell> {
+    vec![
+        name.into(),
+        quantity::count(all.connections).into(),
+        Cell::quantity(Kind::Rate, all.rate),
+        quantity::count(all.cwnd_packets).into(),
+        Cell::quantity(Kind::Time, all.srtt_seconds),
+        Cell::quantity(Kind::Time, all.srtt_max_seconds),
+        quantity::count(all.retransmissions).into(),
     ]
 }
 

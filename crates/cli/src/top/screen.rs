@@ -42,7 +42,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, palette: Palette) {
             .areas(frame.area());
     header(frame, top, view, palette);
     match &view.now {
-        Some(now) if now.port.is_empty() && now.flow.is_empty() => {
+        Some(now) if plain::is_empty(now) => {
             frame.render_widget(Paragraph::new(plain::NOTHING).wrap(Wrap { trim: true }), body);
         }
         Some(now) => tables(frame, body, view, now, palette),
@@ -98,7 +98,9 @@ fn tables(frame: &mut Frame<'_>, area: Rect, view: &View, now: &Statistics, pale
     let flows = lines::flows(now, view.sort);
     let height = usize::from(area.height);
     let all: usize = trees.iter().map(Vec::len).sum::<usize>() + 1;
-    let below = if flows.is_empty() { 0 } else { flows.len() + 2 };
+    // A machine has connections where a scenario has flows.
+    let rows = flows.len().max(now.connections.0.len());
+    let below = if rows == 0 { 0 } else { rows + 2 };
     let room = match (trees.is_empty(), all + below <= height) {
         (true, _) => 0,
         (_, true) => all,
@@ -111,14 +113,17 @@ fn tables(frame: &mut Frame<'_>, area: Rect, view: &View, now: &Statistics, pale
         let chosen = ports.get(chosen).map(|(name, _)| *name);
         columns::queues(frame, upper, &shown, chosen, &view.history, (now.units, palette));
     }
-    if !flows.is_empty() {
+    if rows > 0 {
         let gap = u16::from(room > 0);
         let lower = Rect {
             y: lower.y + gap.min(lower.height),
             height: lower.height.saturating_sub(gap),
             ..lower
         };
-        columns::flows(frame, lower, &flows, view.above, (now.units, palette));
+        match flows.is_empty() {
+            true => columns::connections(frame, lower, now, palette),
+            false => columns::flows(frame, lower, &flows, view.above, (now.units, palette)),
+        }
     }
 }
 

@@ -4,16 +4,35 @@ use std::path::Path;
 
 use experiment::folders::SWEEP;
 
+use super::host::Host;
 use super::replay::Replay;
-use super::socket::Socket;
+use super::socket::{Answered, Socket};
 use crate::failure::Failure;
 
 /// The source.
 pub(super) enum Source {
-    /// A router, or a run in progress.
-    Socket(Socket),
+    /// A source that changes now.
+    Live(Live),
     /// The recording of a finished run.
     Replay(Box<Replay>),
+}
+
+/// A source that answers with the statistics of now.
+pub(super) enum Live {
+    /// A router, or a run in progress.
+    Socket(Socket),
+    /// This machine.
+    Host(Host),
+}
+
+impl Live {
+    /// Requests the current statistics; `target` is shown in messages.
+    pub(super) fn ask(&mut self, target: &Path) -> Result<Answered, Failure> {
+        match self {
+            Self::Socket(socket) => socket.ask(target),
+            Self::Host(host) => host.ask().map(|now| Answered::Counters(Box::new(now))),
+        }
+    }
 }
 
 /// The help if there is no source.
@@ -29,12 +48,12 @@ impl Source {
             let who = if named { "nothing listens" } else { "no router listens" };
             Failure::usage(format!("{who} on {}: {error}", target.display()), HELP)
         })?;
-        Ok(Self::Socket(socket))
+        Ok(Self::Live(Live::Socket(socket)))
     }
 
     fn of_folder(folder: &Path) -> Result<Self, Failure> {
         if let Ok(socket) = Socket::open(&experiment::live_socket(folder)) {
-            return Ok(Self::Socket(socket));
+            return Ok(Self::Live(Live::Socket(socket)));
         }
         if folder.join(SWEEP).exists() {
             let message = format!("{} holds a sweep", folder.display());

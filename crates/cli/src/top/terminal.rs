@@ -29,8 +29,8 @@ use super::history::{History, LOOKS};
 use super::palette::Palette;
 use super::replay::Replay;
 use super::screen;
-use super::socket::{Answered, Socket};
-use super::source::Source;
+use super::socket::Answered;
+use super::source::{Live, Source};
 use super::view::{View, Wish};
 use super::{PACE_MIN, gone};
 use crate::exit::Exit;
@@ -159,9 +159,9 @@ impl Updates {
         view: &mut View,
     ) -> Self {
         match source {
-            Source::Socket(socket) => {
+            Source::Live(live) => {
                 let pace = lab::clock::system(every.unwrap_or(Duration::from_ms(1_000)));
-                Self::Asked { answers: ask(socket, target, pace), name: gone(target) }
+                Self::Asked { answers: ask(live, target, pace), name: gone(target) }
             }
             Source::Replay(replay) => {
                 view.recorded = true;
@@ -210,7 +210,7 @@ impl Updates {
 
 /// Queries at that pace, until the view closes or the source ends.
 fn ask(
-    mut socket: Socket,
+    mut live: Live,
     target: &Path,
     pace: time::Duration,
 ) -> Receiver<Result<Option<Statistics>, Failure>> {
@@ -219,7 +219,7 @@ fn ask(
     let target = target.to_owned();
     thread::spawn(move || {
         loop {
-            let answer = socket.ask(&target).map(|answered| match answered {
+            let answer = live.ask(&target).map(|answered| match answered {
                 Answered::Counters(now) => Some(*now),
                 Answered::Gone => None,
             });

@@ -1,5 +1,6 @@
 //! `suimon top` as typed: on finished runs, on runs in progress, on a router, on a terminal.
 
+mod host;
 #[path = "../router/machines.rs"]
 #[allow(dead_code, reason = "the router's own tests need more of it")]
 mod machines;

@@ -21,10 +21,10 @@ const LEFT: &str = "\x1b[?1049l";
 const SEEN: &str = "\x1b[?25h";
 
 /// `suimon top` on a terminal of 80 columns and 24 lines.
-struct Shown(OnTerminal);
+pub(crate) struct Shown(OnTerminal);
 
 impl Shown {
-    fn start(folder: &Path, words: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
         let mut command = Command::new(SUIMON);
         command.arg("top").args(words).current_dir(folder).env("TERM", "xterm-256color");
         Self(OnTerminal::start(&mut command, [24, 80]))
@@ -34,11 +34,11 @@ impl Shown {
         self.0.text()
     }
 
-    fn shows(&self, part: &str) {
+    pub(crate) fn shows(&self, part: &str) {
         eventually(part, || picture(&self.text()).contains(part));
     }
 
-    fn types(&mut self, keys: &str) {
+    pub(crate) fn types(&mut self, keys: &str) {
         self.0.types(keys);
     }
 
@@ -49,7 +49,7 @@ impl Shown {
     }
 
     /// Waits for its end, and checks that the terminal is restored.
-    fn ends(mut self, wanted: i32) {
+    pub(crate) fn ends(mut self, wanted: i32) {
         self.0.ends(wanted);
         let last = |part: &str| self.text().rfind(part);
         eventually("the other screen is left", || last(LEFT) > last("\x1b[?1049h"));

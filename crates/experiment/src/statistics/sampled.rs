@@ -48,6 +48,7 @@ pub fn queue((before, now): &Pair<QueueRow>) -> Counts {
         backlog_bytes: Some(now.backlog_bytes),
         drops: now.dropped_packets,
         marks: now.marked_packets,
+        ..Counts::default()
     }
 }
 

@@ -43,6 +43,13 @@ impl Device {
         Socket::here()?.change(Message { kind: RTM_NEWLINK, bytes }, 0)
     }
 
+    /// The rate of its line, in bits per second; `None` if it has none, or no carrier.
+    pub fn line_rate(&self) -> Option<u64> {
+        let speed = fs::read_to_string(self.folder().ok()?.join("speed")).ok()?;
+        // Mbit/s; -1 if there is no line.
+        speed.trim().parse().ok().and_then(|speed: u64| speed.checked_mul(1_000_000))
+    }
+
     /// The folder of its settings in sysfs.
     ///
     /// # Errors

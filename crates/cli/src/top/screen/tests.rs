@@ -70,13 +70,13 @@ fn statistics() -> Statistics {
         kept_up: Some(true),
         lateness: Some(Lateness { p50_ns: 900, p99_ns: 4_200, max_ns: 61_000 }),
         missed_frames: Some(0),
-        drops_on_input: Default::default(),
         port: Named(vec![("r:out".into(), out), ("r:in".into(), plain)]),
         flow: Named(vec![
             ("bulk".into(), flow(4.8e6, Some(512))),
             ("film".into(), flow(1.9e6, Some(64))),
             ("call".into(), Flow { retransmission_rate: Some(0.0), ..flow(0.48e6, None) }),
         ]),
+        ..Statistics::default()
     }
 }
 

@@ -100,14 +100,12 @@ fn share(draft: &mut Draft<'_>, at: &Attached) {
 fn unfillable(queue: &Parameters, rate: Rate, at: &Attached) -> Option<String> {
     let Parameters::Psp(psp) = queue else { return None };
     let name = &at.device.name;
-    let speed = at.device.folder().and_then(|folder| fs::read_to_string(folder.join("speed")));
-    // Mbit/s; -1 or unreadable if there is no line.
-    let speed: Option<u64> = speed.ok().and_then(|text| text.trim().parse().ok());
-    match speed.filter(|_| psp.gaps) {
+    match at.device.line_rate().filter(|_| psp.gaps) {
         None if psp.gaps => Some(format!("{name} has no line that gap frames could fill")),
-        Some(speed) if speed * 1_000_000 != rate.bits_per_second() => {
-            Some(format!("the line of {name} has {speed} Mbit/s, the scenario's {rate}"))
-        }
+        Some(line) if line != rate.bits_per_second() => Some(format!(
+            "the line of {name} has {} Mbit/s, the scenario's {rate}",
+            line / 1_000_000
+        )),
         _ => None,
     }
 }
