@@ -5,6 +5,9 @@
 #   make linux   builds the guest kernel, Linux in virtual time, into the user's cache: ten minutes of CPU time, once
 #   make module  compiles sch_suimon, the disciplines as a module of Linux: for the guest kernel if it is built, and for
 #                this machine's kernel if its headers are installed; with the plugin of tc
+#   make module-debug
+#                builds a guest kernel with checks on (KASAN, lockdep, kmemleak, failing allocations) and the module for it,
+#                and sends ten million drawn frames through every discipline: half an hour
 #   make test    runs every test and lists the skipped ones; with SUIMON_TESTS=all, missing root or a missing program
 #                is a failure
 #   make soak    runs the randomised tests at length: hook sequences of 280 connections against the kernel's; ordinary
@@ -24,7 +27,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install linux module test wheel python soak docs bench papers audit
+.PHONY: demo install linux module module-debug test wheel python soak docs bench papers audit
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -42,6 +45,10 @@ module:
 	@.ci/packages gcc libc6-dev make binutils python3
 	$(CARGO) build --profile demo --locked --package suimon --no-default-features
 	@.ci/module "$${CARGO_TARGET_DIR:-target}/demo/suimon"
+
+module-debug:
+	@.ci/packages gcc libc6-dev make flex bison bc patch binutils tar xz-utils python3
+	@.ci/module-debug
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \

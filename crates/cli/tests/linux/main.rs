@@ -19,6 +19,7 @@ mod by_hand;
 mod captures;
 mod congestion;
 mod faults;
+mod fuzz;
 mod grid;
 mod hook_calls;
 mod hosts;

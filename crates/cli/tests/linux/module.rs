@@ -40,6 +40,32 @@ congestion = "kernel:cubic"
 "#;
 const CAPTURE: &str = "[probe.capture.wire]\nat = \"a:l\"\n";
 
+/// The folder of the modules for the guest kernel. Skips `test` if they are not built.
+pub(crate) fn modules(test: &str) -> Option<PathBuf> {
+    let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
+    let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
+    let built = built.map(|entry| entry.path()).find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with("-suimon") && path.join("suimon_fuzz.ko").exists()
+    });
+    if built.is_none() {
+        unbuilt(test, "the module is not built for the guest kernel: make module");
+    }
+    built
+}
+
+/// Writes the transcripts of drawn sequences into a folder.
+pub(crate) fn write_transcripts(folder: &Path, sequences: Option<u32>) {
+    fs::create_dir(folder).expect("a folder");
+    let mut example =
+        Command::new(Path::new(SUIMON).with_file_name("examples").join("transcripts"));
+    if let Some(sequences) = sequences {
+        example.env("SUIMON_SEQUENCES", sequences.to_string());
+    }
+    let drawn = example.arg(folder).output().expect("it starts");
+    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+}
+
 /// A folder that guests see, with what a test's program needs. `/tmp` is another one there.
 struct Bench {
     folder: PathBuf,
@@ -53,16 +79,7 @@ impl Bench {
         if lacks_programs(test, &["tc", "python3", "tshark"]) {
             return None;
         }
-        let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
-        let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
-        let built = built.map(|entry| entry.path()).find(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.ends_with("-suimon") && path.join("suimon_replay.ko").exists()
-        });
-        let Some(built) = built else {
-            unbuilt(test, "the module is not built for the guest kernel: make module");
-            return None;
-        };
+        let built = modules(test)?;
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test.replace(' ', "-"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
@@ -113,11 +130,7 @@ impl Drop for Bench {
 #[test]
 fn a_kernel_answers_every_call_as_the_crate_does() {
     let Some(bench) = Bench::new("sequences in the module") else { return };
-    let transcripts = bench.path("transcripts");
-    fs::create_dir(&transcripts).expect("a folder");
-    let example = Path::new(SUIMON).with_file_name("examples").join("transcripts");
-    let drawn = Command::new(example).arg(&transcripts).output().expect("it starts");
-    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+    write_transcripts(&bench.path("transcripts"), None);
 
     let script = "
         cd /sys/module; for name in $(ls $OLDPWD/transcripts); do
