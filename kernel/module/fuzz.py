@@ -89,7 +89,8 @@ class Netlink:
                 # The acknowledgement, or the end of a list.
                 if number == self.number and kind in (2, 3):
                     return -struct.unpack_from("i", answer, at + 16)[0]
-                if each:
+                # Not the end of a list whose beginning was lost.
+                if each and number == self.number and kind >= RTM_NEWLINK:
                     each(answer[at + 16 : at + length])
                 at += (length + 3) & ~3
 
