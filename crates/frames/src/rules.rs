@@ -25,15 +25,6 @@ pub fn by_headers(plan: &Plan, queue: &Parameters) -> Result<Parameters, String>
         }
     }
     let Some(classes) = settings.classes_mut() else { return Ok(queue) };
-    for index in 0..classes.count() {
-        let (name, _, class) = classes.class(index);
-        if let Some(inner) = class_by_plan(class) {
-            return Err(format!(
-                "the class `{inner}` within the class `{name}` is matched by a host or a flow of the scenario: match \
-                 addresses and ports there"
-            ));
-        }
-    }
     let rules = classes.filters_mut();
     let rewritten: Result<Vec<Vec<Rule>>, String> =
         rules.iter().map(|rule| rules_of(plan, rule)).collect();
@@ -43,18 +34,16 @@ pub fn by_headers(plan: &Plan, queue: &Parameters) -> Result<Parameters, String>
 
 /// The class of a rule for a host or a flow of a plan, in a discipline or in one within it; `None` if there is none.
 pub fn class_by_plan(queue: &dyn Settings) -> Option<String> {
-    let within = |settings: &dyn Settings| {
-        let mut named = settings.settings().into_iter().filter_map(|it| settings.get(it.name));
-        named.find_map(|value| match value {
+    let rules = queue.classes().map(|classes| classes.filters()).unwrap_or_default();
+    let own = rules.iter().find(|rule| is_of_plan(&rule.filter)).map(|rule| rule.class.clone());
+    let within = || {
+        let values = queue.settings().into_iter().filter_map(|it| queue.get(it.name));
+        values.into_iter().find_map(|value| match value {
             Value::Queue(inner) => class_by_plan(inner.settings()),
             _ => None,
         })
     };
-    let Some(classes) = queue.classes() else { return within(queue) };
-    let own = classes.filters().iter().find(|rule| is_of_plan(&rule.filter));
-    let own = own.map(|rule| rule.class.clone());
-    let inner = || (0..classes.count()).find_map(|index| within(classes.class(index).2));
-    own.or_else(|| within(queue)).or_else(inner)
+    own.or_else(within)
 }
 
 fn is_of_plan(filter: &Filter) -> bool {
@@ -195,9 +184,17 @@ psp.class.y = { rate = "1 Mbit/s", match = { flow = "bulk" } }"#;
         let programs =
             rewritten(r#"psp.class.x = { rate = "1 Mbit/s", match = { flow = "program" } }"#);
         assert!(programs.is_err_and(|why| why.contains("`x`") && why.contains("`program`")));
-        let nested = rewritten(
-            r#"hfsc.class.x = { link_share_m2 = "1 Mbit/s", queue.drr.class.y = { match = { flow = "bulk" } } }"#,
+    }
+
+    #[test]
+    fn disciplines_within_others_are_rewritten() {
+        let plan = plan(
+            r#"tbr = { rate = "1 Mbit/s", queue.drr.class.default = { match = { flow = "bulk" } } }"#,
         );
-        assert!(nested.is_err_and(|why| why.contains("`y` within the class `x`")));
+        let queue = &plan.links[0].ends[0].queue;
+        assert_eq!(class_by_plan(queue.settings()).as_deref(), Some("default"));
+        let rewritten = by_headers(&plan, queue).expect("rules");
+        assert_eq!(class_by_plan(rewritten.settings()), None);
+        assert_ne!(rewritten, *queue);
     }
 }
