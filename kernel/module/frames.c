@@ -28,7 +28,13 @@ static void suimon_read_addresses(const u8 *datagram, u32 length, struct suimon_
 	}
 }
 
-void suimon_read(struct sk_buff *skb, const siphash_key_t *key, u8 *headers,
+/* A number for the flow; where acknowledgements are heard, the same in both directions, whatever IPv6's flow labels. */
+static u32 suimon_flow(struct sk_buff *skb, const struct suimon_sched *q)
+{
+	return READ_ONCE(q->hears) ? __skb_get_hash_symmetric(skb) : skb_get_hash_perturb(skb, &q->key);
+}
+
+void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 		 struct suimon_offer *offer)
 {
 	__be16 protocol = skb_protocol(skb, true);
@@ -37,7 +43,7 @@ void suimon_read(struct sk_buff *skb, const siphash_key_t *key, u8 *headers,
 
 	*offer = (struct suimon_offer){
 		.length = suimon_frame_length(skb),
-		.flow = skb_get_hash_perturb(skb, key),
+		.flow = suimon_flow(skb, q),
 		.frames = min_t(u32, max_t(u32, skb_shinfo(skb)->gso_segs, 1), U8_MAX),
 		.vlan_priority = SUIMON_NO_VLAN,
 	};

@@ -69,6 +69,16 @@ u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *n
 	return SUI_CALL(output, suimon_dequeue(output->library, now, next));
 }
 
+u32 sui_output_listens(struct sui_output *output)
+{
+	return SUI_CALL(output, suimon_listens(output->library));
+}
+
+u32 sui_output_hear(struct sui_output *output, const struct suimon_offer *packet, u64 now)
+{
+	return SUI_CALL(output, suimon_hear(output->library, packet, now));
+}
+
 u32 sui_output_take_dropped(struct sui_output *output, u32 *place)
 {
 	return SUI_CALL(output, suimon_take_dropped(output->library, place));

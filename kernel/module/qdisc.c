@@ -120,7 +120,7 @@ static int sui_put(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	u32 place, answer = SUIMON_FAULT;
 
 	if (!q->faulty) {
-		suimon_read(skb, &q->key, headers, &offer);
+		suimon_read(skb, q, headers, &offer);
 		answer = sui_output_enqueue(q->output, &offer, ktime_get_ns(), &place);
 	}
 	switch (answer) {
@@ -363,8 +363,10 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 		return -ENOMEM;
 	answer = sui_output_create(&q->device, table, ktime_get_ns(), &q->output, message,
 				   sizeof(message));
-	if (answer == SUIMON_OK)
+	if (answer == SUIMON_OK) {
 		suimon_start_renewal(sch);
+		suimon_update_hearing(sch);
+	}
 	return sui_error(answer, message, extack);
 }
 
@@ -430,6 +432,8 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	if (!q->faulty)
 		sui_collect_dropped(sch, NULL);
 	sch_tree_unlock(sch);
+	if (answer == SUIMON_OK)
+		suimon_update_hearing(sch);
 	kvfree(table);
 	return sui_error(answer, message, extack);
 }
@@ -438,6 +442,7 @@ static void sui_destroy(struct Qdisc *sch)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 
+	suimon_stop_hearing(sch);
 	suimon_stop_renewal(sch);
 	qdisc_watchdog_cancel(&q->watchdog);
 	__skb_queue_purge(&q->arrived);

@@ -22,6 +22,8 @@ u32 sui_output_change(struct sui_output *output, const char *table, u64 now, cha
 		      size_t size);
 u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place);
 u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *next);
+u32 sui_output_listens(struct sui_output *output);
+u32 sui_output_hear(struct sui_output *output, const struct suimon_offer *packet, u64 now);
 u32 sui_output_take_dropped(struct sui_output *output, u32 *place);
 u32 sui_output_flush(struct sui_output *output, u64 now);
 u32 sui_output_statistics(struct sui_output *output, struct suimon_statistics *statistics);
@@ -51,6 +53,8 @@ struct suimon_sched {
 	char *table;
 	struct suimon_device device; /* as the output was created for */
 	struct delayed_work renewal;
+	struct packet_type ipv4, ipv6; /* of the packets that the discipline hears */
+	bool hears;
 	u64 created; /* the output, by the kernel's clock */
 	struct suimon_statistics before; /* the counters of earlier outputs */
 	struct Qdisc *sch;
@@ -64,6 +68,10 @@ void suimon_init_renewal(struct Qdisc *sch);
 void suimon_start_renewal(struct Qdisc *sch);
 void suimon_stop_renewal(struct Qdisc *sch);
 void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters);
+
+/* See hearing.c. RTNL is held, and the first is called after the discipline was created or changed. */
+void suimon_update_hearing(struct Qdisc *sch);
+void suimon_stop_hearing(struct Qdisc *sch);
 
 /* See classes.c. */
 extern const struct Qdisc_class_ops suimon_class_ops;
@@ -84,10 +92,10 @@ static inline u32 suimon_frame_length(const struct sk_buff *skb)
 
 /*
  * Reads what a discipline gets to know about a packet. `headers` is room for SUIMON_HEADERS bytes, for headers that are
- * not in one piece; `key` is that of the flows' hash.
+ * not in one piece.
  */
 #define SUIMON_HEADERS 128
-void suimon_read(struct sk_buff *skb, const siphash_key_t *key, u8 *headers,
+void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 		 struct suimon_offer *offer);
 
 /* The longest gap frame of the device, `frame` bytes; gaps are clones of it. Null without memory. */

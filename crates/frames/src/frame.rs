@@ -2,14 +2,14 @@
 //!
 //! A program may send anything: unreadable fields stay zero, and nothing here fails.
 
-use traffic::frame::{Payload, ether_type, pause_head, payload, u16_at, u32_at};
+use traffic::frame::{Payload, ether_type, pause_head, payload, u16_at};
 use traffic::header::Header;
-use traffic::packet::{FRAME_MIN, Protocol, SackBlock, Tcp};
+use traffic::packet::{FRAME_MIN, Tcp};
+use traffic::segment;
 
 const ETHERNET_HEADER: usize = 14;
 /// Bytes of the frame check sequence, which a machine does not see.
 pub const FCS: u32 = 4;
-const TCP_HEADER: usize = 20;
 
 /// The length of a frame without FCS, padded to the minimum.
 pub fn padded(length: u32) -> u32 {
@@ -92,78 +92,10 @@ impl Datagram {
     }
 }
 
-/// The TCP segment in a frame with `header`, as far as it can be read; for another protocol, only its payload
-/// length.
+/// The TCP segment in a frame with `header`, as far as it can be read; for another protocol, only its payload length.
 pub fn segment(frame: &[u8], header: &Header) -> Tcp {
-    read(frame, header).unwrap_or_default()
-}
-
-fn read(frame: &[u8], header: &Header) -> Option<Tcp> {
-    let Payload { at, ether_type } = payload(frame)?;
-    // IPv6 extension headers are rare and not skipped: only metadata of traces is then missing.
-    let (transport, end) = match ether_type {
-        ether_type::IPV4 => {
-            let start = usize::from(frame.get(at)? & 0xf) * 4;
-            (start, usize::from(u16_at(frame, at + 2)?))
-        }
-        ether_type::IPV6 => (40, 40 + usize::from(u16_at(frame, at + 4)?)),
-        _ => return None,
-    };
-    let bytes = frame.get(at + transport..(at + end).min(frame.len()))?;
-    if header.protocol != Protocol::Tcp as u8 || header.is_later_fragment() {
-        let payload = bytes.len().saturating_sub(8) as u32;
-        return Some(Tcp { payload, ..Tcp::default() });
-    }
-    let fixed = bytes.first_chunk::<TCP_HEADER>()?;
-    let data = usize::from(fixed[12] >> 4) * 4;
-    let mut tcp = Tcp {
-        seq: u32_at(fixed, 4)?,
-        ack: u32_at(fixed, 8)?,
-        payload: bytes.len().saturating_sub(data) as u32,
-        flags: fixed[13],
-        window: u16_at(fixed, 14)?,
-        window_scale: 255,
-        ..Tcp::default()
-    };
-    options(bytes.get(TCP_HEADER..data)?, &mut tcp);
-    Some(tcp)
-}
-
-/// RFC 9293, section 3.1; RFC 7323 and 2018 for timestamps and SACK.
-fn options(mut bytes: &[u8], tcp: &mut Tcp) -> Option<()> {
-    loop {
-        let (&kind, rest) = bytes.split_first()?;
-        match kind {
-            0 => return None,
-            1 => {
-                bytes = rest;
-                continue;
-            }
-            _ => {}
-        }
-        let length = usize::from(*rest.first()?);
-        let value = bytes.get(2..length)?;
-        match (kind, value.len()) {
-            (2, 2) => tcp.mss = u16_at(value, 0)?,
-            (3, 1) => tcp.window_scale = value[0],
-            (4, 0) => tcp.sack_permitted = true,
-            (5, _) => blocks(value, tcp),
-            (8, 8) => {
-                tcp.has_timestamps = true;
-                (tcp.ts_val, tcp.ts_ecr) = (u32_at(value, 0)?, u32_at(value, 4)?);
-            }
-            _ => {}
-        }
-        bytes = bytes.get(length..)?;
-    }
-}
-
-fn blocks(value: &[u8], tcp: &mut Tcp) {
-    for (place, block) in tcp.sack.iter_mut().zip(value.chunks_exact(8)) {
-        let (Some(start), Some(end)) = (u32_at(block, 0), u32_at(block, 4)) else { return };
-        *place = SackBlock { start, end };
-        tcp.sack_len += 1;
-    }
+    let datagram = payload(frame).and_then(|Payload { at, .. }| frame.get(at..));
+    datagram.map(|datagram| segment::read(datagram, datagram.len(), header)).unwrap_or_default()
 }
 
 /// Sets the type of service in the frame's IP header, as marked by a discipline or conditioner, and updates its

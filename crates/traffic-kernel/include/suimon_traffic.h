@@ -126,6 +126,15 @@ u32 suimon_dequeue(struct suimon_output *output, u64 now, struct suimon_next *ne
 /* Returns what suimon_dequeue would at the same time. */
 u32 suimon_peek(struct suimon_output *output, u64 now, struct suimon_next *next);
 
+/* Whether the discipline must hear what arrives at its device: 1, or 0, also of a broken output. */
+u32 suimon_listens(struct suimon_output *output);
+
+/*
+ * Passes a packet that arrived at the device to a discipline that listens: only its flow, which is that of the packets
+ * which it acknowledges, and its datagram count.
+ */
+u32 suimon_hear(struct suimon_output *output, const struct suimon_offer *packet, u64 now);
+
 /*
  * Takes the oldest queued packet that was dropped since: call it after each other call until it returns SUIMON_OK.
  * Returns an enum suimon_reason and the packet's place, which is free from now on; or SUIMON_FAULT.

@@ -318,7 +318,7 @@ pub unsafe extern "C" fn suimon_enqueue(
     place: &mut u32,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    let datagram = unsafe { bytes(offer.datagram, offer.datagram_length as usize) };
+    let datagram = unsafe { datagram(offer) };
     let offer = Offer {
         length: offer.length,
         flow: offer.flow,
@@ -338,6 +338,35 @@ pub unsafe extern "C" fn suimon_enqueue(
         Some(Verdict::Dropped(reason)) => number(reason),
         None => FAULT,
     }
+}
+
+/// The headers of a packet.
+///
+/// # Safety
+///
+/// `offer.datagram` is valid for `offer.datagram_length` bytes during `'b`.
+unsafe fn datagram<'b>(offer: &SuimonOffer) -> &'b [u8] {
+    // SAFETY: the caller's promise.
+    unsafe { bytes(offer.datagram, offer.datagram_length as usize) }
+}
+
+/// Whether the discipline must hear what arrives at its device: 1, or 0, also of a broken output.
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_listens(output: &mut SuimonOutput) -> u32 {
+    u32::from(output.call(|output| Some(output.listens())).unwrap_or_default())
+}
+
+/// Passes a packet that arrived at the device to a discipline that listens. Its flow is that of the packets which it
+/// acknowledges. Returns [`OK`] or [`FAULT`].
+///
+/// # Safety
+///
+/// The pointers are valid for this call, `packet.datagram` for `packet.datagram_length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_hear(output: &mut SuimonOutput, packet: &SuimonOffer, now: u64) -> u32 {
+    // SAFETY: the caller's promise.
+    let datagram = unsafe { datagram(packet) };
+    if output.call(|output| output.hear(packet.flow, datagram, now)).is_some() { OK } else { FAULT }
 }
 
 /// Takes the next frame for the link. Returns [`OK`] and sets `*next`, or returns [`FAULT`].

@@ -3,7 +3,9 @@
 use core::str::Utf8Error;
 
 use traffic::header::Header;
+use traffic::packet::Protocol;
 use traffic::qdisc::{self, Parameters, Qdisc};
+use traffic::segment;
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, HostId, Instant, Packet,
@@ -182,7 +184,7 @@ impl Output {
             tos: offer.tos,
             priority: offer.priority,
             frames: offer.frames,
-            ..Packet::default()
+            ..self.segment(offer.datagram)
         };
         // Also without filters by headers: a change may bring some, and classify what is queued.
         let header =
@@ -195,6 +197,33 @@ impl Output {
                 Some(Verdict::Dropped(reason))
             }
         }
+    }
+
+    /// Whether the discipline measures by acknowledgements, so that it must hear what arrives at the device.
+    pub fn listens(&self) -> bool {
+        self.qdisc.listens()
+    }
+
+    /// Passes a packet that arrived at the device to the discipline. The number of its flow is that of the packets which
+    /// it acknowledges.
+    pub fn hear(&mut self, flow: u32, datagram: &[u8], now: u64) -> Option<()> {
+        let clock = self.clock(now)?;
+        let packet =
+            Packet { flow: FlowId(flow.min(FLOWS_END - 1)), ..self.segment(datagram) };
+        self.qdisc.acknowledged(&packet, clock.now);
+        Some(())
+    }
+
+    /// A packet with the TCP segment of a datagram, if the discipline listens.
+    fn segment(&self, datagram: &[u8]) -> Packet {
+        if !self.listens() {
+            return Packet::default();
+        }
+        let header = Header::parse_ip(datagram);
+        let is_tcp = header.protocol == Protocol::Tcp as u8;
+        let protocol = if is_tcp { Protocol::Tcp } else { Protocol::Udp };
+        // The IP header has the length, and the datagram here may be its headers only.
+        Packet { protocol, tcp: segment::read(datagram, usize::MAX, &header), ..Packet::default() }
     }
 
     /// Takes the next frame at the time `now`, and keeps the link busy for its length.

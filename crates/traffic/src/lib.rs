@@ -21,6 +21,7 @@ pub mod qdisc;
 pub mod random;
 pub mod reservation;
 pub mod ring;
+pub mod segment;
 pub mod setting;
 pub mod subject;
 pub mod tree;

@@ -271,6 +271,28 @@ fn a_paced_kernel_loses_nothing_in_the_papers_buffers() {
     }
 }
 
+/// Without a rate, the class measures its bottleneck's by the ACKs of the kernel's own connection, over IPv4 and IPv6.
+#[test]
+fn a_rate_is_learnt_from_the_acknowledgements_of_a_kernel() {
+    let Some(bench) = Bench::new("a learnt rate in the module") else { return };
+    let ipv6 = ["host.sender.address=\"fd00::1\"", "host.receiver.address=\"fd00::2\""];
+    for addresses in [&ipv6[..], &[]] {
+        let settings = [
+            "duration=\"6 s\"",
+            "measure.from=\"5 s\"",
+            "flow.bulk.congestion=\"kernel:scalable\"",
+            "link.access.at.sender.queue.psp.rate=\"measured\"",
+        ];
+        let settings = [&settings[..], addresses].concat();
+        let summary = paper(&bench.runs, "p0/shallow-buffer.toml", &settings);
+        let (rate, drops) = (goodput(&summary, "bulk"), &summary["run"]["drops"]);
+        // A 64th below the path's 500 Mbit/s, of which headers take a part.
+        let wanted = 500e6 * 63.0 / 64.0 * 1448.0 / 1518.0;
+        assert!((rate / wanted - 1.0).abs() < 0.03, "{rate} bit/s, not {wanted}; {drops} dropped");
+        assert_eq!(drops.as_u64(), Some(0), "{addresses:?}");
+    }
+}
+
 /// Paper 0, section 5: one sender, two bottlenecks, a class for each, chosen by the receiving host.
 #[test]
 fn two_classes_of_a_kernel_fill_two_bottlenecks() {
