@@ -140,7 +140,7 @@ fn the_buffer_holds_what_it_says_to_the_byte() {
         let scenario = network.with(&datagrams(3, "0.4", sizes));
         let truth = || judge(&ground, "drops", &["a", "b"], &["1e6".into(), buffer.to_string()]);
         // In 12 ms the first frame of a burst leaves: a machine that pauses for that long within a burst makes room for
-        // others. A capture that lacks frames which the emulator passed on is no witness.
+        // others. A capture that lacks frames which the emulator passed on decides nothing.
         let fits = |run: &Run| {
             run.longest_stall() < Duration::from_millis(10) && carried(run) == captured(&truth().0)
         };
