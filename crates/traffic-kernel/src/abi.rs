@@ -363,7 +363,11 @@ pub extern "C" fn suimon_listens(output: &mut SuimonOutput) -> u32 {
 ///
 /// The pointers are valid for this call, `packet.datagram` for `packet.datagram_length` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn suimon_hear(output: &mut SuimonOutput, packet: &SuimonOffer, now: u64) -> u32 {
+pub unsafe extern "C" fn suimon_hear(
+    output: &mut SuimonOutput,
+    packet: &SuimonOffer,
+    now: u64,
+) -> u32 {
     // SAFETY: the caller's promise.
     let datagram = unsafe { datagram(packet) };
     if output.call(|output| output.hear(packet.flow, datagram, now)).is_some() { OK } else { FAULT }

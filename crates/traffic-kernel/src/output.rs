@@ -208,8 +208,7 @@ impl Output {
     /// it acknowledges.
     pub fn hear(&mut self, flow: u32, datagram: &[u8], now: u64) -> Option<()> {
         let clock = self.clock(now)?;
-        let packet =
-            Packet { flow: FlowId(flow.min(FLOWS_END - 1)), ..self.segment(datagram) };
+        let packet = Packet { flow: FlowId(flow.min(FLOWS_END - 1)), ..self.segment(datagram) };
         self.qdisc.acknowledged(&packet, clock.now);
         Some(())
     }

@@ -282,12 +282,14 @@ fn a_rate_is_learnt_from_the_acknowledgements_of_a_kernel() {
             "measure.from=\"5 s\"",
             "flow.bulk.congestion=\"kernel:scalable\"",
             "link.access.at.sender.queue.psp.rate=\"measured\"",
+            "link.access.rate=\"200 Mbit/s\"",
+            "emulator.gnet.rate=\"100 Mbit/s\"",
         ];
         let settings = [&settings[..], addresses].concat();
         let summary = paper(&bench.runs, "p0/shallow-buffer.toml", &settings);
         let (rate, drops) = (goodput(&summary, "bulk"), &summary["run"]["drops"]);
-        // A 64th below the path's 500 Mbit/s, of which headers take a part.
-        let wanted = 500e6 * 63.0 / 64.0 * 1448.0 / 1518.0;
+        // A 64th below the 100 Mbit/s of the path, less the share of the headers.
+        let wanted = 100e6 * 63.0 / 64.0 * 1448.0 / 1518.0;
         assert!((rate / wanted - 1.0).abs() < 0.03, "{rate} bit/s, not {wanted}; {drops} dropped");
         assert_eq!(drops.as_u64(), Some(0), "{addresses:?}");
     }
