@@ -193,7 +193,7 @@ impl PaperRuns {
         let Paper { published, mode, folder, cells, costs, command } = self.paper;
         let measured = measure::all(&published, &cells, &costs, mode.driver)?;
         record::folder::write(&folder.join(ITEMS), &json_text(&measured.results()))?;
-        let notes = notes(&cells);
+        let notes = notes(&cells, mode.driver);
         let report = folder.join(REPORT);
         let page = page::page(&published, &cells, &measured, &notes, &command)?;
         record::folder::write(&report, &page.to_html())?;
@@ -202,16 +202,21 @@ impl PaperRuns {
 }
 
 /// The runs that were left out, and results that should not be trusted.
-fn notes(cells: &Cells) -> Vec<String> {
+fn notes(cells: &Cells, driver: Driver) -> Vec<String> {
     let left_out = cells.left_out();
     let mut notes = Vec::new();
     if !left_out.is_empty() {
         notes.push(format!("left out: {}", left_out.join(", ")));
     }
+    let why = match driver {
+        Driver::Lab(_) => {
+            "this machine cannot keep up with frames of real stacks at the rates of the paper"
+        }
+        _ => "kernels would take that many times as long at the rates of the paper",
+    };
     let slowed = cells.slowed().into_iter().map(|(cell, by)| {
         format!(
-            "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times {by}; \
-             this machine cannot keep up with frames of real stacks at the rates of the paper"
+            "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times {by}; {why}"
         )
     });
     notes.extend(slowed);
