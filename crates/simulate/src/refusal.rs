@@ -4,8 +4,9 @@ use congestion::Algorithm;
 use frames::rules::by_headers;
 use guest::CARDS_MAX;
 use guest::network::sockets;
+use network::PortId;
 use scenario::Plan;
-use scenario::plan::{End, Flow, Link, Transport};
+use scenario::plan::{End, Flow, Link, Target, Transport};
 
 /// Why a plan cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -41,13 +42,7 @@ pub enum Refusal {
 /// [`Refusal::Real`] for the first such part, and for ranks of an MPI job that are not all modelled or all in one
 /// guest: another process cannot read their message headers.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
-    for (link, end) in
-        plan.links.iter().flat_map(|link| link.ends.iter().map(move |end| (link, end)))
-    {
-        if plan.has_qdiscs(end.node) {
-            qdisc(plan, link, end)?;
-        }
-    }
+    qdiscs(plan)?;
     let mut guests = vec![None; plan.nodes.len()];
     for (guest, cards) in sockets(plan, CARDS_MAX).iter().enumerate() {
         cards.iter().for_each(|card| guests[card.node] = Some(guest));
@@ -79,8 +74,23 @@ fn of_flow(plan: &Plan, flow: &Flow) -> Refusal {
     }
 }
 
-/// Refuses a discipline that a kernel cannot have.
-fn qdisc(plan: &Plan, link: &Link, end: &End) -> Result<(), Refusal> {
+/// Refuses disciplines that a kernel cannot have, and changes of them during the run, which do not reach it.
+fn qdiscs(plan: &Plan) -> Result<(), Refusal> {
+    let changed = |port: PortId| {
+        plan.changes.iter().any(|change| matches!(change.target, Target::Port(at, _) if at == port))
+    };
+    for (number, link) in (0..).zip(&plan.links) {
+        for (side, end) in (0..).zip(&link.ends) {
+            if plan.has_qdiscs(end.node) {
+                qdisc(plan, link, end, changed(PortId(2 * number + side)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the discipline of one port.
+fn qdisc(plan: &Plan, link: &Link, end: &End, changed: bool) -> Result<(), Refusal> {
     let host = &plan.nodes[end.node].name;
     let refused = |why: String| Refusal::Real {
         message: format!("host `{host}` has qdisc = \"kernel\", and at link `{}` {why}", link.name),
@@ -88,6 +98,11 @@ fn qdisc(plan: &Plan, link: &Link, end: &End) -> Result<(), Refusal> {
     };
     if end.trace.is_some() {
         return Err(refused("the rate follows a trace, which its kernel does not see".into()));
+    }
+    if changed {
+        return Err(refused(
+            "the port changes during the run, which its kernel does not see".into(),
+        ));
     }
     by_headers(plan, &end.queue).map(drop).map_err(refused)
 }

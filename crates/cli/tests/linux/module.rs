@@ -374,6 +374,8 @@ fn what_a_kernel_cannot_have_is_refused() {
         on,
         "the class `x` is matched by the flow `f` of a program",
     );
+    let change = "\n[change.slow]\nwhen = \"1 ms\"\nat = \"a:l\"\nrate = \"1 Mbit/s\"";
+    refused("psp.rate = \"1 Mbit/s\"", change, on, "the port changes during the run");
     refused("psp.rate = \"1 Mbit/s\"", "", &["--qdisc", "kernel"], "--qdisc is for guest kernels");
 }
 
