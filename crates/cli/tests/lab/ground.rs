@@ -18,7 +18,7 @@ use testbed::{alone, disturbed, lacks, skip};
 pub(crate) const MARK: &str = "LC_SUIMON_LAB_TEST";
 
 /// The maximum number of runs until the machine keeps up with one.
-const TRIES: usize = 3;
+const TRIES: usize = 2;
 
 /// Two hosts and an emulator between them; a test can replace any setting.
 const NETWORK: &str = r#"

@@ -140,7 +140,7 @@ fn iperf3_loses_the_datagrams_that_the_emulator_has_no_room_for() {
 fn ping_shows_the_configured_round_trip() {
     let test = "ping";
     let Some(ground) = Ground::take(test, &["ping"]) else { return };
-    let network = Network { duration: "2.5 s", delay: "10 ms", ..Network::default() };
+    let network = Network { duration: "10 s", delay: "10 ms", ..Network::default() };
     let scenario = network.with(&pings("ping", ""));
     let Some(run) = ground.measure(test, &scenario, &[], |_| true) else { return };
     check_round_trips(&run, 0.020);

@@ -6,8 +6,6 @@ mod both_drivers;
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/on_terminal.rs"]
 mod on_terminal;
-#[path = "../typed/thresholds.rs"]
-mod thresholds;
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/mod.rs"]
 mod typed;
