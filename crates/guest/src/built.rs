@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use traffic_kernel::version::VERSION;
+
 use crate::{Error, Kernel, recipe};
 
 /// The help text if the cache is unusable.
@@ -32,9 +34,9 @@ impl Kernel {
         self.beside(".headers")
     }
 
-    /// The module `sch_suimon` for it.
+    /// The module `sch_suimon` for it, of the same text as this program, whether it is compiled or not.
     pub fn module(&self) -> PathBuf {
-        self.beside(".sch_suimon.ko")
+        self.beside(&format!(".sch_suimon-{VERSION}.ko"))
     }
 
     fn beside(&self, extension: &str) -> PathBuf {

@@ -20,3 +20,4 @@ mod environment;
 pub mod netlink;
 pub mod output;
 pub mod table;
+pub mod version;

@@ -132,9 +132,16 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     // module refuses is refused in its words.
     let within =
         (0..10).fold("fifo={}".to_owned(), |queue, _| format!("tbr={{queue={{{queue}}}}}"));
+    // A module of other text is noted.
+    let plan = format!(
+        "{SUIMON} host plan FOLDER/policy.toml a --device eth0 --set 'link.wan.queue={{psp={{gaps=false,rate=\"9 Mbit/s\"}}}}'"
+    );
+    let version = "/sys/module/sch_suimon/version";
     let first = format!(
-        "{SUIMON} host plan FOLDER/policy.toml a --device eth0 --set 'link.wan.queue={{psp={{gaps=false,rate=\"9 Mbit/s\"}}}}'
+        "{plan}
         cp {} /tmp/module; {LOAD} /tmp/module
+        echo version; {plan}
+        echo 0.0.9-0 > /tmp/version; mount --bind /tmp/version {version}; echo older; {plan}; echo noted; umount {version}
         {SUIMON} host apply FOLDER/policy.toml a --device eth0 --state /tmp/s --set 'link.wan.queue={{{within}}}'
         echo refused $?\n",
         module.display()
@@ -149,6 +156,11 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     assert!(log.contains("refused 3"), "{log}");
     assert!(log.contains("this kernel has no qdisc psp by sch_suimon"), "{log}");
     assert!(log.contains("docs/how-to/module.md builds it"), "{log}");
+    let between = |from: &str, to: &str| log.split_once(from)?.1.split_once(to).map(|it| it.0);
+    let is_noted =
+        |text: Option<&str>| text.expect("the plan").contains("not of the text of this program");
+    assert!(!is_noted(between("version\n", "older\n")), "{log}");
+    assert!(is_noted(between("older\n", "noted\n")), "{log}");
 }
 
 /// The module for the guest kernel. `None` if `test` must be skipped.

@@ -6,6 +6,7 @@ use scenario::plan::NodeKind;
 use traffic::Rate;
 use traffic::qdisc::Parameters;
 use traffic_kernel::netlink::KIND;
+use traffic_kernel::version::VERSION;
 
 use super::super::kernel_queue::{self, Port};
 use super::super::rehearsal;
@@ -22,6 +23,9 @@ const SEGMENTATION: [&str; 5] = [
     "tx-tcp6-segmentation",
     "tx-tcp-accecn-segmentation",
 ];
+
+/// The version of the module that the kernel has.
+const LOADED: &str = "/sys/module/sch_suimon/version";
 
 /// The discipline of devices that get none, a setting of the whole machine.
 const DEFAULT: &str = "net.core.default_qdisc";
@@ -76,9 +80,24 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
         difference => format!(": {difference}"),
     };
     share(draft, at);
+    if found.module {
+        compare_versions(draft);
+    }
     let whose = if found.module { "Suimon's module" } else { "the kernel's own" };
     let why = format!("{why} ({whose}{difference})");
     draft.want(setting, State::tree(&tree), why);
+}
+
+/// Notes that the kernel's module is not of this program's text.
+fn compare_versions(draft: &mut Draft<'_>) {
+    let Ok(loaded) = fs::read_to_string(LOADED) else { return };
+    if loaded.trim() != VERSION {
+        draft.note(format!(
+            "the kernel has sch_suimon {}, which is not of the text of this program, {VERSION}: its disciplines may act \
+             differently; docs/how-to/module.md renews it",
+            loaded.trim()
+        ));
+    }
 }
 
 /// Notes that a card's transmit queues share the discipline.
