@@ -156,7 +156,7 @@ impl From<policy::Error> for Failure {
 
 impl HostArgs {
     /// The policy for this machine. A scenario without `duration` is accepted: no time passes here.
-    fn policy(&self) -> Result<Policy, Failure> {
+    fn policy(&self, may_send: bool) -> Result<Policy, Failure> {
         let text = std::fs::read_to_string(&self.file).map_err(Failure::file(&self.file))?;
         let lacks = text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("duration"));
         let set = lacks.then(|| "duration=1 s".to_owned()).into_iter().chain(self.set.clone());
@@ -174,6 +174,7 @@ impl HostArgs {
             file: self.file.display().to_string(),
             host: &self.host,
             devices: &self.device,
+            may_send,
         };
         Ok(Policy::of(&request)?)
     }
@@ -190,7 +191,7 @@ fn require_root(verb: &str) -> Result<(), Failure> {
 }
 
 fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
-    let policy = arguments.host.policy()?;
+    let policy = arguments.host.policy(false)?;
     match arguments.json {
         true => output::print_json(&render::json(&policy))?,
         false => output::print(&render::table(&policy))?,
@@ -201,7 +202,7 @@ fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
 fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     require_root("apply FILE HOST")?;
     let store = Store::lock(&arguments.state.state, "apply")?;
-    let policy = arguments.host.policy()?;
+    let policy = arguments.host.policy(true)?;
     policy.check()?;
     let wait = arguments.confirm.map(|time| Duration::from_nanos(time.as_ns()));
     let until = wait.map(|wait| now().saturating_add(wait.as_secs_f64().ceil() as u64));

@@ -18,7 +18,7 @@ pub fn padded(length: u32) -> u32 {
 
 /// The local experimental EtherType (IEEE 802) of a gap frame that is not a PAUSE frame, and the address that it goes to,
 /// that of the nearest bridge, which no bridge forwards (IEEE 802.1Q, 8.6.3). `sch_suimon` sends such frames.
-const LOCAL_GAP: ([u8; 6], u16) = ([0x01, 0x80, 0xc2, 0, 0, 0x0e], 0x88b5);
+pub const LOCAL_GAP: ([u8; 6], u16) = ([0x01, 0x80, 0xc2, 0, 0, 0x0e], 0x88b5);
 
 /// Whether the frame is only for the other end of the wire: MAC control, such as PAUSE (IEEE 802.3, clause 31), or another
 /// gap frame.

@@ -5,6 +5,7 @@ mod algorithm;
 mod apply;
 mod device;
 mod error;
+mod gaps;
 mod journal;
 mod kernel_queue;
 mod rehearsal;

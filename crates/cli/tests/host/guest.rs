@@ -163,6 +163,58 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     assert!(is_noted(between("older\n", "noted\n")), "{log}");
 }
 
+#[test]
+fn gap_frames_are_tried_before_they_are_relied_on() {
+    const TEST: &str = "gap frames of a device in a guest";
+    if lacks_kernel(TEST) || testbed::lacks_programs(TEST, &["ethtool"]) {
+        return;
+    }
+    let Some(module) = module(TEST) else { return };
+    let folder = folder();
+    let place = folder.path().display().to_string();
+    let psp = |verb: &str, rate: &str| {
+        format!(
+            "{SUIMON} host {verb} {place}/policy.toml a --device eth0 --set 'link.wan.rate=\"{rate}\"' \
+             --set 'link.wan.queue={{psp={{rate=\"5 Mbit/s\"}}}}'"
+        )
+    };
+    // The wire has 100 Mbit/s, whatever the device claims.
+    let log = run(
+        &folder,
+        &format!(
+            "cp {} /tmp/module; {LOAD} /tmp/module
+            {} && echo unexpected
+            ethtool -s eth0 speed 100 duplex full; {}
+            {} --state /tmp/s && echo applied
+            tc qdisc show dev eth0; {SUIMON} host rollback --state /tmp/s
+            ethtool -s eth0 speed 10 duplex full; {} --state /tmp/s || echo refused $?
+            ethtool -s eth0 speed 1000 duplex full; {} --state /tmp/s && echo slow\necho end\n",
+            module.display(),
+            psp("plan", "100 Mbit/s"),
+            psp("plan", "100 Mbit/s"),
+            psp("apply", "100 Mbit/s"),
+            psp("apply", "10 Mbit/s"),
+            psp("apply", "1 Gbit/s"),
+        ),
+    );
+    for told in [
+        "eth0 has no line that gap frames could fill",
+        "apply sends up to three thousand gap frames by eth0 first",
+        "applied\nqdisc suimon 5100: root",
+        "eth0 sends gap frames faster than a line of 10 Mbit/s: it drops them, or has no such line",
+        "refused 3",
+        "slow\n",
+    ] {
+        assert!(log.contains(told), "{told}: {log}");
+    }
+    assert!(!log.contains("unexpected"), "{log}");
+    // Several frames end at once.
+    let times =
+        log.split_once("eth0 took ").and_then(|(_, rest)| rest.split_once(" times as long"));
+    let times: f64 = times.expect("the note").0.parse().expect("a number");
+    assert!((times - 10.0).abs() < 0.2, "{log}");
+}
+
 /// The module for the guest kernel. `None` if `test` must be skipped.
 pub(crate) fn module(test: &str) -> Option<PathBuf> {
     let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");

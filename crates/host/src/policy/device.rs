@@ -50,6 +50,12 @@ impl Device {
         speed.trim().parse().ok().and_then(|speed: u64| speed.checked_mul(1_000_000))
     }
 
+    /// Bytes of its longest packet.
+    pub(super) fn mtu(&self) -> io::Result<u32> {
+        let mtu = fs::read_to_string(self.folder()?.join("mtu"))?;
+        mtu.trim().parse().map_err(io::Error::other)
+    }
+
     /// The folder of its settings in sysfs.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
 use traffic::{Bytes, Duration, Rate};
 use traffic_kernel::{netlink, table};
 
+use super::gaps::GapFrame;
 use super::setting::queue::{Part, Tree, number};
 use crate::rtnetlink::queue as tca;
 use crate::wire::push;
@@ -36,6 +37,8 @@ pub(super) struct Port {
     pub(super) mtu: Bytes,
     /// Bytes of a frame on the wire besides the frame itself.
     pub(super) overhead: Bytes,
+    /// The frame that fills a gap.
+    pub(super) gap: GapFrame,
 }
 
 /// The kernel's discipline for `queue`.
@@ -60,6 +63,7 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     push(&mut options, netlink::RATE, &port.rate.bits_per_second().to_ne_bytes());
     let overhead = u32::try_from(port.overhead.0).unwrap_or(u32::MAX);
     push(&mut options, netlink::OVERHEAD, &overhead.to_ne_bytes());
+    push(&mut options, netlink::GAP, &port.gap.number().to_ne_bytes());
     let names = format!("{} by sch_suimon", queue.name());
     let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, netlink::KIND, &options)];
     Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference: "", module: true })

@@ -33,6 +33,8 @@ pub struct Request<'a> {
     pub host: &'a str,
     /// The devices of its links.
     pub devices: &'a [DeviceOption],
+    /// Whether frames may be sent, to find out which of them a device sends.
+    pub may_send: bool,
 }
 
 /// Something that keeps the policy from being applied.
@@ -58,7 +60,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The settings of the policy, compared with this machine. Nothing is changed.
+    /// The settings of the policy, compared with this machine. Nothing is changed; if the
+    /// request permits it, a device whose gaps are to be filled sends up to three thousand gap frames.
     ///
     /// # Errors
     /// If the scenario has no such host, or its links have no device here.

@@ -3,11 +3,12 @@
 use std::{fs, io};
 
 use scenario::plan::NodeKind;
-use traffic::Rate;
 use traffic::qdisc::Parameters;
+use traffic::{Bytes, Rate};
 use traffic_kernel::netlink::KIND;
 use traffic_kernel::version::VERSION;
 
+use super::super::gaps::{self, Found, GapFrame, Line};
 use super::super::kernel_queue::{self, Port};
 use super::super::rehearsal;
 use super::super::setting::queue::Tree;
@@ -26,6 +27,12 @@ const SEGMENTATION: [&str; 5] = [
 
 /// The version of the module that the kernel has.
 const LOADED: &str = "/sys/module/sch_suimon/version";
+
+/// Bytes of Ethernet's header, beside the MTU.
+const ETHERNET_HEADER: u32 = 14;
+
+/// The times of the line's time from which a trial with gap frames decides nothing.
+const SLOW: f64 = 1.2;
 
 /// The discipline of devices that get none, a setting of the whole machine.
 const DEFAULT: &str = "net.core.default_qdisc";
@@ -51,30 +58,30 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
     let Some(why) = place(draft, at, "queue") else { return };
     let link = &draft.request.plan.links[at.link];
     let queue = &link.ends[at.end].queue;
-    let port = Port {
-        rate: link.from_end(at.end).rate,
-        mtu: link.config.mtu,
-        overhead: link.config.overhead,
+    let setting = Setting::Queue(at.device.clone());
+    if let Some(help) = unrestorable(&setting) {
+        let what = format!("the present qdisc of {} could not be restored ({why})", at.device.name);
+        return draft.problem(what, help);
+    }
+    let (rate, config) = (link.from_end(at.end).rate, &link.config);
+    let gap = match fill(draft, queue, (rate, config.overhead), at) {
+        Ok(gap) => gap,
+        Err(what) => {
+            return draft
+                .problem(format!("{what} ({why})"), "a timer makes the gaps with gaps = false");
+        }
     };
+    let port = Port { rate, mtu: config.mtu, overhead: config.overhead, gap };
     let found = match kernel_queue::equivalent(queue, port) {
         Ok(found) => found,
         Err(reason) => {
             return draft.problem(format!("{reason} ({why})"), "change the queue's settings");
         }
     };
-    if let Some(what) = unfillable(queue, port.rate, at) {
-        return draft
-            .problem(format!("{what} ({why})"), "a timer makes the gaps with gaps = false");
-    }
     let tree = match rehearsal::queue(&found.tree) {
         Ok(tree) => tree,
         Err(error) => return refused(draft, &why, &found.tree, &error),
     };
-    let setting = Setting::Queue(at.device.clone());
-    if let Some(help) = unrestorable(&setting) {
-        let what = format!("the present qdisc of {} could not be restored ({why})", at.device.name);
-        return draft.problem(what, help);
-    }
     let difference = match found.difference {
         "" => String::new(),
         difference => format!(": {difference}"),
@@ -115,17 +122,51 @@ fn share(draft: &mut Draft<'_>, at: &Attached) {
     }
 }
 
-/// Why gap frames cannot fill the line of the device.
-fn unfillable(queue: &Parameters, rate: Rate, at: &Attached) -> Option<String> {
-    let Parameters::Psp(psp) = queue else { return None };
+/// The frames that fill the gaps of a discipline.
+///
+/// # Errors
+/// Why none can.
+fn fill(
+    draft: &mut Draft<'_>,
+    queue: &Parameters,
+    (rate, overhead): (Rate, Bytes),
+    at: &Attached,
+) -> Result<GapFrame, String> {
+    let makes_gaps = matches!(queue, Parameters::Psp(psp) if psp.gaps);
+    if !makes_gaps {
+        return Ok(GapFrame::Pause);
+    }
     let name = &at.device.name;
-    match at.device.line_rate().filter(|_| psp.gaps) {
-        None if psp.gaps => Some(format!("{name} has no line that gap frames could fill")),
-        Some(line) if line != rate.bits_per_second() => Some(format!(
-            "the line of {name} has {} Mbit/s, the scenario's {rate}",
-            line / 1_000_000
+    match at.device.line_rate() {
+        None => return Err(format!("{name} has no line that gap frames could fill")),
+        Some(line) if line != rate.bits_per_second() => {
+            let line = line / 1_000_000;
+            return Err(format!("the line of {name} has {line} Mbit/s, the scenario's {rate}"));
+        }
+        Some(_) => {}
+    }
+    if !draft.request.may_send {
+        draft.note(format!(
+            "apply sends up to three thousand gap frames by {name} first, to see which of them its line carries"
+        ));
+        return Ok(GapFrame::Pause);
+    }
+    let frame = at.device.mtu().map_err(|error| format!("{name}: {error}"))? + ETHERNET_HEADER;
+    let line = Line { rate: rate.bits_per_second(), frame, overhead: overhead.0 };
+    match gaps::find(&at.device, line) {
+        Err(error) => Err(format!("{name} cannot send gap frames: {error}")),
+        Ok(Found::Unfilled) => Err(format!(
+            "{name} sends gap frames faster than a line of {rate}: it drops them, or has no such line"
         )),
-        _ => None,
+        Ok(Found::Filled(gap, share)) => {
+            if share > SLOW {
+                draft.note(format!(
+                    "{name} took {share:.1} times as long for gap frames as its line: other traffic, or a slower machine; \
+                     whether it drops them is not known"
+                ));
+            }
+            Ok(gap)
+        }
     }
 }
 
