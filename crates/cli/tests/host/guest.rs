@@ -1,11 +1,12 @@
 //! Policies on a guest kernel, which has disciplines that this machine's may lack: in virtual time, by the real command.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::modules::modules;
 use crate::typed::{SUIMON, code, json, stderr};
 
 /// Two hosts with kernels. A program of the first one runs as root.
@@ -217,16 +218,7 @@ fn gap_frames_are_tried_before_they_are_relied_on() {
 
 /// The module for the guest kernel. `None` if `test` must be skipped.
 pub(crate) fn module(test: &str) -> Option<PathBuf> {
-    let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
-    let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
-    let of_guest =
-        |path: &PathBuf| path.parent().is_some_and(|it| it.to_string_lossy().ends_with("-suimon"));
-    let mut modules = built.map(|entry| entry.path().join("sch_suimon.ko"));
-    let module = modules.find(|path| path.exists() && of_guest(path));
-    if module.is_none() {
-        testbed::unbuilt(test, "the module is not built for the guest kernel: make module");
-    }
-    module
+    Some(modules(test)?.join("sch_suimon.ko"))
 }
 
 /// Applies a policy with each of the queues in a guest, after the lines `first` of a script. Returns what the script

@@ -7,6 +7,8 @@ mod faults;
 mod guest;
 mod machine;
 mod metrics;
+#[path = "../typed/modules.rs"]
+mod modules;
 #[path = "../prometheus/mod.rs"]
 mod prometheus;
 #[path = "../typed/mod.rs"]

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use testbed::lacks_programs;
 
-use crate::module::{modules, write_transcripts};
+use crate::module::write_transcripts;
+use crate::modules::modules;
 
 /// Frames of the test; `make module-debug` sends ten million to a kernel with checks on.
 const FRAMES: u64 = 200_000;

@@ -3,6 +3,8 @@
 
 #[path = "../typed/both_drivers.rs"]
 mod both_drivers;
+#[path = "../typed/modules.rs"]
+mod modules;
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/on_terminal.rs"]
 mod on_terminal;

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use testbed::{lacks_programs, unbuilt};
+use testbed::lacks_programs;
 
+use crate::modules::modules;
 use crate::scenario::{goodput, ground, results, run};
 use crate::typed::{SUIMON, code, json};
 
@@ -39,20 +40,6 @@ to = "b"
 congestion = "kernel:cubic"
 "#;
 const CAPTURE: &str = "[probe.capture.wire]\nat = \"a:l\"\n";
-
-/// The folder of the modules for the guest kernel. Skips `test` if they are not built.
-pub(crate) fn modules(test: &str) -> Option<PathBuf> {
-    let target = Path::new(SUIMON).ancestors().nth(2).expect("the build folder");
-    let built = fs::read_dir(target.join("module")).into_iter().flatten().flatten();
-    let built = built.map(|entry| entry.path()).find(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with("-suimon") && path.join("suimon_fuzz.ko").exists()
-    });
-    if built.is_none() {
-        unbuilt(test, "the module is not built for the guest kernel: make module");
-    }
-    built
-}
 
 /// Writes the transcripts of drawn sequences into a folder.
 pub(crate) fn write_transcripts(folder: &Path, sequences: Option<u32>) {
