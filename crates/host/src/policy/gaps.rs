@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use frames::frame::FCS;
 use nix::sys::socket::sockopt::SendTimeout;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket};
 use nix::sys::time::TimeVal;
@@ -63,7 +64,7 @@ pub(super) struct Line {
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
-    /// These frames take the time of the line. The number is the time that they took over the line's.
+    /// These frames take the time of the line. The number is the time that they took, divided by the line's.
     Filled(GapFrame, f64),
     /// No frame does.
     Unfilled,
@@ -75,15 +76,15 @@ const BEFORE: u32 = 500;
 const MEASURED: u32 = 1_000;
 /// The least share of the line's time that frames take which leave by the line.
 const LEAST: f64 = 0.9;
-/// The longest time of a trial.
+/// The longest time of a trial with one kind of frame.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The first of the frames that fill the line of `device`. Sends some thousand of them.
 ///
 /// # Errors
-/// The kernel's refusal; `TimedOut` if the device takes longer than ten seconds.
+/// The kernel's refusal; `TimedOut` if one kind takes longer than ten seconds.
 pub(super) fn find(device: &Device, line: Line) -> io::Result<Found> {
-    choose(|frame| measure(device, line, frame))
+    choose(|frame| measure(device, line, frame, PATIENCE))
 }
 
 fn choose(mut share: impl FnMut(GapFrame) -> io::Result<f64>) -> io::Result<Found> {
@@ -96,9 +97,8 @@ fn choose(mut share: impl FnMut(GapFrame) -> io::Result<f64>) -> io::Result<Foun
     Ok(Found::Unfilled)
 }
 
-/// The time that the frames take, over that of the line.
-fn measure(device: &Device, line: Line, frame: GapFrame) -> io::Result<f64> {
-    const FCS: u64 = 4;
+/// The time that the frames take, divided by that of the line.
+fn measure(device: &Device, line: Line, frame: GapFrame, patience: Duration) -> io::Result<f64> {
     let bytes = frame.bytes(line.frame as usize);
     let socket = open()?;
     let began = now();
@@ -108,15 +108,18 @@ fn measure(device: &Device, line: Line, frame: GapFrame) -> io::Result<f64> {
             from = now();
         }
         while !send(&socket, device, &bytes)? {
-            if now() - began > PATIENCE {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
             // The discipline is full.
             sleep(Duration::from_micros(20));
+            check(began, patience)?;
         }
+        check(began, patience)?;
     }
-    let bits = (u64::from(line.frame) + FCS + line.overhead) * 8 * u64::from(MEASURED);
+    let bits = (u64::from(line.frame + FCS) + line.overhead) * 8 * u64::from(MEASURED);
     Ok((now() - from).as_secs_f64() * line.rate as f64 / bits as f64)
+}
+
+fn check(began: Instant, patience: Duration) -> io::Result<()> {
+    if now() - began > patience { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the line of a real device is timed")]
@@ -161,7 +164,10 @@ fn send(socket: &OwnedFd, device: &Device, bytes: &[u8]) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+    use crate::policy::rehearsal;
     use GapFrame::{Local, Pause};
 
     #[test]
@@ -176,6 +182,28 @@ mod tests {
         }
         let refused = choose(|_| Err(io::ErrorKind::TimedOut.into()));
         assert_eq!(refused.expect_err("an error").kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_slow_device_is_not_waited_for() {
+        const LINE: Line = Line { rate: 1_000_000, frame: 1_514, overhead: 20 };
+        if testbed::lacks("a slow device", &["ip", "tc"]) {
+            return;
+        }
+        let tried = rehearsal::apart(|| {
+            for command in [
+                "ip link set lo up",
+                "tc qdisc add dev lo root tbf rate 1mbit burst 2000 limit 9000",
+            ] {
+                let mut words = command.split(' ');
+                let status = Command::new(words.next().expect("a word")).args(words).status()?;
+                assert!(status.success(), "{command}");
+            }
+            let loopback = Device { name: "lo".into(), index: 1 };
+            // 1500 frames take 18 s, and each is sent.
+            measure(&loopback, LINE, Pause, Duration::from_millis(300))
+        });
+        assert_eq!(tried.expect_err("it takes longer").kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

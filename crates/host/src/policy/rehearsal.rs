@@ -51,7 +51,7 @@ pub(super) fn sysctl(setting: &Setting, value: &str) -> io::Result<State> {
 }
 
 /// Runs `work` on a thread in a new network namespace.
-fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+pub(super) fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let enter = || -> io::Result<T> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         work()
