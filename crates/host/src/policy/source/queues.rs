@@ -4,7 +4,6 @@ use std::{fs, io};
 
 use scenario::plan::NodeKind;
 use traffic::qdisc::Parameters;
-use traffic::{Bytes, Rate};
 use traffic_kernel::netlink::KIND;
 use traffic_kernel::version::VERSION;
 
@@ -63,15 +62,19 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
         let what = format!("the present qdisc of {} could not be restored ({why})", at.device.name);
         return draft.problem(what, help);
     }
-    let (rate, config) = (link.from_end(at.end).rate, &link.config);
-    let gap = match fill(draft, queue, (rate, config.overhead), at) {
+    let mut port = Port {
+        rate: link.from_end(at.end).rate,
+        mtu: link.config.mtu,
+        overhead: link.config.overhead,
+        gap: GapFrame::Pause,
+    };
+    port.gap = match fill(draft, queue, port, at) {
         Ok(gap) => gap,
         Err(what) => {
             return draft
                 .problem(format!("{what} ({why})"), "a timer makes the gaps with gaps = false");
         }
     };
-    let port = Port { rate, mtu: config.mtu, overhead: config.overhead, gap };
     let found = match kernel_queue::equivalent(queue, port) {
         Ok(found) => found,
         Err(reason) => {
@@ -129,12 +132,13 @@ fn share(draft: &mut Draft<'_>, at: &Attached) {
 fn fill(
     draft: &mut Draft<'_>,
     queue: &Parameters,
-    (rate, overhead): (Rate, Bytes),
+    port: Port,
     at: &Attached,
 ) -> Result<GapFrame, String> {
+    let Port { rate, overhead, .. } = port;
     let makes_gaps = matches!(queue, Parameters::Psp(psp) if psp.gaps);
     if !makes_gaps {
-        return Ok(GapFrame::Pause);
+        return Ok(port.gap);
     }
     let name = &at.device.name;
     match at.device.line_rate() {
@@ -149,7 +153,7 @@ fn fill(
         draft.note(format!(
             "apply sends up to three thousand gap frames by {name} first, to see which of them its line carries"
         ));
-        return Ok(GapFrame::Pause);
+        return Ok(port.gap);
     }
     let frame = at.device.mtu().map_err(|error| format!("{name}: {error}"))? + ETHERNET_HEADER;
     let line = Line { rate: rate.bits_per_second(), frame, overhead: overhead.0 };
