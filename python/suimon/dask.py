@@ -16,6 +16,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -259,20 +260,31 @@ class Points:
 
     def _on_completed(self, future: Any, indices: list[int]) -> int:
         """Handles the end of a batch; points to repeat are queued again. Returns the number of completed points."""
-        if future.status == "finished":
+        try:
+            # Also what has finished may fail here: if its worker is gone with the result, another worker runs it again.
             result: BatchResult = future.result()
-            self._save(result)
-            self._adapt_size(result, len(indices))
-            return len(indices)
-        if future.status in ("cancelled", "lost"):
+        except CancelledError:
             # The scheduler has restarted.
             self.pending.extendleft(reversed(indices))
             self.scenario = self._send_scenario()
             return 0
-        error: BaseException = future.exception()
+        except Exception as error:
+            self._on_failed(future.key, error, indices)
+            return 0
+        self._save(result)
+        self._adapt_size(result, len(indices))
+        return len(indices)
+
+    def _on_failed(self, key: Any, error: Exception, indices: list[int]) -> None:
+        """Handles the failure of a batch: excludes its worker if that has another build, or searches for the failing
+        point.
+
+        Raises:
+            BuildError: Every worker has another build.
+        """
         if not isinstance(error, SuimonError | KilledWorker):
             # The worker may have a version in which a batch is something else: an ordinary Python exception.
-            workers = self.client.run_on_scheduler(_erred_on, future.key)
+            workers = self.client.run_on_scheduler(_erred_on, key)
             builds = self._refuse_others()
             if workers and self.refused.issuperset(workers):
                 error = BuildError(workers[0], _what(builds.get(workers[0])))
@@ -285,7 +297,6 @@ class Points:
             self.suspects.extend(indices)
         else:
             self.failures.append((self.names[indices[0]], error))
-        return 0
 
     def _save(self, result: BatchResult) -> None:
         packed = result.packed

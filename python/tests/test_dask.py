@@ -14,6 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -328,6 +330,37 @@ def test_good_workers_may_die_and_join_beside_one_of_another_build(cluster: Clus
 
         scenario = suimon.Scenario.load("wire.toml")
         swept = suimon.sweep(scenario, seeds=range(1, 201), out="many", client=client, progress=progress)
+    assert swept.complete
+
+
+def test_a_result_gone_with_its_worker_may_fail_at_one_of_another_build(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from suimon.dask import Points
+
+    cluster.add(OTHER_BUILD)
+    first = cluster.add()
+    on_completed = Points._on_completed
+    lost: list[str] = []
+    with distributed.Client(cluster.address) as client:
+        client.wait_for_workers(2)
+
+        def lose_one(points: Points, future: Any, indices: list[int]) -> int:
+            # After it was found finished, before its result is fetched.
+            if future.status == "finished" and not lost:
+                lost.append(future.key)
+                first.kill()
+                until(lambda: future.status == "error")
+                cluster.add()
+                client.wait_for_workers(2)
+                finished = SimpleNamespace(key=future.key, status="finished", result=future.result)
+                return on_completed(points, finished, indices)
+            return on_completed(points, future, indices)
+
+        monkeypatch.setattr(Points, "_on_completed", lose_one)
+        scenario = suimon.Scenario.load("wire.toml")
+        swept = suimon.sweep(scenario, seeds=range(1, 41), out="many", client=client, progress=False)
+    assert lost
     assert swept.complete
 
 
