@@ -84,16 +84,26 @@ const HEAD: &str = "\
 
 # Kernel and model
 
-How close the model of TCP is to Linux 6.12, and what a run with guest kernels costs: from this page you choose between
-the two. The table has one connection for 10 s over a path with one bottleneck, with `kernel = \"linux-6.12\"` at its
-hosts once and with modelled hosts once. Everything else but the columns has its default. Buffers are in bandwidth-delay
-products. Each pair is kernel / model: goodput in Mbit/s, drops at the bottleneck, retransmits, and the sojourn time
-there in ms. The last column is how much more goodput the model has; differences of more than 5 % are in bold.
+A host in the simulator has either a model of TCP or, with `kernel = \"linux-6.12\"`, a real Linux 6.12 kernel. This
+page shows how close the model is to the kernel and what a run with the kernel costs, so that you can choose between
+the two.
 
-93 of 108 agree within 1 %, and 101 within 5 %. Five of the other seven are through CoDel, with drop counts at most four
-apart: one halving more or less decides for the rest of a run in which the window grows by a packet in 60 ms. The other
-two have a buffer of two to eight packets (2 ms, 0.3), too small for a burst, so which of its packets are lost
-makes up to 7 %.
+Each row of the table is one TCP connection of 10 s over a path with one bottleneck. It is simulated twice: with the
+kernel at both hosts and with modelled hosts. The first five columns are the bottleneck's rate in Mbit/s, its one-way
+delay in ms, its buffer in bandwidth-delay products (rate times round-trip time), the congestion control, and the
+queueing discipline. Every other setting has its default. The next five columns are results, each as kernel / model:
+goodput in Mbit/s, packets dropped at the bottleneck, retransmits, and two percentiles of the sojourn time in ms (how
+long packets wait in the bottleneck's queue). The last column is the difference of the model's goodput from the
+kernel's; differences of more than 5 % are in bold.
+
+The goodputs agree within 1 % in 93 of the 108 rows, and within 5 % in 101. The other seven rows are of two kinds:
+
+* **Five rows have CoDel and a delay of 15 or 60 ms.** The drop counts of kernel and model are at most four apart.
+  After a halving, the window grows by only about one packet per round trip, so one halving more or less changes the
+  goodput for the rest of the run.
+* **Two rows have a delay of 2 ms and a buffer of 0.3.** In all rows with these two values, the buffer holds only two
+  to eight packets, too few for a burst. The goodput differs by up to 7 %, depending on which packets of a burst are
+  lost.
 
 | Mbit/s | ms | buffer | congestion | queue | goodput | drops | retransmits | sojourn p50 | sojourn p99 | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -102,9 +112,14 @@ makes up to 7 %.
 const TAIL: &str = "
 ## Flows in step
 
-If many flows begin in the same nanosecond, losses depend on which packets meet, and one packet that leaves a
-microsecond later changes everything after it. Two examples, kernel / model (`linux-6`), once with the flows' starts as
-they are and once drawn; drops are the mean of the seeds. [Requests that recur](recurring.md) have a page of their own.
+If many flows start in the same nanosecond, losses depend on which packets arrive at a queue together. One packet that
+leaves a microsecond later changes everything after it. [Requests that recur](recurring.md) shows this for requests
+that are repeated on persistent connections.
+
+The table compares the kernel with the model's profile `linux-6` in two examples of `scenarios/`. For the first
+example, the results are those of the flow `far`; the second is simulated for 1 s. In the rows *together*, the flows
+start at the same time, as in the file. In the rows *drawn*, each flow starts at a random time within 20 ms or 1 ms.
+Each seed is one run, and the drops are the mean of these runs. Each pair is kernel / model.
 
 | example | starts | seeds | response, mean | drops | goodput, MB/s |
 | --- | --- | --- | --- | --- | --- |
@@ -115,9 +130,17 @@ they are and once drawn; drops are the mean of the seeds. [Requests that recur](
 
 ## Paper 1's figures of link sharing
 
-`suimon paper p1 --on linux-6.12 --only F8,F11,F12`, where senders and receivers have kernels, and the same without
-`--on`: what each class or organisation got of the link, in Mbit/s. The last column is what the paper reports for its
-figure.
+Paper 1 (*ALTQ: alternate queueing for BSD Unix*) measures how class-based queueing (CBQ) shares a link: among classes
+with guaranteed rates (figure 8, here F8), and among two organisations with two classes each (F11 and F12).
+
+`suimon paper p1 --on linux-6.12 --only F8,F11,F12` repeats these experiments with the kernel at senders and
+receivers. The same command without `--on` uses the model. The table shows the rate that each class or organisation
+gets from the link, in Mbit/s. The last column is what the paper reports for its figure.
+
+In the column *measured*, the numbers after *of* are guaranteed rates. *Lowest second* is the lowest rate in one
+second, and *half seconds* are the lowest and highest rates in half a second. The row *by HFSC* has the discipline
+HFSC in place of CBQ. An *estimator* of CBQ measures how much of the link a class uses: the paper's estimator is a
+moving average, and the exact estimator is Suimon's default.
 
 | figure | measured | kernel | model | published |
 | --- | --- | --- | --- | --- |
@@ -131,25 +154,36 @@ figure.
 | F12 | organisations of 70 and 30, equal priorities, half seconds | 69.7 to 70.2, 29.8 to 30.3 | 69.8 to 70.2, 29.8 to 30.2 | each sum stays constant |
 | F12 | class 4 of 10, paper's estimator, UDP | 10.07 | 10.07 | does not overshoot |
 
-All bounds of the paper's page are met. With kernels, each of these runs of 30 or 40 s at 100 and 135 Mbit/s takes one
-to three minutes of wall time (beside a compiler, on two cores); with the model, a few seconds.
+All bounds for these figures in `papers/p1/published.toml` are met. Each run simulates 30 or 40 s of a link of 100 or
+135 Mbit/s. With the kernel, it takes one to three minutes of wall time on two cores that a compiler also uses; with
+the model, it takes a few seconds.
 
 ## What it costs
 
-A delivered frame takes about 42 us of CPU time (cubic at 40 Mbit/s and 30 ms, debug build): 16 system calls and 7
-context switches on the machine, two of them for each system call of a program in the guest, which user-mode Linux
-traces by ptrace. 75 % of the time is in the machine's kernel, 13 % in the guest's, 8 % in the simulator. Programs that
-make more system calls per packet take more: `iperf3 -t 60` through 50 Mbit/s and 100 ms takes 25 s. If programs at many
-hosts are busy at once, the microsecond of each system call overlaps events of other hosts: with 256 hosts in eight
+The kernel runs in a *guest*: an instance of user-mode Linux, which is an ordinary program on your machine. One guest
+is the kernel of several hosts.
+
+A delivered frame takes about 42 us of CPU time, measured for a CUBIC flow at 40 Mbit/s and 30 ms with a debug build
+of `suimon`. Of this time, 75 % is spent in your machine's kernel, 13 % in the guest's kernel, and 8 % in the
+simulator. Per frame, your machine performs 16 system calls and 7 context switches.
+
+Each system call of a program in the guest causes two of these context switches: user-mode Linux traces the program by
+ptrace, so your machine switches from the program to the guest's kernel, which executes the call, and back. Programs
+that make more system calls per packet therefore take longer: `iperf3 -t 60` over a path of 50 Mbit/s and 100 ms takes
+25 s.
+
+Each of these system calls also takes 1 us of virtual time. If programs at many hosts are busy at once, other hosts
+often have events within this microsecond, and the guest must wait until they are processed: with 256 hosts in eight
 guests, a frame took 130 us.
 
-A guest takes 34 MB, plus 1.2 MB for each of its hosts; the simulator takes 1.1 MB for each host.
+A guest takes 34 MB of memory, plus 1.2 MB for each of its hosts. The simulator takes 1.1 MB for each host.
 
 ## Programs that compute: NPB
 
-NPB 3.4.1 on eight ranks of Open MPI, one on each of eight hosts of one guest, over links of 1 Gbit/s and 100 us to a
-router. Computation takes no virtual time, so the times are those of the communication. Each benchmark ran twice and
-gave the same result bytes; the wall time was measured beside compilers and busy loops on two cores.
+NPB 3.4.1 (NAS Parallel Benchmarks) ran with eight ranks of Open MPI, one on each of eight hosts of one guest. A link
+of 1 Gbit/s and 100 us connects each host to a router. Computation takes no virtual time, so the virtual times are
+those of the communication. *Verification* is the benchmark's check of its own results. Each benchmark ran twice, with
+byte-identical results. The wall times are those of both runs, on two cores that compilers and busy loops also used.
 
 | benchmark | virtual time | verification | wall time |
 | --- | --- | --- | --- |
