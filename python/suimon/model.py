@@ -327,7 +327,8 @@ class Change(Table):
 
 @dataclass(kw_only=True, slots=True)
 class Coalescing(Table):
-    """Interrupt coalescing of the interfaces (`ethtool -C`). Without this table each frame interrupts at once.
+    """Interrupt coalescing of the interfaces (`ethtool -C`). Without this table each frame interrupts at once; frames
+    that arrive at the same instant, as over a link with jitter, interrupt together.
 
     Attributes:
         delay: Minimum time between two interrupts: ethtool's rx-usecs, as in Intel's interfaces. A frame after a longer

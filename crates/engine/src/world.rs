@@ -405,8 +405,10 @@ fn side(
         Kind::Switch(switch) => switch.trust(),
         _ => Trust::default(),
     };
-    let plain =
-        Side { trust, control: pauses(plan, far), notifications, headroom, ..Side::default() };
+    let control = pauses(plan, far);
+    // Several opportunities of a trace may come at one instant.
+    let bunched = far.trace.is_some() || far.impairments.iter().any(Parameters::bunches);
+    let plain = Side { trust, control, notifications, headroom, bunched, ..Side::default() };
     let Some(parameters) = &end.conditioner else { return Ok(plain) };
     let name = format!("{}:{}:queue:input", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();

@@ -96,7 +96,8 @@ impl Host {
     pub fn new(config: &Config, parts: Parts) -> Self {
         let Parts { number, ports, sides, .. } = parts;
         let processing = config.processor.map(Processing::new);
-        let interrupts = config.coalesce.map(Interrupts::new);
+        let bunched = processing.is_none() && sides.iter().any(|side| side.bunched);
+        let interrupts = config.coalesce.or(bunched.then(Coalescing::default)).map(Interrupts::new);
         let at_once = processing.is_none() && interrupts.is_none();
         let charges_sending = processing.as_ref().is_some_and(Processing::charges_sending);
         Self {
@@ -205,6 +206,7 @@ impl Host {
             notified.began = true;
             self.paths.begin(connection, cx.now);
         }
+        self.read_before_event(index, cx.now);
         // The stack answers before the program runs, as a kernel does.
         self.send_pending(index, cx);
         self.deliver_events(index, true, cx);

@@ -56,6 +56,8 @@ pub(crate) trait Impair: Sized {
     type Parameters: Settings;
     /// Whether it damages frames, so that hosts verify checksums.
     const DAMAGES: bool = false;
+    /// Whether frames may arrive at the same instant because of it.
+    const BUNCHES: bool = false;
 
     /// Creates the impairment with these parameters; `random` decides its random choices.
     fn new(parameters: Self::Parameters, random: Random) -> Self;
@@ -145,6 +147,11 @@ macro_rules! registry {
             /// Whether it damages frames, so that hosts verify checksums.
             pub fn damages(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$type as Impair>::DAMAGES,)* }
+            }
+
+            /// Whether frames may arrive at the same instant because of it.
+            pub fn bunches(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$type as Impair>::BUNCHES,)* }
             }
         }
 

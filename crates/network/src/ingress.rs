@@ -62,6 +62,8 @@ pub struct Side {
     pub headroom: Bytes,
     /// Whether checksums are verified, as hosts do: relevant where a link damages packets.
     pub verifies: bool,
+    /// Whether frames may arrive there at the same instant, so that a host takes them in one interrupt.
+    pub bunched: bool,
     /// Whether the port's discipline sees the packets that arrive there.
     pub listens: bool,
     /// Whether frames of no flow may arrive, which end here: a machine may send any.

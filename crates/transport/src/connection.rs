@@ -473,6 +473,12 @@ impl Connection {
         self.receiver.read_progress()
     }
 
+    /// Makes an application that reads whatever arrives wait until [`Self::read_always`] is called again. Returns
+    /// whether it is such an application.
+    pub fn defer_reading(&mut self) -> bool {
+        self.receiver.defer_reading()
+    }
+
     /// Makes the application read whatever arrives, at once, from now on.
     pub fn read_always(&mut self, now: Instant) {
         self.receiver.read_always(now);

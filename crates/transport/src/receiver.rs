@@ -584,6 +584,12 @@ impl Receiver {
         taken
     }
 
+    /// An application that reads whatever arrives does so when [`Self::read_always`] is called again. Returns whether
+    /// it is such an application.
+    pub(crate) fn defer_reading(&mut self) -> bool {
+        core::mem::take(&mut self.reads_always)
+    }
+
     /// The application reads whatever arrives.
     pub(crate) fn read_always(&mut self, now: Instant) {
         self.reads_always = true;

@@ -17,7 +17,8 @@ const JOINED_MAX: Bytes = Bytes(65_536);
 
 settings! {
     required: delay;
-    /// Interrupt coalescing of the interfaces (`ethtool -C`). Without this table each frame interrupts at once.
+    /// Interrupt coalescing of the interfaces (`ethtool -C`). Without this table each frame interrupts at once; frames
+    /// that arrive at the same instant, as over a link with jitter, interrupt together.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Coalescing {
         /// Minimum time between two interrupts: ethtool's rx-usecs, as in Intel's interfaces. A frame after a longer
@@ -97,8 +98,10 @@ pub(super) struct Interrupts {
     due: Instant,
     /// The earliest time of the next interrupt, unless enough frames wait.
     allowed: Instant,
-    /// Empty between interrupts.
+    /// Empty between interrupts, like the next.
     joined: Vec<Joined>,
+    /// The endpoints whose programs read after the interrupt.
+    readers: Vec<u32>,
 }
 
 impl Interrupts {
@@ -109,6 +112,7 @@ impl Interrupts {
             due: Instant::NEVER,
             allowed: Instant::ZERO,
             joined: Vec::new(),
+            readers: Vec::new(),
         }
     }
 
@@ -136,7 +140,8 @@ impl Host {
             interrupts.due = interrupts.allowed.max(cx.now);
         }
         let most = interrupts.config.frames.map_or(usize::MAX, |frames| frames as usize);
-        if interrupts.waiting.len() >= most || interrupts.due <= cx.now {
+        // What else arrives at this instant is taken by the same interrupt.
+        if interrupts.waiting.len() >= most {
             self.interrupt(cx);
         } else {
             cx.egress.wake(self.number, interrupts.due);
@@ -151,7 +156,8 @@ impl Host {
     }
 
     /// Takes all waiting frames. A connection answers merged segments once, when all have been taken or the next
-    /// one cannot be merged.
+    /// one cannot be merged. With GRO, programs read afterwards: where unread data keeps the window from moving, the
+    /// ACK waits for them (Linux's `__tcp_ack_snd_check`).
     fn interrupt<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let Some(interrupts) = &mut self.interrupts else { return };
         interrupts.due = Instant::NEVER;
@@ -161,6 +167,9 @@ impl Host {
         let mut joined = std::mem::take(&mut interrupts.joined);
         for packet in waiting.drain(..) {
             let index = self.by_flow.get(cx.packets[packet].flow);
+            if gro {
+                self.defer_reading(index);
+            }
             let answer = !gro || self.ends_run(index, &mut joined, packet, cx);
             if let Some((index, _)) = self.deliver(packet, cx)
                 && answer
@@ -171,8 +180,29 @@ impl Host {
         for Joined { index, .. } in joined.drain(..) {
             self.send_pending(index, cx);
         }
+        while let Some(index) = self.interrupts.as_mut().and_then(|own| own.readers.pop()) {
+            self.endpoints[index as usize].connection.read_always(cx.now);
+            self.send_pending(index, cx);
+        }
         if let Some(interrupts) = &mut self.interrupts {
             (interrupts.waiting, interrupts.joined) = (waiting, joined);
+        }
+    }
+
+    /// Makes the program of an endpoint read after this interrupt, if it reads whatever arrives.
+    fn defer_reading(&mut self, index: u32) {
+        if let Some(endpoint) = self.endpoints.get_mut(index as usize)
+            && let Some(interrupts) = &mut self.interrupts
+            && endpoint.connection.defer_reading()
+        {
+            interrupts.readers.push(index);
+        }
+    }
+
+    /// Lets the program of an endpoint read if it would after this interrupt: it is notified of an event now.
+    pub(super) fn read_before_event(&mut self, index: u32, now: Instant) {
+        if self.interrupts.as_ref().is_some_and(|own| own.readers.contains(&index)) {
+            self.endpoints[index as usize].connection.read_always(now);
         }
     }
 

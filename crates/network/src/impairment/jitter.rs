@@ -33,6 +33,8 @@ pub struct Jitter {
 
 impl Impair for Jitter {
     type Parameters = Parameters;
+    /// A frame that is not delayed by as much as the one before it arrives with it.
+    const BUNCHES: bool = true;
 
     fn new(Parameters { delay }: Parameters, random: Random) -> Self {
         Self { delay, random }

@@ -59,6 +59,35 @@ fn what_is_joined_is_acknowledged_once() {
     }
 }
 
+/// Packets keep their order over a link with jitter, so those that wait for an earlier one arrive with it, and are
+/// joined without `coalesce`. Copies follow their originals at once, and are not joined with them.
+#[test]
+fn what_arrives_at_one_instant_is_acknowledged_once() {
+    let acks = |impairment: &str| {
+        let totals = driver::totals(&driver::plan(&format!(
+            r#"
+            duration = "2 s"
+            [host.source]
+            [host.sink]
+            [link.wire]
+            between = ["source", "sink"]
+            rate = "62 Mbit/s"
+            delay = "5 ms"
+            {impairment}
+            [flow.f]
+            from = "source"
+            to = "sink"
+            "#
+        )));
+        acks(&totals)
+    };
+    assert!((0.45..0.55).contains(&acks("")), "{}", acks(""));
+    let bunched = acks("at.source.jitter = \"0 ms..3 ms\"");
+    assert!((0.3..0.4).contains(&bunched), "{bunched}");
+    let copied = acks("at.source.duplicate = \"100 %\"");
+    assert!(copied > 0.45, "{copied}");
+}
+
 /// Vegas keeps 2 to 4 packets in its estimated queue: if interrupts are delayed by more than the time of these
 /// packets, the delay limits its rate and no longer the line (paper 4, table 3). The effect of each delay
 /// depends on the relative timing of both hosts' interrupts.
