@@ -69,6 +69,8 @@ pub(crate) struct Receiver {
     memory: Memory,
     /// A duplicate to report with the next ACK.
     dsack: Option<(u64, u64)>,
+    /// An application that reads whatever arrives does so after the next ACK: the time of the segment.
+    reads_after_ack: Option<Instant>,
     /// The round trip as this end's own data, or its SYN, measured it; zero before.
     round_trip: Duration,
     /// Position of the peer's FIN.
@@ -99,6 +101,7 @@ impl Receiver {
             read: start,
             read_at: Instant::ZERO,
             reads_always: false,
+            reads_after_ack: None,
             edge: start + tuning.window(),
             acked: start,
             window_shift: 0,
@@ -334,8 +337,18 @@ impl Receiver {
         let before = self.nxt;
         let filled = self.reassembly.fill(self.nxt, end);
         self.advance(filled, closed);
+        // The stack acknowledges before the program reads all of this, so that the window is less by its memory.
+        let reads = self.defer_reading();
         self.in_order(self.nxt - before, tcp, now);
         self.acknowledge_disorder(now);
+        if reads {
+            self.reads_always = true;
+            if self.delayed.is_due() && !self.is_finished() {
+                self.reads_after_ack = Some(now);
+            } else {
+                self.read(u64::MAX, now);
+            }
+        }
         true
     }
 
@@ -483,6 +496,9 @@ impl Receiver {
         let blocks_change = blocks != 0 || self.dsack.is_some() || !self.reassembly.is_empty();
         if self.echoing || blocks_change || self.delayed.is_quick() {
             self.ack_content = AckContent::Any;
+        }
+        if let Some(now) = self.reads_after_ack.take() {
+            self.read(u64::MAX, now);
         }
         blocks
     }

@@ -170,3 +170,20 @@ fn what_is_beyond_a_hole_takes_room_in_the_buffer() {
     let window = (BUFFER * u64::from(over) / u64::from(under) - 1_448).next_multiple_of(32);
     assert_eq!(between.receive_window, window - 4 * 1_448, "{between:?}");
 }
+
+/// The ACK for what fills a hole goes before the program reads: its window lacks the memory of all of that.
+#[test]
+fn what_fills_a_hole_takes_room_until_it_is_read() {
+    const BUFFER: u64 = 2_000 * 1_448;
+    let seen = around_holes(&[700], linux6().buffers.send, Buffer::Fixed(BUFFER));
+    let filled = seen.iter().rposition(|info| info.out_of_order > 0).expect("a hole") + 1;
+    let frames = (seen[filled].bytes_received - seen[filled - 1].bytes_received) / 1_448;
+    assert!(frames > 100, "{frames}");
+    // As `virtio_net` receives them, eighteen frames joined to one buffer.
+    let buffers = frames.div_ceil(18);
+    let memory = buffers * 2_176 + (frames - buffers) * 1_920;
+    let (over, under) = linux6().window_share();
+    let window = ((BUFFER - memory) * u64::from(over) / u64::from(under)).next_multiple_of(32);
+    assert_eq!(seen[filled].receive_window, window, "{:?}", seen[filled]);
+    assert!(seen[filled..].iter().any(|info| info.receive_window > window), "the next ACK says so");
+}
