@@ -32,7 +32,7 @@ impl Sender {
 
     /// Marks what this ACK shows to be lost.
     pub(super) fn identify_loss(&mut self, event: &mut AckEvent, now: Instant) {
-        let before = self.board.lost();
+        let before = self.board.losses();
         match self.detection() {
             LossDetection::Rack => self.detect_by_delivery(now),
             LossDetection::Sack => self.detect_by_sacks(),
@@ -40,7 +40,8 @@ impl Sender {
             LossDetection::DuplicateAcks => self.detect_by_duplicates(event),
         }
         self.detect_lost_retransmissions();
-        event.newly_lost += self.board.lost().saturating_sub(before);
+        // Retransmissions that were lost count, too (Linux's `tcp_notify_skb_loss_event`).
+        event.newly_lost += self.board.losses().wrapping_sub(before);
     }
 
     /// RFC 6675's IsLost: all below the segment that has `reordering` - 1 more SACKed above it.
