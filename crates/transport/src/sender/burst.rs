@@ -280,6 +280,8 @@ impl Sender {
             return true;
         }
         let mut allowed = room.min(goal);
+        let quota = allowed.min(self.half_window());
+        self.fill_first_packet(u64::from(quota) * mss);
         let window = self.window_end.saturating_sub(self.nxt);
         if window < u64::from(allowed) * mss {
             // Less than a burst, so 32 bits hold it.
@@ -294,10 +296,10 @@ impl Sender {
         if waits && self.should_defer(allowed, now) {
             return false;
         }
-        let segments = u64::from(allowed).min(left).max(1);
+        let segments = u64::from(allowed.min(quota)).min(left).max(1);
         self.burst.left = segments as u32;
         let mut end = self.burst_end(segments * mss);
-        if window < u64::from(room.min(goal)) * mss && left > segments && more {
+        if window < u64::from(quota) * mss && left > segments && more {
             end = self.fill_window(end);
         }
         self.piece_leaves(end);
@@ -314,7 +316,9 @@ impl Sender {
             return self.nxt;
         }
         let mss = u64::from(self.agreed.mss);
-        let room = self.sock.cwnd.saturating_sub(self.in_flight()).min(self.goal());
+        let room = self.sock.cwnd.saturating_sub(self.in_flight());
+        let room = room.min(self.goal()).min(self.half_window());
+        self.fill_first_packet(u64::from(room.max(1)) * mss);
         let window = (self.window_end - self.nxt) / mss;
         let segments = u64::from(room).min(window).min(self.buffer_left()).max(1);
         let end = self.burst_end(segments * mss);
@@ -324,6 +328,12 @@ impl Sender {
             self.burst.push_end = end;
         }
         end
+    }
+
+    /// The segments of a burst that leaves room in the window for another one (Linux's `tcp_cwnd_test`, since 3.18).
+    #[inline]
+    fn half_window(&self) -> u32 {
+        (self.sock.cwnd / 2).max(1)
     }
 
     /// Returns where a burst with room for `bytes` bytes ends: its last segment may be a small one.
@@ -385,8 +395,10 @@ impl Sender {
         {
             return false;
         }
-        let window = self.window_end.saturating_sub(self.una) / u64::from(self.agreed.mss);
-        if u64::from(allowed) >= u64::from(self.sock.cwnd).min(window) / u64::from(divisor) {
+        // In bytes: a third of eleven segments is more than three.
+        let mss = u64::from(self.agreed.mss);
+        let window = self.window_end.saturating_sub(self.una).min(u64::from(self.sock.cwnd) * mss);
+        if u64::from(allowed) * mss >= window / u64::from(divisor) {
             return false;
         }
         // The first ACK to come is for the head: half a round trip, and a millisecond, are too far away.

@@ -2,8 +2,8 @@
 //!
 //! Linux's counts memory. A write fills packets of up to the largest burst one after the other
 //! (`tcp_sendmsg_locked`), and asks for room only where a packet begins. The program then waits until a third of the
-//! memory is free (`sk_stream_write_space`). While it waits, the buffer grows with the window (`tcp_new_space`). A
-//! burst ends where a packet ends, so this shapes what leaves.
+//! memory is free (`sk_stream_write_space`). While it waits, the buffer grows with the window (`tcp_new_space`) whenever
+//! that is not full. A burst ends where a packet ends, so this shapes what leaves.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -34,6 +34,8 @@ pub(super) struct WriteQueue {
     unsent: VecDeque<Written>,
     /// The ends of those that were sent and, when last looked at, not acknowledged.
     sent: VecDeque<u64>,
+    /// The program has just filled the buffer, and sends what it may before it waits.
+    filled: bool,
 }
 
 /// A packet of the write queue: the position after its last byte, and whether that has PSH.
@@ -59,7 +61,7 @@ impl WriteQueue {
         };
         let headroom = u64::from(config.buffers.send_headroom);
         let (unsent, sent) = (VecDeque::new(), VecDeque::new());
-        Some(Box::new(Self { size, max, headroom, pushed: 0, unsent, sent }))
+        Some(Box::new(Self { size, max, headroom, pushed: 0, unsent, sent, filled: false }))
     }
 
     /// The buffer's size in bytes of memory.
@@ -91,6 +93,18 @@ impl WriteQueue {
         }
         if pushed {
             self.pushed = end;
+        }
+    }
+
+    /// Extends the first packet up to `end` with data of the second.
+    fn fill_first(&mut self, end: u64) {
+        let Some(&second) = self.unsent.get(1) else { return };
+        let first = &mut self.unsent[0];
+        if second.end > end {
+            first.end = end;
+        } else {
+            *first = Written { end: second.end, pushed: first.pushed || second.pushed };
+            self.unsent.remove(1);
         }
     }
 
@@ -237,7 +251,7 @@ impl Sender {
                     break;
                 }
                 if queue.memory(una, self.written) >= queue.size {
-                    self.waits = true;
+                    (self.waits, queue.filled) = (true, true);
                     break;
                 }
                 queue.unsent.push_back(Written { end: self.written, pushed: false });
@@ -261,14 +275,9 @@ impl Sender {
     #[inline(never)]
     fn look_for_room(&mut self) -> bool {
         let before = self.written;
-        if self.waits && self.in_flight() < self.sock.cwnd {
-            self.expand_buffer();
-        }
-        let Some(queue) = &mut self.writes else { return false };
         let waited = self.waits;
         if waited {
-            let memory = queue.memory(self.una, before);
-            self.waits = queue.size.saturating_sub(memory) < (memory / 2).max(1);
+            self.waits = !self.has_room();
         }
         self.take_written(!waited);
         let more = self.written > before;
@@ -278,11 +287,44 @@ impl Sender {
         more
     }
 
-    /// New data up to `end` leaves in one piece.
+    /// Whether a program that waits for room continues to write.
+    fn has_room(&mut self) -> bool {
+        let (una, written) = (self.una, self.written);
+        let filled = self.writes.as_mut().is_some_and(|queue| core::mem::take(&mut queue.filled));
+        if !filled && self.in_flight() < self.sock.cwnd {
+            self.expand_buffer();
+        }
+        let Some(queue) = &mut self.writes else { return false };
+        let memory = queue.memory(una, written);
+        let free = queue.size.saturating_sub(memory);
+        // What it sent itself may have made the buffer grow: it does not begin to wait (`sk_stream_wait_memory`).
+        if filled { free > 0 } else { free >= (memory / 2).max(1) }
+    }
+
+    /// Fills the first packet up to `bytes` bytes from the one behind it, before as many leave (Linux's `tcp_grow_skb`,
+    /// since 6.10).
+    #[inline]
+    pub(super) fn fill_first_packet(&mut self, bytes: u64) {
+        let end = self.nxt + bytes;
+        if end > self.burst.buffer_end
+            && let Some(queue) = &mut self.writes
+        {
+            queue.fill_first(end);
+            self.burst.buffer_end = queue.head_end(self.written);
+        }
+    }
+
+    /// New data up to `end` leaves in one piece. Where the window has room for more after it, the buffer grows, also
+    /// in the middle of what one ACK lets go (Linux's `tcp_event_new_data_sent`, since 5.18).
     #[inline]
     pub(super) fn piece_leaves(&mut self, end: u64) {
-        if let Some(queue) = &mut self.writes {
-            queue.sent.push_back(end);
+        let Some(queue) = &mut self.writes else { return };
+        queue.sent.push_back(end);
+        if self.waits {
+            let segments = (end - self.nxt).div_ceil(self.agreed.mss.into());
+            if u64::from(self.in_flight()) + segments < self.sock.cwnd.into() {
+                self.expand_buffer();
+            }
         }
     }
 
@@ -305,6 +347,8 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::Profile;
     use crate::sender::Agreed;
@@ -329,6 +373,39 @@ mod tests {
                 None => return sent,
             }
         }
+    }
+
+    #[test]
+    fn a_short_first_packet_is_filled_from_the_second_one_only() {
+        let mut sender = sender();
+        let queue = sender.writes.as_mut().unwrap();
+        let ends = |queue: &WriteQueue| queue.unsent.iter().map(|own| own.end).collect::<Vec<_>>();
+        let written = |end, pushed| Written { end, pushed };
+        queue.unsent = [written(1, true), written(29, false), written(58, false)].into();
+        queue.fill_first(2);
+        assert_eq!(ends(queue), [2, 29, 58]);
+        assert!(queue.unsent[0].pushed && !queue.unsent[1].pushed);
+        queue.fill_first(40);
+        assert_eq!(ends(queue), [29, 58]);
+        assert!(queue.unsent[0].pushed, "what the first one has stays");
+        queue.unsent.pop_back();
+        queue.fill_first(40);
+        assert_eq!(ends(queue), [29], "there is no second one");
+    }
+
+    #[test]
+    fn the_buffer_grows_between_the_pieces_that_one_ack_lets_go() {
+        let mut sender = sender();
+        sender.waits = true;
+        sender.sock.cwnd = 40;
+        let size = sender.buffer_size();
+        let piece = |segments: u64| sender.nxt + segments * 1_448;
+        let [whole, half] = [piece(40), piece(38)];
+        sender.piece_leaves(whole);
+        assert_eq!(sender.buffer_size(), size, "the window is full");
+        sender.piece_leaves(half);
+        // By `ss` in Linux 6.12: `tb` is 348160 after the first round trips.
+        assert_eq!(sender.buffer_size(), 348_160);
     }
 
     #[test]
