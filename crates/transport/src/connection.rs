@@ -473,8 +473,7 @@ impl Connection {
         self.receiver.read_progress()
     }
 
-    /// Makes an application that reads whatever arrives wait until [`Self::read_always`] is called again. Returns
-    /// whether it is such an application.
+    /// Stops [`Self::read_always`] until that is called again. Returns whether it was on.
     pub fn defer_reading(&mut self) -> bool {
         self.receiver.defer_reading()
     }
