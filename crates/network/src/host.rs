@@ -27,6 +27,8 @@ use self::processor::{Pending, Processing};
 pub use self::socket_config::{SocketConfig, SocketKind};
 use self::sockets::{Applications, Notified, Open};
 use crate::application::Application;
+#[cfg(debug_assertions)]
+use crate::audit;
 use crate::credits::Credits;
 use crate::custody::Owner;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
@@ -80,9 +82,9 @@ pub struct Host {
     at_once: bool,
     /// Whether sending, and the writes and reads of programs, take processor time.
     charges_sending: bool,
-    /// Events since the last check of each packet; see [`Host::assert_credits`].
+    /// Its events, and those since the last check of each packet; see [`Host::assert_credits`].
     #[cfg(debug_assertions)]
-    unchecked: usize,
+    audited: (u64, usize),
 }
 
 /// The first of the numbers that no open connection has.
@@ -117,7 +119,7 @@ impl Host {
             at_once,
             charges_sending,
             #[cfg(debug_assertions)]
-            unchecked: 0,
+            audited: (0, 0),
         }
     }
 
@@ -273,17 +275,21 @@ impl Host {
     }
 
     /// Asserts the rules of custody: each connection's credit is the sum of its packets, the same holds for
-    /// datagrams, and a port holds what its discipline counts. The sums are compared after every event. Each packet
-    /// is checked after every event of a small run; in a large run it is checked rarely enough that a check costs
-    /// 64 packets per event.
+    /// datagrams, and a port holds what its discipline counts. With many packets, each of them is checked only rarely
+    /// enough that a check costs 64 packets per event.
     #[inline]
     #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "checked in debug builds"))]
     fn assert_credits(&mut self, packets: &Packets) {
         #[cfg(debug_assertions)]
         {
-            self.unchecked += 1;
-            let each = self.unchecked > packets.places() / 64;
-            self.unchecked = if each { 0 } else { self.unchecked };
+            let (events, unchecked) = &mut self.audited;
+            *events += 1;
+            *unchecked += 1;
+            if !audit::is_due(*events) {
+                return;
+            }
+            let each = *unchecked > packets.places() / 64;
+            *unchecked = if each { 0 } else { *unchecked };
             for (number, port) in self.ports.iter().enumerate() {
                 let own = self.endpoints.iter().filter(|e| usize::from(e.port) == number);
                 let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];

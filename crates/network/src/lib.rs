@@ -7,6 +7,8 @@
 extern crate alloc;
 
 pub mod application;
+#[cfg(debug_assertions)]
+pub mod audit;
 pub mod balancer;
 pub mod bulk;
 mod credits;

@@ -22,6 +22,8 @@ use traffic::{
 pub use buffer::Occupancy;
 pub use congestion::Rules as CongestionRules;
 
+#[cfg(debug_assertions)]
+use crate::audit;
 use crate::custody::{Left, Owner};
 use crate::forwarding::ForwardingTable;
 use crate::ingress::{Ingress, Side, Trust};
@@ -273,6 +275,9 @@ pub struct Switch {
     pauses: Pauses,
     /// The congestion points; `None` if no queue sends congestion notifications.
     congestion: Option<Box<Congestion>>,
+    /// Its events, after some of which its memory is checked.
+    #[cfg(debug_assertions)]
+    events: u64,
 }
 
 /// The memory as the owner of the packets of one egress port.
@@ -295,7 +300,17 @@ impl Switch {
         let (buffer, pauses) = (config.buffer(&sides), Pauses::new(config.pause));
         let congestion = config.congestion(ports.len(), number, seed);
         let ingress = Ingress::new(number, sides);
-        Self { number, ingress, ports, table, buffer, pauses, congestion }
+        Self {
+            number,
+            ingress,
+            ports,
+            table,
+            buffer,
+            pauses,
+            congestion,
+            #[cfg(debug_assertions)]
+            events: 0,
+        }
     }
 
     /// The occupancy of its packet memory.
@@ -320,7 +335,12 @@ impl Switch {
             self.pauses.end(group, &mut self.ports, cx);
         }
         #[cfg(debug_assertions)]
-        self.assert_accounts(cx.packets);
+        {
+            self.events += 1;
+            if audit::is_due(self.events) {
+                self.assert_accounts(cx.packets);
+            }
+        }
     }
 
     /// Asserts the rule of custody: the memory's counts equal what the ports hold; by group if there are few
