@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use record::FlowTotals;
+use traffic::Duration;
 
 use crate::driver;
 
@@ -21,6 +22,27 @@ fn text(duration: &str, mtu: u32, flow: &str) -> String {
         [flow.f]
         from = "a"
         to = "b"
+        {flow}
+        "#
+    )
+}
+
+/// Two ranks over the same path, with the job `mpi` and the settings `flow`.
+fn ranks(mtu: u32, mpi: &str, flow: &str) -> String {
+    format!(
+        r#"
+        duration = "9 s"
+        [host.n]
+        count = 2
+        [link.l]
+        between = ["n.1", "n.2"]
+        rate = "1 Gbit/s"
+        delay = "1 ms"
+        mtu = "{mtu} B"
+        [flow.f]
+        from = "n"
+        to = "n"
+        mpi = {{ {mpi} }}
         {flow}
         "#
     )
@@ -127,6 +149,34 @@ proptest! {
             let flow = flow(&text("999 ms", mtu, &(buffers + load)));
             let completed = flow.exchanges.expect("it asks").completed;
             prop_assert!((248..=250).contains(&completed), "{}", completed);
+        }
+    }
+
+    /// Ranks exchange messages of any size to the last iteration: eagerly in one way each, or by a request and an
+    /// answer to it in three. Each message has a header, and so do requests and answers.
+    #[test]
+    fn ranks_go_on_to_their_end(
+        (mtu, message) in sizes(),
+        is_eager in any::<bool>(),
+        progress in prop::sample::select(&["calls", "always"][..]),
+        buffers in buffers(),
+    ) {
+        const ITERATIONS: u64 = 100;
+        let eager_max = if is_eager { message } else { message - 1 };
+        let job = format!(
+            "steps = \"alltoall {message} B\", iterations = {ITERATIONS}, eager_max = \"{eager_max} B\", \
+             header = \"40 B\", progress = \"{progress}\""
+        );
+        let flow = flow(&ranks(mtu, &job, &buffers));
+        let (headers, ways) = if is_eager { (1, 1) } else { (3, 3) };
+        let carried = ITERATIONS * (u64::from(message) + headers * 40);
+        prop_assert_eq!([flow.sender.bytes_read, flow.receiver.bytes_read], [carried; 2]);
+        for rank in flow.ranks {
+            let rank = rank.expect("a rank at each end");
+            prop_assert_eq!((rank.messages, rank.bytes), (ITERATIONS, ITERATIONS * u64::from(message)));
+            let time = rank.finished.expect("it ends").since(rank.started.expect("it begins"));
+            let least = Duration::from_ms(ways * ITERATIONS);
+            prop_assert!(least <= time && time < least.times(3), "{:?}: {:?}", least, time);
         }
     }
 }
