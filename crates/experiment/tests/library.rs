@@ -88,6 +88,33 @@ fn what_is_expected_in_vain_is_no_error() {
     assert!(outcome.verdicts.iter().any(|verdict| !verdict.ok));
 }
 
+/// Why a flow stalled.
+const STALL: &str = "sender: send buffer full, nothing in flight, no timer armed";
+
+#[test]
+fn a_stalled_flow_is_enough_to_fail_a_run() {
+    let out = folder();
+    let mut outcome = run(&scenario(), out.path(), false).expect("it runs");
+    assert_eq!(outcome.status(), Status::Met);
+    outcome.summary.flow.0[0].1.stall = Some(STALL.into());
+    assert!(outcome.verdicts.iter().all(|verdict| verdict.ok));
+    assert_eq!(outcome.status(), Status::Unmet);
+}
+
+#[test]
+fn a_stalled_flow_is_enough_to_fail_a_sweep() {
+    let out = folder();
+    let grid = Experiment { seeds: Some("1..2".into()), ..scenario() };
+    let options = SweepOptions { out: Some(out.path().to_owned()), ..SweepOptions::default() };
+    let interrupted = AtomicBool::new(false);
+    let steering = Steering { interrupted: &interrupted, progress: &() };
+    let mut outcome = grid.sweep(options, NonZeroUsize::MIN, steering).expect("it runs");
+    assert_eq!(outcome.status(), Status::Met);
+    let second = outcome.points[1].stored.as_mut().expect("it ran");
+    second.summary["flow"]["bulk"]["stall"] = STALL.into();
+    assert_eq!(outcome.status(), Status::Unmet);
+}
+
 #[test]
 fn a_flag_ends_a_run_early() {
     let out = folder();
