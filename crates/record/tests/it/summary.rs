@@ -108,3 +108,30 @@ fn a_flow_that_stalled_says_which_end_and_why() {
     let why = "receiver: send buffer full, nothing in flight, no timer armed";
     assert_eq!(stalls, [(scene::plan().flows[0].name.as_str(), why)]);
 }
+
+#[test]
+fn what_a_kernels_tcp_decides_is_absent() {
+    let decisions =
+        ["spurious_timeouts", "fast_recoveries", "undos", "tail_loss_probes", "local_drops"];
+    let mut totals = scene::totals();
+    for flow in &mut totals.flows {
+        let counts = &mut flow.sender;
+        (counts.spurious_timeouts, counts.undos) = (1, 3);
+        (counts.tlp_probes, counts.local_drops) = (4, 5);
+    }
+    // As it is for a kernel's socket.
+    totals.flows[0].sender.reports_decisions = false;
+    let summary = Summary::new(&scene::plan(), &totals);
+    let (document, quantities) = (summary.to_value(), summary.quantities());
+    for (column, count) in decisions.into_iter().zip([1, 2, 3, 4, 5]) {
+        let [kernel, model] = ["bulk.1", "bulk.2"].map(|flow| document["flow"][flow].get(column));
+        assert_eq!((kernel, model), (None, Some(&count.into())), "{column}");
+        let has =
+            |flow: &str| quantities.iter().any(|(path, _)| *path == format!("{flow}.{column}"));
+        assert_eq!((has("flow.bulk.1"), has("flow.bulk.2")), (false, true), "{column}");
+        let asked = [expectation(&format!("flow.bulk.1.{column}"), None, Some(0.0))];
+        let verdicts = judge(&asked, &summary).expect("a quantity of flows");
+        assert!(!verdicts[0].ok, "{column} is not 0");
+    }
+    assert_eq!(document["flow"]["bulk.1"]["timeouts"], 1, "a kernel counts those");
+}
