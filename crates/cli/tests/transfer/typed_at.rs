@@ -1,13 +1,14 @@
 //! Command lines, output and exit codes.
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use testbed::{eventually, lacks};
 
 use crate::killed::recorded;
@@ -112,6 +113,123 @@ fn what_is_wrong_is_said_with_its_exit_code() {
     assert_eq!((code(&dry), &json(&dry)["bytes"]), (0, &1.into()));
     let failed = suimon(folder.path(), &["send", "a", &nobody, "--json"]);
     assert_eq!((code(&failed), &json(&failed)["ok"]), (3, &false.into()));
+}
+
+/// `send` with an empty SUIMON_CODE, and with `typed` on stdin.
+fn typing(folder: &Path, words: &[&str], typed: &str) -> Output {
+    fs::write(folder.join("typed"), typed).expect("written");
+    Command::new(SUIMON)
+        .args(["send", "a"])
+        .args(words)
+        .current_dir(folder)
+        .env("SUIMON_CODE", "")
+        .stdin(fs::File::open(folder.join("typed")).expect("it is there"))
+        .output()
+        .expect("the program starts")
+}
+
+/// What `recv` prints for one transfer.
+struct Printed {
+    /// The code.
+    code: String,
+    port: u16,
+    /// All of it.
+    said: String,
+}
+
+/// A transfer to a `recv` with SUIMON_CODE set to `given`, from a `send` that has the printed code on stdin.
+fn transferred(given: Option<&str>) -> Printed {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), b"small").expect("written");
+    let port = free_port();
+    let host = format!("127.0.0.1:{port}");
+    let mut command = Command::new(SUIMON);
+    command.args(["recv", "there", "--listen", &host]).current_dir(folder.path());
+    match given {
+        Some(given) => command.env("SUIMON_CODE", given),
+        None => command.env_remove("SUIMON_CODE"),
+    };
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut receiver = command.spawn().expect("the program starts");
+    let (mut lines, mut said) =
+        (BufReader::new(receiver.stderr.take().expect("a pipe")), String::new());
+    while !said.contains("on the sender") {
+        assert!(lines.read_line(&mut said).expect("text") > 0, "{said}");
+    }
+    let printed = said.lines().find_map(|line| line.split_once("code: "));
+    let printed = printed.unwrap_or_else(|| panic!("{said}")).1.to_owned();
+    let sent = typing(folder.path(), &[&host], &format!("{printed}\n"));
+    assert_eq!(code(&sent), 0, "{}", stderr(&sent));
+    lines.read_to_string(&mut said).expect("text");
+    let received = receiver.wait_with_output().expect("it ends");
+    assert_eq!(code(&received), 0, "{said}");
+    assert_eq!(fs::read(folder.path().join("there/a")).expect("a file"), b"small");
+    Printed { code: printed, port, said: said + stdout(&received) }
+}
+
+/// Users of a machine see each other's command lines, and a command line with the code in it would be copied.
+#[test]
+fn no_command_line_that_recv_prints_has_the_code() {
+    for given in [None, Some(CODE)] {
+        let Printed { code, port, said } = transferred(given);
+        assert!(code.len() == CODE.len() && given.is_none_or(|given| given == code), "{said}");
+        let with_code: Vec<&str> = said.lines().filter(|line| line.contains(&code)).collect();
+        assert!(matches!(with_code[..], [line] if !line.contains("suimon send")), "{said}");
+        let command = format!("suimon send PATH... HOST:{port}, then enter the code\n");
+        assert!(said.contains(&command), "{said}");
+        assert!(!said.contains("--code") && !said.contains("SUIMON_CODE="), "{said}");
+    }
+}
+
+/// `SUIMON_CODE=` is how shells and unit files clear a variable.
+#[test]
+fn an_empty_variable_has_no_code() {
+    let Printed { code: new, said, .. } = transferred(Some(""));
+    assert!(new.len() == CODE.len() && new != CODE, "{said}");
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a"), b"small").expect("written");
+    let host = format!("127.0.0.1:{}", free_port());
+    for (words, typed) in [(&[host.as_str()][..], ""), (&[host.as_str(), "--code", ""], CODE)] {
+        let refused = typing(folder.path(), words, typed);
+        assert_eq!(code(&refused), 2, "{words:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains("not a one-time code"), "{}", stderr(&refused));
+    }
+}
+
+#[test]
+fn links_and_pipes_are_listed_as_skipped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = fs::canonicalize(folder.path()).expect("a path").join("data");
+    fs::create_dir(&data).expect("a folder");
+    fs::write(data.join("a"), b"small").expect("written");
+    std::os::unix::fs::symlink("a", data.join("link")).expect("a link");
+    mkfifo(&data.join("pipe"), Mode::S_IRWXU).expect("a pipe");
+    let skipped = ["link", "pipe"].map(|name| data.join(name).display().to_string());
+    let [link, pipe] = &skipped;
+    let wanted = serde_json::json!([
+        { "path": link, "what": "a symbolic link" },
+        { "path": pipe, "what": "a pipe" },
+    ]);
+    let port = free_port();
+    let host = format!("127.0.0.1:{port}");
+    let dry = suimon(folder.path(), &["send", "data", &host, "--json", "--dry-run"]);
+    assert_eq!((code(&dry), &json(&dry)["skipped"]), (0, &wanted));
+    let entries = json(&dry)["entries"].clone();
+    let names: Vec<_> = entries.as_array().into_iter().flatten().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["data", "data/a"]);
+
+    let receiver = listening(folder.path(), port, &[]);
+    let sent = suimon(folder.path(), &["send", "data", &host, "--json"]);
+    assert_eq!((code(&sent), &json(&sent)["skipped"]), (0, &wanted), "{}", stderr(&sent));
+    for note in
+        [format!("not sent: {link} is a symbolic link"), format!("not sent: {pipe} is a pipe")]
+    {
+        assert!(stderr(&sent).contains(&note), "{note}: {}", stderr(&sent));
+    }
+    assert_eq!(code(&receiver.wait_with_output().expect("it ends")), 0);
+    let arrived = fs::read_dir(folder.path().join("there/data")).expect("a folder");
+    let arrived: Vec<_> = arrived.map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(arrived, ["a"]);
 }
 
 #[test]
