@@ -264,3 +264,23 @@ fn seeds_that_draw_other_pairs_are_of_one_scenario() {
     let output = suimon(folder.path(), &["compare", "1", "2", "3", "4"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
 }
+
+#[test]
+fn what_a_run_left_out_is_noted() {
+    let folder = folder();
+    let program = "[flow.ping]\nfrom = \"a\"\nto = \"b\"\nprogram = \"ping {to}\"\n";
+    for (name, text) in [("whole", SCENARIO.to_owned()), ("part", format!("{SCENARIO}{program}"))] {
+        let file = format!("{name}.toml");
+        std::fs::write(folder.path().join(&file), text).expect("the scenario");
+        let run = suimon(folder.path(), &["run", &file, "--quiet", "-o", name]);
+        assert_eq!(code(&run), 0, "{}", stderr(&run));
+    }
+    let note = "part left out: flow `ping` runs a program";
+    let output = suimon(folder.path(), &["compare", "whole", "part"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(stderr(&output).matches(note).count(), 1, "{}", stderr(&output));
+    assert!(!stderr(&output).contains("whole left out"), "{}", stderr(&output));
+    // The same in both: it is noted for each.
+    let both = suimon(folder.path(), &["compare", "part", "part"]);
+    assert_eq!(stderr(&both).matches(note).count(), 2, "{}", stderr(&both));
+}
