@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use mpi_trace::{Call, Operation, Trace};
 use serde_json::Value;
 use tempfile::TempDir;
 use testbed::eventually;
@@ -266,6 +267,72 @@ fn a_disk_that_is_full_from_the_start_is_reported_and_left_unchanged() {
     assert_eq!(code(&output), 3, "{}", stderr(&output));
     assert!(stderr(&output).contains("the disk is full"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(folder.path().join("left")).expect("a list"), "fill\n");
+}
+
+/// Two ranks of a recorded program.
+const RANKS: &str = r#"
+duration = "1 s"
+
+[host.node]
+count = 2
+
+[link.wire]
+between = ["node.1", "node.2"]
+rate = "1 Gbit/s"
+delay = "10 ms"
+
+[flow.job]
+from = "node"
+to = "node"
+mpi = { trace = "mpi file:of/ring.parquet" }
+"#;
+
+/// A trace in which one rank computes for 2 ms and sends, and both agree on a sum.
+fn trace() -> Vec<u8> {
+    let call = |operation, peer, bytes, computing| Call {
+        operation,
+        peer,
+        bytes,
+        tag: 7,
+        communicator: 0,
+        start: 0,
+        end: 0,
+        computing,
+        requests: [].into(),
+        counts: [].into(),
+    };
+    let end = || [call(Operation::Allreduce, None, 8, 0), call(Operation::Finalize, None, 0, 500)];
+    let sender = [call(Operation::Send, Some(1), 1_000, 2_000_000)].into_iter().chain(end());
+    let receiver = [call(Operation::Recv, Some(0), 1_000, 0)].into_iter().chain(end());
+    let trace = Trace {
+        program: "ring".into(),
+        library: "Open MPI".into(),
+        library_version: "4".into(),
+        communicators: vec![vec![0, 1]],
+        ranks: vec![sender.collect(), receiver.collect()],
+    };
+    let mut file = Vec::new();
+    trace.write(&mut file).expect("memory takes it");
+    file
+}
+
+/// The folder of a run has all that its report needs, the trace of an MPI program included.
+#[test]
+fn a_report_of_a_trace_is_rendered_again_to_the_same_bytes() {
+    let folder = folder();
+    let of = folder.path().join("of");
+    fs::create_dir(&of).expect("a folder");
+    fs::write(of.join("ring.parquet"), trace()).expect("the trace");
+    fs::write(folder.path().join("ranks.toml"), RANKS).expect("the scenario");
+    succeeds(folder.path(), &["run", "ranks.toml", "--out", "r"]);
+    let run = folder.path().join("r");
+    let (before, report) = (content(&run), run.join("report.html"));
+    let page = fs::read_to_string(&report).expect("a report");
+    assert!(page.contains("What ranks waited for"), "the timeline of the ranks is missing");
+    fs::remove_dir_all(&of).expect("removed");
+    fs::write(&report, "something shorter").expect("written");
+    succeeds(folder.path(), &["report", "r"]);
+    assert!(content(&run) == before, "{:?}", names(&run));
 }
 
 #[test]
