@@ -279,3 +279,32 @@ fn a_key_has_a_place_in_the_file_or_on_the_command_line() {
     let delay = place(&document, &["link", "l", "delay"]);
     assert_eq!(delay.as_deref(), Some("--set: link.l.delay"));
 }
+
+#[test]
+fn a_switch_loses_its_lossless_priorities_by_none() {
+    let text = |lossless: &str| {
+        format!(
+            "duration = \"1 s\"\n[host.a]\n[host.b]\n[switch.tor]\n{lossless}\n\
+             [link.near]\nbetween = [\"a\", \"tor\"]\nrate = \"1 Gbit/s\"\n\
+             [link.far]\nbetween = [\"tor\", \"b\"]\nrate = \"1 Gbit/s\"\n\
+             [flow.f]\nfrom = \"a\"\nto = \"b\"\n"
+        )
+    };
+    let lock = |lossless: &str, changes: &[&str]| {
+        let mut document = Document::parse("tor.toml", &text(lossless)).unwrap();
+        changes.iter().for_each(|change| document.set(change).unwrap());
+        scenario::lock(&document.plan().unwrap())
+    };
+    let lossy = lock("", &[]);
+    let none = "switch.tor.lossless=none";
+    for given in ["lossless = 3", "lossless = \"0-7\"", ""] {
+        assert_eq!(lock(given, &[none]), lossy, "{given}");
+    }
+    assert_ne!(lock("lossless = 3", &[]), lossy);
+    assert_eq!(lock("", &[none, "switch.tor.lossless=3"]), lock("lossless = 3", &[]));
+    let mut document = Document::parse("tor.toml", &text("lossless = 3")).unwrap();
+    let refused = document.set("switch.tor.losless=none").and_then(|()| document.plan());
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("there is no key `losless`"), "{message}");
+    assert!(message.contains("did you mean `lossless`?"), "{message}");
+}
