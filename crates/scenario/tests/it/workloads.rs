@@ -110,6 +110,33 @@ fn a_distribution_comes_from_a_file() {
     assert!(lock(&plan).contains("bytes = \"cdf 1000 B 0.000000000, 2000 B 1.000000000\"\n"));
 }
 
+/// A first line of one number is the mean that a file states: not a point, but compared with the points.
+#[test]
+fn a_mean_in_the_first_line_is_skipped_and_compared() {
+    let read = |kind: &str, file: &str| {
+        let text = format!(
+            "{LINES}[flow.f]\nfrom = \"t-host.1\"\nto = \"t-host.2\"\nbytes = \"{kind} file:sizes.cdf\"\n"
+        );
+        let mut document = Document::parse("x.toml", &text).expect("it parses");
+        document.supply("sizes.cdf".into(), file.into());
+        document.plan().expect("a plan")
+    };
+    let points = "100 0.5\n1000 1\n";
+    for (kind, mean) in [("cdf", 325), ("steps", 550)] {
+        let plan = read(kind, &format!("250.5\n{points}"));
+        let without = read(kind, points);
+        assert_eq!(lock(&plan), lock(&without), "the first line is not a point");
+        let warnings: Vec<_> = plan.file_warnings.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "flow.f.bytes: the first line of `sizes.cdf` states a mean of 251 B, but its points have a mean of \
+             {mean} B: correct the points or that line"
+        );
+        assert_eq!((warnings, without.file_warnings.len()), (vec![message], 0));
+        let right = read(kind, &format!("{mean}.4\n{points}"));
+        assert_eq!(right.file_warnings.len(), 0, "{kind}: {mean} B is its mean");
+    }
+}
+
 #[test]
 fn mistakes_are_reported_with_what_to_change() {
     let said = |flow: &str| match parsed(&format!("matrix = \"permutation\"\n{flow}")) {
