@@ -3,6 +3,7 @@
 
 mod aqm;
 mod backlog;
+mod captures;
 mod changes;
 mod classes;
 mod coalescing;

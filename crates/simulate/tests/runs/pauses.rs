@@ -1,8 +1,5 @@
 //! The recording of the pauses of a run's switches.
 
-use std::path::Path;
-use std::process::Command;
-
 use network::{Event, Observer, PortId};
 use record::{PauseRow, Recorder, Row, Totals};
 use scenario::Plan;
@@ -68,14 +65,6 @@ impl Observer for Overheard<'_> {
     }
 }
 
-fn tshark(folder: &Path, arguments: &[&str]) -> String {
-    let file = folder.join(record::capture::FILE);
-    let output = Command::new("tshark").arg("-n").arg("-r").arg(file).args(arguments).output();
-    let output = output.expect("tshark runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
 /// Each frame that stops or resumes a port is in the capture where it left, in order and at its time.
 #[test]
 fn a_capture_has_every_pause_frame() {
@@ -102,7 +91,8 @@ fn a_capture_has_every_pause_frame() {
 
         let frames = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len", "-e", time];
         let filter = format!("macc.opcode == {opcode} && eth.dst == 01:80:c2:00:00:01");
-        let shown = tshark(folder.path(), &[&["-Y", filter.as_str()], &frames[..]].concat());
+        let shown =
+            driver::tshark(folder.path(), &[&["-Y", filter.as_str()], &frames[..]].concat());
         let expected: String = said
             .iter()
             .map(|(ns, quanta)| {
@@ -110,9 +100,9 @@ fn a_capture_has_every_pause_frame() {
             })
             .collect();
         assert_eq!(shown, expected, "{pause}");
-        assert_eq!(tshark(folder.path(), &["-Y", "_ws.malformed"]), "", "{pause}");
+        assert_eq!(driver::tshark(folder.path(), &["-Y", "_ws.malformed"]), "", "{pause}");
         // ACKs between them, all in the order of time.
-        let all = tshark(folder.path(), &["-T", "fields", "-e", "frame.time_epoch"]);
+        let all = driver::tshark(folder.path(), &["-T", "fields", "-e", "frame.time_epoch"]);
         let times: Vec<&str> = all.lines().collect();
         assert!(times.len() > said.len() && times.is_sorted(), "{pause}");
     }

@@ -1,6 +1,7 @@
 //! Runs a scenario's text and holds tables against their golden files.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use network::Observer;
@@ -29,6 +30,15 @@ pub(crate) fn totals_observed(plan: &Plan, observer: &mut impl Observer) -> Tota
 /// The summary of a run of `plan`.
 pub(crate) fn summary(plan: &Plan) -> Summary {
     Summary::new(plan, &totals(plan))
+}
+
+/// The output of tshark, with `arguments`, for the capture in a run folder.
+pub(crate) fn tshark(folder: &Path, arguments: &[&str]) -> String {
+    let file = folder.join(record::capture::FILE);
+    let output = Command::new("tshark").arg("-n").arg("-r").arg(file).args(arguments).output();
+    let output = output.expect("tshark runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Compares `table` with `tests/golden/NAME.txt`; `UPDATE_GOLDEN=1` writes it again, for a reader to judge.
