@@ -104,3 +104,47 @@ fn many_senders_by_sluice_share_a_lossless_port() {
         assert!((waits[0] / waits[1] - 1.0).abs() < 0.05, "{waits:?}");
     }
 }
+
+/// A slow link with RED, whose drops are drawn: segments and ACKs that come a little sooner or later change them.
+const RED: &str = r#"
+duration = "30 s"
+[host.a]
+[host.b]
+[router.r]
+[link.in]
+between = ["a", "r"]
+rate = "1 Gbit/s"
+[link.out]
+between = ["r", "b"]
+rate = "3 Mbit/s"
+delay = "37 ms"
+at.r.queue.red = { bytes = "111 kB" }
+[flow.f]
+from = "a"
+to = "b"
+congestion = "bbr"
+"#;
+
+#[test]
+fn bbr_has_through_red_the_drops_and_the_acks_of_the_kernel() {
+    let Some(ground) = ground("BBR through RED in the guest kernel") else { return };
+    let [kernel, model] = [&["--on", "linux-6.12"][..], &[]].map(|words| {
+        let (output, _) = run(&ground, "red", RED, words);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        json(&output)
+    });
+    for path in [
+        "/link/out/forward/drops_by_reason/early",
+        "/link/out/reverse/packets",
+        "/link/out/forward/sojourn_p50_seconds",
+        "/flow/f/goodput",
+    ] {
+        let of = |summary: &Value| summary.pointer(path).and_then(Value::as_f64).expect(path);
+        let (kernel, model) = (of(&kernel), of(&model));
+        let apart = (model / kernel - 1.0).abs();
+        assert!(apart <= 0.1, "{path}: kernel {kernel}, model {model}");
+    }
+    // What the kernel's TCP decides is unknown.
+    let decides = |summary: &Value| summary["flow"]["f"].get("fast_recoveries").is_some();
+    assert_eq!((decides(&kernel), decides(&model)), (false, true));
+}
