@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Packets as the disciplines see them, and gap frames. */
 #include <linux/etherdevice.h>
-#include <linux/hash.h>
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/siphash.h>
 #include <net/dsfield.h>
 #include <net/ipv6.h>
 #include <net/pkt_sched.h>
 
 #include "sch_suimon.h"
 
-/* The numbers of the addresses: 16 bits of their hashes. */
-static void suimon_read_addresses(const u8 *datagram, u32 length, struct suimon_offer *offer)
+/* The numbers of the addresses: 16 bits of their hashes, with a key that no stranger knows. */
+static void suimon_read_addresses(const u8 *datagram, u32 length, const siphash_key_t *key,
+				  struct suimon_offer *offer)
 {
 	const struct iphdr *ip = (const struct iphdr *)datagram;
 	const struct ipv6hdr *ip6 = (const struct ipv6hdr *)datagram;
 
 	if (ip->version == 4 && length >= sizeof(*ip)) {
 		offer->tos = ip->tos;
-		offer->source = hash_32((__force u32)ip->saddr, 16);
-		offer->destination = hash_32((__force u32)ip->daddr, 16);
+		offer->source = (u16)siphash_1u32((__force u32)ip->saddr, key);
+		offer->destination = (u16)siphash_1u32((__force u32)ip->daddr, key);
 	} else if (ip->version == 6 && length >= sizeof(*ip6)) {
 		offer->tos = ipv6_get_dsfield(ip6);
-		offer->source = hash_32(ipv6_addr_hash(&ip6->saddr), 16);
-		offer->destination = hash_32(ipv6_addr_hash(&ip6->daddr), 16);
+		offer->source = (u16)siphash(&ip6->saddr, sizeof(ip6->saddr), key);
+		offer->destination = (u16)siphash(&ip6->daddr, sizeof(ip6->daddr), key);
 	}
 }
 
@@ -58,7 +59,7 @@ void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 	if (!offer->datagram)
 		return;
 	offer->datagram_length = length;
-	suimon_read_addresses(offer->datagram, length, offer);
+	suimon_read_addresses(offer->datagram, length, &q->key, offer);
 	offer->priority = offer->tos >> 5;
 }
 

@@ -472,3 +472,14 @@ fn papers_are_drawn_against_what_was_published() {
     assert_eq!(code(&one), 2);
     assert!(stderr(&one).contains("name another folder"), "{}", stderr(&one));
 }
+
+#[test]
+fn a_pipe_with_the_name_of_its_table_does_not_stop_a_sweep() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("out")).expect("a folder");
+    let pipe = folder.path().join("out/sweep.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let output = suimon(folder.path(), &["sweep", "two.toml", "-o", "out", "--seeds", "1..2"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("set --out to an empty folder"), "{}", stderr(&output));
+}

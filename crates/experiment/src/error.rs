@@ -56,6 +56,16 @@ pub enum Error {
     /// The caller cancelled the runs before the first began.
     #[error("interrupted: nothing was run")]
     Interrupted,
+    /// A flow of a paper's run stalled, so that nothing can be measured there.
+    #[error("{}: flow `{flow}` stalled, {why}: a fault of the model, please report it", folder.display())]
+    Stalled {
+        /// The run's folder.
+        folder: std::path::PathBuf,
+        /// The flow.
+        flow: String,
+        /// What it waits for.
+        why: String,
+    },
     /// A paper's `published.toml`, which is part of the program, is wrong.
     #[error("papers/{paper}/published.toml: {message}")]
     Paper {

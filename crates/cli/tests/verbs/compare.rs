@@ -284,3 +284,18 @@ fn what_a_run_left_out_is_noted() {
     let both = suimon(folder.path(), &["compare", "part", "part"]);
     assert_eq!(stderr(&both).matches(note).count(), 2, "{}", stderr(&both));
 }
+
+#[test]
+fn compare_says_of_a_run_that_a_flow_stalled() {
+    let folder = folder();
+    compared(folder.path(), "");
+    let path = folder.path().join("2/summary.json");
+    let text = std::fs::read(&path).expect("a summary");
+    let mut summary: Value = serde_json::from_slice(&text).expect("JSON");
+    let stall = "with data to send, nothing in flight and no timer";
+    summary["flow"]["bulk.1"]["stall"] = stall.into();
+    std::fs::write(&path, summary.to_string()).expect("a summary");
+    let output = suimon(folder.path(), &["compare", "1", "2"]);
+    let note = format!("2: flow bulk.1 stalled, {stall}");
+    assert!(stderr(&output).contains(&note), "{}", stderr(&output));
+}

@@ -133,8 +133,10 @@ pub(super) fn notes(run: &StoredRun) -> Vec<String> {
     let warning = run.lab.as_ref().and_then(LabReport::warning);
     let warning = warning.map(|warning| format!("{folder}: {warning}"));
     let incomplete = format!("{folder} is incomplete: it was interrupted");
+    let stalls = run.stalls().map(|(flow, why)| format!("{folder}: flow {flow} stalled, {why}"));
     let left_out = run.left_out.iter().map(|what| format!("{folder} left out: {what}"));
-    warning.into_iter().chain((!run.complete).then_some(incomplete)).chain(left_out).collect()
+    let incomplete = (!run.complete).then_some(incomplete);
+    warning.into_iter().chain(incomplete).chain(stalls).chain(left_out).collect()
 }
 
 /// The paths that are compared: the most informative ones, those with a tolerance, and those with an

@@ -248,12 +248,16 @@ impl Cell {
     }
 }
 
-/// Fails for a lab that broke: a paper cannot use its results.
+/// Fails for a lab that broke and for a flow that stalled: a paper cannot use such results.
 fn unbroken(mut outcome: Outcome) -> Result<Outcome, Error> {
-    match outcome.failure.take() {
-        Some(failure) => Err(failure),
-        None => Ok(outcome),
+    if let Some(failure) = outcome.failure.take() {
+        return Err(failure);
     }
+    if let Some((flow, why)) = outcome.summary.stalls().next() {
+        let folder = outcome.folder.clone();
+        return Err(Error::Stalled { folder, flow: flow.to_owned(), why: why.to_owned() });
+    }
+    Ok(outcome)
 }
 
 fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>, Error> {

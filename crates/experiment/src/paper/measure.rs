@@ -63,6 +63,7 @@ struct Source<'a> {
     run: Option<&'a str>,
     cell: &'a str,
     path: Option<&'a str>,
+    best_of: &'a [String],
     probe: Option<&'a str>,
     statistic: Option<super::published::Statistic>,
     of_rate: bool,
@@ -75,6 +76,7 @@ impl<'a> Source<'a> {
             run: case.run.as_deref().or(item.run.as_deref()),
             cell: case.cell.as_deref().unwrap_or(&case.case),
             path: case.path.as_deref().or(item.path.as_deref()),
+            best_of: &item.best_of,
             probe: case.probe.as_deref().or(item.probe.as_deref()),
             statistic: item.statistic,
             of_rate: item.of_rate,
@@ -175,6 +177,7 @@ impl<'a> Reader<'a> {
             run: over.run.as_deref().or(own.run),
             cell: case.over.as_deref().or(over.cell.as_deref()).unwrap_or(own.cell),
             path: over.path.as_deref().or(own.path),
+            best_of: &[],
             probe: over.probe.as_deref().or(own.probe),
             ..own
         })?;
@@ -202,7 +205,13 @@ impl<'a> Reader<'a> {
         }
         let value = match (source.path, source.statistic, source.probe) {
             (_, Some(statistic), Some(probe)) => statistic::of(statistic, probe, cell)?,
-            (Some(path), None, _) => self.quantity(cell, path)?,
+            (Some(path), None, _) => {
+                let mut least = self.quantity(cell, path)?;
+                for path in source.best_of {
+                    least = least.min(self.quantity(cell, path)?);
+                }
+                least
+            }
             _ => return Err("give a path, or a probe with a statistic".into()),
         };
         let slowed_by = if source.of_rate { cell.slowed_by.get() } else { 1 };

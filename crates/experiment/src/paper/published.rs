@@ -146,6 +146,10 @@ pub(super) struct Item {
     /// The quantity in its summary: `flow.bulk.goodput`, in bytes, seconds, bytes per second, counts; for a
     /// cost, as in `suimon cost --json`: `nanoseconds.over_fifo`.
     pub(super) path: Option<String>,
+    /// Further quantities of the same run: the least of them and `path` counts, where a paper publishes the best of
+    /// several runs.
+    #[serde(default)]
+    pub(super) best_of: Vec<String>,
     /// Instead of a path, the probe to read: a bandwidth or sequence probe by name, a flow for cwnd, NODE:LINK
     /// for a queue.
     pub(super) probe: Option<String>,

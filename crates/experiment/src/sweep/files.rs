@@ -68,7 +68,7 @@ fn put(folder: &Path, document: &Value) -> Result<(), Error> {
 
 /// The names of the runs in a folder that kept only its table.
 pub(super) fn without_runs(folder: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(folder.join(SWEEP)).unwrap_or_default();
+    let text = record::regular::read_text(&folder.join(SWEEP)).unwrap_or_default();
     let document: Value = serde_json::from_str(&text).unwrap_or_default();
     if !kept_table(&document) {
         return Vec::new();

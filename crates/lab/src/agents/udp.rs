@@ -101,8 +101,8 @@ impl Datagrams {
                 _ => {}
             }
         }
-        let at = at.unwrap_or_else(|| clock.now());
         let sent = Instant::ZERO + Duration::from_ns(u64::from_be_bytes(stamp));
+        let at = arrival(at, sent).unwrap_or_else(|| clock.now());
         let delay = (bytes >= STAMP).then(|| at.since(sent));
         // A datagram has at most 65507 bytes.
         let payload = bytes as u32;
@@ -170,4 +170,24 @@ pub(super) fn open_sink(flow: &Flow) -> Result<Datagrams, Error> {
 
 fn refused(flow: &Flow) -> impl FnOnce(nix::errno::Errno) -> Error {
     Error::system(format!("open a socket for flow `{}`", flow.name))
+}
+
+/// The arrival time by the kernel's stamp; none if that is before the sending. The kernel takes its stamps from the wall
+/// clock, which was set forward in between.
+fn arrival(at: Option<Instant>, sent: Instant) -> Option<Instant> {
+    at.filter(|&at| at >= sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arrival_before_the_sending_is_of_a_clock_that_was_set() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        assert_eq!(arrival(Some(at(7)), at(5)), Some(at(7)));
+        assert_eq!(arrival(Some(at(5)), at(5)), Some(at(5)));
+        assert_eq!(arrival(Some(at(0)), at(5)), None);
+        assert_eq!(arrival(None, at(5)), None);
+    }
 }
