@@ -335,6 +335,38 @@ fn a_report_of_a_trace_is_rendered_again_to_the_same_bytes() {
     assert!(content(&run) == before, "{:?}", names(&run));
 }
 
+/// Nodes, links and flows whose order is not that of their names, and more members of a flow than nine.
+const UNSORTED: &str = r#"
+duration = "1 s"
+[host.b]
+[host.a]
+[router.r]
+[link.z]
+between = ["b", "r"]
+rate = "100 Mbit/s"
+[link.y]
+between = ["r", "a"]
+rate = "50 Mbit/s"
+[flow.n]
+from = "b"
+to = "a"
+[flow.m]
+from = "b"
+to = "a"
+count = 11
+"#;
+
+#[test]
+fn a_report_has_flows_in_the_order_of_the_plan_when_it_is_rendered_again() {
+    let folder = folder();
+    fs::write(folder.path().join("unsorted.toml"), UNSORTED).expect("the scenario");
+    succeeds(folder.path(), &["run", "unsorted.toml", "--out", "r"]);
+    let before = content(&folder.path().join("r"));
+    succeeds(folder.path(), &["report", "r"]);
+    let after = content(&folder.path().join("r"));
+    assert!(after == before, "{:?}", names(&folder.path().join("r")));
+}
+
 #[test]
 fn a_report_is_rendered_again_to_the_same_bytes() {
     let folder = folder();

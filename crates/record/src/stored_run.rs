@@ -108,12 +108,13 @@ impl StoredRun {
         found.is_ok_and(|found| self.files.get(name) == Some(&found.len()))
     }
 
-    /// The summary, read back.
+    /// The summary, read back from its file, with flows and links in the file's order, that of the plan: `summary` has
+    /// them by name.
     ///
     /// # Errors
-    /// A summary of another version.
+    /// A summary of another version, a file that cannot be read.
     pub fn read_summary(&self) -> Result<Summary, Error> {
-        let read = serde_json::from_value(self.summary.clone());
+        let read = serde_json::from_str(&text(&self.folder, SUMMARY)?);
         read.map_err(Error::json(&self.folder.join(SUMMARY)))
     }
 
