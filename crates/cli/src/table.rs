@@ -9,6 +9,8 @@ use scenario::Units;
 
 use crate::sanitise;
 
+mod fold;
+
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -106,6 +108,22 @@ impl Table {
     /// Whether it has no row.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The table with the rows of the members of a count, such as the ports of 64 hosts, as one row.
+    pub(crate) fn folded(self) -> Self {
+        Self { rows: fold::rows(&self.formatted()), ..self }
+    }
+
+    /// The first rows of the table.
+    pub(crate) fn at_most(mut self, rows: usize) -> Self {
+        self.rows.truncate(rows);
+        self
     }
 
     /// The text, each line ending in a newline.

@@ -9,6 +9,8 @@ use record::quantity::{self, Kind, count};
 
 mod fold;
 
+pub use fold::{FOLDED_MIN, name_of_members};
+
 /// A table for people.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {

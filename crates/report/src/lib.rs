@@ -29,7 +29,7 @@ mod topology;
 
 pub use curves::overlay::Overlaid;
 pub use glance::Card;
-pub use grid::{Cell, Grid, Measure};
+pub use grid::{Cell, FOLDED_MIN, Grid, Measure, name_of_members};
 pub use run::{Run as RunReport, stored_to_html};
 
 const STYLE: &str = include_str!("style.css");

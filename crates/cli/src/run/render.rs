@@ -372,18 +372,17 @@ fn queues(summary: &Summary, units: Units) -> String {
 /// Columns for a discipline's classes.
 const CLASSES: [&str; 6] = ["class", ">rate", ">wait p50", ">p99", ">marks", ">drops"];
 
-/// The classes that packets passed through.
+/// The classes that packets passed through; those of a count's ports are one row.
 fn classes(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&CLASSES).in_units(units);
     let all = summary.ports().flat_map(|port| {
         let classes = port.direction.class.0.iter();
         classes.map(move |(name, class)| (format!("{} {name}", port.name), class))
     });
-    let used: Vec<_> = all.filter(|(_, class)| class.packets + class.drops > 0).collect();
-    for (name, class) in used.iter().take(ROWS_MAX) {
+    for (name, class) in all.filter(|(_, class)| class.packets + class.drops > 0) {
         let wait = |value| Cell::measured(Kind::Time, value);
         table.row(vec![
-            name.as_str().into(),
+            name.into(),
             Cell::quantity(Kind::Rate, class.rate),
             wait(class.sojourn_p50_seconds),
             wait(class.sojourn_p99_seconds),
@@ -391,7 +390,9 @@ fn classes(summary: &Summary, units: Units) -> String {
             Cell::quantity(Kind::Number, class.drops as f64),
         ]);
     }
-    if table.is_empty() { String::new() } else { table.render() + &more(used.len(), ROWS_MAX) }
+    let table = table.folded();
+    let more = more(table.len(), ROWS_MAX);
+    if table.is_empty() { String::new() } else { table.at_most(ROWS_MAX).render() + &more }
 }
 
 /// Every place that dropped packets, with the reasons.

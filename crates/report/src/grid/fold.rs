@@ -7,7 +7,7 @@ use scenario::Units;
 use super::Cell;
 
 /// Fewer rows than these are not folded: they are as easy to read.
-const ROWS_MIN: usize = 8;
+pub const FOLDED_MIN: usize = 8;
 
 /// A row, or several as one.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) fn rows<'g>(rows: &'g [Vec<Cell>], units: &[Units]) -> Vec<Row<'g>> {
     for (row, kind) in rows.iter().zip(&kinds) {
         kind.iter().for_each(|kind| members.entry(kind).or_default().push(row));
     }
-    members.retain(|_, members| members.len() >= ROWS_MIN);
+    members.retain(|_, members| members.len() >= FOLDED_MIN);
     let mut folded = Vec::new();
     for (row, kind) in rows.iter().zip(&kinds) {
         let Some((kind, found)) = kind.as_deref().and_then(|k| members.get_key_value(k)) else {
@@ -51,9 +51,14 @@ pub(super) fn rows<'g>(rows: &'g [Vec<Cell>], units: &[Units]) -> Vec<Row<'g>> {
     folded
 }
 
-/// Returns the name of a row with `*` for each number of a member; none if it has no such number.
 fn kind(row: &[Cell]) -> Option<String> {
     let Some(Cell::Text(name)) = row.first() else { return None };
+    name_of_members(name)
+}
+
+/// Returns a name with `*` for each number of a member of a count, `tor:rack.*` for `tor:rack.7`; none if it has no
+/// such number.
+pub fn name_of_members(name: &str) -> Option<String> {
     let mut parts = name.split('.');
     let mut kind = parts.next()?.to_owned();
     let mut found = false;
