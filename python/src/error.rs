@@ -5,6 +5,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use scenario::Diagnostic;
 
 /// Returns the exception for `error`: that of a scenario has the position of each error, others have a help text.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
@@ -14,8 +15,8 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
 fn raised(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     if let Error::Scenario(errors) = error {
         let problems = errors.diagnostics().iter().map(|problem| {
-            let place = (&problem.name, problem.line, problem.column);
-            (place.0, place.1, place.2, &problem.message, &problem.help)
+            let place = (&problem.name, option_text(problem), problem.line, problem.column);
+            (place.0, place.1, place.2, place.3, &problem.message, &problem.help)
         });
         let problems: Vec<_> = problems.collect();
         let class = class(py, &SCENARIO, "ScenarioError")?;
@@ -28,6 +29,11 @@ fn raised(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     // It knows what the command's options are called in Python.
     let from_library = FROM_LIBRARY.import(py, "suimon.errors", "from_library")?;
     Ok(PyErr::from_value(from_library.call1((class, error.to_string()))?))
+}
+
+/// Returns the text of an option, `link.wan.delay=5 ms` of `--set`; empty for a file.
+fn option_text(problem: &Diagnostic) -> &str {
+    if problem.name.starts_with("--") { &problem.text } else { "" }
 }
 
 /// Returns a usage error.

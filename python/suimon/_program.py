@@ -128,7 +128,7 @@ def call(words: list[str], progress: Progress = None) -> dict[str, Any]:
 def refusal(errors: list[dict[str, Any]], code: int) -> ScenarioError | UsageError | MachineError:
     """Returns the exception for errors of the program."""
     if all("line" in error for error in errors):
-        return ScenarioError.of((e["file"], e["line"], e["column"], e["message"], e["help"]) for e in errors)
+        return ScenarioError.of((e["file"], "", e["line"], e["column"], e["message"], e["help"]) for e in errors)
     message, help = errors[0]["message"], errors[0].get("help", "")
     return _from_program(f"{message}\n  help: {help}", LACKING if code == LACKING else USAGE)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 __all__ = ["Diagnostic", "MachineError", "ScenarioError", "SuimonError", "UsageError"]
@@ -48,11 +49,12 @@ class Diagnostic:
     """One error of a scenario.
 
     Attributes:
-        file: The file, or the change (``--set``, ``--vary``), with the error.
+        file: The file, or the command's option for the change (``--set``, ``--vary``), with the error.
         line: Its line, from 1.
-        column: Its column in characters, from 1.
+        column: Its column in characters, from 1; in a change, that in ``PATH=VALUE``.
         message: The error.
         help: How to fix it; may be empty.
+        argument: The change, such as ``set("link.wan.delay")``; empty if the error is in a file.
     """
 
     file: str
@@ -60,10 +62,12 @@ class Diagnostic:
     column: int
     message: str
     help: str
+    argument: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}: {self.message}"
-        return f"{place}\n  help: {self.help}" if self.help else place
+        place = self.argument or f"{self.file}:{self.line}:{self.column}"
+        text = f"{place}: {self.message}"
+        return f"{text}\n  help: {self.help}" if self.help else text
 
 
 class ScenarioError(SuimonError, ValueError):
@@ -81,9 +85,14 @@ class ScenarioError(SuimonError, ValueError):
         self.file, self.line, self.column = first.file, first.line, first.column
 
     @classmethod
-    def of(cls, problems: Iterable[tuple[str, int, int, str, str]]) -> ScenarioError:
-        """Returns the exception for these errors, each a tuple of file, line, column, message and help."""
-        return cls(Diagnostic(*problem) for problem in problems)
+    def of(cls, problems: Iterable[tuple[str, str, int, int, str, str]]) -> ScenarioError:
+        """Returns the exception for these errors, each a tuple of file or option, its text, line, column, message and
+        help.
+        """
+        return cls(
+            Diagnostic(file, line, column, message, help, _change(file, text))
+            for file, text, line, column, message, help in problems
+        )
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Diagnostic, ...]]]:
         return type(self), (self.diagnostics,)
@@ -127,6 +136,19 @@ def from_library(kind: type[_Kind], text: str) -> _Kind:
         text = _OPTION.sub(_argument, text)
     message, _, help = text.partition("\n  help: ")
     return kind(message, help)
+
+
+def _change(option: str, text: str) -> str:
+    """Returns what ``option`` with this text is called here, ``set("link.wan.delay")``; empty for a file."""
+    path = text.partition("=")[0].strip()
+    if _keeps_options or not path:
+        return ""
+    quoted = json.dumps(path, ensure_ascii=False)
+    if option == "--set":
+        return f"set({quoted})"
+    if option == "--vary":
+        return "seeds" if path == "seed" else f"vary[{quoted}]"
+    return "seeds" if option == "--seeds" else ""
 
 
 def _argument(option: re.Match[str]) -> str:

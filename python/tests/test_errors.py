@@ -93,6 +93,9 @@ def test_a_change_is_refused_as_the_command_refuses_it(pair: Pair, folder: Path,
     with pytest.raises(suimon.ScenarioError) as caught:
         scenario.set(path, value).run()
     assert list(caught.value.diagnostics) == expected
+    for problem in caught.value.diagnostics:
+        assert problem.argument == (f'set("{path}")' if problem.file == "--set" else "")
+    assert "--set" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +120,9 @@ def test_a_grid_is_refused_as_the_command_refuses_it(
     with pytest.raises(suimon.ScenarioError) as caught:
         suimon.sweep(scenario, {path: values})
     assert list(caught.value.diagnostics) == expected
+    for problem in caught.value.diagnostics:
+        assert problem.argument == (f'vary["{path}"]' if problem.file == "--vary" else "")
+    assert "--vary" not in str(caught.value)
 
 
 PROBLEM = suimon.Diagnostic("a.toml", 3, 7, "the rate `100` has no unit", 'write "100 Mbit/s"')
