@@ -23,7 +23,8 @@ pub(super) const PAGE: Page = Page {
     what: "One probability of dropping or marking for all packets. It rises when the queue overflows and \
          falls when the link is idle, at most once per freeze time. The queue's length has no influence.",
     when: "With many ECN-capable flows, where RED's average varies too much. Not for short delays: it reacts \
-         to overflow, so `packets` or `threshold` determines the delay.",
+         to overflow, so `packets` or `threshold` determines the delay. Not for \
+         [`dctcp`](../congestion/dctcp.md): it needs marks by the queue's length, as by `mark`.",
     sources: &["Feng, Shin, Kandlur and Saha, \"The BLUE Active Queue Management Algorithms\", \
          IEEE/ACM Transactions on Networking 10(4), 2002, section III and table I"],
 };

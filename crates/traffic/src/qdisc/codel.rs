@@ -28,7 +28,8 @@ pub(super) const PAGE: Page = Page {
          interval, one is dropped or marked as it leaves, then more and more often until the wait is short \
          again.",
     when: "For one queue of responsive flows at any rate, without tuning: a modem, a router port, a leaf of \
-         a class. Not where flows must be isolated from each other: use `fq_codel` there.",
+         a class. Not where flows must be isolated from each other: use `fq_codel` there. For \
+         [`dctcp`](../congestion/dctcp.md), set `mark_above`, or use `mark`.",
     sources: &[
         "RFC 8289, sections 3 to 5",
         "Nichols and Jacobson, \"Controlling Queue Delay\", ACM Queue 10(5), 2012",

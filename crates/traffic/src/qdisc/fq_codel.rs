@@ -30,7 +30,7 @@ pub(super) const PAGE: Page = Page {
          CoDel keeps each queue short.",
     when: "The best default for a bottleneck with mixed traffic, without configuration: home, office and \
          data center edge. Not where classes need rates of their own, though it is a good leaf of such a \
-         class.",
+         class. For [`dctcp`](../congestion/dctcp.md), set `mark_above`, or use `mark`.",
     sources: &[
         "RFC 8290, sections 4 (the scheduler) and 5.2 (parameters)",
         "RFC 8289, section 5: CoDel on each queue",

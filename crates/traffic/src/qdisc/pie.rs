@@ -26,7 +26,8 @@ pub(super) const PAGE: Page = Page {
          the target, and from how fast the wait grows. Packets are dropped when they arrive, so nothing \
          happens at the head of the queue.",
     when: "Where hardware must decide on arrival, as in DOCSIS modems, at any rate without tuning. Not where \
-         the target is far below 15 ms or the load is bursts of one flow: `fq_codel` is better there.",
+         the target is far below 15 ms or the load is bursts of one flow: `fq_codel` is better there. Not for \
+         [`dctcp`](../congestion/dctcp.md): it needs marks at a threshold, as by `mark`.",
     sources: &["RFC 8033, sections 4.1 to 4.4, 5.1 (ECN), 5.4 and 5.5"],
 };
 

@@ -38,7 +38,8 @@ pub(super) const PAGE: Page = Page {
          other, before the queue is full.",
     when: "On routers whose load is known well enough to set thresholds, and as a leaf of `cbq`. Not without \
          tuning: the thresholds depend on the rate and the number of flows. `codel` and `pie` measure the \
-         delay instead.",
+         delay instead. Not for [`dctcp`](../congestion/dctcp.md): it needs marks by the queue itself, as by \
+         `mark`, not by its average.",
     sources: &[
         "Floyd and Jacobson, \"Random Early Detection Gateways for Congestion Avoidance\", \
          IEEE/ACM Transactions on Networking 1(4), 1993, sections 4, 6 and 7",

@@ -26,7 +26,9 @@ pub(super) const PAGE: Page = Page {
          packets of its own and of better precedence. Out-of-profile packets are dropped first, and the \
          order of packets is kept.",
     when: "In a network with differentiated services, behind an edge that meters and marks packets \
-         (`conditioner`). Not where packets are not marked: it is plain RED there.",
+         (`conditioner`). Not where packets are not marked: it is plain RED there. Not for \
+         [`dctcp`](../congestion/dctcp.md): it needs marks by the queue itself, as by `mark`, not by its \
+         average.",
     sources: &[
         "Clark and Fang, \"Explicit Allocation of Best-Effort Packet Delivery Service\", \
          IEEE/ACM Transactions on Networking 6(4), 1998",
