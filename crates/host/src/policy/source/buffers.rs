@@ -1,5 +1,6 @@
 //! The maximum sizes of TCP's buffers, from the products of bandwidth and delay.
 
+use scenario::Units;
 use traffic::Bytes;
 
 use super::super::setting::Setting;
@@ -19,6 +20,7 @@ const KINDS: [(&str, &str, u64); 2] =
     [("net.ipv4.tcp_wmem", "send", SEND), ("net.ipv4.tcp_rmem", "receive", RECEIVE)];
 
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
+    let units = draft.request.plan.units;
     for (name, key, products) in KINDS {
         let used = ends.iter().filter(|end| if key == "send" { end.writes() } else { end.reads() });
         let used: Vec<&FlowEnd<'_>> = used.collect();
@@ -29,7 +31,7 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
             Some((size, place))
         });
         let Some(present) = present(name) else { continue };
-        let needed = used.iter().filter_map(|end| needed(end, products));
+        let needed = used.iter().filter_map(|end| needed(end, products, units));
         let wanted = match given.max() {
             Some((size, place)) => (size, place),
             // Buffers are raised only: other programs of this machine may need what they have.
@@ -45,17 +47,17 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
 }
 
 /// The bytes that a connection needs, with the reason.
-fn needed(end: &FlowEnd<'_>, products: u64) -> Option<(u64, String)> {
+fn needed(end: &FlowEnd<'_>, products: u64, units: Units) -> Option<(u64, String)> {
     let narrow = end.path.links.iter().min_by_key(|hop| hop.rate)?;
     let (rate, round_trip) = (narrow.rate, end.path.round_trip);
     let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.as_ps());
     let product = u64::try_from(bits / 8 / u128::from(traffic::units::PS_PER_SECOND)).ok()?;
     let why = format!(
-        "flow.{}: {products} BDPs of {rate} ({}) and {} us of RTT: {} B each",
+        "flow.{}: {products} BDPs of {rate} ({}) and {} of RTT: {} each",
         end.flow.name,
         narrow.at,
-        round_trip.as_us(),
-        Bytes(product).0,
+        units.time.text(round_trip.as_secs_f64()),
+        units.size(Bytes(product)),
     );
     Some((product.saturating_mul(products), why))
 }
