@@ -1,4 +1,4 @@
-"""Suimon: full performance out of TCP/IP by governing when packets leave.
+"""Suimon: full performance out of TCP/IP by controlling when packets leave.
 
 Makes the same runs as the command, from Python::
 

@@ -65,7 +65,7 @@ enum Verb {
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
     Router(router::Arguments),
-    /// Make the policy of a scenario's host this machine's, and take it back: plan, apply, status, rollback
+    /// Apply the policy of a scenario's host to this machine, watch it, and take it back
     Host(host::Arguments),
     /// Watch classes and flows of a run in progress, a finished run or a router
     Top(top::Arguments),

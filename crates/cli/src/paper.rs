@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Only these tables and figures
     #[arg(long, value_name = "T3,F8", value_delimiter = ',')]
     only: Vec<String>,
-    /// The driver; the lab runs one after the other in real time
+    /// The driver; the lab runs experiments one at a time, in real time
     #[arg(long, value_enum, value_name = "DRIVER", default_value_t)]
     on: Driver,
     /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
