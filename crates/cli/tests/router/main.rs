@@ -185,9 +185,15 @@ fn a_bad_line_ends_nothing() {
         assert!(said.starts_with("error: ") && said.contains("help: "), "{words:?}: {said}");
     }
     // A change is not set.
-    let output = router.ask(&["set", "r:out", "enabled=false"]);
-    let said = stderr(&output);
-    assert!(code(&output) == 2 && said.contains("suimon router do r:out enabled=false"), "{said}");
+    for (words, word, example) in [
+        (&["set", "r:out", "enabled=false"][..], "r:out", "suimon router do r:out enabled=false"),
+        (&["set", "release=call"], "release=call", "suimon router do r:out release=call"),
+    ] {
+        let output = router.ask(words);
+        let said = stderr(&output);
+        let message = format!("`{word}` is a change of a port, not a setting: use `do`");
+        assert!(code(&output) == 2 && said.contains(&message) && said.contains(example), "{said}");
+    }
     // One line without end, and one client that only waits.
     let mut endless = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
     let _waiting = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
