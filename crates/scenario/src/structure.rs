@@ -231,7 +231,7 @@ pub(crate) fn of_direction(name: &str, known: &[&str]) -> Option<String> {
     let (key, _) = [parts, (parts.1, parts.0)]
         .into_iter()
         .find(|(key, way)| known.contains(key) && DIRECTIONS.contains(way))?;
-    let help = format!("a direction has its own by the node that sends: `at.NODE.{key}`");
+    let help = format!("set one direction at its sending node: `at.NODE.{key}`");
     known.contains(&"at").then_some(help)
 }
 

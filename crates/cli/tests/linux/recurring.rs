@@ -108,13 +108,13 @@ const HEAD: &str = "\
 
 # Requests that recur: kernel and model
 
-How well the model predicts recurring incast, where each connection's state from the previous request decides what is
-lost. You see for which sizes you can rely on the model. A client sends a request to all of its servers at once, each
-over a persistent connection, every 400 ms for 4 s; the responses meet in the buffer in front of the client. All links
-have 1 Gbit/s and 5 us, those of the servers also a jitter of up to 2 us. The first four columns vary; every other
-setting has its default. Each row is run with `kernel = \"linux-6.12\"` at all hosts and with modelled hosts. Each pair
-is kernel / model, the mean of four seeds: the mean response time, and the timeouts of a run. The last column is the
-difference of the model's mean response time from the kernel's; differences of more than 10 % are in bold.
+This page shows how well the model predicts recurring incast, where each connection's state from the previous request
+decides what is lost, and for which sizes you can rely on the model. A client sends a request to all of its servers at
+once, each over a persistent connection, every 400 ms for 4 s; the responses meet in the buffer in front of the client.
+All links have 1 Gbit/s and 5 us, those of the servers also a jitter of up to 2 us. The first four columns vary; every
+other setting has its default. Each row is run with `kernel = \"linux-6.12\"` at all hosts and with modelled hosts.
+Each pair is kernel / model, the mean of four seeds: the mean response time, and the timeouts of a run. The last column
+is the difference of the model's mean response time from the kernel's; differences of more than 10 % are in bold.
 
 | servers | response, kB | buffer, kB | minimum RTO, ms | response time, ms | timeouts | |
 | --- | --- | --- | --- | --- | --- | --- |

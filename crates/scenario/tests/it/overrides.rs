@@ -89,7 +89,7 @@ fn overrides_are_refused_with_their_place() {
     );
     assert_eq!(
         refusal("link.wire.rate_up=1 Mbit/s"),
-        "--set:1:11: `wire` has no key `rate_up`\n  help: a direction has its own by the node that sends: `at.NODE.rate`"
+        "--set:1:11: `wire` has no key `rate_up`\n  help: set one direction at its sending node: `at.NODE.rate`"
     );
     assert_eq!(
         refusal("link.wire.delay=10"),
