@@ -188,7 +188,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         rows = _flow_rows(self.summary)
-        head = "".join(f"<th>{name}</th>" for name in ("flow", "goodput", "retransmits", "timeouts"))
+        head = "".join(f"<th>{name}</th>" for name in ("flow", "goodput", "retransmissions", "timeouts"))
         return f"<b>{self.folder}</b>: {self.driver}, {self.status}<table><tr>{head}</tr>{''.join(rows)}</table>"
 
 

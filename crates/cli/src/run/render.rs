@@ -21,15 +21,23 @@ const FLOW: [&str; 8] = [
     "flow",
     ">goodput",
     ">received",
-    ">retransmits",
+    ">retransmissions",
     ">timeouts",
     ">min RTT",
     ">RTT at end",
     ">fairness",
 ];
 /// Columns for a UDP flow.
-const DATAGRAMS: [&str; 8] =
-    ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
+const DATAGRAMS: [&str; 8] = [
+    "datagrams",
+    ">goodput",
+    ">sent",
+    ">received",
+    ">lost",
+    ">mean delay",
+    ">max delay",
+    ">jitter",
+];
 
 /// Columns for the completion times of the flows of a `count`.
 const COMPLETION: [&str; 8] =

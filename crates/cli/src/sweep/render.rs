@@ -12,7 +12,7 @@ pub(super) fn table(points: &[Point], measures: &[String]) -> String {
     if measures != [MEASURE] {
         return of_measures(points, measures);
     }
-    let totals = ["run", ">goodput", ">fairness", ">drops", ">retransmits", ">timeouts"];
+    let totals = ["run", ">goodput", ">fairness", ">drops", ">retransmissions", ">timeouts"];
     let delays = Delay::ALL.into_iter();
     let delays: Vec<_> =
         delays.filter(|delay| points.iter().any(|p| delay.longest(p).is_some())).collect();

@@ -46,7 +46,7 @@ fn text((rate, delay, buffer, algorithm, qdisc): Cell, kernel: bool) -> String {
     path(10, if kernel { KERNEL } else { "" }, &bottleneck, &flow)
 }
 
-/// The compared quantities: goodput in Mbit/s, drops, retransmits, and the p50 and p99 sojourn times at the
+/// The compared quantities: goodput in Mbit/s, drops, retransmissions, and the p50 and p99 sojourn times at the
 /// bottleneck in ms.
 fn measured(summary: &Value) -> [f64; 5] {
     let (flow, queue) = (&summary["flow"]["f"], &summary["link"]["bottleneck"]["forward"]);
@@ -92,7 +92,7 @@ Each row of the table is one TCP connection of 10 s over a path with one bottlen
 kernel at both hosts and with modelled hosts. The first five columns are the bottleneck's rate in Mbit/s, its one-way
 delay in ms, its buffer in bandwidth-delay products (rate times round-trip time), the congestion control, and the
 queueing discipline. Every other setting has its default. The next five columns are results, each as kernel / model:
-goodput in Mbit/s, packets dropped at the bottleneck, retransmits, and two percentiles of the sojourn time in ms (how
+goodput in Mbit/s, packets dropped at the bottleneck, retransmissions, and two percentiles of the sojourn time in ms (how
 long packets wait in the bottleneck's queue). The last column is the difference of the model's goodput from the
 kernel's; differences of more than 5 % are in bold.
 
@@ -105,7 +105,7 @@ The goodputs agree within 1 % in 97 of the 108 rows, and within 5 % in 106. The 
 * **A delay of 2 ms and a buffer of 0.3.** In these rows, the buffer holds only two to eight packets, too few for a
   burst. The goodput differs by up to 5 %, depending on which packets of a burst are lost.
 
-| Mbit/s | ms | buffer | congestion | queue | goodput | drops | retransmits | sojourn p50 | sojourn p99 | |
+| Mbit/s | ms | buffer | congestion | queue | goodput | drops | retransmissions | sojourn p50 | sojourn p99 | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 

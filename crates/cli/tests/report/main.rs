@@ -273,7 +273,7 @@ fn a_report_begins_with_what_is_looked_for_and_ends_with_the_line_to_type() {
     }
     let (_folder, run) = run();
     let found = used(&run, 1100);
-    let wanted = ["Goodput", "RTT under load", "Longest wait, p99", "Limited by"];
+    let wanted = ["Goodput", "RTT under load", "Queueing delay, p99", "Limited by"];
     let cards: Vec<_> = list(&found["first"]["cards"]).iter().take(4).collect();
     assert_eq!(cards, wanted);
     // The page is used in a copy, and names the folder of that.

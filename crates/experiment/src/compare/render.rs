@@ -62,7 +62,7 @@ fn words(row: &Row, units: Units) -> (Vec<String>, Judgement) {
     let judgement = match (row.named, row.within()) {
         (true, ok) => Judgement::Judged(ok),
         (false, true) => Judgement::Note("within"),
-        (false, false) => Judgement::Note("beyond"),
+        (false, false) => Judgement::Note("outside"),
     };
     (words, judgement)
 }

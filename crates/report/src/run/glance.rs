@@ -89,7 +89,7 @@ fn queue(summary: &Summary, units: Units) -> Option<Card> {
     let p50 = direction.sojourn_p50_seconds?;
     let unit = units.time.fit([p50, p99]);
     let of = |name: &str, value| time(format!("{path}.sojourn_{name}_seconds"), value, unit);
-    let card = Card::measure("Longest wait, p99", &of("p99", p99));
+    let card = Card::measure("Queueing delay, p99", &of("p99", p99));
     Some(card.note(&format!("at {name}")).note_measure(&of("p50", p50), "p50"))
 }
 
