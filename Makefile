@@ -18,7 +18,7 @@
 #   make python  tests the Python package only: a wheel, a clean environment, every Python here; part of make test
 #   make docs    builds the docs as a book, target/book/index.html; make test checks the commands in it
 #   make bench   measures the simulator, the disciplines and the lab: nanoseconds, instructions, memory
-#   make papers  measures the papers' experiments in the simulator, in about 20 minutes, and compares each row with
+#   make papers  measures the papers' experiments in the simulator, in about 25 minutes, and compares each row with
 #                papers/*/measured.json
 #   make audit   checks every crate against RustSec's advisories, its licence and its source: needs network, or .ci/audit
 #                with a copy
