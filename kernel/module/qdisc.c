@@ -506,16 +506,25 @@ MODULE_ALIAS_NET_SCH("psp");
 
 static int __init sui_module_init(void)
 {
-	int err = register_qdisc(&sui_qdisc_ops);
+	int err = suimon_create_pools();
 
 	if (err)
 		return err;
+	err = register_qdisc(&sui_qdisc_ops);
+	if (err)
+		goto destroy_pools;
 	sui_psp_ops = sui_qdisc_ops;
 	sui_psp_ops.next = NULL;
 	strscpy(sui_psp_ops.id, "psp", sizeof(sui_psp_ops.id));
 	err = register_qdisc(&sui_psp_ops);
 	if (err)
-		unregister_qdisc(&sui_qdisc_ops);
+		goto unregister;
+	return 0;
+
+unregister:
+	unregister_qdisc(&sui_qdisc_ops);
+destroy_pools:
+	suimon_destroy_pools();
 	return err;
 }
 
@@ -523,6 +532,7 @@ static void __exit sui_module_exit(void)
 {
 	unregister_qdisc(&sui_psp_ops);
 	unregister_qdisc(&sui_qdisc_ops);
+	suimon_destroy_pools();
 }
 
 module_init(sui_module_init);

@@ -30,6 +30,10 @@ u32 sui_output_statistics(struct sui_output *output, struct suimon_statistics *s
 u32 sui_output_class(struct sui_output *output, u32 position, struct suimon_statistics *statistics, char *name,
 		     size_t size);
 
+/* Pools of memory for calls of packets, see memory.c: before the first output, and after the last. */
+int suimon_create_pools(void);
+void suimon_destroy_pools(void);
+
 /* From now on blocks are added to this list, or to none if null. Returns the list before. */
 struct list_head *suimon_set_owner(struct list_head *owner);
 
