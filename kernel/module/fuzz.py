@@ -241,6 +241,7 @@ class Driver:
 
     def attach(self):
         """The discipline at the root, or in a band of the kernel's prio or ets; what was there goes."""
+        self.attached = False
         self.majors = self.majors % 0x7000 + 2
         root, self.parent, self.handle = self.majors << 16, ROOT, self.majors << 16
         within = self.draw.choice(["prio", "ets", None, None, None, None])
