@@ -5,8 +5,8 @@
  * A broken output cannot free its memory, because its state is unknown. So each output has a list of its blocks
  * (outputs.c), and a block is on the list of the output whose call is running.
  *
- * A packet's call cannot wait for memory, and an output whose call finds none breaks. So pools keep some for them, which
- * they use when the kernel has none at once.
+ * A packet's call cannot wait for memory, and an output whose call finds none breaks. So pools keep memory for such
+ * calls, for when the kernel has none at once.
  */
 #include <linux/align.h>
 #include <linux/bitops.h>
