@@ -18,7 +18,7 @@ mod shell;
 use std::fmt::Write;
 use std::path::Path;
 
-use markdown::Page;
+use markdown::{Page, Step};
 use shell::Answer;
 use testbed::{lacks, say};
 
@@ -92,6 +92,21 @@ fn commands_that_are_not_run_have_a_reason() {
                 },
             };
             panic!("{}:{}: {fault}", page.name, block.line);
+        }
+    }
+}
+
+/// A command in the background prints when it likes, so its output may appear under any later command.
+#[test]
+fn commands_in_the_background_print_to_a_file() {
+    for page in pages::all() {
+        for step in page.steps().iter().filter(|step| step.command.trim_end().ends_with('&')) {
+            let Step { line, command, .. } = step;
+            assert!(
+                command.contains(" > "),
+                "{}:{line}: $ {command}: prints to the page",
+                page.name
+            );
         }
     }
 }
