@@ -75,10 +75,18 @@ impl Table {
 }
 
 /// Rules over one word; the first matching rule decides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Words {
     /// The table with the first rule first.
     tables: Vec<Table>,
+    /// The class of words that no table has: that of the first rule without a condition, or [`NONE`].
+    rest: u32,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { tables: Vec::new(), rest: NONE }
+    }
 }
 
 impl Words {
@@ -86,6 +94,9 @@ impl Words {
     /// below 2^32 - 1.
     pub(super) fn new(rules: &[(u64, u64, u32)]) -> Self {
         let mut tables: Vec<Table> = Vec::new();
+        let end = rules.iter().position(|rule| rule.0 == 0).unwrap_or(rules.len());
+        // Later rules never decide.
+        let (rules, rest) = rules.split_at(end);
         for (rank, &(mask, word, class)) in (0..).zip(rules) {
             let known = tables.iter().position(|table| table.mask == mask);
             let place = known.unwrap_or_else(|| {
@@ -95,18 +106,19 @@ impl Words {
             });
             tables[place].insert(Slot { word, rank, class });
         }
-        Self { tables }
+        Self { tables, rest: rest.first().map_or(NONE, |rule| rule.2) }
     }
 
     /// The class of the first rule that matches.
     #[inline]
     pub(super) fn find(&self, word: u64) -> Option<usize> {
         let found = match &self.tables[..] {
-            [] => VACANT,
-            [only] => only.probe(word),
-            tables => first_of(tables, word),
+            [] => NONE,
+            [only] => only.probe(word).class,
+            tables => first_of(tables, word).class,
         };
-        (found.class != NONE).then_some(found.class as usize)
+        let class = if found == NONE { self.rest } else { found };
+        (class != NONE).then_some(class as usize)
     }
 }
 

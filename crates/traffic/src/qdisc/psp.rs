@@ -118,7 +118,9 @@ pub struct Psp {
 impl Psp {
     /// Handles the first packet of an empty queue; separate from [`Discipline::enqueue`], to keep that fast.
     #[inline(never)]
-    fn wake(&mut self, class: Option<usize>, wire_idle: bool, wire: WireClock) {
+    fn wake(&mut self, class: Option<usize>, wire: WireClock) {
+        // The packet is in its queue, but its class is not yet in the order.
+        let wire_idle = self.next.is_none() && (class.is_none() || self.unclassified.is_empty());
         // Without gap frames, the wire idles while a class waits.
         if wire_idle || self.gaps.is_none() {
             self.clock.idle(wire);
@@ -334,7 +336,6 @@ impl Discipline for Psp {
     // Not inlined, like `dequeue`: a port that runs another discipline need not save its registers.
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, wire: WireClock) -> Enqueued {
-        let wire_idle = self.is_empty();
         let class = self.classifier.class_of(packets, packet);
         packets[packet].enter_class(class.unwrap_or(self.nodes.len()));
         let queue = match class {
@@ -349,7 +350,7 @@ impl Discipline for Psp {
         self.backlog_bytes += u64::from(packets[packet].length);
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
         if class_idle {
-            self.wake(class, wire_idle, wire);
+            self.wake(class, wire);
         }
         answer
     }

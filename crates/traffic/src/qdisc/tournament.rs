@@ -81,6 +81,17 @@ impl<N: Number> Tournament<N> {
     /// Sets the number of a player.
     #[inline]
     pub(super) fn set(&mut self, player: usize, number: N) {
+        if let ([Group(group)], TOP) = (&mut self.groups[..], self.players + player) {
+            // The only player.
+            group[TOP] = number;
+            self.first = number;
+            return;
+        }
+        self.compete(player, number);
+    }
+
+    #[inline(never)]
+    fn compete(&mut self, player: usize, number: N) {
         let (mut place, mut winner) = (self.players + player, number);
         while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
             let before = core::mem::replace(&mut group[place % WIDTH], winner);

@@ -25,6 +25,14 @@ pub(super) struct Turn {
     child: u32,
 }
 
+impl Turn {
+    /// Whether no class may send, and there is no time to recheck.
+    #[inline]
+    pub(super) const fn is_none(self) -> bool {
+        self.leaf == u32::MAX
+    }
+}
+
 impl Number for Turn {
     const NOBODY: Self = Self { release: u64::MAX, own: u64::MAX, leaf: u32::MAX, child: u32::MAX };
 }
@@ -59,12 +67,12 @@ impl Group {
     /// What the group reports to its parent.
     fn entry(&self, number: u32) -> Entry {
         let (held, later) = (self.held.first(), self.later.first());
-        let (turn, release, until) = if held == Turn::NOBODY {
+        let (turn, release, until) = if held.is_none() {
             (later, later.release.max(self.due), u64::MAX)
         } else {
             (held, self.due, if self.nested { later.release } else { u64::MAX })
         };
-        if turn == Turn::NOBODY {
+        if turn.is_none() {
             return IDLE;
         }
         Entry { turn: Turn { release, child: number, ..turn }, until }
@@ -132,8 +140,11 @@ impl Order {
     /// The class that sends first.
     #[inline]
     pub(super) fn first(&self) -> Option<Turn> {
-        let first = self.groups[LINK as usize].entry(NONE).turn;
-        (first != Turn::NOBODY).then_some(first)
+        let first = match &self.groups[..] {
+            [link] => link.later.first(),
+            groups => groups[LINK as usize].entry(NONE).turn,
+        };
+        (!first.is_none()).then_some(first)
     }
 
     /// No class has packets.
@@ -155,10 +166,21 @@ impl Order {
 
     /// Sets when a class without children is due; `None` if it has no packets. Call it after
     /// [`Self::set_group`] of its changed ancestors.
+    #[inline]
     pub(super) fn set(&mut self, class: usize, due: Option<u64>) {
         let leaf = class as u32;
-        let turn = |due| Turn { release: due, own: due, leaf, child: leaf };
-        let mut entry = due.map_or(IDLE, |due| Entry { turn: turn(due), until: u64::MAX });
+        let turn =
+            due.map_or(Turn::NOBODY, |due| Turn { release: due, own: due, leaf, child: leaf });
+        match &mut self.groups[..] {
+            // As below, in one step: without groups, classes go in the order of their own times.
+            [link] => link.later.set(class, turn),
+            _ => self.set_within(leaf, turn),
+        }
+    }
+
+    #[inline(never)]
+    fn set_within(&mut self, leaf: u32, turn: Turn) {
+        let mut entry = Entry { turn, until: u64::MAX };
         let mut child = leaf;
         loop {
             let number = self.places[child as usize].group;
@@ -200,7 +222,7 @@ impl Order {
         } else {
             (Turn { release: 0, ..turn }, Turn { release: until, own: 0, ..turn })
         };
-        if group.nested || held != Turn::NOBODY || group.held.first() != Turn::NOBODY {
+        if group.nested || !held.is_none() || !group.held.first().is_none() {
             group.held.set(slot, held);
         }
         group.later.set(slot, later);
@@ -210,7 +232,7 @@ impl Order {
     fn look_again(&mut self, number: u32, bound: u64) {
         loop {
             let first = self.groups[number as usize].later.first();
-            if first.release > bound || first == Turn::NOBODY {
+            if first.release > bound || first.is_none() {
                 return;
             }
             let own = self.places[first.child as usize].own;
