@@ -28,21 +28,19 @@ static struct suimon_guard **suimon_innermost(void)
 	return &suimon_guard_of_settings;
 }
 
-u32 suimon_guarded(void (*body)(void *argument), void *argument)
+u32 suimon_guarded(u32 (*body)(void *argument), void *argument)
 {
 	struct suimon_guard **innermost = suimon_innermost();
 	struct suimon_guard *volatile outer = *innermost;
 	struct suimon_guard guard;
-	volatile u32 escaped = 1;
+	volatile u32 answer = SUIMON_FAULT;
 
 	*innermost = &guard;
-	if (!__builtin_setjmp(guard.words)) {
-		body(argument);
-		escaped = 0;
-	}
+	if (!__builtin_setjmp(guard.words))
+		answer = body(argument);
 	/* Neither changes within a call: softirqs stay off, or RTNL stays held. */
 	*suimon_innermost() = outer;
-	return escaped;
+	return answer;
 }
 
 /* KASAN marks the stack of a frame until it returns, and this one never does. */

@@ -84,6 +84,11 @@ u32 sui_output_take_dropped(struct sui_output *output, u32 *place)
 	return SUI_CALL(output, suimon_take_dropped(output->library, place));
 }
 
+bool sui_output_has_dropped(const struct sui_output *output)
+{
+	return suimon_has_dropped(output->library);
+}
+
 u32 sui_output_flush(struct sui_output *output, u64 now)
 {
 	return SUI_CALL(output, suimon_flush(output->library, now));

@@ -80,8 +80,11 @@ static void sui_collect_dropped(struct Qdisc *sch, struct sk_buff **to_free)
 	struct suimon_sched *q = qdisc_priv(sch);
 	u32 packets = 0, bytes = 0, place, reason;
 
-	while ((reason = sui_output_take_dropped(q->output, &place)) != SUIMON_OK) {
-		struct sk_buff *skb = reason == SUIMON_FAULT ? NULL : sui_take(sch, place);
+	while (sui_output_has_dropped(q->output)) {
+		struct sk_buff *skb;
+
+		reason = sui_output_take_dropped(q->output, &place);
+		skb = reason == SUIMON_FAULT ? NULL : sui_take(sch, place);
 
 		if (!skb) {
 			suimon_fall_back(sch);

@@ -48,7 +48,7 @@ module_param(broken, bool, 0444);
 MODULE_PARM_DESC(broken, "the first answer expected is changed: the replay must fail");
 
 /* A panic within a guarded call comes back, and the calls after it work. */
-static void escapes(void *argument)
+static u32 escapes(void *argument)
 {
 	*(u32 *)argument += 1;
 	suimon_escape(__LINE__);
@@ -58,10 +58,10 @@ static int check_guard(void)
 {
 	u32 entered = 0, escaped;
 
-	escaped = suimon_guarded(escapes, &entered);
+	escaped = suimon_guarded(escapes, &entered) == SUIMON_FAULT;
 	local_bh_disable();
-	escaped += suimon_guarded(escapes, &entered);
-	escaped += suimon_guarded(escapes, &entered);
+	escaped += suimon_guarded(escapes, &entered) == SUIMON_FAULT;
+	escaped += suimon_guarded(escapes, &entered) == SUIMON_FAULT;
 	local_bh_enable();
 	if (escaped == 3 && entered == 3)
 		return 0;

@@ -24,6 +24,7 @@ u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *off
 u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *next);
 u32 sui_output_listens(struct sui_output *output);
 u32 sui_output_hear(struct sui_output *output, const struct suimon_offer *packet, u64 now);
+bool sui_output_has_dropped(const struct sui_output *output);
 u32 sui_output_take_dropped(struct sui_output *output, u32 *place);
 u32 sui_output_flush(struct sui_output *output, u64 now);
 u32 sui_output_statistics(struct sui_output *output, struct suimon_statistics *statistics);

@@ -135,6 +135,9 @@ u32 suimon_listens(struct suimon_output *output);
  */
 u32 suimon_hear(struct suimon_output *output, const struct suimon_offer *packet, u64 now);
 
+/* Whether suimon_take_dropped has a packet to return: 1, also of a broken output, or 0. */
+u32 suimon_has_dropped(const struct suimon_output *output);
+
 /*
  * Takes the oldest queued packet that was dropped since: call it after each other call until it returns SUIMON_OK.
  * Returns an enum suimon_reason and the packet's place, which is free from now on; or SUIMON_FAULT.
@@ -161,7 +164,7 @@ u32 suimon_class(struct suimon_output *output, u32 position, struct suimon_stati
  */
 void *suimon_alloc(size_t size, size_t align);
 void suimon_free(void *memory);
-u32 suimon_guarded(void (*body)(void *argument), void *argument);
+u32 suimon_guarded(u32 (*body)(void *argument), void *argument);
 void suimon_escape(u32 line) __attribute__((noreturn));
 #endif
 

@@ -7,7 +7,7 @@ use core::{ptr, slice};
 
 use traffic::{Bytes, DropReason, Rate, Statistics};
 
-use crate::environment::guarded;
+use crate::environment;
 use crate::output::{Device, Next, Offer, Output, Refusal, Verdict};
 
 /// The call did what it should; no packet was dropped.
@@ -145,6 +145,28 @@ impl SuimonOutput {
         self.faulty = answer.is_none();
         answer
     }
+
+    /// Runs a packet's call, whose answer is a number; `None` breaks the output.
+    #[inline]
+    fn packet_call(&mut self, mut body: impl FnMut(&mut Output) -> Option<u32>) -> u32 {
+        if self.faulty {
+            return FAULT;
+        }
+        let output = &mut self.output;
+        let answer = environment::guarded(move || body(output).unwrap_or(FAULT));
+        self.faulty = answer == FAULT;
+        answer
+    }
+}
+
+/// Runs `body`; `None` if it panicked.
+fn guarded<R>(body: impl FnOnce() -> R) -> Option<R> {
+    let (mut body, mut answer) = (Some(body), None);
+    let ended = environment::guarded(|| {
+        answer = body.take().map(|body| body());
+        OK
+    });
+    if ended == OK { answer } else { None }
 }
 
 /// The number of a reason: its place in [`DropReason::ALL`], from 1.
@@ -319,25 +341,26 @@ pub unsafe extern "C" fn suimon_enqueue(
 ) -> u32 {
     // SAFETY: the caller's promise.
     let datagram = unsafe { datagram(offer) };
-    let offer = Offer {
-        length: offer.length,
-        flow: offer.flow,
-        source: offer.source,
-        destination: offer.destination,
-        tos: offer.tos,
-        priority: offer.priority,
-        frames: offer.frames,
-        vlan_priority: (offer.vlan_priority != NO_VLAN).then_some(offer.vlan_priority),
-        datagram,
-    };
-    match output.call(|output| output.enqueue(&offer, now)) {
-        Some(Verdict::Queued(queued)) => {
-            *place = queued;
-            OK
-        }
-        Some(Verdict::Dropped(reason)) => number(reason),
-        None => FAULT,
-    }
+    output.packet_call(move |output| {
+        let offer = Offer {
+            length: offer.length,
+            flow: offer.flow,
+            source: offer.source,
+            destination: offer.destination,
+            tos: offer.tos,
+            priority: offer.priority,
+            frames: offer.frames,
+            vlan_priority: (offer.vlan_priority != NO_VLAN).then_some(offer.vlan_priority),
+            datagram,
+        };
+        Some(match output.enqueue(&offer, now)? {
+            Verdict::Queued(queued) => {
+                *place = queued;
+                OK
+            }
+            Verdict::Dropped(reason) => number(reason),
+        })
+    })
 }
 
 /// The headers of a packet.
@@ -370,7 +393,7 @@ pub unsafe extern "C" fn suimon_hear(
 ) -> u32 {
     // SAFETY: the caller's promise.
     let datagram = unsafe { datagram(packet) };
-    if output.call(|output| output.hear(packet.flow, datagram, now)).is_some() { OK } else { FAULT }
+    output.packet_call(|output| output.hear(packet.flow, datagram, now).map(|()| OK))
 }
 
 /// Takes the next frame for the link. Returns [`OK`] and sets `*next`, or returns [`FAULT`].
@@ -380,43 +403,46 @@ pub extern "C" fn suimon_dequeue(
     now: u64,
     next: &mut SuimonNext,
 ) -> u32 {
-    set(next, output.call(|output| output.dequeue(now)))
+    output.packet_call(move |output| set(next, output.dequeue(now)?))
 }
 
 /// What [`suimon_dequeue`] would set at the same time. Returns [`OK`] or [`FAULT`].
 #[unsafe(no_mangle)]
 pub extern "C" fn suimon_peek(output: &mut SuimonOutput, now: u64, next: &mut SuimonNext) -> u32 {
-    set(next, output.call(|output| output.peek(now)))
+    output.packet_call(move |output| set(next, output.peek(now)?))
 }
 
-fn set<T: From<U>, U>(to: &mut T, answer: Option<U>) -> u32 {
-    let Some(answer) = answer else { return FAULT };
+fn set<T: From<U>, U>(to: &mut T, answer: U) -> Option<u32> {
     *to = answer.into();
-    OK
+    Some(OK)
+}
+
+/// Whether [`suimon_take_dropped`] has a packet to return: 1, or 0. It is 1 of a broken output, too. A packet's call is
+/// followed by this one, which needs no guard.
+#[unsafe(no_mangle)]
+pub extern "C" fn suimon_has_dropped(output: &SuimonOutput) -> u32 {
+    u32::from(output.faulty || output.output.has_dropped())
 }
 
 /// Takes the oldest queued packet that was dropped since. Returns the number of the reason and sets
 /// `*place`, which is free from now on; or returns [`OK`] if there are none, or [`FAULT`].
 #[unsafe(no_mangle)]
 pub extern "C" fn suimon_take_dropped(output: &mut SuimonOutput, place: &mut u32) -> u32 {
-    match output.call(|output| Some(output.take_dropped())) {
-        Some(Some((dropped, reason))) => {
+    output.packet_call(|output| {
+        Some(output.take_dropped().map_or(OK, |(dropped, reason)| {
             *place = dropped;
             number(reason)
-        }
-        Some(None) => OK,
-        None => FAULT,
-    }
+        }))
+    })
 }
 
 /// Discards everything queued; [`suimon_take_dropped`] returns it. Returns [`OK`] or [`FAULT`].
 #[unsafe(no_mangle)]
 pub extern "C" fn suimon_flush(output: &mut SuimonOutput, now: u64) -> u32 {
-    let flushed = output.call(|output| {
+    output.packet_call(|output| {
         output.flush(now);
-        Some(())
-    });
-    if flushed.is_some() { OK } else { FAULT }
+        Some(OK)
+    })
 }
 
 /// Sets `*statistics` to the counters. Returns [`OK`] or [`FAULT`].
@@ -425,7 +451,7 @@ pub extern "C" fn suimon_statistics(
     output: &mut SuimonOutput,
     statistics: &mut SuimonStatistics,
 ) -> u32 {
-    set(statistics, output.call(|output| Some(output.statistics())))
+    output.packet_call(|output| set(statistics, output.statistics()))
 }
 
 /// Sets `*statistics` to the counters of the class at a position, from 0, and writes its name with a zero at its end.

@@ -3,7 +3,7 @@
 use core::str::Utf8Error;
 
 use traffic::header::Header;
-use traffic::packet::Protocol;
+use traffic::packet::{Protocol, Tcp};
 use traffic::qdisc::{self, Parameters, Qdisc};
 use traffic::segment;
 use traffic::units::Serializer;
@@ -129,6 +129,17 @@ pub struct Output {
     free: Instant,
     /// The kernel's time at the creation, in nanoseconds.
     created: u64,
+    /// Whether the table has filters, which look at the packets' headers.
+    filters: bool,
+    /// See [`Output::listens`].
+    listens: bool,
+}
+
+/// The TCP segment of a datagram with that header. The datagram may be its headers only: its length is in the IP header.
+fn segment(header: &Header, datagram: &[u8]) -> (Protocol, Tcp) {
+    let is_tcp = header.protocol == Protocol::Tcp as u8;
+    let protocol = if is_tcp { Protocol::Tcp } else { Protocol::Udp };
+    (protocol, segment::read(datagram, usize::MAX, header))
 }
 
 impl Output {
@@ -141,16 +152,19 @@ impl Output {
         let parameters = table::read(table)?;
         let qdisc = Qdisc::attach(&parameters, device.port())?;
         Ok(Self {
+            listens: qdisc.listens(),
             qdisc,
             packets: Packets::with_headers(device.places),
             link: Serializer::new(device.rate),
             overhead: device.overhead,
             free: Instant::ZERO,
             created: now,
+            filters: table::has_filters(table),
         })
     }
 
-    /// Gives the discipline the settings of another table; queued packets stay queued.
+    /// Gives the discipline the settings of another table; queued packets stay queued. The headers of packets that came
+    /// while there were no filters are not known to filters that come now.
     ///
     /// # Errors
     ///
@@ -159,6 +173,12 @@ impl Output {
         let parameters: Parameters = table::read(table)?;
         let clock = self.clock(now).unwrap_or(self.free.into());
         self.qdisc.change(&parameters, clock)?;
+        let had_filters = core::mem::replace(&mut self.filters, table::has_filters(table));
+        if self.filters && !had_filters {
+            // They are those of packets that left before the earlier filters went.
+            self.packets.forget_headers();
+        }
+        self.listens = self.qdisc.listens();
         Ok(())
     }
 
@@ -174,22 +194,21 @@ impl Output {
         let Some(id) = self.packets.try_alloc() else {
             return Some(Verdict::Dropped(DropReason::QueuePackets));
         };
-        self.packets[id] = Packet {
-            created: clock.now,
-            queued: clock.now,
-            length: offer.length,
-            flow: FlowId(offer.flow.min(FLOWS_END - 1)),
-            source: HostId(offer.source),
-            destination: HostId(offer.destination),
-            tos: offer.tos,
-            priority: offer.priority,
-            frames: offer.frames,
-            ..self.segment(offer.datagram)
-        };
-        // Also without filters by headers: a change may bring some, and classify what is queued.
-        let header =
-            Header { vlan_priority: offer.vlan_priority, ..Header::parse_ip(offer.datagram) };
-        self.packets.set_header(id, &header);
+        // The rest is as in a new place: only the discipline writes to it.
+        let packet = &mut self.packets[id];
+        packet.created = clock.now;
+        packet.queued = clock.now;
+        packet.length = offer.length;
+        packet.flow = FlowId(offer.flow.min(FLOWS_END - 1));
+        packet.source = HostId(offer.source);
+        packet.destination = HostId(offer.destination);
+        packet.tos = offer.tos;
+        packet.priority = offer.priority;
+        packet.frames = offer.frames;
+        packet.class = 0;
+        if self.filters || self.listens {
+            self.read_headers(id, offer);
+        }
         match self.qdisc.enqueue(&mut self.packets, id, clock) {
             Enqueued::Queued => Some(Verdict::Queued(id.place())),
             Enqueued::Dropped(reason) => {
@@ -199,30 +218,31 @@ impl Output {
         }
     }
 
+    /// Reads what the discipline looks at in a packet's headers.
+    #[inline(never)]
+    fn read_headers(&mut self, id: PacketId, offer: &Offer<'_>) {
+        let header =
+            Header { vlan_priority: offer.vlan_priority, ..Header::parse_ip(offer.datagram) };
+        self.packets.set_header(id, &header);
+        (self.packets[id].protocol, self.packets[id].tcp) = segment(&header, offer.datagram);
+    }
+
     /// Whether the discipline measures by acknowledgements, so that it must hear what arrives at the device.
-    pub fn listens(&self) -> bool {
-        self.qdisc.listens()
+    pub const fn listens(&self) -> bool {
+        self.listens
     }
 
     /// Passes a packet that arrived at the device to the discipline. The number of its flow is that of the packets which
     /// it acknowledges.
     pub fn hear(&mut self, flow: u32, datagram: &[u8], now: u64) -> Option<()> {
         let clock = self.clock(now)?;
-        let packet = Packet { flow: FlowId(flow.min(FLOWS_END - 1)), ..self.segment(datagram) };
-        self.qdisc.acknowledged(&packet, clock.now);
-        Some(())
-    }
-
-    /// A packet with the TCP segment of a datagram, if the discipline listens.
-    fn segment(&self, datagram: &[u8]) -> Packet {
-        if !self.listens() {
-            return Packet::default();
+        if self.listens {
+            let (protocol, tcp) = segment(&Header::parse_ip(datagram), datagram);
+            let flow = FlowId(flow.min(FLOWS_END - 1));
+            let packet = Packet { flow, protocol, tcp, ..Packet::default() };
+            self.qdisc.acknowledged(&packet, clock.now);
         }
-        let header = Header::parse_ip(datagram);
-        let is_tcp = header.protocol == Protocol::Tcp as u8;
-        let protocol = if is_tcp { Protocol::Tcp } else { Protocol::Udp };
-        // The IP header has the length, and the datagram here may be its headers only.
-        Packet { protocol, tcp: segment::read(datagram, usize::MAX, &header), ..Packet::default() }
+        Some(())
     }
 
     /// Takes the next frame at the time `now`, and keeps the link busy for its length.
@@ -279,6 +299,11 @@ impl Output {
     fn occupy(&mut self, length: u64, now: Instant) {
         let time: Duration = self.link.advance(Bytes(length) + self.overhead);
         self.free = self.free.max(now) + time;
+    }
+
+    /// Whether the discipline dropped queued packets that were not taken yet.
+    pub fn has_dropped(&self) -> bool {
+        self.packets.dropped() > 0
     }
 
     /// Takes the oldest queued packet that the discipline dropped since.

@@ -27,7 +27,7 @@ mod value;
 mod write;
 
 pub use error::{Error, Reason};
-pub use read::read;
+pub use read::{has_filters, read};
 pub use write::{Unwritable, write};
 
 /// The line that ends a class, a filter or an inner discipline.

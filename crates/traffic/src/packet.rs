@@ -319,6 +319,11 @@ impl Packets {
         }
     }
 
+    /// Forgets the headers of every place: classifiers find no field in them.
+    pub fn forget_headers(&mut self) {
+        self.own_headers.fill(Fields::of(None));
+    }
+
     /// A packet's fields for a classifier: its metadata, and its own headers, or those of its flow if they were
     /// described.
     #[inline]

@@ -4,13 +4,16 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
 use core::panic::PanicInfo;
 
+use crate::abi::FAULT;
+
 unsafe extern "C" {
     /// Memory of that size and alignment, or null.
     fn suimon_alloc(size: usize, align: usize) -> *mut u8;
     /// Gives memory of `suimon_alloc` back.
     fn suimon_free(memory: *mut u8);
-    /// Calls `body(argument)`. Returns 0, or another number if the body called `suimon_escape`.
-    fn suimon_guarded(body: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) -> u32;
+    /// Returns `body(argument)`, or [`FAULT`] if the body called `suimon_escape`.
+    fn suimon_guarded(body: unsafe extern "C" fn(*mut c_void) -> u32, argument: *mut c_void)
+    -> u32;
     /// Leaves the innermost `suimon_guarded` of this processor. The line is for the kernel's log.
     fn suimon_escape(line: u32) -> !;
 }
@@ -40,30 +43,24 @@ fn panic(why: &PanicInfo<'_>) -> ! {
     unsafe { suimon_escape(line) }
 }
 
-/// Runs `body`; `None` if it panicked. Then its memory is lost, and what it changed is in an unknown state.
-pub(crate) fn guarded<R>(body: impl FnOnce() -> R) -> Option<R> {
-    let mut call = Call { body: Some(body), answer: None };
-    let enter = enter_of(&call);
-    // SAFETY: `enter` is for a call of this type, which lives until the end of this function.
-    let escaped = unsafe { suimon_guarded(enter, (&raw mut call).cast()) };
-    if escaped == 0 { call.answer } else { None }
+/// The answer of `body`, or [`FAULT`] if it panicked. Then its memory is lost, and what it changed is in an unknown
+/// state.
+#[inline]
+pub(crate) fn guarded(mut body: impl FnMut() -> u32) -> u32 {
+    let enter = enter_of(&body);
+    // SAFETY: `enter` is for a body of this type, which lives until the end of this function.
+    unsafe { suimon_guarded(enter, (&raw mut body).cast()) }
 }
 
-struct Call<F, R> {
-    body: Option<F>,
-    answer: Option<R>,
-}
-
-/// The function that runs a call of that type.
-const fn enter_of<F: FnOnce() -> R, R>(_: &Call<F, R>) -> unsafe extern "C" fn(*mut c_void) {
-    enter::<F, R>
+/// The function that runs a body of that type.
+const fn enter_of<F: FnMut() -> u32>(_: &F) -> unsafe extern "C" fn(*mut c_void) -> u32 {
+    enter::<F>
 }
 
 /// # Safety
 ///
-/// `call` points to a `Call<F, R>`.
-unsafe extern "C" fn enter<F: FnOnce() -> R, R>(call: *mut c_void) {
+/// `body` points to an `F`.
+unsafe extern "C" fn enter<F: FnMut() -> u32>(body: *mut c_void) -> u32 {
     // SAFETY: the caller's promise.
-    let call = unsafe { &mut *call.cast::<Call<F, R>>() };
-    call.answer = call.body.take().map(|body| body());
+    unsafe { (*body.cast::<F>())() }
 }

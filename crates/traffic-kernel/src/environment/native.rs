@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `body`; `None` if it panicked. Then what it changed is in an unknown state.
-pub(crate) fn guarded<R>(body: impl FnOnce() -> R) -> Option<R> {
-    catch_unwind(AssertUnwindSafe(body)).ok()
+use crate::abi::FAULT;
+
+/// The answer of `body`, or [`FAULT`] if it panicked. Then what it changed is in an unknown state.
+pub(crate) fn guarded(body: impl FnMut() -> u32) -> u32 {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(FAULT)
 }

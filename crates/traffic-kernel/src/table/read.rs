@@ -34,6 +34,11 @@ pub fn read(text: &str) -> Result<Parameters> {
     }
 }
 
+/// Whether the table has filters, also within an inner discipline.
+pub fn has_filters(text: &str) -> bool {
+    text.lines().any(|line| split(line).0 == FILTER)
+}
+
 /// A table, read up to a line.
 struct Reader<'t> {
     lines: Peekable<Lines<'t>>,

@@ -6,7 +6,8 @@ use std::ptr;
 use traffic_kernel::abi::{
     FAULT, NO_VLAN, OK, REFUSED, SuimonDevice, SuimonNext, SuimonOffer, SuimonOutput,
     SuimonStatistics, suimon_change, suimon_class, suimon_create, suimon_dequeue, suimon_destroy,
-    suimon_enqueue, suimon_flush, suimon_peek, suimon_statistics, suimon_take_dropped,
+    suimon_enqueue, suimon_flush, suimon_has_dropped, suimon_peek, suimon_statistics,
+    suimon_take_dropped,
 };
 
 use crate::transcript::{self, Call, NO_PLACE, Plain};
@@ -103,7 +104,9 @@ impl Interface {
     /// The place of a packet that was dropped, and the number of the reason.
     pub(crate) fn take_dropped(&mut self) -> Option<(u32, u32)> {
         let mut place = NO_PLACE;
+        let has_some = suimon_has_dropped(self.output()) != 0;
         let answer = suimon_take_dropped(self.output(), &mut place);
+        assert_eq!(has_some, answer != OK);
         transcript::write(Call::TakeDropped, 0, answer, place, &[]);
         match answer {
             OK | FAULT => None,

@@ -88,3 +88,23 @@ fn filters_look_at_the_headers_of_each_packet() {
     }
     assert_eq!(sent, [places[2], places[0], places[1]]);
 }
+
+/// A table without filters needs no headers; filters that come later read those of the packets that come after them.
+#[test]
+fn filters_that_come_with_a_change_look_at_the_headers_of_later_packets() {
+    let plain = "priq\nclass urgent\npriority 1\nend\nclass rest\npriority 0\nend\n";
+    let mut interface = Interface::new(plain, &DEVICE, 0).expect("accepted");
+    let bytes = datagram([10, 1, 0, 1], 53);
+    let (datagram, datagram_length) = (bytes.as_ptr(), bytes.len() as u64);
+    let offer = SuimonOffer { datagram, datagram_length, ..offer(7, 64) };
+    let mut urgent = |table: &str| {
+        interface.change(table, 0).expect("accepted");
+        interface.enqueue(&offer, 0).expect("room");
+        interface.class::<64>(0).expect("a class").1.enqueued_packets
+    };
+    let usual = format!("{plain}filter rest\nprotocol 6\nend\n");
+    let filtered = format!("{usual}filter urgent\nprotocol 17\nend\n");
+    let first = urgent(plain);
+    let counts = [&filtered, &filtered, &usual, &filtered].map(|table| urgent(table) - first);
+    assert_eq!(counts, [1, 2, 2, 3]);
+}

@@ -326,6 +326,9 @@ fn packets_of_one_flow_may_have_headers_of_their_own() {
         packets.set_header(id, &header(port));
         id
     });
-    let class = |id| rules.class_of_fields(&packets.fields(id));
-    assert_eq!((class(plain), class(secure)), (Some(0), Some(1)));
+    let classes =
+        |packets: &Packets| [plain, secure].map(|id| rules.class_of_fields(&packets.fields(id)));
+    assert_eq!(classes(&packets), [Some(0), Some(1)]);
+    packets.forget_headers();
+    assert_eq!(classes(&packets), [None, None]);
 }
