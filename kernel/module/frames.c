@@ -11,28 +11,35 @@
 
 #include "sch_suimon.h"
 
-/* The numbers of the addresses: 16 bits of their hashes, with a key that no stranger knows. */
-static void suimon_read_addresses(const u8 *datagram, u32 length, const siphash_key_t *key,
-				  struct suimon_offer *offer)
+/*
+ * The type of service, and the numbers of the addresses if they are looked at: 16 bits of their hashes, with a key that no
+ * stranger knows.
+ */
+static void suimon_read_ip(const u8 *datagram, u32 length, const siphash_key_t *key, u32 looks,
+			   struct suimon_offer *offer)
 {
 	const struct iphdr *ip = (const struct iphdr *)datagram;
 	const struct ipv6hdr *ip6 = (const struct ipv6hdr *)datagram;
 
 	if (ip->version == 4 && length >= sizeof(*ip)) {
 		offer->tos = ip->tos;
+		if (!(looks & SUIMON_FLOWS))
+			return;
 		offer->source = (u16)siphash_1u32((__force u32)ip->saddr, key);
 		offer->destination = (u16)siphash_1u32((__force u32)ip->daddr, key);
 	} else if (ip->version == 6 && length >= sizeof(*ip6)) {
 		offer->tos = ipv6_get_dsfield(ip6);
+		if (!(looks & SUIMON_FLOWS))
+			return;
 		offer->source = (u16)siphash(&ip6->saddr, sizeof(ip6->saddr), key);
 		offer->destination = (u16)siphash(&ip6->daddr, sizeof(ip6->daddr), key);
 	}
 }
 
 /* A number for the flow; where acknowledgements are heard, the same in both directions, whatever IPv6's flow labels. */
-static u32 suimon_flow(struct sk_buff *skb, const struct suimon_sched *q)
+static u32 suimon_flow(struct sk_buff *skb, u32 looks)
 {
-	return READ_ONCE(q->hears) ? __skb_get_hash_symmetric(skb) : skb_get_hash_perturb(skb, &q->key);
+	return looks & SUIMON_ARRIVALS ? __skb_get_hash_symmetric(skb) : skb_get_hash(skb);
 }
 
 void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
@@ -40,11 +47,11 @@ void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 {
 	__be16 protocol = skb_protocol(skb, true);
 	int offset = skb_network_offset(skb);
-	u32 length;
+	u32 looks = READ_ONCE(q->looks), length;
 
 	*offer = (struct suimon_offer){
 		.length = suimon_frame_length(skb),
-		.flow = suimon_flow(skb, q),
+		.flow = looks & SUIMON_FLOWS ? suimon_flow(skb, looks) : 0,
 		.frames = min_t(u32, max_t(u32, skb_shinfo(skb)->gso_segs, 1), U8_MAX),
 		.vlan_priority = SUIMON_NO_VLAN,
 	};
@@ -59,7 +66,7 @@ void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 	if (!offer->datagram)
 		return;
 	offer->datagram_length = length;
-	suimon_read_addresses(offer->datagram, length, &q->key, offer);
+	suimon_read_ip(offer->datagram, length, &q->key, looks, offer);
 	offer->priority = offer->tos >> 5;
 }
 

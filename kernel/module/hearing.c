@@ -64,16 +64,17 @@ static int sui_hear_ipv6(struct sk_buff *skb, struct net_device *dev, struct pac
 	return sui_hear(container_of(type, struct suimon_sched, ipv6), skb);
 }
 
-void suimon_update_hearing(struct Qdisc *sch)
+void suimon_update_looks(struct Qdisc *sch)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
-	bool listens = q->output && sui_output_listens(q->output);
+	u32 looks = q->output ? sui_output_looks_at(q->output) : 0;
+	bool heard = q->looks & SUIMON_ARRIVALS;
 
-	if (listens == q->hears)
-		return;
 	/* First, so that packets which are sent have the number of a flow that those which arrive have too. */
-	WRITE_ONCE(q->hears, listens);
-	if (!listens) {
+	WRITE_ONCE(q->looks, looks);
+	if (!(looks & SUIMON_ARRIVALS) == !heard)
+		return;
+	if (heard) {
 		dev_remove_pack(&q->ipv4);
 		dev_remove_pack(&q->ipv6);
 		return;
@@ -92,9 +93,9 @@ void suimon_stop_hearing(struct Qdisc *sch)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 
-	if (!q->hears)
+	if (!(q->looks & SUIMON_ARRIVALS))
 		return;
 	dev_remove_pack(&q->ipv4);
 	dev_remove_pack(&q->ipv6);
-	q->hears = false;
+	q->looks = 0;
 }

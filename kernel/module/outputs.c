@@ -69,9 +69,9 @@ u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *n
 	return SUI_CALL(output, suimon_dequeue(output->library, now, next));
 }
 
-u32 sui_output_listens(struct sui_output *output)
+u32 sui_output_looks_at(const struct sui_output *output)
 {
-	return SUI_CALL(output, suimon_listens(output->library));
+	return suimon_looks_at(output->library);
 }
 
 u32 sui_output_hear(struct sui_output *output, const struct suimon_offer *packet, u64 now)

@@ -368,7 +368,7 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 				   sizeof(message));
 	if (answer == SUIMON_OK) {
 		suimon_start_renewal(sch);
-		suimon_update_hearing(sch);
+		suimon_update_looks(sch);
 	}
 	return sui_error(answer, message, extack);
 }
@@ -405,6 +405,15 @@ static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 	return sui_create(sch, nla_data(tb[TCA_SUIMON_TABLE]), extack);
 }
 
+/* Whether something is given that an output has for life, and not as this one has it. */
+static bool sui_device_differs(const struct suimon_sched *q, struct nlattr **tb)
+{
+	return (tb[TCA_SUIMON_PLACES] && nla_get_u32(tb[TCA_SUIMON_PLACES]) != q->count) ||
+	       (tb[TCA_SUIMON_RATE] && nla_get_u64(tb[TCA_SUIMON_RATE]) != q->rate) ||
+	       (tb[TCA_SUIMON_OVERHEAD] && nla_get_u32(tb[TCA_SUIMON_OVERHEAD]) != q->overhead) ||
+	       (tb[TCA_SUIMON_GAP] && nla_get_u32(tb[TCA_SUIMON_GAP]) != q->gap_frame);
+}
+
 static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
@@ -417,9 +426,8 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	err = sui_parse(sch, opt, tb, extack);
 	if (err)
 		return err;
-	if (tb[TCA_SUIMON_PLACES] || tb[TCA_SUIMON_RATE] || tb[TCA_SUIMON_GAP] ||
-	    tb[TCA_SUIMON_OVERHEAD]) {
-		NL_SET_ERR_MSG_MOD(extack, "places, line, overhead and gap cannot change: replace the qdisc");
+	if (sui_device_differs(q, tb)) {
+		NL_SET_ERR_MSG_MOD(extack, "places, line, overhead and gap cannot change: delete the qdisc and add it");
 		return -EINVAL;
 	}
 	given = nla_data(tb[TCA_SUIMON_TABLE]);
@@ -436,7 +444,7 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 		sui_collect_dropped(sch, NULL);
 	sch_tree_unlock(sch);
 	if (answer == SUIMON_OK)
-		suimon_update_hearing(sch);
+		suimon_update_looks(sch);
 	kvfree(table);
 	return sui_error(answer, message, extack);
 }

@@ -22,7 +22,7 @@ u32 sui_output_change(struct sui_output *output, const char *table, u64 now, cha
 		      size_t size);
 u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place);
 u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *next);
-u32 sui_output_listens(struct sui_output *output);
+u32 sui_output_looks_at(const struct sui_output *output);
 u32 sui_output_hear(struct sui_output *output, const struct suimon_offer *packet, u64 now);
 bool sui_output_has_dropped(const struct sui_output *output);
 u32 sui_output_take_dropped(struct sui_output *output, u32 *place);
@@ -59,7 +59,7 @@ struct suimon_sched {
 	struct suimon_device device; /* as the output was created for */
 	struct delayed_work renewal;
 	struct packet_type ipv4, ipv6; /* of the packets that the discipline hears */
-	bool hears;
+	u32 looks; /* at SUIMON_FLOWS, SUIMON_ARRIVALS */
 	u64 created; /* the output, by the kernel's clock */
 	struct suimon_statistics before; /* the counters of earlier outputs */
 	struct Qdisc *sch;
@@ -75,7 +75,7 @@ void suimon_stop_renewal(struct Qdisc *sch);
 void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters);
 
 /* See hearing.c. RTNL is held, and the first is called after the discipline was created or changed. */
-void suimon_update_hearing(struct Qdisc *sch);
+void suimon_update_looks(struct Qdisc *sch);
 void suimon_stop_hearing(struct Qdisc *sch);
 
 /* See classes.c. */

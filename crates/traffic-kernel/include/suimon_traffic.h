@@ -126,8 +126,10 @@ u32 suimon_dequeue(struct suimon_output *output, u64 now, struct suimon_next *ne
 /* Returns what suimon_dequeue would at the same time. */
 u32 suimon_peek(struct suimon_output *output, u64 now, struct suimon_next *next);
 
-/* Whether the discipline must hear what arrives at its device: 1, or 0, also of a broken output. */
-u32 suimon_listens(struct suimon_output *output);
+/* What the discipline looks at: the numbers of flow, source and destination, and what arrives at its device. */
+#define SUIMON_FLOWS 1
+#define SUIMON_ARRIVALS 2
+u32 suimon_looks_at(const struct suimon_output *output);
 
 /*
  * Passes a packet that arrived at the device to a discipline that listens: only its flow, which is that of the packets

@@ -29,6 +29,11 @@ pub const NOT_BEFORE: u32 = 3;
 /// [`SuimonOffer::vlan_priority`] of a packet without an 802.1Q tag.
 pub const NO_VLAN: u8 = u8::MAX;
 
+/// [`suimon_looks_at`]: at the numbers of flow, source and destination, which count for nothing otherwise.
+pub const FLOWS: u32 = 1;
+/// [`suimon_looks_at`]: at what arrives at the device, for [`suimon_hear`].
+pub const ARRIVALS: u32 = 2;
+
 /// `struct suimon_device`; see [`Device`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -373,10 +378,12 @@ unsafe fn datagram<'b>(offer: &SuimonOffer) -> &'b [u8] {
     unsafe { bytes(offer.datagram, offer.datagram_length as usize) }
 }
 
-/// Whether the discipline must hear what arrives at its device: 1, or 0, also of a broken output.
+/// What the discipline looks at: [`FLOWS`], [`ARRIVALS`], or both.
 #[unsafe(no_mangle)]
-pub extern "C" fn suimon_listens(output: &mut SuimonOutput) -> u32 {
-    u32::from(output.call(|output| Some(output.listens())).unwrap_or_default())
+pub extern "C" fn suimon_looks_at(output: &SuimonOutput) -> u32 {
+    let output = &output.output;
+    let bit = |looks: bool, bit| if looks { bit } else { 0 };
+    bit(output.distinguishes_flows(), FLOWS) | bit(output.listens(), ARRIVALS)
 }
 
 /// Passes a packet that arrived at the device to a discipline that listens. Its flow is that of the packets which it

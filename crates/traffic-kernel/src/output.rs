@@ -12,7 +12,7 @@ use traffic::{
     PacketId, Packets, Port, Rate, Statistics, WireClock,
 };
 
-use crate::table;
+use crate::table::{self, Looks};
 
 /// How long before the link is free the next frame is given to the device. Packets beyond that wait in the discipline,
 /// whose order and drops they take part in, not in the device's ring.
@@ -129,8 +129,7 @@ pub struct Output {
     free: Instant,
     /// The kernel's time at the creation, in nanoseconds.
     created: u64,
-    /// Whether the table has filters, which look at the packets' headers.
-    filters: bool,
+    looks: Looks,
     /// See [`Output::listens`].
     listens: bool,
 }
@@ -159,7 +158,7 @@ impl Output {
             overhead: device.overhead,
             free: Instant::ZERO,
             created: now,
-            filters: table::has_filters(table),
+            looks: Looks::of(&parameters),
         })
     }
 
@@ -173,8 +172,8 @@ impl Output {
         let parameters: Parameters = table::read(table)?;
         let clock = self.clock(now).unwrap_or(self.free.into());
         self.qdisc.change(&parameters, clock)?;
-        let had_filters = core::mem::replace(&mut self.filters, table::has_filters(table));
-        if self.filters && !had_filters {
+        let before = core::mem::replace(&mut self.looks, Looks::of(&parameters));
+        if self.looks.headers && !before.headers {
             // They are those of packets that left before the earlier filters went.
             self.packets.forget_headers();
         }
@@ -206,7 +205,7 @@ impl Output {
         packet.priority = offer.priority;
         packet.frames = offer.frames;
         packet.class = 0;
-        if self.filters || self.listens {
+        if self.looks.headers || self.listens {
             self.read_headers(id, offer);
         }
         match self.qdisc.enqueue(&mut self.packets, id, clock) {
@@ -225,6 +224,12 @@ impl Output {
             Header { vlan_priority: offer.vlan_priority, ..Header::parse_ip(offer.datagram) };
         self.packets.set_header(id, &header);
         (self.packets[id].protocol, self.packets[id].tcp) = segment(&header, offer.datagram);
+    }
+
+    /// Whether the discipline distinguishes packets by the numbers of flow, source or destination; they count for nothing
+    /// otherwise.
+    pub const fn distinguishes_flows(&self) -> bool {
+        self.looks.flows || self.listens
     }
 
     /// Whether the discipline measures by acknowledgements, so that it must hear what arrives at the device.

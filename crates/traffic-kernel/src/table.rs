@@ -22,12 +22,14 @@
 
 mod error;
 mod filter;
+mod looks;
 mod read;
 mod value;
 mod write;
 
 pub use error::{Error, Reason};
-pub use read::{has_filters, read};
+pub use looks::Looks;
+pub use read::read;
 pub use write::{Unwritable, write};
 
 /// The line that ends a class, a filter or an inner discipline.

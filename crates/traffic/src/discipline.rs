@@ -299,6 +299,9 @@ pub trait Discipline: Sized {
     /// The reason why parameters are refused; its text explains what to change.
     type Error;
 
+    /// Whether the discipline distinguishes packets by the numbers of their flows or hosts, other than in filters.
+    const DISTINGUISHES_FLOWS: bool = false;
+
     /// A discipline for `port`; an error if the parameters make no sense there.
     fn attach(parameters: &Self::Parameters, port: Port) -> Result<Self, Self::Error>;
 

@@ -179,6 +179,13 @@ macro_rules! registry {
                     $(Self::$variant(_) => stringify!($module)),+
                 }
             }
+
+            /// Whether the discipline distinguishes packets by the numbers of their flows or hosts, other than in filters.
+            pub const fn distinguishes_flows(&self) -> bool {
+                match self {
+                    $(Self::$variant(_) => <$module::$type as Discipline>::DISTINGUISHES_FLOWS),+
+                }
+            }
         }
 
         impl Qdisc {

@@ -4,14 +4,12 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
 use core::panic::PanicInfo;
 
-use crate::abi::FAULT;
-
 unsafe extern "C" {
     /// Memory of that size and alignment, or null.
     fn suimon_alloc(size: usize, align: usize) -> *mut u8;
     /// Gives memory of `suimon_alloc` back.
     fn suimon_free(memory: *mut u8);
-    /// Returns `body(argument)`, or [`FAULT`] if the body called `suimon_escape`.
+    /// Returns `body(argument)`, or [`crate::abi::FAULT`] if the body called `suimon_escape`.
     fn suimon_guarded(body: unsafe extern "C" fn(*mut c_void) -> u32, argument: *mut c_void)
     -> u32;
     /// Leaves the innermost `suimon_guarded` of this processor. The line is for the kernel's log.
@@ -43,7 +41,7 @@ fn panic(why: &PanicInfo<'_>) -> ! {
     unsafe { suimon_escape(line) }
 }
 
-/// The answer of `body`, or [`FAULT`] if it panicked. Then its memory is lost, and what it changed is in an unknown
+/// The answer of `body`, or [`crate::abi::FAULT`] if it panicked. Then its memory is lost, and what it changed is in an unknown
 /// state.
 #[inline]
 pub(crate) fn guarded(mut body: impl FnMut() -> u32) -> u32 {

@@ -27,6 +27,9 @@ pub enum Reason {
     /// The value is not one of the setting's kind.
     #[error("invalid value of `{0}`")]
     Value(String),
+    /// A setting is given twice.
+    #[error("`{0}` is given twice: leave one out")]
+    Repeated(String),
     /// A setting without a default is missing.
     #[error("there is no `{0}`")]
     Missing(&'static str),

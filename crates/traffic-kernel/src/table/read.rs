@@ -34,11 +34,6 @@ pub fn read(text: &str) -> Result<Parameters> {
     }
 }
 
-/// Whether the table has filters, also within an inner discipline.
-pub fn has_filters(text: &str) -> bool {
-    text.lines().any(|line| split(line).0 == FILTER)
-}
-
 /// A table, read up to a line.
 struct Reader<'t> {
     lines: Peekable<Lines<'t>>,
@@ -89,6 +84,7 @@ impl<'t> Reader<'t> {
                 CLASS => self.class(&mut parameters, text, depth)?,
                 FILTER => self.filter(&mut parameters, text)?,
                 _ => {
+                    self.check_new(&given, key)?;
                     self.setting(parameters.settings_mut(), &declared, (key, text), depth)?;
                     given.push(key);
                 }
@@ -113,6 +109,7 @@ impl<'t> Reader<'t> {
         let declared = class.settings();
         let mut given = Vec::new();
         while let Some((key, text)) = self.entry_within(depth + 1)? {
+            self.check_new(&given, key)?;
             self.setting(class, &declared, (key, text), depth)?;
             given.push(key);
         }
@@ -155,6 +152,13 @@ impl<'t> Reader<'t> {
         match given.is_some_and(|given| settings.set(setting.name, given)) {
             true => Ok(()),
             false => Err(self.refused(Reason::Value(key.into()))),
+        }
+    }
+
+    fn check_new(&self, given: &[&str], key: &str) -> Result<()> {
+        match given.contains(&key) {
+            true => Err(self.refused(Reason::Repeated(key.into()))),
+            false => Ok(()),
         }
     }
 

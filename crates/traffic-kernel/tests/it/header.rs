@@ -33,6 +33,8 @@ fn the_constants_are_those_of_the_header() {
         ("SUIMON_PACKET", abi::PACKET),
         ("SUIMON_GAP", abi::GAP),
         ("SUIMON_NOT_BEFORE", abi::NOT_BEFORE),
+        ("SUIMON_FLOWS", abi::FLOWS),
+        ("SUIMON_ARRIVALS", abi::ARRIVALS),
     ] {
         assert_eq!(value(name), number, "{name}");
     }

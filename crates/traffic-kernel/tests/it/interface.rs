@@ -6,8 +6,8 @@ use std::ptr;
 use traffic_kernel::abi::{
     FAULT, NO_VLAN, OK, REFUSED, SuimonDevice, SuimonNext, SuimonOffer, SuimonOutput,
     SuimonStatistics, suimon_change, suimon_class, suimon_create, suimon_dequeue, suimon_destroy,
-    suimon_enqueue, suimon_flush, suimon_has_dropped, suimon_peek, suimon_statistics,
-    suimon_take_dropped,
+    suimon_enqueue, suimon_flush, suimon_has_dropped, suimon_looks_at, suimon_peek,
+    suimon_statistics, suimon_take_dropped,
 };
 
 use crate::transcript::{self, Call, NO_PLACE, Plain};
@@ -76,6 +76,10 @@ impl Interface {
         let answer = unsafe { suimon_change(self.output(), bytes, length, now, text, 256) };
         transcript::write(Call::Change, now, answer, NO_PLACE, &[table.as_bytes()]);
         refused(answer, &message)
+    }
+
+    pub(crate) fn looks_at(&mut self) -> u32 {
+        suimon_looks_at(self.output())
     }
 
     /// The place of a packet that is queued, or the call's answer.

@@ -6,6 +6,7 @@ mod drawn;
 mod extremes;
 mod header;
 mod interface;
+mod looks;
 mod refusals;
 mod replay;
 mod tables;

@@ -155,6 +155,8 @@ fn a_wrong_line_is_named() {
     assert_eq!(reason("fifo\nclass a\nend"), (2, Reason::Classes));
     assert_eq!(reason("fifo\nend"), (2, Reason::Surplus));
     assert_eq!(reason("psp\nclass a\nend"), (3, Reason::Missing("rate")));
+    assert_eq!(reason("fifo\nbytes 9000\nbytes 9000"), (3, Reason::Repeated("bytes".into())));
+    assert_eq!(reason("psp\nclass a\nrate 1\nrate 2"), (4, Reason::Repeated("rate".into())));
     assert_eq!(reason("psp\nclass a\nrate 8"), (3, Reason::Unfinished));
     assert_eq!(reason("psp\nfilter a\ncolour 3\nend"), (3, setting("colour")));
     assert_eq!(reason("psp\nfilter a\nprotocol tcp\nend"), (3, value("protocol")));

@@ -312,6 +312,7 @@ impl Scheduler for FairPriority {
     type Class = Class;
     type Parameters = Parameters;
     type Error = Error;
+    const DISTINGUISHES_FLOWS: bool = true;
 
     fn new(classes: &[Class], _port: Port) -> Result<Self, Error> {
         let classes: Vec<_> = classes.iter().map(|c| (c.name.as_str(), c.priority)).collect();

@@ -97,6 +97,9 @@ pub trait Scheduler: Sized {
     /// Why parameters are refused.
     type Error: From<leaves::Error> + From<OutOfRange>;
 
+    /// See [`Discipline::DISTINGUISHES_FLOWS`].
+    const DISTINGUISHES_FLOWS: bool = false;
+
     /// Creates the scheduler of these classes, all without packets. Each setting is within its range; the
     /// combination is checked here.
     fn new(classes: &[Self::Class], port: Port) -> Result<Self, Self::Error>;
@@ -146,6 +149,7 @@ pub struct Flat<S: Scheduler> {
 impl<S: Scheduler> Discipline for Flat<S> {
     type Parameters = S::Parameters;
     type Error = S::Error;
+    const DISTINGUISHES_FLOWS: bool = S::DISTINGUISHES_FLOWS;
 
     fn attach(parameters: &S::Parameters, port: Port) -> Result<Self, S::Error> {
         in_range(parameters)?;

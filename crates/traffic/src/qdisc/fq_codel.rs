@@ -212,6 +212,7 @@ impl FqCodel {
 impl Discipline for FqCodel {
     type Parameters = Parameters;
     type Error = Error;
+    const DISTINGUISHES_FLOWS: bool = true;
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
         Ok(Self {

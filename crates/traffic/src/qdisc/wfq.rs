@@ -93,6 +93,7 @@ fn count_out(statistics: &mut Statistics, length: u64) {
 impl Discipline for Wfq {
     type Parameters = Parameters;
     type Error = Error;
+    const DISTINGUISHES_FLOWS: bool = true;
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
         let classifier = parameters::check(parameters, port)?;
