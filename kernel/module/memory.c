@@ -14,30 +14,10 @@
 #include <linux/mempool.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
-#include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
 #include "sch_suimon.h"
-
-/* Whose calls are running: this processor's by packets, and one by settings, for which RTNL is held. */
-static DEFINE_PER_CPU(struct list_head *, suimon_owner_of_packets);
-static struct list_head *suimon_owner_of_settings;
-
-static struct list_head **suimon_owner(void)
-{
-	if (softirq_count())
-		return this_cpu_ptr(&suimon_owner_of_packets);
-	return &suimon_owner_of_settings;
-}
-
-struct list_head *suimon_set_owner(struct list_head *owner)
-{
-	struct list_head **place = suimon_owner(), *outer = *place;
-
-	*place = owner;
-	return outer;
-}
 
 /* Allocations by calls of packets: see docs/how-to/module.md. */
 static ulong packet_allocations;
@@ -104,7 +84,7 @@ struct suimon_block {
 void *suimon_alloc(size_t size, size_t align)
 {
 	size_t before = sizeof(struct suimon_block) + (align > ARCH_KMALLOC_MINALIGN ? align : 0);
-	struct list_head *owner = *suimon_owner();
+	struct list_head *owner = suimon_context()->owner;
 	gfp_t atomic = GFP_ATOMIC | __GFP_NOWARN;
 	struct suimon_block *block;
 	mempool_t *pool = NULL;

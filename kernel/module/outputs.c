@@ -15,13 +15,16 @@ struct sui_output {
 	struct list_head memory;
 };
 
-#define SUI_CALL(output, call)                                                     \
-	({                                                                         \
-		struct list_head *outer = suimon_set_owner(&(output)->memory);     \
-		u32 answer = (call);                                               \
-                                                                                   \
-		suimon_set_owner(outer);                                           \
-		answer;                                                            \
+#define SUI_CALL(output, call)                                      \
+	({                                                          \
+		struct suimon_context *context = suimon_context();  \
+		struct list_head *outer = context->owner;           \
+		u32 answer;                                         \
+                                                                    \
+		context->owner = &(output)->memory;                 \
+		answer = (call);                                    \
+		context->owner = outer;                             \
+		answer;                                             \
 	})
 
 u32 sui_output_create(const struct suimon_device *device, const char *table, u64 now,

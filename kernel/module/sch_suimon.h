@@ -4,6 +4,7 @@
 #define SCH_SUIMON_H
 
 #include <linux/if_vlan.h>
+#include <linux/percpu.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <net/pkt_sched.h>
@@ -35,8 +36,22 @@ u32 sui_output_class(struct sui_output *output, u32 position, struct suimon_stat
 int suimon_create_pools(void);
 void suimon_destroy_pools(void);
 
-/* From now on blocks are added to this list, or to none if null. Returns the list before. */
-struct list_head *suimon_set_owner(struct list_head *owner);
+/*
+ * What a call of the library needs to know. A packet's call runs with softirqs off, so its context is this processor's. A
+ * call that configures may sleep and change processors; RTNL is held, so one context is enough for all of them.
+ */
+struct suimon_context {
+	struct list_head *owner; /* the list to which blocks of memory are added, or null */
+	struct suimon_guard *guard; /* the innermost, see guard.c */
+};
+
+DECLARE_PER_CPU(struct suimon_context, suimon_context_of_packets);
+extern struct suimon_context suimon_context_of_settings;
+
+static inline struct suimon_context *suimon_context(void)
+{
+	return softirq_count() ? this_cpu_ptr(&suimon_context_of_packets) : &suimon_context_of_settings;
+}
 
 /* Frees every block of the list; returns how many. */
 u32 suimon_free_all(struct list_head *owner);
