@@ -27,7 +27,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install linux module module-debug test wheel python soak docs bench papers audit
+.PHONY: demo install linux module module-debug bench-module test wheel python soak docs bench papers audit
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -87,6 +87,11 @@ bench:
 	@.ci/packages gcc libc6-dev valgrind python3 iproute2 ethtool
 	benches/cost
 	benches/fabric
+
+# Needs what `make module` compiles for the guest kernel.
+bench-module:
+	@.ci/packages gcc libc6-dev valgrind python3 iproute2
+	benches/module
 
 papers:
 	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev python3
