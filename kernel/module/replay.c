@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched/task_stack.h>
 
 #include "suimon_traffic.h"
 
@@ -46,6 +47,41 @@ module_param(sequences, ulong, 0444);
 static bool broken;
 module_param(broken, bool, 0444);
 MODULE_PARM_DESC(broken, "the first answer expected is changed: the replay must fail");
+
+static ulong stack;
+module_param(stack, ulong, 0444);
+MODULE_PARM_DESC(stack, "bytes of the kernel's stack that the deepest call took, with interrupts on the same stack");
+
+/* No call writes this to its stack. */
+#define UNTOUCHED 0x5afe57ac5afe57acUL
+
+/* The part of the stack below the caller, without the mark at its end. */
+static __always_inline unsigned long *stack_begin(void)
+{
+	return end_of_stack(current) + 1;
+}
+
+static __always_inline unsigned long *stack_end(void)
+{
+	return (unsigned long *)__builtin_frame_address(0) - 64;
+}
+
+static noinline void mark_stack(void)
+{
+	unsigned long *word;
+
+	for (word = stack_begin(); word < stack_end(); word++)
+		WRITE_ONCE(*word, UNTOUCHED);
+}
+
+static noinline void measure_stack(void)
+{
+	unsigned long *word = stack_begin();
+
+	while (word < stack_end() && READ_ONCE(*word) == UNTOUCHED)
+		word++;
+	stack = (unsigned long)(stack_end() - word) * sizeof(*word);
+}
 
 /* A panic within a guarded call comes back, and the calls after it work. */
 static u32 escapes(void *argument)
@@ -192,8 +228,10 @@ static int __init replay_init(void)
 		return IS_ERR(file) ? PTR_ERR(file) : -ENOMEM;
 	}
 	rtnl_lock();
+	mark_stack();
 	if (!err)
 		err = replay(file, bytes);
+	measure_stack();
 	rtnl_unlock();
 	fput(file);
 	kvfree(bytes);

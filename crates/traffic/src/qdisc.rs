@@ -285,7 +285,9 @@ macro_rules! registry {
             fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
                 let (is, wanted) = (self.name(), parameters.name());
                 match (self, parameters) {
-                    $((Self::$variant(q), Parameters::$variant(p)) => Ok(q.change(p, clock)?),)+
+                    $((Self::$variant(q), Parameters::$variant(p)) => {
+                        changed::<$module::$type>(q, p, clock)
+                    })+
                     _ => Err(Error::OtherDiscipline { is, wanted }),
                 }
             }
@@ -397,6 +399,19 @@ fn attached<D: Discipline, H: From<D>>(
     port: Port,
 ) -> Result<H, D::Error> {
     Ok(D::attach(parameters, port)?.into())
+}
+
+/// Changes one kind of discipline; apart for the same reason.
+#[inline(never)]
+fn changed<D: Discipline>(
+    discipline: &mut D,
+    parameters: &D::Parameters,
+    clock: WireClock,
+) -> Result<(), Error>
+where
+    Error: From<D::Error>,
+{
+    Ok(discipline.change(parameters, clock)?)
 }
 
 registry! {

@@ -150,7 +150,7 @@ fn disciplines_of_the_module_are_set_and_taken_back() {
     let log = set_and_taken_back(&first, &OF_MODULE);
     assert!(
         log.contains(
-            "(os error 22): sch_suimon: line 10: too many disciplines within one another ("
+            "(os error 22): sch_suimon: line 4: too many disciplines within one another ("
         ),
         "{log}"
     );

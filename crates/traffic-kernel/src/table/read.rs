@@ -13,8 +13,9 @@ use super::{CLASS, END, Error, FILTER, PARENT, PRIORITY, Reason, filter, value};
 
 type Result<T> = core::result::Result<T, Error>;
 
-/// Disciplines within one another, at most. A regulator around a discipline whose classes have queues takes 3.
-const DEPTH_MAX: u32 = 8;
+/// The discipline at the greatest depth, from 0: a regulator around a discipline whose classes have queues takes this.
+/// Each more would need another 1.2 kB of the kernel's stack.
+const DEPTH_MAX: u32 = 2;
 
 /// The parameters that the table is.
 ///

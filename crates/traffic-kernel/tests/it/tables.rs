@@ -160,8 +160,13 @@ fn a_wrong_line_is_named() {
     assert_eq!(reason("psp\nclass a\nrate 8"), (3, Reason::Unfinished));
     assert_eq!(reason("psp\nfilter a\ncolour 3\nend"), (3, setting("colour")));
     assert_eq!(reason("psp\nfilter a\nprotocol tcp\nend"), (3, value("protocol")));
-    let deep = format!("tbr\n{}", "queue tbr\n".repeat(100));
-    assert_eq!(reason(&deep).1, Reason::Depth);
+    let deep = |regulators: usize| {
+        let regulator = "tbr\nrate 8\nbucket 8\nqueue ";
+        format!("{}fifo\n{}", regulator.repeat(regulators), "end\n".repeat(regulators))
+    };
+    assert!(table::read(&deep(2)).is_ok());
+    assert_eq!(reason(&deep(3)), (10, Reason::Depth));
+    assert_eq!(reason(&deep(100)).1, Reason::Depth);
 }
 
 #[test]

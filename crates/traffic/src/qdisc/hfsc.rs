@@ -373,6 +373,7 @@ impl Hfsc {
         }
     }
 
+    #[inline(never)]
     fn build(checked: Checked, base: Parameters, parameters: Parameters, port: Port) -> Self {
         let classes = parameters.classes.len();
         let root = classes;

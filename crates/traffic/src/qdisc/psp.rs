@@ -193,10 +193,12 @@ impl Psp {
         self.unclassified.append(queue);
     }
 
+    // Apart from the checks before: a kernel's stack is small.
+    #[inline(never)]
     fn replace_nodes(&mut self, nodes: Vec<Node>, parameters: &Parameters) {
         let mut old = BTreeMap::new();
         for node in core::mem::replace(&mut self.nodes, nodes) {
-            old.insert(node.name.clone(), node);
+            old.insert(node.name.clone(), Box::new(node));
         }
         let mut has_children = vec![false; self.nodes.len()];
         self.nodes.iter().filter_map(|node| node.parent).for_each(|p| has_children[p] = true);
@@ -216,7 +218,7 @@ impl Psp {
             node.queue = was.queue;
         }
         // Sorted, so that their queued packets keep their order.
-        let mut gone: Vec<Node> = old.into_values().collect();
+        let mut gone: Vec<Box<Node>> = old.into_values().collect();
         gone.sort_unstable_by_key(|node| node.index);
         for mut gone in gone {
             self.unclassify(&mut gone.queue);

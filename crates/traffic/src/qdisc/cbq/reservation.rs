@@ -247,6 +247,7 @@ impl Cbq {
     }
 
     /// The past promises that still count in addition to `new`: those removed or changed.
+    #[inline(never)]
     fn past_promises(&self, new: &[Rival]) -> Vec<PastPromise<Rival>> {
         if self.nodes.rings.head(own_ring(HIGHEST)).is_none() {
             return Vec::new();

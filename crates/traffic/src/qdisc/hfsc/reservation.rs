@@ -112,6 +112,7 @@ impl Hfsc {
     }
 
     /// The past promises that still count in addition to `new`: those removed or changed.
+    #[inline(never)]
     fn past_promises(
         &mut self,
         new: &[Guarantee],

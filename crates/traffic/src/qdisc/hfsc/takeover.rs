@@ -37,6 +37,8 @@ impl Hfsc {
     /// Takes over the state and packets of `old`, which has run until `now`.
     ///
     /// Packets of a class that is removed, or that has children now, go to the default class.
+    // Apart, like the other steps of a change: a kernel's stack is small.
+    #[inline(never)]
     pub(super) fn take_over(&mut self, mut old: Box<Self>, now: Instant) {
         self.latest = now;
         self.backlog = old.backlog;
@@ -49,7 +51,7 @@ impl Hfsc {
         let mut leaves: Vec<Option<Leaf>> = Vec::with_capacity(root);
         for index in 0..root {
             let was = old_classes.remove(&self.names[index]);
-            leaves.extend(was.map(|was| self.take_over_class(index, was, now)));
+            leaves.extend(was.map(|was| self.take_over_class(index, *was, now)));
         }
         let gone = old_classes.into_values().map(|was| Some(was.node.leaf));
         let frame_max = self.frame_max();
@@ -64,14 +66,16 @@ impl Hfsc {
         self.resume(now);
     }
 
-    fn take_old_classes(&mut self) -> BTreeMap<String, OldClass> {
+    #[inline(never)]
+    fn take_old_classes(&mut self) -> BTreeMap<String, Box<OldClass>> {
         let nodes = core::mem::take(&mut self.nodes).into_iter();
         let old_class = |(index, node): (usize, Node)| {
             let siblings = &self.siblings[index];
             let virtual_times = (siblings.virtual_time, siblings.virtual_time_last);
             let shared = self.seats.is_taken(index, Criterion::LinkShare);
             let parent = self.name(node.parent).map(String::from);
-            (self.names[index].clone(), OldClass { node, parent, shared, virtual_times })
+            let class = Box::new(OldClass { node, parent, shared, virtual_times });
+            (self.names[index].clone(), class)
         };
         let mut old_classes = BTreeMap::new();
         for (name, class) in nodes.enumerate().map(old_class) {
