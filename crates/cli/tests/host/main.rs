@@ -141,6 +141,34 @@ fn routes_that_could_not_be_restored_are_left_alone() {
 }
 
 #[test]
+fn longer_frames_than_the_scenarios_pass_the_burst() {
+    if lacks("a policy of a device with long frames") {
+        return;
+    }
+    // A bucket of one packet.
+    let text = EVERYTHING.replace("200 Mbit/s\",", "200 Mbit/s\", bucket = \"1500 B\",");
+    let machine = Machine::new(&text);
+    machine.run("ip link set eth0 mtu 9000");
+    let plan = json(&machine.host(&["plan", "a", "--json"]));
+    let notes = plan["notes"].to_string();
+    assert!(
+        notes.contains("eth0 has an MTU of 9000, its link in the scenario one of 1500"),
+        "{notes}"
+    );
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    // A frame that tbf cannot send is dropped as it arrives, and its sender gets an error.
+    let sent = machine.within(|| {
+        let socket = std::net::UdpSocket::bind("10.79.1.1:0").expect("bind");
+        socket.send_to(&[0; 6_000], "10.79.1.2:9")
+    });
+    assert_eq!(sent.ok(), Some(6_000));
+    let queues = machine.run("tc -s -j qdisc show dev eth0");
+    let queues: Value = serde_json::from_str(&queues).expect("tc prints JSON");
+    assert_eq!(queues[0]["drops"], 0, "{queues}");
+    assert_code(&machine.host(&["rollback"]), 0);
+}
+
+#[test]
 fn an_administrators_own_qdisc_comes_back() {
     if lacks("a policy in place of a qdisc") {
         return;

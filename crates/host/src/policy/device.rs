@@ -5,7 +5,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use crate::netlink::Socket;
-use crate::rtnetlink::link::{HEADER, IFLA_GSO_MAX_SEGS, IFLA_IFNAME, LOOPBACK, header};
+use crate::rtnetlink::link::{HEADER, IFLA_GSO_MAX_SEGS, IFLA_IFNAME, IFLA_MTU, LOOPBACK, header};
 use crate::rtnetlink::message::{RTM_GETLINK, RTM_NEWLINK};
 use crate::wire::{Message, attributes, text, word};
 
@@ -30,10 +30,7 @@ impl Device {
 
     /// The number of segments that TCP may pass to it as one.
     pub(super) fn segments(&self) -> io::Result<u32> {
-        let message = ask(&mut Socket::here()?, self.index)?;
-        let found = attributes(&message.bytes[HEADER..]);
-        let found = found.into_iter().find(|(kind, _)| *kind == IFLA_GSO_MAX_SEGS);
-        found.map(|(_, value)| word(&value, 0)).ok_or_else(|| io::ErrorKind::Unsupported.into())
+        self.number(IFLA_GSO_MAX_SEGS)
     }
 
     /// Sets the number of [`Self::segments`].
@@ -52,8 +49,15 @@ impl Device {
 
     /// Bytes of its longest packet.
     pub(super) fn mtu(&self) -> io::Result<u32> {
-        let mtu = fs::read_to_string(self.folder()?.join("mtu"))?;
-        mtu.trim().parse().map_err(io::Error::other)
+        self.number(IFLA_MTU)
+    }
+
+    /// The number that the kernel reports as that attribute.
+    fn number(&self, wanted: u16) -> io::Result<u32> {
+        let message = ask(&mut Socket::here()?, self.index)?;
+        let found = attributes(&message.bytes[HEADER..]);
+        let found = found.into_iter().find(|(kind, _)| *kind == wanted);
+        found.map(|(_, value)| word(&value, 0)).ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// The folder of its settings in sysfs.

@@ -3,6 +3,7 @@
 use std::{fs, io};
 
 use scenario::plan::NodeKind;
+use traffic::Bytes;
 use traffic::qdisc::Parameters;
 use traffic_kernel::netlink::KIND;
 use traffic_kernel::version::VERSION;
@@ -62,9 +63,11 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
         let what = format!("the present qdisc of {} could not be restored ({why})", at.device.name);
         return draft.problem(what, help);
     }
+    let own_mtu = at.device.mtu().map_or(Bytes(0), |mtu| Bytes(mtu.into()));
+    let mtu = link.config.mtu.max(own_mtu);
     let mut port = Port {
         rate: link.from_end(at.end).rate,
-        mtu: link.config.mtu,
+        mtu,
         overhead: link.config.overhead,
         gap: GapFrame::Pause,
     };
@@ -92,10 +95,20 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
     share(draft, at);
     if found.module {
         compare_versions(draft);
+    } else if mtu > link.config.mtu && matches!(queue, Parameters::Tbr(_)) {
+        note_longer_frames(draft, at, mtu, link.config.mtu);
     }
     let whose = if found.module { "Suimon's module" } else { "the kernel's own" };
     let why = format!("{why} ({whose}{difference})");
     draft.want(setting, State::tree(&tree), why);
+}
+
+/// Notes that the burst of the kernel's `tbf`, which drops longer frames, is for those of the device.
+fn note_longer_frames(draft: &mut Draft<'_>, at: &Attached, of_device: Bytes, of_link: Bytes) {
+    draft.note(format!(
+        "{} has an MTU of {}, its link in the scenario one of {}: the burst of tbf has room for the longer frames",
+        at.device.name, of_device.0, of_link.0
+    ));
 }
 
 /// Notes that the kernel's module is not of this program's text.
