@@ -379,6 +379,38 @@ fn a_unit_applies_the_policy_at_boot() {
 }
 
 #[test]
+fn a_line_with_another_rate_than_the_links_is_reported() {
+    if lacks("a device whose line differs from the link") {
+        return;
+    }
+    // A veth reports 10 Gbit/s.
+    let machine = Machine::new(EVERYTHING);
+    let plan = |queue: &str| {
+        let words = format!(
+            "{} host plan {} a --set flow.bulk.tcp=none --set 'link.wan.at.a.queue={{{queue}}}'",
+            typed::SUIMON,
+            machine.file()
+        );
+        // The machine may lack the module.
+        machine.in_sysfs(&format!("{{ {words} || [ $? = 3 ]; }}")).expect("a plan")
+    };
+    let rate = "--set \"link.wan.rate=10 Gbit/s\" makes it the line's";
+    let drr = plan("drr={class={x={match={dscp=46}},y={}},default_class=\"y\"}");
+    for part in [
+        "drr by sch_suimon, line 1 Gbit/s",
+        "the line of eth0 has 10 Gbit/s, and sch_suimon sends at most 1 Gbit/s, the rate of link.wan",
+        rate,
+    ] {
+        assert!(drr.contains(part), "{part}: {drr}");
+    }
+    let psp = plan("psp={rate=\"500 Mbit/s\"}");
+    assert!(psp.contains("the line of eth0 has 10 Gbit/s, the scenario's 1 Gbit/s"), "{psp}");
+    assert!(psp.contains(rate) && psp.contains("gaps = false"), "{psp}");
+    let timed = plan("psp={rate=\"500 Mbit/s\",gaps=false}");
+    assert!(timed.contains("psp by sch_suimon, rate 500 Mbit/s, line 1 Gbit/s"), "{timed}");
+}
+
+#[test]
 fn several_transmit_queues_are_noted() {
     if lacks("a card with several transmit queues") {
         return;

@@ -1,6 +1,7 @@
 //! The kernel's queueing discipline for a scenario's: its own where one does the same, otherwise that of Suimon's module.
 
 use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
+use traffic::setting::Value;
 use traffic::{Bytes, Duration, Rate};
 use traffic_kernel::{netlink, table};
 
@@ -64,7 +65,11 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let overhead = u32::try_from(port.overhead.0).unwrap_or(u32::MAX);
     push(&mut options, netlink::OVERHEAD, &overhead.to_ne_bytes());
     push(&mut options, netlink::GAP, &port.gap.number().to_ne_bytes());
-    let names = format!("{} by sch_suimon", queue.name());
+    let own = match queue.settings().get("rate") {
+        Some(Value::Rate(rate)) => format!("rate {rate}, "),
+        _ => String::new(),
+    };
+    let names = format!("{} by sch_suimon, {own}line {}", queue.name(), port.rate);
     let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, netlink::KIND, &options)];
     Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference: "", module: true })
 }

@@ -3,8 +3,8 @@
 use std::{fs, io};
 
 use scenario::plan::NodeKind;
-use traffic::Bytes;
 use traffic::qdisc::Parameters;
+use traffic::{Bytes, Rate};
 use traffic_kernel::netlink::KIND;
 use traffic_kernel::version::VERSION;
 
@@ -14,7 +14,7 @@ use super::super::rehearsal;
 use super::super::setting::queue::Tree;
 use super::super::setting::{Setting, State, offload};
 use super::links::Attached;
-use super::{Draft, FlowEnd};
+use super::{Draft, FlowEnd, Problem};
 
 /// The features that let a device segment what TCP passes to it.
 const SEGMENTATION: [&str; 5] = [
@@ -73,10 +73,7 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
     };
     port.gap = match fill(draft, queue, port, at) {
         Ok(gap) => gap,
-        Err(what) => {
-            return draft
-                .problem(format!("{what} ({why})"), "a timer makes the gaps with gaps = false");
-        }
+        Err(Problem { what, help }) => return draft.problem(format!("{what} ({why})"), help),
     };
     let found = match kernel_queue::equivalent(queue, port) {
         Ok(found) => found,
@@ -84,6 +81,9 @@ fn discipline(draft: &mut Draft<'_>, at: &Attached) {
             return draft.problem(format!("{reason} ({why})"), "change the queue's settings");
         }
     };
+    if found.module {
+        compare_lines(draft, at, port.rate);
+    }
     let tree = match rehearsal::queue(&found.tree) {
         Ok(tree) => tree,
         Err(error) => return refused(draft, &why, &found.tree, &error),
@@ -123,6 +123,24 @@ fn compare_versions(draft: &mut Draft<'_>) {
     }
 }
 
+/// Notes that the module sends at another rate than the device's line has: at that of the link.
+fn compare_lines(draft: &mut Draft<'_>, at: &Attached, rate: Rate) {
+    let line = at.device.line_rate().and_then(Rate::from_bits_per_second);
+    if let Some(line) = line.filter(|&line| line != rate) {
+        let link = &draft.request.plan.links[at.link].name;
+        draft.note(format!(
+            "the line of {} has {line}, and sch_suimon sends at most {rate}, the rate of link.{link}: {}",
+            at.device.name,
+            typed_rate(link, line)
+        ));
+    }
+}
+
+/// The option that gives a link the rate of a device's line.
+fn typed_rate(link: &str, line: Rate) -> String {
+    format!("--set \"link.{link}.rate={line}\" makes it the line's")
+}
+
 /// Notes that a card's transmit queues share the discipline.
 fn share(draft: &mut Draft<'_>, at: &Attached) {
     let queues = at.device.folder().and_then(|folder| fs::read_dir(folder.join("queues")));
@@ -147,18 +165,21 @@ fn fill(
     queue: &Parameters,
     port: Port,
     at: &Attached,
-) -> Result<GapFrame, String> {
+) -> Result<GapFrame, Problem> {
+    const TIMER: &str = "a timer makes the gaps with gaps = false";
+    let timed = |what: String| Problem { what, help: TIMER.to_owned() };
     let Port { rate, overhead, .. } = port;
     let makes_gaps = matches!(queue, Parameters::Psp(psp) if psp.gaps);
     if !makes_gaps {
         return Ok(port.gap);
     }
     let name = &at.device.name;
-    match at.device.line_rate() {
-        None => return Err(format!("{name} has no line that gap frames could fill")),
-        Some(line) if line != rate.bits_per_second() => {
-            let line = line / 1_000_000;
-            return Err(format!("the line of {name} has {line} Mbit/s, the scenario's {rate}"));
+    match at.device.line_rate().and_then(Rate::from_bits_per_second) {
+        None => return Err(timed(format!("{name} has no line that gap frames could fill"))),
+        Some(line) if line != rate => {
+            let what = format!("the line of {name} has {line}, the scenario's {rate}");
+            let link = &draft.request.plan.links[at.link].name;
+            return Err(Problem { what, help: format!("{}; {TIMER}", typed_rate(link, line)) });
         }
         Some(_) => {}
     }
@@ -168,13 +189,14 @@ fn fill(
         ));
         return Ok(port.gap);
     }
-    let frame = at.device.mtu().map_err(|error| format!("{name}: {error}"))? + ETHERNET_HEADER;
+    let frame =
+        at.device.mtu().map_err(|error| timed(format!("{name}: {error}")))? + ETHERNET_HEADER;
     let line = Line { rate: rate.bits_per_second(), frame, overhead: overhead.0 };
     match gaps::find(&at.device, line) {
-        Err(error) => Err(format!("{name} cannot send gap frames: {error}")),
-        Ok(Found::Unfilled) => Err(format!(
+        Err(error) => Err(timed(format!("{name} cannot send gap frames: {error}"))),
+        Ok(Found::Unfilled) => Err(timed(format!(
             "{name} sends gap frames faster than a line of {rate}: it drops them, or has no such line"
-        )),
+        ))),
         Ok(Found::Filled(gap, share)) => {
             if share > SLOW {
                 draft.note(format!(
