@@ -84,7 +84,7 @@ struct ApplyArguments {
     #[command(flatten)]
     host: HostArgs,
     /// Take the policy back after this time, unless `suimon host confirm` comes before
-    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration)]
+    #[arg(long, value_name = "TIME", value_parser = crate::top::every)]
     confirm: Option<traffic::Duration>,
     #[command(flatten)]
     state: StateArgs,

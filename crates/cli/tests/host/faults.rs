@@ -144,6 +144,19 @@ fn an_apply_that_is_killed_goes_back_by_itself_too() {
 }
 
 #[test]
+fn no_time_to_confirm_is_refused() {
+    if lacks("a policy with no time to confirm") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    let before = machine.state();
+    let refused = machine.host(&["apply", "a", "--confirm", "0s"]);
+    assert_code(&refused, 2);
+    assert!(stderr(&refused).contains("greater than 0"), "{}", stderr(&refused));
+    assert_eq!(machine.state(), before);
+}
+
+#[test]
 fn two_at_once_are_one_too_many() {
     if lacks("two policies at once") {
         return;
