@@ -216,9 +216,8 @@ fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     let mut text = format!("{} changed", render::settings(applied.changed));
     if let Some(time) = arguments.confirm {
         let seconds = time.as_ns() as f64 / 1e9;
-        text.push_str(&format!(
-            "; they are restored in {seconds} s, unless you type: sudo suimon host confirm"
-        ));
+        let confirm = policy::command(&arguments.state.state, "confirm");
+        text.push_str(&format!("; they are restored in {seconds} s, unless you type: {confirm}"));
     }
     output::print(&(text + "\n"))?;
     Ok(Exit::Fine)

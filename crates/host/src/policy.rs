@@ -21,7 +21,7 @@ pub use error::Error;
 pub use journal::{Journal, Origin, Phase};
 pub use setting::{Setting, State};
 pub use source::{DeviceOption, Policy, Problem, Request};
-pub use store::{FOLDER, Store};
+pub use store::{FOLDER, Store, command};
 
 /// A change of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -101,7 +101,10 @@ fn an_unconfirmed_policy_goes_back_by_itself() {
     command.current_dir(machine.folder());
     let applied = machine.output(command);
     assert_code(&applied, 0);
-    assert!(stdout(&applied).contains("unless you type: sudo suimon host confirm"));
+    // The command that is shown finds the journal.
+    let confirm = "sudo suimon host confirm --state";
+    let shown = format!("unless you type: {confirm} state\n");
+    assert!(stdout(&applied).ends_with(&shown), "{}", stdout(&applied));
     assert!(json(&machine.host(&["status", "--json"]))["applied"]["confirm_until"].is_u64());
     eventually("the policy goes back", || machine.state() == before);
     eventually("that is told", || {

@@ -54,7 +54,7 @@ pub fn apply(
     prepare: impl FnOnce(&Journal) -> Result<(), Error>,
 ) -> Result<Applied, Error> {
     if let Some(journal) = store.journal()?.filter(|journal| !journal.is_stale()) {
-        return Err(refuse(&journal));
+        return Err(refuse(store, &journal));
     }
     let mut journal = Journal::new(origin, changes, confirm_until);
     store.keep_message("");
@@ -81,19 +81,18 @@ pub fn apply(
     Ok(Applied { id: journal.id, changed: journal.entries.len() })
 }
 
-fn refuse(journal: &Journal) -> Error {
+fn refuse(store: &Store, journal: &Journal) -> Error {
     let Origin { file, host } = &journal.origin;
-    let (message, help) = match journal.phase {
-        Phase::Applied => (
-            format!("a policy is applied already: host {host} of {file}"),
-            "take it back first: sudo suimon host rollback",
-        ),
+    let (message, first) = match journal.phase {
+        Phase::Applied => {
+            (format!("a policy is applied already: host {host} of {file}"), "take it back first")
+        }
         Phase::Applying | Phase::RollingBack => (
             format!("changing this machine to host {host} of {file} was interrupted"),
-            "restore it first: sudo suimon host rollback",
+            "restore it first",
         ),
     };
-    Error::refused(message, help)
+    Error::refused(message, format!("{first}: {}", store.command("rollback")))
 }
 
 /// Confirms an applied policy, so that it stays.
@@ -103,7 +102,7 @@ fn refuse(journal: &Journal) -> Error {
 pub fn confirm(store: &Store) -> Result<Origin, Error> {
     let mut journal = present(store)?;
     if journal.phase != Phase::Applied {
-        return Err(refuse(&journal));
+        return Err(refuse(store, &journal));
     }
     if journal.confirm_until.take().is_none() {
         let message = "the policy needs no confirmation";
@@ -166,7 +165,7 @@ fn restore(store: &Store, journal: &mut Journal, force: bool) -> Result<Reverted
         }
     }
     if let Some(message) = failure {
-        let help = "correct that, then run it again: sudo suimon host rollback";
+        let help = format!("correct that, then run it again: {}", store.command("rollback"));
         return Err(Error::lacking(message, help));
     }
     journal.entries.retain(|entry| entry.kept);

@@ -105,11 +105,30 @@ impl Store {
         removed.map_err(Error::file("remove", &path))
     }
 
+    /// See [`command`].
+    pub(super) fn command(&self, verb: &str) -> String {
+        command(&self.folder, verb)
+    }
+
     /// Keeps a message for the next `status`; an empty one removes it.
     pub(super) fn keep_message(&self, message: &str) {
         let path = self.folder.join(MESSAGE);
         // It is a courtesy: the journal has the state.
         let _ = if message.is_empty() { fs::remove_file(path) } else { fs::write(path, message) };
+    }
+}
+
+/// A subcommand of `suimon host` as typed, with the folder of the journal unless it is the usual one.
+pub fn command(folder: &Path, verb: &str) -> String {
+    let typed = format!("sudo suimon host {verb}");
+    if folder == Path::new(FOLDER) {
+        return typed;
+    }
+    let name = folder.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%=".contains(c);
+    match name.chars().all(is_plain) {
+        true => format!("{typed} --state {name}"),
+        false => format!("{typed} --state '{}'", name.replace('\'', r"'\''")),
     }
 }
 
