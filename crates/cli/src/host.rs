@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use experiment::Experiment;
-use host::policy::{self, DeviceOption, Journal, Phase, Policy, Request, Store};
+use host::policy::{self, DeviceOption, Journal, Policy, Request, Status, Store, Watcher};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -205,7 +205,7 @@ fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     let policy = arguments.host.policy(true)?;
     policy.check()?;
     let wait = arguments.confirm.map(|time| Duration::from_nanos(time.as_ns()));
-    let until = wait.map(|wait| now().saturating_add(wait.as_secs_f64().ceil() as u64));
+    let until = wait.map(|wait| now().saturating_add(wait).as_secs_f64().ceil() as u64);
     let prepare = |journal: &Journal| match wait {
         Some(wait) => start_watch(&arguments.state.state, journal, wait),
         None => Ok(()),
@@ -223,10 +223,10 @@ fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Seconds since 1970.
+/// The time since 1970.
 #[expect(clippy::disallowed_methods, reason = "people wait for the confirmation")]
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Starts the process that takes the policy back, and waits until it no longer depends on this terminal.
@@ -258,8 +258,9 @@ fn watch(arguments: &WatchArguments) -> Result<Exit, Failure> {
     nix::unistd::setsid().map_err(|errno| {
         Failure::lacking(format!("leave the terminal's session: {errno}"), "run it as root")
     })?;
+    let watcher = Watcher::new(&arguments.state.state, &arguments.id)?;
     output::print("ready\n")?;
-    policy::revert_unconfirmed(&arguments.state.state, &arguments.id, wait)?;
+    watcher.revert_after(wait)?;
     Ok(Exit::Fine)
 }
 
@@ -273,15 +274,19 @@ fn confirm(state: &Path) -> Result<Exit, Failure> {
 fn status(arguments: &StatusArguments) -> Result<Exit, Failure> {
     require_root("status")?;
     let folder = &arguments.state.state;
-    let journal = Journal::look(folder)?.filter(|journal| !journal.is_stale());
-    let drift = journal.as_ref().map(policy::drift).transpose()?.unwrap_or_default();
+    let status = Status::read(folder)?;
+    // Meanwhile, some settings are as before and some are not.
+    let settled = status.journal.as_ref().filter(|_| status.running.is_none());
+    let drift = settled.map(policy::drift).transpose()?.unwrap_or_default();
     let message = policy::message(folder);
     match arguments.json {
-        true => output::print_json(&render::status_json(journal.as_ref(), &drift, message))?,
-        false => output::print(&render::status(journal.as_ref(), &drift, message))?,
+        true => output::print_json(&render::status_json(&status, &drift, message))?,
+        false => output::print(&render::status(folder, &status, &drift, message))?,
     }
-    let settled = journal.is_none_or(|journal| journal.phase == Phase::Applied);
-    Ok(Exit::met(settled && drift.is_empty()))
+    Ok(match status.running {
+        Some(_) => Exit::Usage,
+        None => Exit::met(status.is_settled() && drift.is_empty()),
+    })
 }
 
 fn rollback(arguments: &RollbackArguments) -> Result<Exit, Failure> {

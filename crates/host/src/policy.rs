@@ -11,17 +11,19 @@ mod kernel_queue;
 mod rehearsal;
 mod setting;
 mod source;
+mod status;
 mod store;
+mod watcher;
 
-pub use apply::{
-    Applied, Drift, Reverted, apply, confirm, drift, message, revert_unconfirmed, rollback,
-};
+pub use apply::{Applied, Drift, Reverted, apply, confirm, drift, message, rollback};
 pub use device::{Device, devices};
 pub use error::Error;
 pub use journal::{Journal, Origin, Phase};
 pub use setting::{Setting, State};
 pub use source::{DeviceOption, Policy, Problem, Request};
+pub use status::Status;
 pub use store::{FOLDER, Store, command};
+pub use watcher::Watcher;
 
 /// A change of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

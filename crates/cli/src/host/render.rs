@@ -1,6 +1,8 @@
 //! The output of `suimon host`.
 
-use host::policy::{Change, Drift, Journal, Phase, Policy, Reverted};
+use std::path::Path;
+
+use host::policy::{Change, Drift, Phase, Policy, Reverted, Status, command};
 use serde_json::{Value, json};
 
 use crate::table::Table;
@@ -53,28 +55,45 @@ pub(super) fn json(policy: &Policy) -> Value {
 
 /// The status, for people.
 pub(super) fn status(
-    journal: Option<&Journal>,
+    folder: &Path,
+    status: &Status,
     drift: &[Drift],
     message: Option<String>,
 ) -> String {
     let mut text = message.map(|message| message + "\n").unwrap_or_default();
-    let Some(journal) = journal else { return text + "no policy is applied\n" };
+    let Some(journal) = &status.journal else { return text + "no policy is applied\n" };
     let (origin, count) = (&journal.origin, journal.settings());
-    let line = match journal.phase {
-        Phase::Applied => format!("host {} of {}: {}", origin.host, origin.file, settings(count)),
-        Phase::Applying | Phase::RollingBack => format!(
-            "changing this machine to host {} of {} was interrupted: sudo suimon host rollback",
-            origin.host, origin.file
-        ),
+    let policy = format!("host {} of {}", origin.host, origin.file);
+    let line = match (&status.running, journal.phase) {
+        (Some(holder), Phase::RollingBack) => format!("{policy} is being taken back: {holder}"),
+        (Some(holder), _) => format!("{policy} is being applied: {holder}"),
+        (None, Phase::Applied) => format!("{policy}: {}", settings(count)),
+        (None, _) => {
+            let rollback = command(folder, "rollback");
+            format!("changing this machine to {policy} was interrupted: {rollback}")
+        }
     };
     text.push_str(&(line + "\n"));
-    if let Some(until) = journal.confirm_until {
-        let left = until.saturating_sub(super::now());
-        text.push_str(&format!(
-            "restored in {left} s, unless you type: sudo suimon host confirm\n"
-        ));
+    if let Some(until) = journal.confirm_until.filter(|_| status.running.is_none()) {
+        text.push_str(&confirmation(folder, status.is_watched, journal.phase, until));
     }
     text + &drift_table(drift)
+}
+
+/// When a policy that is not confirmed goes back, as a line.
+fn confirmation(folder: &Path, is_watched: bool, phase: Phase, until: u64) -> String {
+    let left = until.saturating_sub(super::now().as_secs());
+    let confirm = command(folder, "confirm");
+    match (is_watched, phase) {
+        (true, _) if left == 0 => "not confirmed in time: it is restored now\n".to_owned(),
+        (true, Phase::Applied) => format!("restored in {left} s, unless you type: {confirm}\n"),
+        (true, _) => format!("restored in {left} s\n"),
+        (false, Phase::Applied) => format!(
+            "nothing restores it: the process that waited for the confirmation has ended; type {}, or {confirm}\n",
+            command(folder, "rollback")
+        ),
+        (false, _) => String::new(),
+    }
 }
 
 fn drift_table(drift: &[Drift]) -> String {
@@ -89,20 +108,18 @@ fn drift_table(drift: &[Drift]) -> String {
 }
 
 /// The status as JSON.
-pub(super) fn status_json(
-    journal: Option<&Journal>,
-    drift: &[Drift],
-    message: Option<String>,
-) -> Value {
+pub(super) fn status_json(status: &Status, drift: &[Drift], message: Option<String>) -> Value {
     let changed = drift.iter().map(drift_json).collect::<Vec<_>>();
     json!({
-        "applied": journal.map(|journal| json!({
+        "applied": status.journal.as_ref().map(|journal| json!({
             "file": journal.origin.file,
             "host": journal.origin.host,
             "phase": journal.phase,
             "settings": journal.settings(),
             "confirm_until": journal.confirm_until,
+            "watched": journal.confirm_until.map(|_| status.is_watched),
         })),
+        "running": status.running,
         "drift": changed,
         "message": message,
     })

@@ -97,7 +97,7 @@ fn an_unconfirmed_policy_goes_back_by_itself() {
     let before = machine.state();
     // The folder may be relative to where the command is typed.
     let mut command = std::process::Command::new(crate::typed::SUIMON);
-    command.args(["host", "apply", "policy.toml", "a", "--confirm", "1s", "--state", "state"]);
+    command.args(["host", "apply", "policy.toml", "a", "--confirm", "2s", "--state", "state"]);
     command.current_dir(machine.folder());
     let applied = machine.output(command);
     assert_code(&applied, 0);
@@ -106,6 +106,9 @@ fn an_unconfirmed_policy_goes_back_by_itself() {
     let shown = format!("unless you type: {confirm} state\n");
     assert!(stdout(&applied).ends_with(&shown), "{}", stdout(&applied));
     assert!(json(&machine.host(&["status", "--json"]))["applied"]["confirm_until"].is_u64());
+    let status = machine.host(&["status"]);
+    let shown = format!("unless you type: {confirm} {}\n", machine.journals().display());
+    assert!(stdout(&status).ends_with(&shown), "{}", stdout(&status));
     eventually("the policy goes back", || machine.state() == before);
     eventually("that is told", || {
         stdout(&machine.host(&["status"])).contains("not confirmed in time")
@@ -120,6 +123,82 @@ fn an_unconfirmed_policy_goes_back_by_itself() {
     assert_code(&machine.host(&["rollback"]), 0);
     assert_eq!(machine.state(), before);
     assert_code(&machine.host(&["confirm"]), 2);
+}
+
+/// The process that waits for the confirmation.
+fn watcher(machine: &Machine) -> nix::unistd::Pid {
+    let folder = machine.journals().display().to_string();
+    let is_watcher = |pid: &i32| {
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.contains("\0watch\0") && words.contains(&folder)
+    };
+    let all = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    nix::unistd::Pid::from_raw(pids.find(is_watcher).expect("it waits"))
+}
+
+#[test]
+fn a_policy_that_nothing_takes_back_is_reported() {
+    if lacks("a policy whose watcher is killed") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    let before = machine.state();
+    assert_code(&machine.host(&["apply", "a", "--confirm", "1s"]), 0);
+    let status = machine.host(&["status", "--json"]);
+    assert_code(&status, 0);
+    assert_eq!(json(&status)["applied"]["watched"], true);
+    let after = machine.state();
+    let killed = nix::sys::signal::kill(watcher(&machine), nix::sys::signal::Signal::SIGKILL);
+    killed.expect("it is ours");
+    let reported = |status: std::process::Output| {
+        assert_code(&status, 1);
+        let shown = "nothing restores it: the process that waited for the confirmation has ended";
+        assert!(stdout(&status).contains(shown), "{}", stdout(&status));
+    };
+    eventually("its end is noticed", || code(&machine.host(&["status"])) == 1);
+    reported(machine.host(&["status"]));
+    thread::sleep(Duration::from_millis(1_200));
+    reported(machine.host(&["status"]));
+    assert_eq!(json(&machine.host(&["status", "--json"]))["applied"]["watched"], false);
+    assert_eq!(machine.state(), after);
+    assert_code(&machine.host(&["confirm"]), 0);
+    assert_code(&machine.host(&["status"]), 0);
+    assert_code(&machine.host(&["rollback"]), 0);
+    assert_eq!(machine.state(), before);
+    let left: Vec<_> = std::fs::read_dir(machine.journals()).expect("it is there").collect();
+    assert_eq!(left.len(), 1, "only the lock: {left:?}");
+}
+
+#[test]
+fn a_change_that_is_under_way_is_not_interrupted() {
+    if lacks("the status of a running change") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    let before = machine.state();
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    let path = machine.journals().join("journal.json");
+    let journal = std::fs::read_to_string(&path).expect("the journal");
+    let lock = std::fs::File::open(machine.journals().join("lock")).expect("the lock");
+    for (phase, shown) in [("applying", "applied"), ("rolling_back", "taken back")] {
+        let changed = journal.replace("\"phase\": \"applied\"", &format!("\"phase\": \"{phase}\""));
+        std::fs::write(&path, &changed).expect("ours");
+        lock.lock().expect("nobody holds it");
+        let status = machine.host(&["status"]);
+        assert_code(&status, 2);
+        let (text, holder) = (stdout(&status), "suimon host apply\n");
+        assert!(text.contains(&format!("is being {shown}: process ")), "{text}");
+        assert!(text.ends_with(holder) && !text.contains("interrupted"), "{text}");
+        let running = json(&machine.host(&["status", "--json"]))["running"].to_string();
+        assert!(running.contains("suimon host apply"), "{running}");
+        lock.unlock().expect("it is ours");
+        let status = machine.host(&["status"]);
+        assert_code(&status, 1);
+        assert!(stdout(&status).contains("was interrupted"), "{}", stdout(&status));
+    }
+    assert_code(&machine.host(&["rollback"]), 0);
+    assert_eq!(machine.state(), before);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use super::error::Error;
 use super::journal::{Entry, Journal, Origin, Phase};
@@ -142,7 +141,11 @@ pub fn rollback(store: &Store, force: bool, keep: bool) -> Result<Reverted, Erro
 
 /// Restores the settings of the journal, the last one first, and removes it, except for settings that somebody else
 /// has changed.
-fn restore(store: &Store, journal: &mut Journal, force: bool) -> Result<Reverted, Error> {
+pub(super) fn restore(
+    store: &Store,
+    journal: &mut Journal,
+    force: bool,
+) -> Result<Reverted, Error> {
     let mut reverted = Reverted::default();
     // If the change was interrupted, a setting may be in between, and only this program was at work.
     let judges = journal.phase == Phase::Applied && !force;
@@ -215,30 +218,6 @@ fn drift_of(entry: &Entry) -> Option<Drift> {
 pub fn drift(journal: &Journal) -> Result<Vec<Drift>, Error> {
     journal.check_place()?;
     Ok(journal.entries.iter().filter_map(drift_of).collect())
-}
-
-/// Waits until `time` has passed, then takes the policy of that journal back unless it was confirmed or taken back
-/// before.
-///
-/// # Errors
-/// Those of [`rollback`].
-pub fn revert_unconfirmed(folder: &Path, id: &str, time: Duration) -> Result<(), Error> {
-    std::thread::sleep(time);
-    let store = Store::wait(folder, "apply --confirm")?;
-    let Some(mut journal) = store.journal()?.filter(|journal| journal.id == id) else {
-        return Ok(());
-    };
-    if journal.confirm_until.is_none() {
-        return Ok(());
-    }
-    let reverted = restore(&store, &mut journal, false)?;
-    let Origin { file, host } = &journal.origin;
-    store.keep_message(&format!(
-        "host {host} of {file} was not confirmed in time: {} settings were restored, {} left alone",
-        reverted.restored,
-        reverted.drift.len()
-    ));
-    Ok(())
 }
 
 /// What happened to the last policy, if it went back by itself.

@@ -9,6 +9,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::error::Error;
 use super::journal::Journal;
+use super::watcher;
 use crate::runtime;
 
 /// The folder of the journal.
@@ -97,6 +98,9 @@ impl Store {
 
     /// Removes the journal: the machine is as it was.
     pub(super) fn clear(&self) -> Result<(), Error> {
+        if let Ok(Some(journal)) = self.journal() {
+            watcher::remove(&self.folder, &journal.id);
+        }
         let path = self.folder.join(JOURNAL);
         let removed = match fs::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -130,6 +134,11 @@ pub fn command(folder: &Path, verb: &str) -> String {
         true => format!("{typed} --state {name}"),
         false => format!("{typed} --state '{}'", name.replace('\'', r"'\''")),
     }
+}
+
+/// The process that holds the folder `path`, if one does.
+pub(super) fn holder(path: &Path) -> Option<String> {
+    watcher::holds(&path.join(LOCK)).map(|holder| holder.trim().to_owned())
 }
 
 /// The journal in the folder `path`, without a lock.
