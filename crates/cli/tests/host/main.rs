@@ -255,6 +255,8 @@ fn what_the_machine_lacks_is_told_before_anything_changes() {
     refused(EVERYTHING, &["c"], 2, &["no host `c`", "choose one of: a, b"]);
     refused(EVERYTHING, &["a", "--device", "eth9"], 3, &["no network device `eth9`", "eth0"]);
     refused(EVERYTHING, &["a", "--device", "lan=eth0"], 2, &["no link `lan`", "--device wan=eth0"]);
+    let twice = ["a", "--device", "wan=eth0", "--device", "eth1"];
+    refused(EVERYTHING, &twice, 2, &["link `wan` is given two devices: eth0 and eth1"]);
     let psp = of("queue.psp = { rate = \"500 Mbit/s\" }");
     refused(&psp, &["a"], 3, &["no line that gap frames", "gaps = false", "link.wan.at.a.queue"]);
     let timed = of("queue.psp = { rate = \"500 Mbit/s\", gaps = false }");

@@ -72,11 +72,15 @@ pub(super) fn attach(request: &Request<'_>, node: usize) -> Result<Vec<Attached>
     links.iter().map(attach).collect()
 }
 
-/// Rejects options for links that the host does not have.
+/// Rejects options for links that the host does not have, and a second one for the same link.
 fn check(request: &Request<'_>, links: &[(usize, usize)]) -> Result<(), Error> {
     let names: Vec<&str> =
         links.iter().map(|&(link, _)| request.plan.links[link].name.as_str()).collect();
-    for option in request.devices {
+    let link_of = |option: &DeviceOption| match &option.link {
+        Some(link) => link.clone(),
+        None => names.first().map(|&only| only.to_owned()).unwrap_or_default(),
+    };
+    for (number, option) in request.devices.iter().enumerate() {
         let known = match &option.link {
             Some(link) => names.contains(&link.as_str()),
             None => names.len() == 1,
@@ -91,6 +95,13 @@ fn check(request: &Request<'_>, links: &[(usize, usize)]) -> Result<(), Error> {
             };
             let help = format!("name one of its links: --device {}={device}", names.join("|"));
             return Err(Error::refused(message, help));
+        }
+        let earlier = &request.devices[..number];
+        if let Some(other) = earlier.iter().find(|other| link_of(other) == link_of(option)) {
+            let (link, devices) =
+                (link_of(option), [&other.device[..], &option.device].join(" and "));
+            let message = format!("link `{link}` is given two devices: {devices}");
+            return Err(Error::refused(message, format!("keep one: --device {link}=DEVICE")));
         }
     }
     Ok(())
