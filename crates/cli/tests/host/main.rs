@@ -266,6 +266,11 @@ fn what_the_machine_lacks_is_told_before_anything_changes() {
     refused(&both, &["a"], 3, &["no qdisc fifo by sch_suimon", module[0]]);
     let other = of("queue.drr = { class.x.match.to = \"b\", class.y = {}, default_class = \"y\" }");
     refused(&other, &["a"], 3, &["the class `x` is matched by a host or a flow of the scenario"]);
+    let second =
+        "[flow.second]\nfrom = \"a\"\nto = \"b\"\ntcp.window.initial = 40\ntcp.rto.min = \"50 ms\"";
+    let metrics = format!("{EVERYTHING}{second}");
+    let both = ["the routes of eth0 cannot have initcwnd 40", "and initcwnd 20", "flow.bulk.tcp"];
+    refused(&metrics, &["a"], 3, &both);
     let kernels = EVERYTHING.replace("\"newreno\"", "\"kernel:nonesuch\"");
     refused(&kernels, &["a"], 3, &["no congestion control `nonesuch`", "modprobe tcp_nonesuch"]);
     let buffer = EVERYTHING.replace("[link.wan.at.a]", "[link.wan.at.a]\ndevice_buffer = \"9 KB\"");

@@ -126,6 +126,7 @@ fn metrics(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached, choice: O
         changes.push((RTAX_CC_ALGO, name));
         why.push(choice.why.clone());
     }
+    let mut given: Vec<(Attribute, String)> = Vec::new();
     for end in ends.iter().filter(|end| end.writes() && end.link() == Some(at.link)) {
         let place = |keys: &[&str]| {
             let keys: Vec<&str> = [end.table()].iter().chain(keys).copied().collect();
@@ -137,14 +138,29 @@ fn metrics(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached, choice: O
             (RTAX_RTO_MIN, place(&["rto", "min"]), rto),
         ];
         for (kind, place, value) in wanted {
-            let Some(place) = place.filter(|_| changes.iter().all(|(other, _)| *other != kind))
-            else {
-                continue;
-            };
+            let Some(place) = place else { continue };
             let value = u32::try_from(value).unwrap_or(u32::MAX);
-            changes.push((kind, value.to_ne_bytes().to_vec()));
-            why.push(place);
+            let metric = (kind, value.to_ne_bytes().to_vec());
+            match given.iter().find(|((other, _), _)| *other == kind) {
+                None => given.push((metric, place)),
+                Some((other, _)) if *other == metric => {}
+                Some((other, first)) => {
+                    let shown =
+                        |metric: &Attribute| route::state(std::slice::from_ref(metric)).shown;
+                    let what = format!(
+                        "the routes of {} cannot have {} ({place}) and {} ({first})",
+                        at.device.name,
+                        shown(&metric),
+                        shown(other)
+                    );
+                    draft.problem(what, "give both flows the same value with --set");
+                }
+            }
         }
+    }
+    for (metric, place) in given {
+        changes.push(metric);
+        why.push(place);
     }
     if changes.is_empty() {
         return;
