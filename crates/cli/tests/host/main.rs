@@ -278,6 +278,30 @@ fn what_the_machine_lacks_is_told_before_anything_changes() {
 }
 
 #[test]
+fn keys_that_nothing_sets_are_noted() {
+    if lacks("keys without a setting") {
+        return;
+    }
+    let text = EVERYTHING.replace("\"keep\"", "\"rfc7661\"").replace(
+        "rto.min = \"50 ms\"",
+        "rto = { min = \"50 ms\", max = \"9 s\" }\nemission.pacing = true",
+    );
+    let machine = Machine::new(&text);
+    let plan = json(&machine.host(&["plan", "a", "--json"]));
+    let notes: Vec<&str> =
+        plan["notes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let file = machine.file();
+    let unset = ["17: flow.bulk.tcp.rto.max", "18: flow.bulk.tcp.emission.pacing"];
+    for note in unset.map(|place| format!("not set on a host: {file}:{place}")) {
+        assert!(notes.contains(&note.as_str()), "{note}: {notes:#?}");
+    }
+    let count = notes.iter().filter(|note| note.starts_with("not set")).count();
+    assert_eq!(count, unset.len(), "{notes:#?}");
+    let restart = "on or off only, and on is rfc2861, not rfc7661";
+    assert!(notes.iter().any(|note| note.contains(restart)), "{notes:#?}");
+}
+
+#[test]
 fn a_user_without_rights_is_told() {
     if lacks("a user's policy") {
         return;

@@ -8,6 +8,7 @@ mod congestion;
 mod links;
 mod queues;
 mod sysctls;
+mod unset;
 
 use scenario::plan::{Flow, NodeKind, Tcp};
 use scenario::{Document, Plan};
@@ -79,6 +80,7 @@ impl Policy {
         buffers::add(&mut draft, &ends);
         sysctls::add(&mut draft, &ends);
         queues::add(&mut draft, &ends, &attached);
+        unset::add(&mut draft, &ends);
         let Draft { settings, notes, problems, .. } = draft;
         let origin = Origin { file: request.file.clone(), host: request.host.to_owned() };
         Ok(Self { origin, settings, notes, problems })

@@ -1,5 +1,6 @@
 //! TCP's keys that are settings of the kernel for all connections.
 
+use traffic::setting::{Settings, Value};
 use transport::Config;
 use transport::config::{Ecn, IdleRestart, SavedMetrics};
 
@@ -82,8 +83,28 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
             let keys = [end.table(), section, key];
             if let Some(why) = draft.place("flow", &end.flow.name, &keys) {
                 want(draft, &format!("net.ipv4.{setting}"), &value(end.config).to_string(), &why);
+                if key == "idle_restart" {
+                    note_restart(draft, end.config, &why);
+                }
             }
         }
+    }
+}
+
+/// Whether a key of `[flow.NAME.tcp]` is such a setting.
+pub(super) fn has(section: &str, key: &str) -> bool {
+    MAPPED.iter().any(|mapped| (mapped.section, mapped.key) == (section, key))
+}
+
+/// Notes an effect of idle time that the kernel's switch does not have: on is RFC 2861 (`tcp_cwnd_restart`).
+fn note_restart(draft: &mut Draft<'_>, config: &Config, why: &str) {
+    if matches!(config.window.idle_restart, IdleRestart::Keep | IdleRestart::Rfc2861) {
+        return;
+    }
+    if let Some(Value::Choice(wanted)) = config.window.get("idle_restart") {
+        draft.note(format!(
+            "Linux has tcp_slow_start_after_idle on or off only, and on is rfc2861, not {wanted} ({why})"
+        ));
     }
 }
 

@@ -1,0 +1,45 @@
+//! TCP's keys that no setting of a machine has.
+
+use super::{Draft, FlowEnd, sysctls};
+
+/// Notes the keys that the file gives and nothing sets.
+pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
+    for end in ends {
+        let (flow, table) = (&end.flow.name, end.table());
+        // The tables first: a key is looked up in the whole file.
+        if draft.place("flow", flow, &[table]).is_none() {
+            continue;
+        }
+        if !end.writes() {
+            note(draft, end, &["algorithm"]);
+        }
+        for (section, _, settings) in end.config.sections() {
+            if draft.place("flow", flow, &[table, section]).is_none() {
+                continue;
+            }
+            for setting in settings.settings() {
+                if !is_set(end, section, setting.name) {
+                    note(draft, end, &[section, setting.name]);
+                }
+            }
+        }
+    }
+}
+
+fn note(draft: &mut Draft<'_>, end: &FlowEnd<'_>, keys: &[&str]) {
+    let path: Vec<&str> = [end.table()].iter().chain(keys).copied().collect();
+    if let Some(place) = draft.place("flow", &end.flow.name, &path) {
+        draft.note(format!("not set on a host: {place}"));
+    }
+}
+
+/// Whether a key of the end's table is set.
+fn is_set(end: &FlowEnd<'_>, section: &str, key: &str) -> bool {
+    match (section, key) {
+        ("window", "initial") | ("rto", "min") | ("buffers", "send") => end.writes(),
+        ("buffers", "receive") => end.reads(),
+        // The device's own choice stays, unless TCP may not pass it several segments at once.
+        ("emission", "tso") => !end.config.emission.tso,
+        _ => sysctls::has(section, key),
+    }
+}
