@@ -1,13 +1,17 @@
 //! The counters of this machine's queueing disciplines and their classes, as `tc -s` shows them.
 
 mod own;
+mod table;
 
 use std::io;
+
+use traffic::Rate;
+use traffic::qdisc::Parameters;
 
 use crate::netlink::Socket;
 use crate::policy::{Device, devices};
 use crate::rtnetlink::message::{RTM_GETQDISC, RTM_GETTCLASS};
-use crate::rtnetlink::queue::{HEADER, TCA_KIND, TCA_STATS2, header};
+use crate::rtnetlink::queue::{HEADER, TCA_KIND, TCA_OPTIONS, TCA_STATS2, header};
 use crate::rtnetlink::statistics::{
     TCA_STATS_APP, TCA_STATS_BASIC, TCA_STATS_PKT64, TCA_STATS_QUEUE,
 };
@@ -24,6 +28,10 @@ pub struct QueueStatistics {
     pub class: bool,
     /// The discipline's name.
     pub kind: String,
+    /// The name of a class of Suimon's module.
+    pub name: Option<String>,
+    /// The settings of a discipline of Suimon's module, and the rate of its line.
+    pub settings: Option<(Parameters, Rate)>,
     /// Its number, as tc(8) writes it.
     pub handle: String,
     /// Number of the part that it belongs to; `root` at the device.
@@ -48,6 +56,9 @@ pub struct QueueStatistics {
 
 /// Disciplines with a class for each of their flows or hash buckets, with numbers that mean nothing to people.
 const CLASS_PER_FLOW: [&str; 5] = ["fq_codel", "fq_pie", "sfq", "cake", "sfb"];
+
+/// The disciplines of Suimon's module.
+const MODULE: [&str; 2] = ["suimon", "psp"];
 
 /// The counters of all devices in this namespace. Classes of single flows are left out: the delay of their discipline is
 /// the longest of theirs.
@@ -103,9 +114,12 @@ fn read(message: &Message, device: &Device, class: bool) -> Option<QueueStatisti
     };
     let kind = text(value(TCA_KIND)?);
     let own = own::read(&kind, class, counter(TCA_STATS_APP));
+    let options = value(TCA_OPTIONS).filter(|_| MODULE.contains(&kind.as_str()));
     Some(QueueStatistics {
         device: device.name.clone(),
         class,
+        name: options.filter(|_| class).and_then(|options| table::class_name(options)),
+        settings: options.filter(|_| !class).and_then(|options| table::settings(options)),
         kind,
         handle: number(word(&message.bytes, 8)),
         parent: number(word(&message.bytes, 12)),
@@ -126,5 +140,52 @@ fn number(number: u32) -> String {
         (0xffff, 0xffff) => "root".to_owned(),
         (major, 0) => format!("{major:x}:"),
         (major, minor) => format!("{major:x}:{minor:x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use traffic_kernel::netlink::{RATE, TABLE};
+
+    use super::*;
+    use crate::rtnetlink::message::{RTM_NEWQDISC, RTM_NEWTCLASS};
+    use crate::wire::push;
+
+    /// A part of the module's with these options, as the kernel reports it. Each counter is its own position.
+    fn reported(kind: u16, handle: u32, options: &[(u16, &[u8])]) -> Message {
+        let list = |all: &[(u16, &[u8])]| {
+            let mut bytes = Vec::new();
+            all.iter().for_each(|(kind, value)| push(&mut bytes, *kind, value));
+            bytes
+        };
+        let counters: Vec<u8> = (0..14_u64).flat_map(u64::to_ne_bytes).collect();
+        let counters = list(&[(TCA_STATS_BASIC, &[1; 16]), (TCA_STATS_APP, &counters)]);
+        let mut bytes = header(1, handle, 0xffff_ffff);
+        bytes.extend(list(&[
+            (TCA_KIND, b"psp\0"),
+            (TCA_OPTIONS, &list(options)),
+            (TCA_STATS2, &counters),
+        ]));
+        Message { kind, bytes }
+    }
+
+    #[test]
+    fn a_class_of_the_module_has_its_name_and_what_it_counts() {
+        let device = Device { name: "eth0".into(), index: 1 };
+        let own = b"class bulk\nrate 40000000\nend\n\0";
+        let class = reported(RTM_NEWTCLASS, 0x5100_0001, &[(TABLE, own)]);
+        let class = read(&class, &device, true).expect("a class");
+        assert_eq!((class.name.as_deref(), &class.handle[..]), (Some("bulk"), "5100:1"));
+        let own = class.own;
+        assert_eq!((own.marks, own.gap_frames, own.gap_bytes), (Some(9), Some(10), Some(11)));
+        assert_eq!((own.gaps_lost, own.faulty), (None, None));
+
+        let table = b"psp\nclass bulk\nrate 40000000\nend\nfilter bulk\nend\n\0";
+        let line = 100_000_000_u64.to_ne_bytes();
+        let root = reported(RTM_NEWQDISC, 0x5100_0000, &[(TABLE, table), (RATE, &line)]);
+        let root = read(&root, &device, false).expect("a discipline");
+        let (settings, line) = root.settings.expect("they are in the table");
+        assert_eq!((settings.name(), line.bits_per_second()), ("psp", 100_000_000));
+        assert_eq!((root.own.gaps_lost, root.own.faulty), (Some(12), Some(true)));
     }
 }

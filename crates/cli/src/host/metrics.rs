@@ -11,10 +11,11 @@ use host::connections::connections;
 use host::policy::{self, Journal};
 use host::queue_statistics::{QueueStatistics, queue_statistics};
 
+use super::configured;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::metrics::queues::{self, Queue};
-use crate::metrics::{Family, Kind, Page, server};
+use crate::metrics::{Family, Kind, Page, labels, server};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -55,13 +56,22 @@ fn text(arguments: &Arguments) -> Result<String, Failure> {
         move |error| Failure::lacking(format!("{message}: {error}"), "run it as root")
     };
     let queues = queue_statistics().map_err(refused("qdiscs"))?;
-    let queues: Vec<Queue> = queues.into_iter().map(queue).collect();
     let mut page = Page::default();
+    let rates: Vec<(String, f64)> =
+        queues.iter().filter_map(|queue| rate_of(queue, &queues)).collect();
+    let queues: Vec<Queue> = queues.into_iter().map(queue).collect();
     queues::add(&mut page, &queues);
+    page.add(&queues::RATE, rates);
     let connections = connections().map_err(refused("connections"))?;
     connections::add(&mut page, &connections);
     policy_metrics(&mut page, arguments);
     Ok(page.text())
+}
+
+/// The configured rate of a discipline or a class of the module, with its labels.
+fn rate_of(queue: &QueueStatistics, all: &[QueueStatistics]) -> Option<(String, f64)> {
+    let labels = labels(&[("device", &queue.device), ("handle", &queue.handle)]);
+    Some((labels, configured::rate(queue, all)?))
 }
 
 fn queue(kernels: QueueStatistics) -> Queue {
@@ -71,6 +81,7 @@ fn queue(kernels: QueueStatistics) -> Queue {
         class: kernels.class,
         kind: kernels.kind,
         handle: kernels.handle,
+        name: kernels.name.unwrap_or_default(),
         parent: kernels.parent,
         sent_bytes: kernels.bytes,
         sent_packets: kernels.packets,

@@ -13,6 +13,8 @@ pub(crate) struct Queue {
     pub(crate) kind: String,
     /// Its number as tc(8) writes it, or its name.
     pub(crate) handle: String,
+    /// The name of a class whose handle is a number; empty for others.
+    pub(crate) name: String,
     /// The number or the name of what it belongs to; `root` at the device.
     pub(crate) parent: String,
     /// Bytes sent.
@@ -104,6 +106,13 @@ const METRICS: [Metric; 13] = [
     ),
 ];
 
+/// The rate of a discipline or of a class; its labels are the device and the handle.
+pub(crate) const RATE: Family = Family {
+    name: "suimon_qdisc_rate_bytes_per_second",
+    kind: Kind::Gauge,
+    help: "Configured rate, or that of the link",
+};
+
 const SOJOURN: Family = Family {
     name: "suimon_qdisc_sojourn_seconds",
     kind: Kind::Histogram,
@@ -123,16 +132,20 @@ pub(crate) fn add(page: &mut Page, queues: &[Queue]) {
 /// All metrics of queues.
 #[cfg(test)]
 pub(super) fn families() -> Vec<Family> {
-    METRICS.iter().map(|(family, _)| *family).chain([SOJOURN]).collect()
+    METRICS.iter().map(|(family, _)| *family).chain([SOJOURN, RATE]).collect()
 }
 
 fn label(queue: &Queue) -> String {
-    let Queue { device, class, kind, handle, parent, .. } = queue;
-    labels(&[
-        ("device", device),
+    let Queue { device, class, kind, handle, name, parent, .. } = queue;
+    let mut all = vec![
+        ("device", &device[..]),
         ("part", if *class { "class" } else { "qdisc" }),
         ("kind", kind),
         ("handle", handle),
         ("parent", parent),
-    ])
+    ];
+    if !name.is_empty() {
+        all.push(("class", name));
+    }
+    labels(&all)
 }

@@ -61,11 +61,6 @@ const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
     Family { name, kind, help }
 }
 
-const RATE: Family = family(
-    "suimon_qdisc_rate_bytes_per_second",
-    Kind::Gauge,
-    "Configured rate, or that of the link",
-);
 const PORT_DROPS: Family =
     family("suimon_router_port_drops_total", Kind::Counter, "Packets dropped at a port, by reason");
 const INPUT_DROPS: Family = family(
@@ -112,7 +107,7 @@ const LOST: Family = family(
 
 #[cfg(test)]
 pub(super) fn families() -> Vec<Family> {
-    let all = [RATE, PORT_DROPS, INPUT_DROPS, MISSED, KEPT_UP, UP, OUTAGES, LOST];
+    let all = [PORT_DROPS, INPUT_DROPS, MISSED, KEPT_UP, UP, OUTAGES, LOST];
     all.into_iter().chain(LATENESS).collect()
 }
 
@@ -127,7 +122,7 @@ pub(super) fn text(ports: &[Port; 2], configured: &[Configured; 2], look: &Look)
         each().flat_map(|(port, own, totals)| queues_of(port, own, totals)).collect();
     queues::add(&mut page, &queues);
     let rates = each().flat_map(|(port, own, _)| rates_of(port, own));
-    page.add(&RATE, rates);
+    page.add(&queues::RATE, rates);
     let drops = each().flat_map(|(port, _, totals)| {
         let place = [("device", port.interface.as_str()), ("handle", &port.name)];
         by_reason(&totals.drops, &place)

@@ -13,6 +13,7 @@ use host::queue_statistics::{QueueStatistics, queue_statistics};
 use record::summary::Named;
 
 use crate::failure::Failure;
+use crate::host::configured;
 
 /// A connection that has sent nothing for longer does not send.
 const SENDS: Duration = Duration::from_secs(1);
@@ -97,7 +98,11 @@ fn ports(
         let class = |queue: &&QueueStatistics| {
             (
                 name(queue),
-                Class { parent: parent(queue, &own), promised_rate: None, counts: counted(queue) },
+                Class {
+                    parent: parent(queue, &own),
+                    promised_rate: configured::rate(queue, now),
+                    counts: counted(queue),
+                },
             )
         };
         let classes = own.iter().filter(|queue| queue.parent != ROOT).map(class).collect();
@@ -106,6 +111,7 @@ fn ports(
             root.device.clone(),
             Port {
                 discipline: root.kind.clone(),
+                promised_rate: configured::rate(root, now),
                 line_rate,
                 counts: counted(root),
                 class: Named(classes),
@@ -121,10 +127,11 @@ fn is_of(one: &QueueStatistics, other: &QueueStatistics) -> bool {
     one.device == other.device && one.parent == other.parent
 }
 
-/// Its number and kind. A default discipline of a transmit queue has that queue's number.
+/// Its number and kind, or the name of a class that has one. A default discipline of a transmit queue has that queue's
+/// number.
 fn name(queue: &QueueStatistics) -> String {
     let number = if queue.handle == CHOSEN { &queue.parent } else { &queue.handle };
-    format!("{number} {}", queue.kind)
+    format!("{number} {}", queue.name.as_ref().unwrap_or(&queue.kind))
 }
 
 /// The name of the class or the discipline that it belongs to; `None` at the device's own discipline.

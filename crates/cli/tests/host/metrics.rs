@@ -224,7 +224,9 @@ fn what_single_disciplines_count_is_a_metric() {
     script.push_str(&format!(
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin TC_LIB_DIR={}
         cp {} /tmp/module; {} /tmp/module
-        tc qdisc replace dev eth0 root psp line 100mbit rate 50mbit; send; sleep 0.1; show\n",
+        tc qdisc replace dev eth0 root psp line 100mbit rate 50mbit; send; sleep 0.1; show
+        tc qdisc replace dev eth0 root handle 5: psp line 100mbit class near rate 50mbit end class far rate 25mbit end \
+        filter far destination 10.9.0.0/16 end filter near end; send; sleep 0.1; show\n",
         folder.path().display(),
         module.display(),
         guest::LOAD
@@ -238,10 +240,10 @@ fn what_single_disciplines_count_is_a_metric() {
     }
     let log = guest::run(&folder, &(script + "echo end\n"));
     let cases: Vec<(Vec<Value>, Scrape)> = log.split("\ncase\n").skip(1).map(shown_both).collect();
-    assert_eq!(cases.len(), 1 + COUNTING.len(), "{log}");
+    assert_eq!(cases.len(), 2 + COUNTING.len(), "{log}");
 
     let (shown, page) = &cases[0];
-    let psp = [("kind", "psp")];
+    let psp = [("kind", "psp"), ("part", "qdisc")];
     for (name, key) in [
         ("suimon_qdisc_gap_bytes_total", "gap_bytes"),
         ("suimon_qdisc_gap_frames_total", "gap_frames"),
@@ -255,7 +257,22 @@ fn what_single_disciplines_count_is_a_metric() {
     assert!((30_000.0..45_000.0).contains(&gaps), "{gaps}");
     assert_eq!(page.get("suimon_qdisc_faulty", &psp), Some(0.0));
 
-    for ((shown, page), (leaf, keys)) in cases[1..].iter().zip(COUNTING) {
+    // Classes have their names, rates and gaps.
+    let (_, page) = &cases[1];
+    let of = |name: &'static str| [("class", name), ("part", "class")];
+    let near = page.get("suimon_qdisc_gap_bytes_total", &of("near"));
+    assert!((30_000.0..45_000.0).contains(&near.unwrap_or(0.0)), "{near:?}: {log}");
+    assert_eq!(page.get("suimon_qdisc_marks_total", &of("near")), Some(0.0));
+    assert_eq!(page.get("suimon_qdisc_sent_packets_total", &of("far")), Some(0.0));
+    // The class counts the FCS, which its qdisc does not: 40 frames of 1046 bytes.
+    let bytes = page.get("suimon_qdisc_sent_bytes_total", &of("near"));
+    assert!((41_840.0..43_000.0).contains(&bytes.unwrap_or(0.0)), "{bytes:?}: {log}");
+    for (handle, rate) in [("5:", 12.5e6), ("5:1", 6.25e6), ("5:2", 3.125e6)] {
+        let found = page.get("suimon_qdisc_rate_bytes_per_second", &[("handle", handle)]);
+        assert_eq!(found, Some(rate), "{handle}");
+    }
+
+    for ((shown, page), (leaf, keys)) in cases[2..].iter().zip(COUNTING) {
         let kind = leaf.split(' ').next().expect("a name");
         let labels = [("kind", kind), ("part", "qdisc")];
         let queue = shown.iter().find(|queue| queue["kind"] == kind);

@@ -83,6 +83,11 @@ fn port(plan: &Plan, id: PortId, queue: &qdisc::Parameters) -> Port {
             ..Port::default()
         };
     }
+    of_queue(queue, line)
+}
+
+/// A port with that discipline at a line of that rate, with empty counters.
+pub fn of_queue(queue: &qdisc::Parameters, line: Rate) -> Port {
     let settings = queue.settings();
     Port {
         discipline: queue.name().into(),

@@ -51,6 +51,8 @@ pub(super) fn read(kind: &str, class: bool, bytes: &[u8]) -> OwnStatistics {
         // `struct tc_fq_qd_stats`: ce_mark, of eight bytes.
         ("fq", false) => OwnStatistics { marks: Some(long(bytes, 80)), ..OwnStatistics::default() },
         ("suimon" | "psp", false) => ours(bytes),
+        // Frames without memory and faults are those of the whole discipline.
+        ("suimon" | "psp", true) => OwnStatistics { gaps_lost: None, faulty: None, ..ours(bytes) },
         _ => OwnStatistics::default(),
     }
 }
