@@ -3,11 +3,12 @@
 mod connections;
 mod textfile;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use host::connections::connections;
+use host::connections::{Connection, connections};
 use host::policy::{self, Journal};
 use host::queue_statistics::{QueueStatistics, queue_statistics};
 
@@ -51,21 +52,31 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// All metrics.
 fn text(arguments: &Arguments) -> Result<String, Failure> {
-    let refused = |what: &str| {
-        let message = format!("read the {what} of this machine");
-        move |error| Failure::lacking(format!("{message}: {error}"), "run it as root")
-    };
-    let queues = queue_statistics().map_err(refused("qdiscs"))?;
+    let queues = queue_statistics().map_err(|error| {
+        let message = format!("read the qdiscs of this machine: {error}");
+        Failure::lacking(message, "run it as root")
+    })?;
     let mut page = Page::default();
     let rates: Vec<(String, f64)> =
         queues.iter().filter_map(|queue| rate_of(queue, &queues)).collect();
     let queues: Vec<Queue> = queues.into_iter().map(queue).collect();
     queues::add(&mut page, &queues);
     page.add(&queues::RATE, rates);
-    let connections = connections().map_err(refused("connections"))?;
-    connections::add(&mut page, &connections);
+    add_connections(&mut page, connections());
     policy_metrics(&mut page, arguments);
     Ok(page.text())
+}
+
+/// Adds the connections. A kernel without them in its modules has the other metrics.
+fn add_connections(page: &mut Page, found: io::Result<Vec<Connection>>) {
+    match &found {
+        Ok(found) => connections::add(page, found),
+        Err(error) => page.comment(&format!(
+            "The TCP connections of this machine cannot be read: {error}{}",
+            connections::help(error)
+        )),
+    }
+    page.add(&READ, [(String::new(), f64::from(found.is_ok()))]);
 }
 
 /// The configured rate of a discipline or a class of the module, with its labels.
@@ -100,6 +111,11 @@ fn queue(kernels: QueueStatistics) -> Queue {
     }
 }
 
+const READ: Family = Family {
+    name: "suimon_tcp_readable",
+    kind: Kind::Gauge,
+    help: "1 if the TCP connections could be read",
+};
 const SETTINGS: Family = Family {
     name: "suimon_host_settings",
     kind: Kind::Gauge,
@@ -113,7 +129,7 @@ const DRIFT: Family = Family {
 
 #[cfg(test)]
 pub(super) fn families() -> Vec<Family> {
-    connections::FAMILIES.into_iter().chain([SETTINGS, DRIFT]).collect()
+    connections::FAMILIES.into_iter().chain([READ, SETTINGS, DRIFT]).collect()
 }
 
 /// The policy's state; nothing for a user who may not read the journal.
@@ -124,5 +140,24 @@ fn policy_metrics(page: &mut Page, arguments: &Arguments) {
     let settings = journal.map_or(0, |journal| journal.settings());
     for (family, value) in [(SETTINGS, settings), (DRIFT, drift.len())] {
         page.add(&family, [(String::new(), value as f64)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_the_connections_has_the_rest() {
+        let mut page = Page::default();
+        add_connections(&mut page, Err(io::Error::from_raw_os_error(2)));
+        let text = page.text();
+        let mut lines = text.lines();
+        let comment = lines.next().expect("a comment");
+        assert!(
+            comment.starts_with("# The TCP connections of this machine cannot be read: No such")
+        );
+        assert!(comment.ends_with("sudo modprobe tcp_diag"), "{comment}");
+        assert_eq!(lines.last(), Some("suimon_tcp_readable 0"));
     }
 }

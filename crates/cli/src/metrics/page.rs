@@ -102,6 +102,11 @@ impl Page {
         }
     }
 
+    /// Adds a line for people.
+    pub(crate) fn comment(&mut self, text: &str) {
+        let _ = writeln!(self.0, "# {}", text.replace('\n', " "));
+    }
+
     fn head(&mut self, Family { name, kind, help }: &Family) {
         let _ = writeln!(self.0, "# HELP {name} {help}.\n# TYPE {name} {}", kind.name());
     }

@@ -1,6 +1,7 @@
 //! The metrics of TCP connections, by congestion control.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use host::connections::Connection;
@@ -34,6 +35,14 @@ pub(super) const FAMILIES: [Family; 4] = [CONNECTIONS, DELIVERY, WINDOW, ROUND_T
 
 /// A connection that has sent nothing for longer does not send.
 const SENDS: Duration = Duration::from_secs(1);
+
+/// What to do if the kernel refuses to list the connections with that error.
+pub(super) fn help(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; its kernel module is missing: sudo modprobe tcp_diag",
+        _ => "",
+    }
+}
 
 /// Adds the metrics of connections.
 pub(super) fn add(page: &mut Page, connections: &[Connection]) {
