@@ -98,6 +98,35 @@ fn serve(machine: &Machine) -> (Child, String) {
 }
 
 #[test]
+fn clients_do_not_wait_for_slow_ones() {
+    if lacks("slow clients of metrics") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    machine.run("ip link set lo up");
+    let (mut server, address) = serve(&machine);
+    let connect = || {
+        let stream = machine.within(|| TcpStream::connect(&*address)).expect("connect");
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(250))).expect("a timeout");
+        stream
+    };
+    let is_open = |mut stream: &TcpStream| {
+        let answer = stream.read(&mut [0; 9]).map_err(|error| error.kind());
+        matches!(answer, Err(std::io::ErrorKind::WouldBlock))
+    };
+    // One that says nothing is still connected when another one has its answer.
+    let silent = connect();
+    assert!(machine.get(&address, "/metrics").starts_with("HTTP/1.1 200 OK"));
+    assert!(is_open(&silent), "it has more time");
+    // One that never ends its request has as much time as others.
+    let mut slow = connect();
+    let waits = (0..80).take_while(|_| slow.write_all(b"x").is_ok() && is_open(&slow)).count();
+    assert!(waits < 80, "it waits without end");
+    server.kill().expect("it is ours");
+    server.wait().expect("it ends");
+}
+
+#[test]
 fn connections_are_counted_by_algorithm() {
     if lacks("metrics of connections") {
         return;
