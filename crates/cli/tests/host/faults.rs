@@ -320,6 +320,31 @@ fn what_others_changed_since_is_reported_and_left_alone() {
 }
 
 #[test]
+fn the_settings_of_a_qdisc_that_differ_are_shown() {
+    if lacks("a qdisc with other settings") {
+        return;
+    }
+    let machine = Machine::new(EVERYTHING);
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    let drift = |command: &str, shown: [&str; 2]| {
+        machine.run(command);
+        let status = machine.host(&["status", "--json"]);
+        assert_code(&status, 1);
+        let row = json(&status)["drift"][0].clone();
+        assert_eq!([&row["applied"], &row["is"]], shown, "{row}");
+    };
+    drift(
+        "tc qdisc change dev eth0 parent 5100:1 handle 5101: bfifo limit 77777",
+        ["bfifo: limit 200000 B", "bfifo: limit 77777 B"],
+    );
+    machine.run("tc qdisc change dev eth0 parent 5100:1 handle 5101: bfifo limit 200000");
+    drift("tc qdisc replace dev eth0 root handle 9: pfifo limit 3", {
+        ["tbf 200 Mbit/s burst 13518, bfifo limit 200000b", "pfifo"]
+    });
+    assert_code(&machine.host(&["rollback", "--force"]), 0);
+}
+
+#[test]
 fn a_device_that_is_renamed_or_gone_does_not_matter() {
     if lacks("a policy of a device that goes away") {
         return;

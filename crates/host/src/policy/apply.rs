@@ -202,13 +202,14 @@ fn difference(entry: &Entry) -> Option<State> {
 }
 
 fn drift_of(entry: &Entry) -> Option<Drift> {
-    let now = match entry.setting.read() {
+    let shown = entry.after.shown.clone();
+    let [applied, now] = match entry.setting.read() {
         Ok(now) if now.is_same(&entry.after) => return None,
-        Ok(now) => now.shown,
-        Err(error) if entry.setting.is_gone(&error) => "gone".to_owned(),
-        Err(error) => error.to_string(),
+        Ok(now) => entry.after.differing(&now).unwrap_or([shown, now.shown]),
+        Err(error) if entry.setting.is_gone(&error) => [shown, "gone".to_owned()],
+        Err(error) => [shown, error.to_string()],
     };
-    Some(Drift { name: entry.setting.name(), applied: entry.after.shown.clone(), now })
+    Some(Drift { name: entry.setting.name(), applied, now })
 }
 
 /// The settings that are not as the policy left them.

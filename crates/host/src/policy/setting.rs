@@ -71,6 +71,11 @@ impl State {
             _ => self.exact == other.exact,
         }
     }
+
+    /// The parts in which two states of disciplines differ, of each one; `None` if all of it does.
+    pub(super) fn differing(&self, other: &Self) -> Option<[String; 2]> {
+        queue::differing(&self.to_tree().ok()?, &other.to_tree().ok()?)
+    }
 }
 
 impl Setting {

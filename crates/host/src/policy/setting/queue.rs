@@ -1,5 +1,7 @@
 //! The queueing disciplines of a device as the kernel reports them, and in the form in which it takes them back.
 
+mod difference;
+
 use std::io;
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
@@ -13,6 +15,8 @@ use crate::rtnetlink::queue::{
     self as tca, HEADER, TC_H_INGRESS, TC_H_ROOT, TCA_KIND, TCA_OPTIONS, TCA_STAB, header,
 };
 use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
+
+pub(in super::super) use difference::differing;
 
 /// Attributes that make a discipline or a class; the others are counters.
 const MAKES: [u16; 3] = [TCA_KIND, TCA_OPTIONS, TCA_STAB];
