@@ -44,8 +44,8 @@ congestion = "kernel:reno"
 tcp.window.initial = 32
 "#;
 
-/// A scenario's queue, and what tc(8) shows of it.
-const QUEUES: [(&str, &[&str]); 6] = [
+/// A scenario's queue, or options in place of it, and what tc(8) shows of it.
+const QUEUES: [(&str, &[&str]); 7] = [
     (
         "fq_codel={target=\"3 ms\",interval=\"60 ms\",quantum=\"300 B\",flows=77,packets=88}",
         &[
@@ -63,6 +63,10 @@ const QUEUES: [(&str, &[&str]); 6] = [
     (
         "tbf={rate=\"20 Mbit/s\",bucket=\"6 KB\",queue.fq_codel={}}",
         &["tbf 5100: root", "rate 20Mbit burst 7", "overhead 4", "fq_codel 5101: parent 5100:1"],
+    ),
+    (
+        "--set link.wan.queue=none --set flow.bulk.tcp.emission.pacing=true",
+        &["fq 5100: root", "limit 10000p flow_limit 100p", "quantum 3028b"],
     ),
 ];
 
@@ -89,9 +93,13 @@ fn script(folder: &str, queues: &[(&str, &[&str])]) -> String {
         "(tc -d qdisc show dev eth0; ip route show table all; cat /proc/sys/net/ipv4/tcp_wmem)";
     text.push_str(&format!("{shown} > /tmp/before\n"));
     for (number, (queue, _)) in queues.iter().enumerate() {
+        let set = match queue.starts_with("--set") {
+            true => (*queue).to_owned(),
+            false => format!("--set 'link.wan.queue={{{queue}}}'"),
+        };
         text.push_str(&format!(
             "echo case {number}\n\
-             {host} apply {folder}/policy.toml a --device eth0 --set 'link.wan.queue={{{queue}}}' --state /tmp/s || exit\n\
+             {host} apply {folder}/policy.toml a --device eth0 {set} --state /tmp/s || exit\n\
              tc -d qdisc show dev eth0\n\
              {host} status --state /tmp/s && echo settled\n\
              {host} rollback --state /tmp/s\n\

@@ -50,6 +50,12 @@ pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, 
     own(queue, port).or_else(|_| by_module(queue, port))
 }
 
+/// A discipline of the kernel at the device, with its default settings.
+pub(super) fn alone(kind: &str) -> Tree {
+    let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, kind, &[])];
+    Tree { parts, filters: 0, names: kind.to_owned() }
+}
+
 /// The discipline of the module `sch_suimon` for `queue`.
 fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     if let Some(class) = frames::rules::class_by_plan(queue.settings()) {

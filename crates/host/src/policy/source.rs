@@ -6,6 +6,7 @@
 mod buffers;
 mod congestion;
 mod links;
+mod pacing;
 mod queues;
 mod sysctls;
 mod unset;

@@ -14,7 +14,7 @@ use super::super::rehearsal;
 use super::super::setting::queue::Tree;
 use super::super::setting::{Setting, State, offload};
 use super::links::Attached;
-use super::{Draft, FlowEnd, Problem};
+use super::{Draft, FlowEnd, Problem, pacing};
 
 /// The features that let a device segment what TCP passes to it.
 const SEGMENTATION: [&str; 5] = [
@@ -43,19 +43,19 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], attached: &[Attac
         segmentation(draft, ends, at);
         device_buffer(draft, at);
         // Last: what leaves the discipline depends on the others.
-        discipline(draft, at);
+        discipline(draft, ends, at);
     }
 }
 
 /// Where the file gives a key of the host's end of the link, or of the link.
-fn place(draft: &Draft<'_>, at: &Attached, key: &str) -> Option<String> {
-    let link = &draft.request.plan.links[at.link].name;
+pub(super) fn place(draft: &Draft<'_>, link: usize, key: &str) -> Option<String> {
+    let link = &draft.request.plan.links[link].name;
     let of_end = draft.place("link", link, &["at", draft.request.host, key]);
     of_end.or_else(|| draft.place("link", link, &[key]))
 }
 
-fn discipline(draft: &mut Draft<'_>, at: &Attached) {
-    let Some(why) = place(draft, at, "queue") else { return };
+fn discipline(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
+    let Some(why) = place(draft, at.link, "queue") else { return pacing::add(draft, ends, at) };
     let link = &draft.request.plan.links[at.link];
     let queue = &link.ends[at.end].queue;
     let setting = Setting::Queue(at.device.clone());
@@ -142,7 +142,7 @@ fn typed_rate(link: &str, line: Rate) -> String {
 }
 
 /// Notes that a card's transmit queues share the discipline.
-fn share(draft: &mut Draft<'_>, at: &Attached) {
+pub(super) fn share(draft: &mut Draft<'_>, at: &Attached) {
     let queues = at.device.folder().and_then(|folder| fs::read_dir(folder.join("queues")));
     let Ok(queues) = queues else { return };
     let sends = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("tx-");
@@ -209,7 +209,8 @@ fn fill(
     }
 }
 
-fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
+/// Reports that the kernel refused a trial.
+pub(super) fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
     let names = &tree.names;
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -230,7 +231,7 @@ fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
 }
 
 /// The command to type first, if the present disciplines of the device could not be restored to the byte.
-fn unrestorable(setting: &Setting) -> Option<String> {
+pub(super) fn unrestorable(setting: &Setting) -> Option<String> {
     let Setting::Queue(device) = setting else { return None };
     let present = setting.read().ok()?.to_tree().ok()?;
     let name = &device.name;
@@ -261,7 +262,7 @@ fn other_default(present: &Tree) -> Option<String> {
 }
 
 fn device_buffer(draft: &mut Draft<'_>, at: &Attached) {
-    let Some(why) = place(draft, at, "device_buffer") else { return };
+    let Some(why) = place(draft, at.link, "device_buffer") else { return };
     let bytes = draft.request.plan.links[at.link].ends[at.end].direction.device_buffer;
     let queues = at.device.folder().and_then(|folder| transmit_queues(&folder.join("queues")));
     let queues = queues.unwrap_or_default();

@@ -1,10 +1,14 @@
 //! TCP's keys that no setting of a machine has.
 
-use super::{Draft, FlowEnd, sysctls};
+use super::{Draft, FlowEnd, pacing, sysctls};
 
 /// Notes the keys that the file gives and nothing sets.
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
     for end in ends {
+        let paced = |draft: &Draft<'_>| {
+            end.writes()
+                && end.link().is_some_and(|link| pacing::wanted(draft, ends, link).is_some())
+        };
         let (flow, table) = (&end.flow.name, end.table());
         // The tables first: a key is looked up in the whole file.
         if draft.place("flow", flow, &[table]).is_none() {
@@ -18,7 +22,11 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
                 continue;
             }
             for setting in settings.settings() {
-                if !is_set(end, section, setting.name) {
+                let is_set = match (section, setting.name) {
+                    ("emission", "pacing") => paced(draft),
+                    (section, key) => is_set(end, section, key),
+                };
+                if !is_set {
                     note(draft, end, &[section, setting.name]);
                 }
             }
