@@ -8,6 +8,8 @@
 #   make module-debug
 #                builds a guest kernel with checks on (KASAN, lockdep, kmemleak, failing allocations) and the module for it,
 #                and sends ten million drawn frames through every discipline: half an hour
+#   make deb     makes a Debian package for DKMS of the module and the plugin of tc, in target/debian, for kernels
+#                configured like the one whose headers HEADERS names; default: this machine's
 #   make test    runs every test and lists the skipped ones; with SUIMON_TESTS=all, missing root or a missing program
 #                is a failure
 #   make soak    runs the randomised tests at length: hook sequences of 280 connections against the kernel's; ordinary
@@ -27,7 +29,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install linux module module-debug bench-module test wheel python soak docs bench papers audit
+.PHONY: demo install linux module module-debug bench-module deb test wheel python soak docs bench papers audit
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -49,6 +51,12 @@ module:
 module-debug:
 	@.ci/packages gcc libc6-dev make flex bison bc patch binutils tar xz-utils python3
 	@.ci/module-debug
+
+HEADERS ?= /lib/modules/$(shell uname -r)/build
+deb:
+	@.ci/packages gcc libc6-dev make binutils xz-utils
+	@! command -v rustup >/dev/null || rustup --quiet component add rust-src
+	@kernel/module/deb $(HEADERS)
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \
