@@ -33,6 +33,8 @@ u32 suimon_guarded(u32 (*body)(void *argument), void *argument)
 	context->guard = outer;
 	return answer;
 }
+/* objtool takes the place that the jump comes back to for unreachable. */
+STACK_FRAME_NON_STANDARD(suimon_guarded);
 
 /* KASAN marks the stack of a frame until it returns, and this one never does. */
 __no_sanitize_address void suimon_escape(u32 line)
