@@ -84,7 +84,8 @@ fn systemctl(words: &[&str], units: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The unit's text.
+/// The unit's text. A machine that lacks something may have it soon, such as a device whose driver is slow: the unit tries
+/// again, five times in all. A wrong scenario stays wrong.
 fn unit(program: &Path, file: &Path, host: &HostArgs) -> String {
     let device = |option: &host::policy::DeviceOption| match &option.link {
         Some(link) => format!("{link}={}", option.device),
@@ -105,10 +106,15 @@ fn unit(program: &Path, file: &Path, host: &HostArgs) -> String {
          Description=Suimon: host {} of {}\n\
          Wants=network-online.target\n\
          After=network-online.target\n\
+         StartLimitIntervalSec=5min\n\
+         StartLimitBurst=5\n\
          \n\
          [Service]\n\
          Type=oneshot\n\
          RemainAfterExit=yes\n\
+         Restart=on-failure\n\
+         RestartSec=10s\n\
+         RestartPreventExitStatus=2\n\
          ExecStart={}\n\
          ExecStop={stop} host rollback\n\
          \n\

@@ -395,8 +395,9 @@ fn a_unit_applies_the_policy_at_boot() {
     );
     let unit = std::fs::read_to_string(units.join("suimon-host.service")).expect("the unit");
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
-    assert!(unit.contains("Type=oneshot\nRemainAfterExit=yes\n"), "{unit}");
+    assert!(unit.contains("Type=oneshot\nRemainAfterExit=yes\nRestart=on-failure\n"), "{unit}");
     assert!(unit.contains("WantedBy=multi-user.target"), "{unit}");
+    assert_valid(&units.join("suimon-host.service"));
     // The unit's own command works.
     let before = machine.state();
     machine.run(
@@ -407,6 +408,18 @@ fn a_unit_applies_the_policy_at_boot() {
     assert_eq!(machine.state(), before);
     assert_code(&machine.run_host(&["disable", &at]), 0);
     assert!(!units.join("suimon-host.service").exists());
+}
+
+/// systemd itself reads the unit, where it is installed.
+fn assert_valid(unit: &std::path::Path) {
+    if !testbed::is_installed("systemd-analyze") {
+        return testbed::unbuilt("systemd reads the unit", "systemd-analyze is not installed");
+    }
+    let mut verify = std::process::Command::new("systemd-analyze");
+    let words = ["verify", "--man=no", "--recursive-errors=no"];
+    let said = verify.args(words).arg(unit).output().expect("it runs");
+    assert_code(&said, 0);
+    assert_eq!(stderr(&said), "");
 }
 
 #[test]
