@@ -76,6 +76,33 @@ fn each_metric_of_the_dashboard_is_served() {
     }
 }
 
+/// Prometheus itself reads each expression, with Grafana's variables in it replaced.
+#[test]
+fn each_expression_of_the_dashboard_is_valid() {
+    const TEST: &str = "the expressions of Grafana's dashboard";
+    if !testbed::is_installed("promtool") {
+        return testbed::unbuilt(TEST, "promtool is not installed: Debian's package prometheus");
+    }
+    let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
+    let mut expressions = Vec::new();
+    strings(&dashboard, "expr", &mut expressions);
+    assert!(expressions.len() >= 10);
+    let rule = |(number, expression): (usize, &&str)| {
+        let expression = expression.replace("$__rate_interval", "1m");
+        let expression = serde_json::Value::from(expression);
+        format!("      - {{ record: \"dashboard:{number}\", expr: {expression} }}\n")
+    };
+    let rules: String = expressions.iter().enumerate().map(rule).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rules.yml");
+    std::fs::write(&file, format!("groups:\n  - name: dashboard\n    rules:\n{rules}"))
+        .expect("a file");
+    let mut check = std::process::Command::new("promtool");
+    let checked = check.args(["check", "rules"]).arg(&file).output().expect("promtool runs");
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success(), "{said}{}", String::from_utf8_lossy(&checked.stdout));
+}
+
 #[test]
 fn its_panels_have_a_place_and_a_unit() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
