@@ -78,7 +78,7 @@ pub(crate) fn register(object: &mut Object, name: &str) -> io::Result<Link> {
 }
 
 /// A name that no other run uses, of at most 15 characters, the kernel's limit. `cubic.2x9k01` encodes this process
-/// and a number within it.
+/// and a number within it. Linux refuses a hyphen (`bpf_obj_name_cpy`).
 fn own_name(name: &str) -> String {
     /// The numbers per process. PIDs are below 2^22 (PID_MAX_LIMIT), so both fit six characters.
     const EACH: u32 = 1 << 8;
@@ -90,7 +90,7 @@ fn own_name(name: &str) -> String {
         mark.extend(char::from_digit(left % 36, 36));
         left /= 36;
     }
-    let short: String = name.chars().take(8).collect();
+    let short: String = name.replace('-', "_").chars().take(8).collect();
     format!("{short}.{mark}")
 }
 

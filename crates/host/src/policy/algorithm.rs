@@ -14,9 +14,10 @@ const FOLDER: &str = "/run/suimon/host";
 const PREFIX: &str = "sui_";
 const NAME_MAX: usize = 15;
 
-/// The name in the kernel of an algorithm with its parameters.
+/// The name in the kernel of an algorithm with its parameters. Linux refuses a name with a hyphen (`bpf_obj_name_cpy`).
 pub(super) fn name(config: &Config) -> String {
-    format!("{PREFIX}{}", config.algorithm().name()).chars().take(NAME_MAX).collect()
+    let name = config.algorithm().name().replace('-', "_");
+    format!("{PREFIX}{name}").chars().take(NAME_MAX).collect()
 }
 
 /// The algorithm with that name in the kernel, with the values of its parameters.
@@ -123,3 +124,19 @@ mod kernel {
 }
 
 pub(super) use kernel::{is_loaded, load, try_load, unload};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_takes_each_name_and_each_is_of_one_algorithm() {
+        for algorithm in Algorithm::all() {
+            let name = name(&algorithm.into());
+            let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+            assert!(name.len() <= NAME_MAX && name.chars().all(allowed), "{name}");
+            let found = config(&name, &[]).expect("an algorithm");
+            assert_eq!(found.algorithm().name(), algorithm.name());
+        }
+    }
+}
