@@ -8,6 +8,10 @@
 #   make module-debug
 #                builds a guest kernel with checks on (KASAN, lockdep, kmemleak, failing allocations) and the module for it,
 #                and sends ten million drawn frames through every discipline: half an hour
+#   make module-debian
+#                builds the module for Debian's newest kernel 6.12, also from the package for DKMS, boots that kernel in qemu
+#                with two processors and the cards e1000e, e1000 and virtio, and tries module and `suimon host` there: some
+#                minutes. apt downloads 120 MB into target/debian-kernel
 #   make deb     makes a Debian package for DKMS of the module and the plugin of tc, in target/debian, for kernels
 #                configured like the one whose headers HEADERS names; default: this machine's
 #   make test    runs every test and lists the skipped ones; with SUIMON_TESTS=all, missing root or a missing program
@@ -29,7 +33,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install linux module module-debug bench-module deb test wheel python soak docs bench papers audit
+.PHONY: demo install linux module module-debug module-debian bench-module deb test wheel python soak docs bench papers audit
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -51,6 +55,12 @@ module:
 module-debug:
 	@.ci/packages gcc libc6-dev make flex bison bc patch binutils tar xz-utils python3
 	@.ci/module-debug
+
+module-debian:
+	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev binutils xz-utils \
+		qemu-system-x86 busybox-static kmod cpio iproute2 ethtool iperf3
+	$(CARGO) build --locked --package suimon
+	@.ci/module-debian "$${CARGO_TARGET_DIR:-target}/debug/suimon"
 
 HEADERS ?= /lib/modules/$(shell uname -r)/build
 deb:
