@@ -109,11 +109,37 @@ fn provide(draft: &mut Draft<'_>, choice: &Chosen) {
         && let Err(error) = algorithm::try_load(&choice.name, &values)
     {
         let what = format!("`{}` cannot be loaded as BPF: {error} ({})", choice.name, choice.why);
-        let help = "boot a kernel with BTF and BPF struct_ops with links (Linux 6.4): sudo apt-get install linux-image-amd64";
-        draft.problem(what, help);
+        let [boot, proc] = kernel_configurations();
+        let is_there = [&boot, &proc].into_iter().any(|file| Path::new(file).exists());
+        draft.problem(what, what_a_load_needs(&boot, is_there));
     }
     let setting = Setting::Algorithm(choice.name.clone(), values);
     draft.want(setting, State::switch(true), &choice.why);
+}
+
+/// Where libbpf looks for the configuration of the running kernel.
+fn kernel_configurations() -> [String; 2] {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    [format!("/boot/config-{}", release.trim()), "/proc/config.gz".to_owned()]
+}
+
+/// What helps if an algorithm is not loaded. Some of them need the kernel's `CONFIG_HZ`, which libbpf reads from a file.
+fn what_a_load_needs(configuration: &str, is_there: bool) -> String {
+    if is_there {
+        return "boot a kernel with BTF and BPF struct_ops with links (Linux 6.4): sudo apt-get install linux-image-amd64"
+            .to_owned();
+    }
+    format!(
+        "its clock's CONFIG_HZ is read from {configuration} or /proc/config.gz, and neither is there, as in many containers: \
+         copy the file of the kernel's package to that place, or sudo modprobe configs"
+    )
+}
+
+#[test]
+fn a_missing_configuration_of_the_kernel_is_named() {
+    let help = what_a_load_needs("/boot/config-6.12", false);
+    assert!(help.contains("/boot/config-6.12 or /proc/config.gz"), "{help}");
+    assert!(what_a_load_needs("/boot/config-6.12", true).contains("BTF"));
 }
 
 /// Adds the metrics of the routes through a device.
