@@ -261,6 +261,7 @@ impl Cbq {
     }
 
     /// Lets the new nodes of these parameters continue from the running ones.
+    #[inline(never)]
     fn take_over(&mut self, fresh: Nodes, parameters: &Parameters, now: Instant) {
         let old = core::mem::replace(&mut self.nodes, fresh);
         let link = self.nodes.link();
@@ -285,6 +286,7 @@ impl Cbq {
 
     /// Lets the class of the same name continue from a leaf. Returns the leaf if the class cannot take its
     /// queue. A removed class does not come back.
+    #[inline(never)]
     fn hand_over(&mut self, mut old: Leaf, parameters: &Parameters, now: Instant) -> Option<Leaf> {
         let same = |leaf: &&mut Leaf| leaf.name == old.name && !old.leaving;
         let Some(new) = self.nodes.leaves.iter_mut().find(same) else { return Some(old) };

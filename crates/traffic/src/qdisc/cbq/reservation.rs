@@ -119,6 +119,7 @@ fn rounded(time: Duration) -> Duration {
 }
 
 /// The parameters with the reservations' classes and filters.
+#[inline(never)]
 fn with_reservations(
     parameters: &Parameters,
     reservations: &Reservations,

@@ -8,6 +8,7 @@
 //! number into a share. A flow above that share does not respond. Constants are those of KAME's `altq_red.c`,
 //! 3.1.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::packet::FlowId;
@@ -53,17 +54,17 @@ pub(crate) struct Valve {
     arrivals: u64,
     /// The least loss that counts against a flow: RED's greatest probability, in 2^-32.
     loss_min: u64,
-    fair: [u64; 1 << TABLE_BITS],
+    /// 2^`TABLE_BITS` of them, on the heap: too large for the stack of a kernel.
+    fair: Box<[u64]>,
 }
 
 impl Valve {
     /// A valve for RED with this upper threshold in packets and this greatest probability in 2^-32.
     pub(crate) fn new(threshold_max: u64, probability_max: u32) -> Self {
         let round_trip = threshold_max.saturating_add(PIPE);
-        let fair = core::array::from_fn(|index| {
-            // A loss too small for the table counts as its first.
-            tcp_packets((index.max(1) as u64) << (32 - TABLE_BITS)) / round_trip
-        });
+        // A loss too small for the table counts as its first.
+        let fair = |index: u64| tcp_packets(index.max(1) << (32 - TABLE_BITS)) / round_trip;
+        let fair = (0..1 << TABLE_BITS).map(fair).collect();
         let flows = Vec::with_capacity(FLOWS_MAX);
         Self { flows, arrivals: 0, loss_min: probability_max.into(), fair }
     }
