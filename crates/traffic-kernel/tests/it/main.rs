@@ -7,6 +7,7 @@ mod extremes;
 mod header;
 mod interface;
 mod looks;
+mod pacing_in_c;
 mod refusals;
 mod replay;
 mod tables;
