@@ -78,20 +78,19 @@ impl<N: Number> Tournament<N> {
         self.groups.get(place / WIDTH).map_or(N::NOBODY, |group| group.0[place % WIDTH])
     }
 
+    /// Sets the number of the only player, in one step.
+    #[inline]
+    pub(super) fn set_only(&mut self, number: N) {
+        debug_assert_eq!((self.groups.len(), self.players), (1, TOP), "the only player");
+        self.first = number;
+        if let Some(Group(group)) = self.groups.first_mut() {
+            group[TOP] = number;
+        }
+    }
+
     /// Sets the number of a player.
     #[inline]
     pub(super) fn set(&mut self, player: usize, number: N) {
-        if let ([Group(group)], TOP) = (&mut self.groups[..], self.players + player) {
-            // The only player.
-            group[TOP] = number;
-            self.first = number;
-            return;
-        }
-        self.compete(player, number);
-    }
-
-    #[inline(never)]
-    fn compete(&mut self, player: usize, number: N) {
         let (mut place, mut winner) = (self.players + player, number);
         while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
             let before = core::mem::replace(&mut group[place % WIDTH], winner);

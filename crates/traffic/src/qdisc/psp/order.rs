@@ -173,6 +173,7 @@ impl Order {
             due.map_or(Turn::NOBODY, |due| Turn { release: due, own: due, leaf, child: leaf });
         match &mut self.groups[..] {
             // As below, in one step: without groups, classes go in the order of their own times.
+            [link] if link.children == 1 => link.later.set_only(turn),
             [link] => link.later.set(class, turn),
             _ => self.set_within(leaf, turn),
         }
