@@ -172,12 +172,12 @@ impl Output {
         let parameters: Parameters = table::read(table)?;
         let clock = self.clock(now).unwrap_or(self.free.into());
         self.qdisc.change(&parameters, clock)?;
-        let before = core::mem::replace(&mut self.looks, Looks::of(&parameters));
-        if self.looks.headers && !before.headers {
-            // They are those of packets that left before the earlier filters went.
+        let were_read = self.reads_headers();
+        (self.looks, self.listens) = (Looks::of(&parameters), self.qdisc.listens());
+        if self.reads_headers() && !were_read {
+            // They are those of packets that left before headers were no longer read.
             self.packets.forget_headers();
         }
-        self.listens = self.qdisc.listens();
         Ok(())
     }
 
@@ -205,7 +205,7 @@ impl Output {
         packet.priority = offer.priority;
         packet.frames = offer.frames;
         packet.class = 0;
-        if self.looks.headers || self.listens {
+        if self.reads_headers() {
             self.read_headers(id, offer);
         }
         match self.qdisc.enqueue(&mut self.packets, id, clock) {
@@ -215,6 +215,10 @@ impl Output {
                 Some(Verdict::Dropped(reason))
             }
         }
+    }
+
+    const fn reads_headers(&self) -> bool {
+        self.looks.headers || self.listens
     }
 
     /// Reads what the discipline looks at in a packet's headers.

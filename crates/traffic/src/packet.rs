@@ -319,8 +319,11 @@ impl Packets {
         }
     }
 
-    /// Forgets the headers of every place: classifiers find no field in them.
+    /// Forgets the headers of every place: classifiers find no field in them, and segments are blank.
     pub fn forget_headers(&mut self) {
+        for packet in &mut self.slots {
+            (packet.protocol, packet.tcp) = (Protocol::default(), Tcp::default());
+        }
         self.own_headers.fill(Fields::of(None));
     }
 

@@ -329,6 +329,8 @@ fn packets_of_one_flow_may_have_headers_of_their_own() {
     let classes =
         |packets: &Packets| [plain, secure].map(|id| rules.class_of_fields(&packets.fields(id)));
     assert_eq!(classes(&packets), [Some(0), Some(1)]);
+    packets[plain].tcp.seq = 7;
     packets.forget_headers();
     assert_eq!(classes(&packets), [None, None]);
+    assert_eq!(packets[plain].tcp.seq, 0);
 }
