@@ -47,6 +47,12 @@ void suimon_escape(u32 line)
 	exit(3);
 }
 
+void suimon_no_memory(size_t size, size_t align)
+{
+	fprintf(stderr, "no memory for %zu bytes\n", size);
+	exit(3);
+}
+
 static void check(u32 answer, const char *what)
 {
 	if (answer == SUIMON_OK)

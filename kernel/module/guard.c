@@ -36,16 +36,34 @@ u32 suimon_guarded(u32 (*body)(void *argument), void *argument)
 /* objtool takes the place that the jump comes back to for unreachable. */
 STACK_FRAME_NON_STANDARD(suimon_guarded);
 
-/* KASAN marks the stack of a frame until it returns, and this one never does. */
-__no_sanitize_address void suimon_escape(u32 line)
+/* KASAN marks the stack of a frame until it returns, and these frames never do. */
+static __no_sanitize_address void sui_jump_back(struct suimon_guard *guard)
 {
-	struct suimon_guard *guard = suimon_context()->guard;
-
-	pr_err_once("suimon: the discipline broke (line %u); its packets leave in the order of arrival\n",
-		    line);
-	if (guard)
-		__builtin_longjmp(guard->words, 1);
-	panic("suimon: a panic outside of a guarded call");
+	__builtin_longjmp(guard->words, 1);
 }
 /* Its jump leaves the frame as no ordinary function does. */
-STACK_FRAME_NON_STANDARD(suimon_escape);
+STACK_FRAME_NON_STANDARD(sui_jump_back);
+
+static __no_sanitize_address __noreturn void sui_leave(void)
+{
+	struct suimon_guard *guard = suimon_context()->guard;
+	void (*leave)(struct suimon_guard *guard) = sui_jump_back;
+
+	/* objtool would not see that a function ends with a call which never returns, if the compiler did. */
+	OPTIMIZER_HIDE_VAR(leave);
+	if (guard)
+		leave(guard);
+	panic("suimon: a panic outside of a guarded call");
+}
+
+__no_sanitize_address void suimon_escape(u32 line)
+{
+	pr_err_once("suimon: a discipline broke (line %u)\n", line);
+	sui_leave();
+}
+
+__no_sanitize_address void suimon_no_memory(size_t size, size_t align)
+{
+	pr_err_ratelimited("suimon: no memory for %zu bytes\n", size);
+	sui_leave();
+}

@@ -162,12 +162,13 @@ u32 suimon_class(struct suimon_output *output, u32 position, struct suimon_stati
 #ifdef __KERNEL__
 /*
  * What the library needs of the kernel. A panic of the library calls suimon_escape, which leaves the innermost
- * suimon_guarded.
+ * suimon_guarded. So does suimon_no_memory, which Rust's own crate calls in place of its handler (kernel/module/build).
  */
 void *suimon_alloc(size_t size, size_t align);
 void suimon_free(void *memory);
 u32 suimon_guarded(u32 (*body)(void *argument), void *argument);
 void suimon_escape(u32 line) __attribute__((noreturn));
+void suimon_no_memory(size_t size, size_t align) __attribute__((noreturn));
 #endif
 
 #endif

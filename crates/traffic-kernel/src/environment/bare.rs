@@ -13,7 +13,7 @@ unsafe extern "C" {
     fn suimon_guarded(body: unsafe extern "C" fn(*mut c_void) -> u32, argument: *mut c_void)
     -> u32;
     /// Leaves the innermost `suimon_guarded` of this processor. The line is for the kernel's log.
-    fn suimon_escape(line: u32);
+    fn suimon_escape(line: u32) -> !;
 }
 
 struct KernelMemory;
@@ -38,12 +38,7 @@ static MEMORY: KernelMemory = KernelMemory;
 fn panic(why: &PanicInfo<'_>) -> ! {
     let line = why.location().map_or(0, |location| location.line());
     // SAFETY: all code of this crate that can panic runs in `guarded`.
-    unsafe { suimon_escape(line) };
-    // Never reached. The kernel's objtool warns of a function that ends with a call, unless it knows that the called one
-    // does not return.
-    loop {
-        core::hint::spin_loop();
-    }
+    unsafe { suimon_escape(line) }
 }
 
 /// The answer of `body`, or [`crate::abi::FAULT`] if it panicked. Then its memory is lost, and what it changed is in an unknown
