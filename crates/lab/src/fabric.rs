@@ -471,26 +471,20 @@ impl Fabric {
         packets[packet] = Packet {
             created: now,
             queued: now,
-            limited: 0,
             length: wire_length(length, segments),
             flow: known.flow,
             source: known.source,
             destination: known.destination,
             tos: header.tos,
-            retransmission: false,
             protocol: if header.protocol == Protocol::Udp as u8 {
                 Protocol::Udp
             } else {
                 Protocol::Tcp
             },
             frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
-            corrupted: false,
-            altered: false,
             priority: Packet::priority_of(header.tos),
-            class: 0,
-            ingress: 0,
-            holder: 0,
             tcp: frame::segment(frame, &header),
+            ..Packet::default()
         };
         self.lengths[packet.place() as usize] = frame::padded(length);
         let Self { engine, monitor, buffers, lengths, .. } = self;

@@ -16,6 +16,7 @@ pub mod frame;
 pub mod header;
 pub mod meter;
 pub mod packet;
+mod packet_list;
 pub mod priority_map;
 pub mod qdisc;
 pub mod random;

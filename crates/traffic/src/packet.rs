@@ -170,6 +170,8 @@ pub struct Packet {
     /// The port of the queue that holds the packet: its number plus one; 0 if none. For port types that track
     /// ownership.
     pub holder: u32,
+    /// The next packet of the queue that this one is in, unless it is the last: only queues write it.
+    pub behind: PacketId,
     /// The TCP segment. For a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
     pub tcp: Tcp,

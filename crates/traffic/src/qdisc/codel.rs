@@ -7,11 +7,11 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::packet_list::PacketList;
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
-use crate::ring::Ring;
 use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant};
@@ -147,7 +147,7 @@ pub struct Codel {
     parameters: Parameters,
     port: Port,
     law: Law,
-    queue: Ring<PacketId>,
+    queue: PacketList,
     /// The bytes in `queue`, without packets that are held or to be dropped.
     line_bytes: u64,
     tally: Tally,
@@ -161,7 +161,7 @@ impl Codel {
     fn choose(&mut self, packets: &Packets, now: Instant) {
         if self.held.is_empty() {
             let mut queue = self.held.queue(packets, || {
-                let id = self.queue.pop()?;
+                let id = self.queue.pop(packets)?;
                 self.line_bytes -= u64::from(packets[id].length);
                 Some((id, self.line_bytes))
             });
@@ -180,7 +180,7 @@ impl Discipline for Codel {
             law: parameters.law(port)?,
             parameters: parameters.clone(),
             port,
-            queue: Ring::new(),
+            queue: PacketList::default(),
             line_bytes: 0,
             tally: Tally::default(),
             control: Control::default(),
@@ -208,7 +208,7 @@ impl Discipline for Codel {
             return Enqueued::Dropped(reason);
         }
         packets[id].queued = now;
-        self.queue.push(id);
+        self.queue.push(packets, id);
         self.line_bytes += length;
         self.tally.take(length);
         self.tally.peak();
@@ -228,7 +228,7 @@ impl Discipline for Codel {
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
         self.held.flush(packets, &mut self.tally);
-        while let Some(id) = self.queue.pop() {
+        while let Some(id) = self.queue.pop(packets) {
             self.held.schedule_drop(id);
         }
         self.held.run_scheduled_drops(packets, &mut self.tally, DropReason::Flushed);

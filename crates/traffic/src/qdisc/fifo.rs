@@ -4,8 +4,8 @@ use crate::discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock,
 };
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::packet_list::PacketList;
 use crate::qdisc::Page;
-use crate::ring::Ring;
 use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
@@ -131,15 +131,13 @@ impl Count {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fifo {
-    queue: Ring<PacketId>,
+    queue: PacketList,
     backlog_bytes: u64,
     limits: Limits,
     backlog_bytes_max: u64,
     enqueued: Count,
     dropped: Count,
-    /// Packets that left otherwise than to the wire, less those added otherwise than by an enqueue; wraps
-    /// below zero.
-    diverted: Count,
+    flushed: Count,
     gaps: Count,
     port: Port,
 }
@@ -171,19 +169,9 @@ impl Fifo {
     /// Takes the first packet.
     #[inline]
     pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
-        let packet = self.queue.pop()?;
+        let packet = self.queue.pop(packets)?;
         self.backlog_bytes -= u64::from(packets[packet].length);
         Some(packet)
-    }
-
-    /// Takes over the packets queued in `other`, also past the limits.
-    pub(crate) fn append(&mut self, other: &mut Self) {
-        let Backlog { packets, bytes } = other.backlog();
-        other.diverted.add(packets, bytes);
-        self.diverted.add(packets.wrapping_neg(), bytes.wrapping_neg());
-        self.queue.append(&mut other.queue);
-        self.backlog_bytes += core::mem::take(&mut other.backlog_bytes);
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
     }
 
     /// Sets limits that passed [`check`].
@@ -206,12 +194,12 @@ impl Discipline for Fifo {
         Ok(Self {
             limits: Limits::of(parameters),
             port,
-            queue: Ring::new(),
+            queue: PacketList::default(),
             backlog_bytes: 0,
             backlog_bytes_max: 0,
             enqueued: Count::default(),
             dropped: Count::default(),
-            diverted: Count::default(),
+            flushed: Count::default(),
             gaps: Count::default(),
         })
     }
@@ -235,7 +223,7 @@ impl Discipline for Fifo {
             return Enqueued::Dropped(reason);
         }
         packets[packet].queued = now;
-        self.queue.push(packet);
+        self.queue.push(packets, packet);
         self.backlog_bytes += length;
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
         self.enqueued.add(1, length);
@@ -265,10 +253,10 @@ impl Discipline for Fifo {
     }
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
-        while let Some(packet) = self.queue.pop() {
+        while let Some(packet) = self.queue.pop(packets) {
             let length = u64::from(packets[packet].length);
             self.dropped.add(1, length);
-            self.diverted.add(1, length);
+            self.flushed.add(1, length);
             packets.discard(packet, DropReason::Flushed);
         }
         self.backlog_bytes = 0;
@@ -284,18 +272,18 @@ impl Discipline for Fifo {
         Backlog { packets: self.queue.len() as u64, bytes: self.backlog_bytes }
     }
 
-    /// Packets sent are those taken that are neither queued nor left otherwise.
+    /// Packets sent are those taken that are neither queued nor flushed.
     fn statistics(&self) -> Statistics {
-        let (backlog, enqueued, diverted) = (self.backlog(), self.enqueued, self.diverted);
-        let sent = |taken: u64, left: u64, here| taken.wrapping_sub(left).wrapping_sub(here);
+        let (backlog, enqueued, flushed) = (self.backlog(), self.enqueued, self.flushed);
+        let sent = |taken: u64, flushed: u64, here| taken.wrapping_sub(flushed).wrapping_sub(here);
         Statistics {
             backlog_packets: backlog.packets,
             backlog_bytes: backlog.bytes,
             backlog_bytes_max: self.backlog_bytes_max,
             enqueued_packets: enqueued.packets,
             enqueued_bytes: enqueued.bytes,
-            sent_packets: sent(enqueued.packets, diverted.packets, backlog.packets),
-            sent_bytes: sent(enqueued.bytes, diverted.bytes, backlog.bytes),
+            sent_packets: sent(enqueued.packets, flushed.packets, backlog.packets),
+            sent_bytes: sent(enqueued.bytes, flushed.bytes, backlog.bytes),
             dropped_packets: self.dropped.packets,
             dropped_bytes: self.dropped.bytes,
             marked_packets: 0,

@@ -2,17 +2,17 @@
 
 use crate::discipline::{Backlog, DropReason, Enqueued, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::packet_list::PacketList;
 use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::tally::Tally;
-use crate::ring::Ring;
 use crate::units::Instant;
 
 /// The queue behind the disciplines that decide at enqueue.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Queue {
-    line: Ring<PacketId>,
+    line: PacketList,
     tally: Tally,
 }
 
@@ -53,7 +53,7 @@ impl Queue {
         packet.queued = now;
         self.tally.take(packet.length.into());
         self.tally.peak();
-        self.line.push(id);
+        self.line.push(packets, id);
         Enqueued::Queued
     }
 
@@ -84,14 +84,14 @@ impl Queue {
     /// Takes the first packet, and returns its length with it.
     #[inline]
     pub(crate) fn pop_measured(&mut self, packets: &Packets) -> Option<Sent> {
-        let id = self.line.pop()?;
+        let id = self.line.pop(packets)?;
         let length = packets[id].length;
         self.tally.send(length.into());
         Some((id, length))
     }
 
     pub(crate) fn flush(&mut self, packets: &mut Packets) {
-        while let Some(id) = self.line.pop() {
+        while let Some(id) = self.line.pop(packets) {
             self.tally.discard(packets[id].length.into());
             packets.discard(id, DropReason::Flushed);
         }
