@@ -149,11 +149,13 @@ impl Output {
     /// The table or its settings are wrong.
     pub fn new(table: &str, device: &Device, now: u64) -> Result<Self, Refusal> {
         let parameters = table::read(table)?;
-        let qdisc = Qdisc::attach(&parameters, device.port())?;
+        let mut qdisc = Qdisc::attach(&parameters, device.port())?;
+        let packets = Packets::with_headers(device.places);
+        qdisc.prepare_for(packets.places());
         Ok(Self {
             listens: qdisc.listens(),
             qdisc,
-            packets: Packets::with_headers(device.places),
+            packets,
             link: Serializer::new(device.rate),
             overhead: device.overhead,
             free: Instant::ZERO,
@@ -172,6 +174,7 @@ impl Output {
         let parameters: Parameters = table::read(table)?;
         let clock = self.clock(now).unwrap_or(self.free.into());
         self.qdisc.change(&parameters, clock)?;
+        self.qdisc.prepare_for(self.packets.places());
         let were_read = self.reads_headers();
         (self.looks, self.listens) = (Looks::of(&parameters), self.qdisc.listens());
         if self.reads_headers() && !were_read {

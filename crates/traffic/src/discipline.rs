@@ -312,6 +312,12 @@ pub trait Discipline: Sized {
         clock: WireClock,
     ) -> Result<(), Self::Error>;
 
+    /// Takes the memory that `packets` queued packets may need, so that none is taken for a packet later. For a driver
+    /// that must not allocate then; parameters that change may need more.
+    fn prepare_for(&mut self, packets: usize) {
+        let _ = packets;
+    }
+
     /// Admits a class from now on, or refuses it with the arithmetic and changes nothing. A reservation stays
     /// through a change of parameters; a change that leaves no room for it is refused.
     fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {

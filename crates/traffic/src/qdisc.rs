@@ -22,6 +22,7 @@ pub mod ets;
 pub mod fairq;
 pub mod fifo;
 mod flat;
+mod flow_numbers;
 pub mod fq_codel;
 pub mod hfsc;
 pub mod jobs;
@@ -289,6 +290,11 @@ macro_rules! registry {
                         changed::<$module::$type>(q, p, clock)
                     })+
                     _ => Err(Error::OtherDiscipline { is, wanted }),
+                }
+            }
+            fn prepare_for(&mut self, packets: usize) {
+                match self {
+                    $(Self::$variant(q) => q.prepare_for(packets)),+
                 }
             }
             fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {

@@ -327,6 +327,10 @@ impl Discipline for Cbq {
         Ok(cbq)
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.nodes.leaves.iter_mut().for_each(|leaf| leaf.queue.prepare_for(packets));
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

@@ -44,6 +44,11 @@ impl<T: Copy> Chains<T> {
         }
     }
 
+    /// Takes the memory for `items` items in all.
+    pub(super) fn reserve(&mut self, items: usize) {
+        self.links.reserve(items.saturating_sub(self.links.len()));
+    }
+
     #[inline]
     pub(super) fn is_empty(&self, queue: usize) -> bool {
         self.ends[queue].first == NONE

@@ -194,6 +194,10 @@ impl Discipline for Codel {
         Ok(())
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.held.prepare_for(packets);
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

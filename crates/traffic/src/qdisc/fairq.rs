@@ -246,6 +246,10 @@ impl Buckets {
 }
 
 impl ClassQueue for Buckets {
+    fn prepare_for(&mut self, packets: usize) {
+        self.chains.reserve(packets);
+    }
+
     #[inline]
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change) {
         let answer = self.push(packets, id, now);

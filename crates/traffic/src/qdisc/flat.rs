@@ -170,6 +170,10 @@ impl<S: Scheduler> Discipline for Flat<S> {
         Ok(())
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.leaves.prepare_for(packets);
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

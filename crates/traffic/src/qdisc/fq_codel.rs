@@ -236,6 +236,10 @@ impl Discipline for FqCodel {
         Ok(())
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.held.prepare_for(packets);
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

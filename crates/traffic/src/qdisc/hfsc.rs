@@ -455,6 +455,10 @@ impl Discipline for Hfsc {
         self.reservations.list()
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.nodes.iter_mut().for_each(|node| node.leaf.prepare_for(packets));
+    }
+
     #[inline(never)]
     fn enqueue(
         &mut self,

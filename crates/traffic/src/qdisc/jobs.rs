@@ -245,6 +245,10 @@ impl Discipline for Jobs {
         Ok(())
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.nodes.iter_mut().for_each(|node| node.prepare_for(packets));
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

@@ -200,6 +200,11 @@ impl<C: ClassSpec> Leaves<C> {
         })
     }
 
+    /// [`Discipline::prepare_for`](crate::Discipline::prepare_for).
+    pub(super) fn prepare_for(&mut self, packets: usize) {
+        self.leaves.iter_mut().for_each(|leaf| leaf.queue.prepare_for(packets));
+    }
+
     /// Replaces the classes. Removed classes with queued packets stay behind the new ones until they are
     /// empty; returns their old numbers.
     pub(super) fn change(

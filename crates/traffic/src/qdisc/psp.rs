@@ -25,6 +25,7 @@ use crate::units::{Bytes, Instant};
 
 mod clock;
 mod delivery;
+mod flows;
 mod gap;
 mod order;
 mod pacer;
@@ -369,6 +370,13 @@ impl Discipline for Psp {
         self.unclassified.limit(&parameters.unclassified);
         self.replace_nodes(nodes, parameters);
         Ok(())
+    }
+
+    fn prepare_for(&mut self, _packets: usize) {
+        self.nodes
+            .iter_mut()
+            .filter_map(|node| node.delivery.as_mut())
+            .for_each(|delivery| delivery.prepare());
     }
 
     // Not inlined, like `dequeue`: a port that runs another discipline need not save its registers.

@@ -289,6 +289,10 @@ impl Discipline for Rio {
         Ok(())
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.order.reserve(packets);
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

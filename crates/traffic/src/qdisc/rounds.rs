@@ -44,14 +44,17 @@ impl Rounds {
     /// Queues with these quanta, all of them empty.
     pub(super) fn new(quanta: impl IntoIterator<Item = u64>) -> Self {
         let queue = |quantum: u64| Queue { quantum: quantum.max(1), ..Queue::default() };
-        let queues = quanta.into_iter().map(queue).collect();
-        Self { queues, active: Ring::new(), granted: false }
+        let queues: Vec<_> = quanta.into_iter().map(queue).collect();
+        let mut active = Ring::new();
+        active.reserve(queues.len());
+        Self { queues, active, granted: false }
     }
 
     /// Appends the queues that had the numbers `leaving` in `old`, with their quanta.
     pub(super) fn extend(&mut self, old: &Self, leaving: &[usize]) {
         let queue = |&was: &usize| Queue { quantum: old.queues[was].quantum, ..Queue::default() };
         self.queues.extend(leaving.iter().map(queue));
+        self.active.reserve(self.queues.len());
     }
 
     /// A packet came into this queue.

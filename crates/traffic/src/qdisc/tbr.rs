@@ -195,6 +195,10 @@ impl Discipline for Tbr {
         Ok(())
     }
 
+    fn prepare_for(&mut self, packets: usize) {
+        self.queue.prepare_for(packets);
+    }
+
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, clock: WireClock) -> Enqueued {
         self.queue.enqueue(packets, packet, clock)
     }

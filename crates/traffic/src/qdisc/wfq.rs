@@ -16,7 +16,6 @@ use crate::qdisc::Page;
 use crate::units::Instant;
 
 mod exact;
-mod flows;
 mod fluid;
 pub(super) mod hash;
 mod order;
@@ -123,6 +122,10 @@ impl Discipline for Wfq {
         (self.hash, self.limit_bytes) = (new.hash, new.limit_bytes);
         (self.classifier, self.weights, self.weight) = (new.classifier, new.weights, new.weight);
         Ok(())
+    }
+
+    fn prepare_for(&mut self, packets: usize) {
+        self.queues.prepare_for(packets);
     }
 
     fn enqueue(

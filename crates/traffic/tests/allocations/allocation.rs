@@ -81,6 +81,8 @@ fn nothing_is_allocated_to_classify_and_condition() {
     assert!(statistics.pass.packets > 0 && statistics.drop.packets > 0);
 }
 
+/// Packets at once, at most.
+const PLACES: u32 = 1_900;
 /// The number of flows; some have a class of their own.
 const FLOWS: u32 = 6;
 
@@ -96,7 +98,8 @@ struct Load {
 impl Load {
     fn offer(&mut self, flow: u32, length: u32, tos: u8) {
         let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
-        let id = self.packets.insert(packet);
+        let Some(id) = self.packets.try_alloc() else { return };
+        self.packets[id] = packet;
         if self.discipline.enqueue(&mut self.packets, id, self.clock) != Enqueued::Queued {
             self.packets.release(id);
         }
@@ -118,18 +121,17 @@ impl Load {
         self.clock.free = self.clock.now;
     }
 
-    /// Lets each flow alone, and then all together, fill the queues: from then on these have the memory that
-    /// they may need, and so has the arena.
+    /// Lets each flow alone, and then all together, fill the queues.
     fn fill(&mut self) {
         for flow in 0..FLOWS {
             self.pour(|_| flow);
         }
-        self.pour(|n| n % FLOWS);
+        self.pour(|n| n);
     }
 
     /// Offers more packets than any buffer takes, and throws them away.
     fn pour(&mut self, flow: impl Fn(u32) -> u32) {
-        for n in 0..2_000 {
+        for n in 0..PLACES + 100 {
             self.offer(flow(n), 64, ecn::NOT_ECT);
             self.release_dropped();
         }
@@ -171,14 +173,15 @@ fn nothing_is_allocated_to_queue() {
             let parameters = drawn.expect("parameters").current();
             let mut load = Load {
                 discipline: Qdisc::attach(&parameters, port).expect("parameters that make sense"),
-                packets: Packets::new(),
+                packets: Packets::with_headers(PLACES),
                 random: Random::from_seed(1),
                 wire: Serializer::new(port.rate),
                 clock: Instant::ZERO.into(),
             };
-            load.fill();
-            load.run(STEPS);
+            load.discipline.prepare_for(load.packets.places());
             let before = allocations();
+            load.run(STEPS);
+            load.fill();
             load.run(STEPS);
             assert_eq!(allocations() - before, 0, "{parameters:?}");
             sent += load.discipline.statistics().sent_packets;

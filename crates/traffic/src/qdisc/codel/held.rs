@@ -29,6 +29,11 @@ impl Held {
         TakenQueue { take, scheduled_drops: &mut self.scheduled_drops, packets }
     }
 
+    /// [`Discipline::prepare_for`](crate::Discipline::prepare_for).
+    pub(crate) fn prepare_for(&mut self, packets: usize) {
+        self.scheduled_drops.reserve(packets);
+    }
+
     /// Schedules the drop of a packet.
     pub(crate) fn schedule_drop(&mut self, id: PacketId) {
         self.scheduled_drops.push(id);

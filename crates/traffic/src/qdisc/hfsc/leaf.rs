@@ -72,6 +72,11 @@ impl Leaf {
         Self { queue, past: None }
     }
 
+    /// [`Discipline::prepare_for`].
+    pub(super) fn prepare_for(&mut self, packets: usize) {
+        self.queue.prepare_for(packets);
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.past.as_ref().is_none_or(|past| past.inherited.is_empty())

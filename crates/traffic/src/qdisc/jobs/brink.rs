@@ -32,6 +32,11 @@ struct Queued {
 const UNKNOWN: Queued = Queued { time: i128::MAX, least: i128::MAX };
 
 impl Brink {
+    /// Takes the memory for `packets` packets in all.
+    pub(super) fn reserve(&mut self, packets: usize) {
+        self.queued.reserve(packets.saturating_sub(self.queued.len()));
+    }
+
     /// Adds a packet that is due at `by`, behind others that take the link for the time `before`.
     pub(super) fn push(&mut self, by: Instant, before: Duration) {
         let time = i128::from(by.as_ps()) - i128::from(before.as_ps()) - self.sent;

@@ -124,6 +124,12 @@ impl Node {
         self.aim();
     }
 
+    /// [`Discipline::prepare_for`](crate::Discipline::prepare_for).
+    pub(super) fn prepare_for(&mut self, packets: usize) {
+        self.line.reserve(packets);
+        self.brink.reserve(packets);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.head.is_none()
     }

@@ -17,8 +17,7 @@
 //! Tested: within one round trip the rate is exact to a few in a thousand on a path without noise; see
 //! `traffic/tests/it/delivery.rs`.
 
-use alloc::collections::BTreeMap;
-
+use super::flows::{Flow, Flows};
 use crate::discipline::{Backlog, Port};
 use crate::packet::{FlowId, Packet, Protocol, flags};
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -44,17 +43,6 @@ const GATHER: u64 = 50;
 const STEPS: [u32; 2] = [5, 2];
 /// The class sends at a rate lower by 2^-6 than the measured one; this is the exponent.
 const MARGIN: u32 = 6;
-
-/// The data of one flow of a class, in its own sequence numbers.
-#[derive(Clone, Copy, Debug)]
-struct Flow {
-    /// The sequence number after the last byte sent.
-    sent: u32,
-    /// The sequence number after the last byte known to have arrived.
-    reached: u32,
-    /// Whether the flow's last byte is sent.
-    ends: bool,
-}
 
 /// A sum over all flows, in payload bytes that were sent once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,7 +114,7 @@ struct Probe {
 #[derive(Debug)]
 pub(super) struct Delivery {
     port: Port,
-    flows: BTreeMap<FlowId, Flow>,
+    flows: Flows,
     sums: Sums,
     train: Option<Train>,
     rate: Option<Rate>,
@@ -135,6 +123,15 @@ pub(super) struct Delivery {
     usual: Rate,
     step: u32,
     probe: Probe,
+}
+
+impl Sums {
+    /// A flow is over: its data in flight counts as arrived.
+    fn forget(&mut self, flow: Flow) {
+        let missing = u64::from(past(flow.sent, flow.reached));
+        self.reached += missing;
+        self.delivered += missing;
+    }
 }
 
 impl Probe {
@@ -235,7 +232,7 @@ impl Train {
 
 impl Delivery {
     /// A measurement without any knowledge of the path behind the port.
-    pub(super) const fn new(port: Port) -> Self {
+    pub(super) fn new(port: Port) -> Self {
         let early = Backlog { packets: 0, bytes: 0 };
         let probe = Probe {
             next: Instant::NEVER,
@@ -248,7 +245,7 @@ impl Delivery {
         };
         Self {
             port,
-            flows: BTreeMap::new(),
+            flows: Flows::new(port.seed),
             sums: Sums { sent: 0, reached: 0, delivered: 0 },
             train: None,
             rate: None,
@@ -257,6 +254,11 @@ impl Delivery {
             step: STEPS[0],
             probe,
         }
+    }
+
+    /// [`Discipline::prepare_for`](crate::Discipline::prepare_for).
+    pub(super) fn prepare(&mut self) {
+        self.flows.reserve();
     }
 
     /// The rate that the path passes, and since when it is known; `None` while the path kept up with all
@@ -354,8 +356,12 @@ impl Delivery {
             self.forget(packet.flow);
         }
         let begin = tcp.seq.wrapping_add(u32::from(tcp.flags & flags::SYN != 0));
-        let fresh = Flow { sent: begin, reached: begin, ends: false };
-        let flow = self.flows.entry(packet.flow).or_insert(fresh);
+        if self.flows.get_mut(packet.flow).is_none() {
+            let fresh = Flow { sent: begin, reached: begin, ends: false };
+            let gone = self.flows.add(packet.flow, fresh);
+            gone.into_iter().for_each(|gone| self.sums.forget(gone));
+        }
+        let Some(flow) = self.flows.get_mut(packet.flow) else { return };
         flow.ends |= tcp.flags & flags::FIN != 0;
         let new = past(begin.wrapping_add(tcp.payload), flow.sent);
         if new > 0 {
@@ -395,12 +401,10 @@ impl Delivery {
         train.whole = !probe && long;
     }
 
-    /// Forgets a flow that is over: data in flight counts as arrived.
+    /// Forgets a flow that is over.
     fn forget(&mut self, flow: FlowId) {
-        if let Some(flow) = self.flows.remove(&flow) {
-            let missing = u64::from(past(flow.sent, flow.reached));
-            self.sums.reached += missing;
-            self.sums.delivered += missing;
+        if let Some(flow) = self.flows.remove(flow) {
+            self.sums.forget(flow);
         }
     }
 
@@ -411,7 +415,7 @@ impl Delivery {
         if packet.protocol != Protocol::Tcp || tcp.flags & flags::ACK == 0 {
             return false;
         }
-        let Some(flow) = self.flows.get_mut(&packet.flow) else { return false };
+        let Some(flow) = self.flows.get_mut(packet.flow) else { return false };
         let new = past(tcp.ack, flow.reached).min(past(flow.sent, flow.reached));
         flow.reached = flow.reached.wrapping_add(new);
         let (mut reached, mut delivered) = (u64::from(new), u64::from(new));

@@ -4,17 +4,17 @@
 //! Their theorem 1: no packet leaves later than the fluid link finishes it by more than the time of one
 //! longest packet. A packet costs O(log n) for n flows with packets.
 
-use super::flows::Flows;
 use super::fluid::Fluid;
 use super::order::Order;
 use crate::discipline::Port;
+use crate::qdisc::flow_numbers::FlowNumbers;
 use crate::units::{Bytes, Instant};
 use alloc::vec::Vec;
 
 /// A queue for each flow, in the order of the fluid link.
 #[derive(Debug)]
 pub(super) struct Exact {
-    flows: Flows,
+    flows: FlowNumbers,
     /// The key of the flow in each queue.
     keys: Vec<u64>,
     fluid: Fluid,
@@ -26,7 +26,7 @@ pub(super) struct Exact {
 impl Exact {
     pub(super) fn new(port: Port) -> Self {
         Self {
-            flows: Flows::new(port.seed),
+            flows: FlowNumbers::new(port.seed),
             keys: Vec::new(),
             fluid: Fluid::new(port.rate),
             order: Order::default(),
@@ -36,7 +36,7 @@ impl Exact {
 
     /// The number of queues.
     pub(super) fn queues(&self) -> usize {
-        self.flows.queues()
+        self.flows.end()
     }
 
     /// The queue for a packet of this flow that arrives now.
@@ -46,15 +46,20 @@ impl Exact {
         while let Some(queue) = self.fluid.take_done() {
             self.release(queue);
         }
-        let queue = self.flows.queue_of(key);
-        let queues = self.flows.queues();
+        let queue = self.flows.number_of(key);
+        self.extend_to(self.flows.end());
+        self.keys[queue] = key;
+        queue
+    }
+
+    /// Takes the memory for `queues` flows in all.
+    pub(super) fn extend_to(&mut self, queues: usize) {
         if queues > self.keys.len() {
+            self.flows.reserve(queues);
             self.keys.resize(queues, 0);
             self.fluid.extend_to(queues);
             self.order.extend_to(queues);
         }
-        self.keys[queue] = key;
-        queue
     }
 
     /// Releases the flow's queue, unless the queue or the fluid link still has data of the flow.

@@ -88,6 +88,23 @@ impl Queues {
         }
     }
 
+    /// Takes the memory for `packets` packets, in exact mode each of a flow of its own.
+    pub(super) fn prepare_for(&mut self, packets: usize) {
+        self.chains.reserve(packets);
+        if let Order::Exact(exact) = &mut self.order {
+            exact.extend_to(packets);
+            self.extend_to(packets);
+        }
+    }
+
+    fn extend_to(&mut self, queues: usize) {
+        if queues > self.queues.len() {
+            self.queues.resize(queues, Queue::default());
+            self.chains.extend_to(queues);
+            self.longest.extend_to(queues);
+        }
+    }
+
     /// Whether these queues can continue under the new parameters.
     pub(super) fn can_continue(&self, parameters: &Parameters) -> bool {
         match (&self.order, parameters.mode) {
@@ -121,13 +138,8 @@ impl Queues {
         match &mut self.order {
             Order::Stochastic { queues, seed, .. } => hash::queue_of(key, *seed, *queues),
             Order::Exact(exact) => {
-                let queue = exact.queue_of(key, now);
-                let queues = exact.queues();
-                if queues > self.queues.len() {
-                    self.queues.resize(queues, Queue::default());
-                    self.chains.extend_to(queues);
-                    self.longest.extend_to(queues);
-                }
+                let (queue, queues) = (exact.queue_of(key, now), exact.queues());
+                self.extend_to(queues);
                 queue
             }
         }
