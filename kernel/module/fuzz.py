@@ -33,6 +33,8 @@ SUSPICIOUS = re.compile(
 ALLOWED = re.compile(r"ref_tracker: memory allocation failure|non-work-conserving")
 NO_MEMORY = re.compile(r"vmalloc error|allocation failure")
 BROKE = "the discipline broke"
+# Of the guard and of the library, before that or when a qdisc is refused.
+FAILED = re.compile(r"suimon: (the library failed|no memory)")
 
 RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK = 16, 17, 18
 RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS = 36, 37, 38, 42
@@ -136,8 +138,8 @@ class Log:
                 print("the log was longer than its buffer")
                 self.found += 1
                 continue
-            broke = BROKE in line
-            self.broke += broke
+            self.broke += BROKE in line
+            broke = BROKE in line or FAILED.search(line)
             if ALLOWED.search(line) or (broke and may_break):
                 continue
             # The kernel shows where it found no memory, which is meant here.

@@ -58,7 +58,7 @@ static __no_sanitize_address __noreturn void sui_leave(void)
 
 __no_sanitize_address void suimon_escape(u32 line)
 {
-	pr_err_once("suimon: a discipline broke (line %u)\n", line);
+	pr_err_once("suimon: the library failed at line %u\n", line);
 	sui_leave();
 }
 
