@@ -16,6 +16,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <net/pkt_sched.h>
 
@@ -177,8 +178,12 @@ static void fuzz_setup(struct net_device *dev)
 	card->dev = dev;
 	prandom_seed_state(&card->random, seed + created++);
 	__skb_queue_head_init(&card->ring);
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 	hrtimer_init(&card->wake, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	card->wake.function = fuzz_wake;
+#else
+	hrtimer_setup(&card->wake, fuzz_wake, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+#endif
 }
 
 static struct rtnl_link_ops fuzz_link_ops __read_mostly = {
