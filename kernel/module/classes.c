@@ -6,46 +6,45 @@
 
 #include "sch_suimon.h"
 
-/* Longer names are cut. */
-#define SUIMON_NAME 64
-
-/* Reads the class of a number, which is its position and one. False if there is none. */
-static bool sui_read_class(struct Qdisc *sch, unsigned long number, struct suimon_statistics *counters,
-			   char *name)
+/* Reads the counters of a class. False if the discipline has it no more. */
+static bool sui_read_class(struct Qdisc *sch, const struct sui_class *class, struct suimon_statistics *counters)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 	u32 answer = SUIMON_REFUSED;
+	char name[SUIMON_NAME];
 
 	sch_tree_lock(sch);
-	if (!q->faulty)
-		answer = sui_output_class(q->output, number - 1, counters, name, SUIMON_NAME);
+	if (!q->faulty && class->position != SUIMON_NO_POSITION)
+		answer = sui_output_class(q->output, class->position, counters, name, SUIMON_NAME);
 	if (answer == SUIMON_FAULT)
 		suimon_fall_back(sch);
 	sch_tree_unlock(sch);
-	return answer == SUIMON_OK;
+	return answer == SUIMON_OK && !strcmp(name, class->name);
 }
 
 static unsigned long sui_find_class(struct Qdisc *sch, u32 classid)
 {
-	struct suimon_statistics counters;
-	char name[SUIMON_NAME];
-	u32 number = TC_H_MIN(classid);
-
-	return number && sui_read_class(sch, number, &counters, name) ? number : 0;
+	return (unsigned long)suimon_class_of(qdisc_priv(sch), TC_H_MIN(classid));
 }
 
 /* No class has a qdisc of the kernel's. */
-static struct Qdisc *sui_class_leaf(struct Qdisc *sch, unsigned long number)
+static struct Qdisc *sui_class_leaf(struct Qdisc *sch, unsigned long class)
 {
 	return NULL;
 }
 
 static void sui_walk_classes(struct Qdisc *sch, struct qdisc_walker *walker)
 {
-	unsigned long number;
+	struct suimon_sched *q = qdisc_priv(sch);
+	struct suimon_statistics counters;
+	struct sui_class *class;
 
-	for (number = 1; !walker->stop && sui_find_class(sch, number); number++) {
-		if (walker->count >= walker->skip && walker->fn(sch, number, walker) < 0)
+	list_for_each_entry(class, &q->class_list, list) {
+		if (walker->stop)
+			break;
+		if (!sui_read_class(sch, class, &counters))
+			continue;
+		if (walker->count >= walker->skip && walker->fn(sch, (unsigned long)class, walker) < 0)
 			walker->stop = 1;
 		else
 			walker->count++;
@@ -95,32 +94,28 @@ static int sui_put_class(struct sk_buff *skb, const char *table, const char *nam
 	return err;
 }
 
-static int sui_dump_class(struct Qdisc *sch, unsigned long number, struct sk_buff *skb, struct tcmsg *tcm)
+static int sui_dump_class(struct Qdisc *sch, unsigned long handle, struct sk_buff *skb, struct tcmsg *tcm)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
-	struct suimon_statistics counters;
-	char name[SUIMON_NAME];
+	const struct sui_class *class = (const struct sui_class *)handle;
 	struct nlattr *nest;
 
-	tcm->tcm_handle |= TC_H_MIN(number);
-	if (!sui_read_class(sch, number, &counters, name))
-		return -ENOENT;
+	tcm->tcm_handle |= class->common.classid;
 	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!nest || sui_put_class(skb, q->table, name)) {
+	if (!nest || sui_put_class(skb, q->table, class->name)) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
 	return nla_nest_end(skb, nest);
 }
 
-static int sui_dump_class_stats(struct Qdisc *sch, unsigned long number, struct gnet_dump *d)
+static int sui_dump_class_stats(struct Qdisc *sch, unsigned long class, struct gnet_dump *d)
 {
 	struct tc_suimon_xstats xstats = {};
 	struct gnet_stats_basic_sync sent;
 	struct gnet_stats_queue queue = {};
-	char name[SUIMON_NAME];
 
-	if (!sui_read_class(sch, number, &xstats.counters, name))
+	if (!sui_read_class(sch, (const struct sui_class *)class, &xstats.counters))
 		return -ENOENT;
 	gnet_stats_basic_sync_init(&sent);
 	_bstats_update(&sent, xstats.counters.sent_bytes, xstats.counters.sent_packets);
@@ -136,6 +131,9 @@ const struct Qdisc_class_ops suimon_class_ops = {
 	.leaf = sui_class_leaf,
 	.find = sui_find_class,
 	.walk = sui_walk_classes,
+	.tcf_block = suimon_class_block,
+	.bind_tcf = suimon_bind_filter,
+	.unbind_tcf = suimon_unbind_filter,
 	.dump = sui_dump_class,
 	.dump_stats = sui_dump_class_stats,
 };

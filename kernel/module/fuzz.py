@@ -38,6 +38,8 @@ FAILED = re.compile(r"suimon: (the library failed|no memory)")
 
 RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK = 16, 17, 18
 RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS = 36, 37, 38, 42
+RTM_NEWTFILTER, RTM_DELTFILTER = 44, 45
+ALL_PROTOCOLS = socket.htons(3)
 REQUEST, ACK, DUMP, REPLACE, EXCLUSIVE, CREATE = 1, 4, 0x300, 0x100, 0x200, 0x400
 ROOT = 0xFFFFFFFF
 
@@ -105,9 +107,9 @@ class Netlink:
             body += attribute(numbers[name], what)
         return self.request(kind, flags, body)
 
-    def qdisc(self, kind, flags, index, parent, handle, name=None, options=None):
-        """A request about a qdisc."""
-        body = struct.pack("BxxxiIII", 0, index, handle, parent, 0)
+    def qdisc(self, kind, flags, index, parent, handle, name=None, options=None, info=0):
+        """A request about a qdisc, a class or a filter."""
+        body = struct.pack("BxxxiIII", 0, index, handle, parent, info)
         if name:
             body += attribute(1, name.encode() + b"\0")
         if options is not None:
@@ -308,6 +310,28 @@ class Driver:
             self.unexpected += 1
         self.note("graft", error, (errno.EOPNOTSUPP, errno.ENOENT, errno.EINVAL))
 
+    def filter(self):
+        """A filter of tc leads to a class, which is there or not, or drops packets."""
+        flags, classid = CREATE | self.draw.choice([EXCLUSIVE, REPLACE]), self.handle + self.draw.randint(1, 6)
+        if self.draw.random() < 0.6:
+            priority, handle, name = self.draw.randint(1, 3), self.draw.randint(1, 3), "fw"
+            options = attribute(1, struct.pack("I", classid))
+        else:
+            priority, handle, name = self.draw.randint(4, 6), 0, "matchall"
+            options = attribute(1, struct.pack("I", classid))
+            if self.draw.random() < 0.1:
+                drop = attribute(2, struct.pack("IIiii", 0, 0, 2, 0, 0))
+                options += attribute(2, attribute(1, attribute(1, b"gact\0") + attribute(2, drop)))
+        info = priority << 16 | ALL_PROTOCOLS
+        error = self.netlink.qdisc(RTM_NEWTFILTER, flags, self.index, self.handle, handle, name, options, info)
+        self.note("filter", error, (errno.EEXIST,) if self.attached else (errno.EEXIST, errno.EINVAL, errno.ENOENT))
+
+    def remove_filters(self):
+        """Those of one priority, or all of them."""
+        info = self.draw.choice([0, 0, 1, 2, 3, 4, 5, 6]) << 16
+        error = self.netlink.qdisc(RTM_DELTFILTER, 0, self.index, self.handle, 0, info=info | (ALL_PROTOCOLS if info else 0))
+        self.note("remove filters", error, (errno.ENOENT,) if self.attached else (errno.ENOENT, errno.EINVAL))
+
     def set_mtu(self):
         self.mtu_changed = True
         mtu = struct.pack("I", self.draw.choice([68, 576, 1280, 1500, 1500, 9000, 65535]))
@@ -356,9 +380,9 @@ class Driver:
             return
         operations = [
             self.change, self.change_wrongly, self.dump, self.set_mtu, self.toggle, self.rename, self.remove_qdisc,
-            self.remove_device, self.attach, self.unload, self.pause, self.graft,
+            self.remove_device, self.attach, self.unload, self.pause, self.graft, self.filter, self.remove_filters,
         ]  # fmt: skip
-        weights = [10, 4, 8, 2, 2, 2, 2, 1, 4, 0.2, 4, 1]
+        weights = [10, 4, 8, 2, 2, 2, 2, 1, 4, 0.2, 4, 1, 6, 1]
         self.draw.choices(operations, weights)[0]()
 
 

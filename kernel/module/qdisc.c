@@ -10,6 +10,7 @@
 #include <linux/rtnetlink.h>
 #include <net/gso.h>
 #include <net/inet_ecn.h>
+#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 
 #include "sch_suimon.h"
@@ -115,7 +116,7 @@ static int sui_put_last(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return NET_XMIT_SUCCESS;
 }
 
-static int sui_put(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static int sui_put(struct sk_buff *skb, struct Qdisc *sch, u16 class, struct sk_buff **to_free)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 	u8 headers[SUIMON_HEADERS] __aligned(4);
@@ -124,6 +125,7 @@ static int sui_put(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 
 	if (!q->faulty) {
 		suimon_read(skb, q, headers, &offer);
+		offer.class = class;
 		answer = sui_output_enqueue(q->output, &offer, ktime_get_ns(), &place);
 	}
 	switch (answer) {
@@ -144,7 +146,7 @@ static int sui_put(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 }
 
 /* Splits what the stack left for the card to split: a discipline needs the frames. As sch_tbf does. */
-static int sui_put_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static int sui_put_segments(struct sk_buff *skb, struct Qdisc *sch, u16 class, struct sk_buff **to_free)
 {
 	netdev_features_t features = netif_skb_features(skb) & ~NETIF_F_GSO_MASK;
 	unsigned int before = qdisc_pkt_len(skb), bytes = 0;
@@ -159,7 +161,7 @@ static int sui_put_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 
 		skb_mark_not_on_list(segment);
 		qdisc_skb_cb(segment)->pkt_len = length;
-		if (sui_put(segment, sch, to_free) == NET_XMIT_SUCCESS) {
+		if (sui_put(segment, sch, class, to_free) == NET_XMIT_SUCCESS) {
 			taken++;
 			bytes += length;
 		}
@@ -172,9 +174,18 @@ static int sui_put_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 
 static int sui_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
+	u16 class;
+	int answer;
+
+	if (!suimon_classify(skb, sch, &class, &answer)) {
+		if (answer & __NET_XMIT_BYPASS)
+			qdisc_qstats_drop(sch);
+		__qdisc_drop(skb, to_free);
+		return answer;
+	}
 	if (skb_is_gso(skb))
-		return sui_put_segments(skb, sch, to_free);
-	return sui_put(skb, sch, to_free);
+		return sui_put_segments(skb, sch, class, to_free);
+	return sui_put(skb, sch, class, to_free);
 }
 
 /* A gap frame. Without memory for it the gap is lost, and the next frame follows at once. */
@@ -350,6 +361,7 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 	struct net_device *dev = qdisc_dev(sch);
 	u32 frame = clamp_t(u32, dev->mtu + ETH_HLEN + SUIMON_FCS, SUIMON_FRAME_MIN, SUIMON_GAP_MAX);
 	char message[SUIMON_REASON] = "";
+	LIST_HEAD(spare);
 	u32 answer;
 
 	q->device = (struct suimon_device){
@@ -362,14 +374,17 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 	q->places = kvcalloc(q->count, sizeof(*q->places), GFP_KERNEL);
 	q->gap = suimon_longest_gap(dev, q->gap_frame, frame);
 	q->table = kvmemdup(table, strlen(table) + 1, GFP_KERNEL);
-	if (!q->places || !q->gap || !q->table)
+	if (!q->places || !q->gap || !q->table || suimon_alloc_classes(table, &spare))
 		return -ENOMEM;
 	answer = sui_output_create(&q->device, table, ktime_get_ns(), &q->output, message,
 				   sizeof(message));
 	if (answer == SUIMON_OK) {
+		suimon_number_classes(q, &spare);
+		qdisc_class_hash_grow(sch, &q->classes);
 		suimon_start_renewal(sch);
 		suimon_update_looks(sch);
 	}
+	suimon_free_classes(&spare);
 	return sui_error(answer, message, extack);
 }
 
@@ -382,9 +397,14 @@ static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 	/* The kernel calls sui_destroy after an error. */
 	qdisc_watchdog_init(&q->watchdog, sch);
 	__skb_queue_head_init(&q->arrived);
+	INIT_LIST_HEAD(&q->class_list);
 	suimon_init_renewal(sch);
 	get_random_bytes(&q->key, sizeof(q->key));
-	err = sui_parse(sch, opt, tb, extack);
+	err = tcf_block_get(&q->block, &q->filters, sch, extack);
+	if (!err)
+		err = qdisc_class_hash_init(&q->classes);
+	if (!err)
+		err = sui_parse(sch, opt, tb, extack);
 	if (err)
 		return err;
 	if (tb[TCA_SUIMON_GAP])
@@ -420,6 +440,7 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	struct nlattr *tb[TCA_SUIMON_MAX + 1];
 	char message[SUIMON_REASON] = "", *table;
 	const char *given;
+	LIST_HEAD(spare);
 	u32 answer;
 	int err;
 
@@ -432,19 +453,26 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	}
 	given = nla_data(tb[TCA_SUIMON_TABLE]);
 	table = kvmemdup(given, strlen(given) + 1, GFP_KERNEL);
-	if (!table)
+	if (!table || suimon_alloc_classes(table, &spare)) {
+		kvfree(table);
 		return -ENOMEM;
+	}
 	sch_tree_lock(sch);
 	answer = sui_output_change(q->output, table, ktime_get_ns(), message, sizeof(message));
 	if (answer == SUIMON_FAULT)
 		suimon_fall_back(sch);
-	if (answer == SUIMON_OK)
+	if (answer == SUIMON_OK) {
 		swap(q->table, table);
+		suimon_number_classes(q, &spare);
+	}
 	if (!q->faulty)
 		sui_collect_dropped(sch, NULL);
 	sch_tree_unlock(sch);
-	if (answer == SUIMON_OK)
+	if (answer == SUIMON_OK) {
+		qdisc_class_hash_grow(sch, &q->classes);
 		suimon_update_looks(sch);
+	}
+	suimon_free_classes(&spare);
 	kvfree(table);
 	return sui_error(answer, message, extack);
 }
@@ -455,6 +483,10 @@ static void sui_destroy(struct Qdisc *sch)
 
 	suimon_stop_hearing(sch);
 	suimon_stop_renewal(sch);
+	/* Filters have classes until they go. */
+	tcf_block_put(q->block);
+	suimon_free_classes(&q->class_list);
+	qdisc_class_hash_destroy(&q->classes);
 	qdisc_watchdog_cancel(&q->watchdog);
 	__skb_queue_purge(&q->arrived);
 	sui_output_destroy(q->output);

@@ -56,6 +56,20 @@ static inline struct suimon_context *suimon_context(void)
 /* Frees every block of the list; returns how many. */
 u32 suimon_free_all(struct list_head *owner);
 
+/* The longest name of a class, with the zero at its end. Longer ones are cut. */
+#define SUIMON_NAME 64
+/* That of a class which is gone, while filters still lead to it. */
+#define SUIMON_NO_POSITION U32_MAX
+
+/* A class of the qdisc, see numbers.c. */
+struct sui_class {
+	struct Qdisc_class_common common; /* the number, and how many filters lead to it */
+	u32 position; /* for suimon_class */
+	struct list_head list; /* all, in the order of their positions */
+	struct list_head added;
+	char name[SUIMON_NAME];
+};
+
 /* The private part of a qdisc. */
 struct suimon_sched {
 	struct sui_output *output;
@@ -78,6 +92,10 @@ struct suimon_sched {
 	u64 created; /* the output, by the kernel's clock */
 	struct suimon_statistics before; /* the counters of earlier outputs */
 	struct Qdisc *sch;
+	struct Qdisc_class_hash classes; /* by number */
+	struct list_head class_list;
+	struct tcf_proto __rcu *filters; /* those of tc */
+	struct tcf_block *block;
 };
 
 /* The library does not know packets any more: they leave in the order of arrival. */
@@ -92,6 +110,26 @@ void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters)
 /* See hearing.c. RTNL is held, and the first is called after the discipline was created or changed. */
 void suimon_update_looks(struct Qdisc *sch);
 void suimon_stop_hearing(struct Qdisc *sch);
+
+/* See numbers.c. The class of a number, or null. */
+struct sui_class *suimon_class_of(const struct suimon_sched *q, u32 number);
+/* The lowest number that no class has. */
+u32 suimon_next_number(const struct suimon_sched *q);
+/*
+ * For a new table: enough memory for its classes, then, with the tree locked if the qdisc is in use, the numbers for those
+ * that the output has now. What is left in `spare` is freed.
+ */
+int suimon_alloc_classes(const char *table, struct list_head *spare);
+void suimon_number_classes(struct suimon_sched *q, struct list_head *spare);
+void suimon_free_classes(struct list_head *list);
+/*
+ * Sets the position plus one of the class that a packet must enter, or 0 if the discipline chooses. False with the answer of
+ * enqueue if a filter took or drops the packet.
+ */
+bool suimon_classify(struct sk_buff *skb, struct Qdisc *sch, u16 *position, int *answer);
+struct tcf_block *suimon_class_block(struct Qdisc *sch, unsigned long class, struct netlink_ext_ack *extack);
+unsigned long suimon_bind_filter(struct Qdisc *sch, unsigned long parent, u32 classid);
+void suimon_unbind_filter(struct Qdisc *sch, unsigned long class);
 
 /* See classes.c. */
 extern const struct Qdisc_class_ops suimon_class_ops;

@@ -71,6 +71,7 @@ struct suimon_offer {
 	u8 priority; /* 0 to 7 */
 	u8 frames; /* on the wire; 0 means one */
 	u8 vlan_priority; /* of its 802.1Q tag, or SUIMON_NO_VLAN */
+	u16 class; /* that it must enter: the position for suimon_class plus one; 0 if the discipline chooses */
 };
 
 enum suimon_kind {

@@ -74,6 +74,8 @@ pub struct SuimonOffer {
     pub frames: u8,
     /// See [`Offer::vlan_priority`]; [`NO_VLAN`] without a tag.
     pub vlan_priority: u8,
+    /// See [`Offer::class`].
+    pub class: u16,
 }
 
 /// `struct suimon_next`; see [`Next`].
@@ -356,6 +358,7 @@ pub unsafe extern "C" fn suimon_enqueue(
             priority: offer.priority,
             frames: offer.frames,
             vlan_priority: (offer.vlan_priority != NO_VLAN).then_some(offer.vlan_priority),
+            class: offer.class,
             datagram,
         };
         Some(match output.enqueue(&offer, now)? {

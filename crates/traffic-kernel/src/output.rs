@@ -67,6 +67,9 @@ pub struct Offer<'p> {
     pub frames: u8,
     /// The priority of the packet's 802.1Q tag, if it has one.
     pub vlan_priority: Option<u8>,
+    /// The class that filters of the kernel chose, before those of the discipline: its position plus one; 0 is none, and a
+    /// number of no class that holds packets leaves the choice to the discipline.
+    pub class: u16,
     /// The packet from its IP header on, at least its headers; empty if it is not IP.
     pub datagram: &'p [u8],
 }
@@ -208,6 +211,7 @@ impl Output {
         packet.priority = offer.priority;
         packet.frames = offer.frames;
         packet.class = 0;
+        packet.assigned = offer.class;
         if self.reads_headers() {
             self.read_headers(id, offer);
         }

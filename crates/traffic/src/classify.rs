@@ -71,24 +71,42 @@ impl Filter {
     }
 }
 
-/// A discipline's rules, in the form with the fastest search.
+/// What is at a position of a discipline's classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// A class of that index, which holds packets.
+    Class(u32),
+    /// A class of classes: no packet enters it.
+    Group,
+    /// The packets that no rule matches.
+    Unmatched,
+}
+
+/// A discipline's rules, and the classes that a driver may choose instead, by [`Packet::assigned`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Classifier {
+    search: Search,
+    /// The classes by position.
+    targets: Vec<Target>,
+}
+
+/// Rules in the form with the fastest search.
 #[derive(Clone, Debug)]
-pub(crate) enum Classifier {
+enum Search {
     /// All rules look at simulated fields only.
     Simulated(Words),
     /// Some rules look at headers.
     Headers(Rules),
 }
 
-impl Default for Classifier {
+impl Default for Search {
     fn default() -> Self {
         Self::Simulated(Words::default())
     }
 }
 
-impl Classifier {
-    /// A classifier with these rules. An error names the refused rule, counted from 0, and the reason.
-    pub(crate) fn new(rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
+impl Search {
+    fn new(rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
         if rules.iter().any(|rule| rule.filter.simulated().is_none()) {
             let mut searched = Rules::new(0);
             for (index, rule) in rules.iter().enumerate() {
@@ -112,17 +130,64 @@ impl Classifier {
         Ok(Self::Simulated(Words::new(&words)))
     }
 
-    /// The class of the rule that decides; `None` if none matches.
-    // Forced inline, with the operations of a class's queue: if left to the compiler, a packet costs 2 % more
-    // instructions in `benches/cost wfq`; for cbq see `Cbq::depart`.
     #[inline(always)]
-    pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
+    fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
         match self {
             Self::Simulated(words) => {
                 let Packet { source, destination, flow, .. } = packets[id];
                 words.find(word(source, destination, flow))
             }
             Self::Headers(rules) => class_by_headers(rules, packets, id),
+        }
+    }
+}
+
+impl Classifier {
+    /// A classifier with these rules. An error names the refused rule, counted from 0, and the reason.
+    pub(crate) fn new(rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
+        Ok(Self { search: Search::new(rules)?, targets: Vec::new() })
+    }
+
+    /// Sets the classes that a driver may choose, by position: the index of each, or `None` for a class of
+    /// classes.
+    pub(crate) fn target(&mut self, classes: impl Iterator<Item = Option<usize>>) {
+        let target = |class: Option<usize>| {
+            let class = class.and_then(|index| u32::try_from(index).ok());
+            class.map_or(Target::Group, Target::Class)
+        };
+        self.targets = classes.map(target).collect();
+    }
+
+    /// Counts only classes that hold packets as positions, for a discipline that lists no others.
+    pub(crate) fn target_leaves(&mut self) {
+        self.targets.retain(|&target| target != Target::Group);
+    }
+
+    /// Adds a position for the packets that no rule matches, for a discipline that lists them as a class.
+    pub(crate) fn target_unmatched(&mut self) {
+        self.targets.push(Target::Unmatched);
+    }
+
+    /// The class that the driver chose, or of the rule that decides; `None` if none matches.
+    // Forced inline, with the operations of a class's queue: if left to the compiler, a packet costs 2 % more
+    // instructions in `benches/cost wfq`; for cbq see `Cbq::depart`.
+    #[inline(always)]
+    pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
+        if packets[id].assigned > 0 {
+            return self.assigned_class(packets, id);
+        }
+        self.search.class_of(packets, id)
+    }
+
+    /// A position that no packet may enter leaves the choice to the rules.
+    #[cold]
+    #[inline(never)]
+    fn assigned_class(&self, packets: &Packets, id: PacketId) -> Option<usize> {
+        let position = usize::from(packets[id].assigned).wrapping_sub(1);
+        match self.targets.get(position) {
+            Some(&Target::Class(class)) => Some(class as usize),
+            Some(Target::Unmatched) => None,
+            Some(Target::Group) | None => self.search.class_of(packets, id),
         }
     }
 }

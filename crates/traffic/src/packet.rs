@@ -172,6 +172,9 @@ pub struct Packet {
     pub holder: u32,
     /// The next packet of the queue that this one is in, unless it is the last: only queues write it.
     pub behind: PacketId,
+    /// The class that a driver's own filters chose, before those of the discipline: its position among
+    /// [`Discipline::classes`](crate::Discipline::classes) plus one; 0 is none.
+    pub assigned: u16,
     /// The TCP segment. For a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
     pub tcp: Tcp,

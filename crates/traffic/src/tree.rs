@@ -231,5 +231,9 @@ fn classifier(
         Ok(Resolved { filter: rule.filter, priority: rule.priority, class: target })
     };
     let rules: Result<_, _> = filters.iter().enumerate().map(resolve).collect();
-    Classifier::new(rules?).map_err(|(n, error)| Error::Filter { index: n + 1, error })
+    let mut classifier =
+        Classifier::new(rules?).map_err(|(n, error)| Error::Filter { index: n + 1, error })?;
+    let leaves = (0..).zip(children);
+    classifier.target(leaves.map(|(index, children)| children.is_empty().then_some(index)));
+    Ok(classifier)
 }

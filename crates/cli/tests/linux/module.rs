@@ -23,6 +23,18 @@ if sys.argv[1] == "load":
 answer(176, sys.argv[2].encode(), os.O_NONBLOCK)
 "#;
 
+/// Sends datagrams to host `b`: a port, how many, and a mark or a priority that the socket has, if any.
+const SEND: &str = r#"
+import socket, sys
+port, count, *options = sys.argv[1:]
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for name, value in zip(options[::2], options[1::2]):
+    option = {"mark": 36, "priority": socket.SO_PRIORITY}[name]
+    sender.setsockopt(socket.SOL_SOCKET, option, int(value, 0))
+for _ in range(int(count)):
+    sender.sendto(b"x" * 100, ("b", int(port)))
+"#;
+
 /// A host `b`, and a link of 1 Gbit/s to it.
 const LINK: &str = r#"
 [host.b]
@@ -71,6 +83,7 @@ impl Bench {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join("module.py"), MODULE).expect("a file");
+        fs::write(folder.join("send.py"), SEND).expect("a file");
         for name in ["sch_suimon.ko", "suimon_replay.ko"] {
             fs::copy(built.join(name), folder.join(name)).expect("a module");
         }
@@ -93,7 +106,12 @@ impl Bench {
         let head = format!(
             "cd {folder}; export PATH=/usr/sbin:/usr/bin:/sbin:/bin TC_LIB_DIR={folder}
             load() {{ python3 module.py load \"$@\" 2>&1; }}
-            unload() {{ python3 module.py unload \"$@\" 2>&1; }}\n"
+            unload() {{ python3 module.py unload \"$@\" 2>&1; }}
+            send() {{ python3 send.py \"$@\" || echo failed; }}
+            classes() {{
+                tc -s class show dev eth0 |
+                    awk '/^class/ {{ name = $3 }} /Sent/ {{ printf \"%s=%s \", name, $4 }} END {{ print \"\" }}'
+            }}\n"
         );
         fs::write(self.path("script"), head + script).expect("a file");
         let text = format!(
@@ -450,4 +468,56 @@ fn tc_shows_what_each_class_sent() {
     assert!(said.starts_with("RTNETLINK answers: Operation not supported\n"), "{said}");
     let last = "\nclass psp 5:2 parent 5: class ocean rate 250000000 queue fifo packets 50 end \n";
     assert!(said.ends_with(last), "{said}");
+}
+
+/// Filters of `tc` choose the class before the discipline's own, as does a socket's priority; what they lead to may come and
+/// go, and a class keeps its number meanwhile.
+#[test]
+fn filters_of_tc_lead_to_classes() {
+    let Some(bench) = Bench::new("filters of tc and the module") else { return };
+    let script = "load sch_suimon.ko
+        own=\"filter metro destination $(getent hosts b | cut -d' ' -f1)/32 protocol 17 end\"
+        ocean='class ocean rate 200mbit end'
+        psp=\"psp line 1gbit class metro rate 400mbit end class 10 rate 100mbit end $own\"
+        tc qdisc replace dev eth0 root handle 5: $psp $ocean
+        filter() { tc filter add dev eth0 parent 5: \"$@\" || echo failed; }
+        send 7000 3; classes
+        filter protocol ip prio 1 u32 match ip dport 7000 0xffff classid 5:2; send 7000 5; classes
+        filter protocol ip prio 2 flower ip_proto udp dst_port 7001 classid 5:10; send 7001 7; classes
+        filter protocol ip prio 3 handle 9 fw classid 5:2; send 7002 11 mark 9; classes
+        send 7002 13 priority 0x50002; send 7002 2 priority 0x50063; send 7002 2 priority 6; classes
+        filter protocol ip prio 4 flower ip_proto udp dst_port 7003 classid 5:77; send 7003 1; classes
+        filter protocol ip prio 5 flower ip_proto udp dst_port 7004 action drop; send 7004 4; classes
+        tc -s qdisc show dev eth0 | grep -o 'dropped [0-9]*'
+        tc qdisc change dev eth0 root $psp; send 7000 5; send 7001 1; classes
+        tc qdisc change dev eth0 root $psp $ocean; send 7000 5; send 7001 1; classes
+        filter protocol ip prio 6 flower ip_proto tcp classid 5:10
+        sleep 4; tc -s class show dev eth0 classid 5:10 | grep Sent
+        filter protocol all prio 7 matchall classid 5:3; send 7005 9
+        tc -s qdisc show dev eth0 | grep -c broken
+        tc filter del dev eth0 parent 5: prio 1; send 7000 1; classes
+        tc qdisc del dev eth0 root; unload sch_suimon && echo gone";
+    let (said, _) = bench.run("8 s", script, &format!("{LINK}{}", BULK.replace("500 ms", "3 s")));
+    let lines: Vec<_> = said.lines().collect();
+    // The rest are the kernel's own packets, such as ARP.
+    let expected = [
+        "5:1=3 5:10=0 5:2=0 ",
+        "5:1=3 5:10=0 5:2=5 ",
+        "5:1=3 5:10=7 5:2=5 ",
+        "5:1=3 5:10=7 5:2=16 ",
+        "5:1=7 5:10=7 5:2=29 ",
+        "5:1=8 5:10=7 5:2=29 ",
+        "5:1=8 5:10=7 5:2=29 ",
+        "dropped 4",
+        "5:1=13 5:10=8 5:3=",
+        "5:1=13 5:10=9 5:2=5 5:3=",
+    ];
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line} is not {expected}\n{said}");
+    }
+    let [sent, broken, last, gone] = lines[expected.len()..] else { panic!("{said}") };
+    let sent: u64 = sent.split_whitespace().nth(1).and_then(|it| it.parse().ok()).expect(&said);
+    assert!(sent > 1_000_000, "{said}");
+    assert_eq!((broken, gone), ("0", "gone"), "{said}");
+    assert!(last.starts_with("5:1=13 "), "{said}");
 }

@@ -1,6 +1,6 @@
 //! The classes of an output, by position.
 
-use traffic_kernel::abi::{SuimonDevice, SuimonStatistics};
+use traffic_kernel::abi::{SuimonDevice, SuimonOffer, SuimonStatistics};
 
 use crate::interface::{Interface, offer};
 
@@ -40,4 +40,21 @@ fn a_long_name_is_cut() {
     assert_eq!(interface.class::<1>(1).expect("a class").0, "");
     let mut plain = Interface::new("fifo\n", &DEVICE, 0).expect("accepted");
     assert_eq!(plain.class::<64>(0), None);
+}
+
+/// The kernel's filters decide before those of the table, and a number of no class leaves the choice to these. A place
+/// that another packet used has no class of that one.
+#[test]
+fn a_packet_enters_the_class_that_it_is_given() {
+    let mut interface = Interface::new(TABLE, &DEVICE, 0).expect("accepted");
+    for (flow, class) in [(1, 2), (1, 2), (1, 0), (2, 3), (3, 1), (2, 4), (3, u16::MAX)] {
+        interface.enqueue(&SuimonOffer { class, ..offer(flow, 1000) }, 0).expect("room");
+    }
+    let mut packets = |at| interface.class::<64>(at).expect("a class").1.enqueued_packets;
+    assert_eq!([0, 1, 2].map(&mut packets), [2, 3, 2]);
+    while interface.dequeue(1_000_000_000).is_some_and(|next| next.kind != 0) {}
+    for _ in 0..7 {
+        interface.enqueue(&offer(1, 1000), 2_000_000_000).expect("room");
+    }
+    assert_eq!(interface.class::<64>(0).expect("a class").1.enqueued_packets, 9);
 }

@@ -93,7 +93,7 @@ macro_rules! same_layout {
 fn the_structs_have_the_layout_of_the_header() {
     same_layout!("suimon_device", SuimonDevice: rate seed overhead mtu places);
     same_layout!("suimon_offer", SuimonOffer: datagram datagram_length length flow source destination
-        tos priority frames vlan_priority);
+        tos priority frames vlan_priority class);
     same_layout!("suimon_next", SuimonNext: value kind tos);
     same_layout!("suimon_statistics", SuimonStatistics: backlog_packets backlog_bytes
         backlog_bytes_max enqueued_packets enqueued_bytes sent_packets sent_bytes dropped_packets

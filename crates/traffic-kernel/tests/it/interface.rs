@@ -29,6 +29,7 @@ pub(crate) const fn offer(flow: u32, length: u32) -> SuimonOffer {
         priority: 0,
         frames: 0,
         vlan_priority: NO_VLAN,
+        class: 0,
     }
 }
 

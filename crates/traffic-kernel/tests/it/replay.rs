@@ -31,6 +31,7 @@ enum Operation {
         length: u32,
         host: u16,
         tos: u8,
+        class: u16,
     },
     Peek,
     /// Takes up to this number of frames, each when the link is free or the discipline says so.
@@ -45,10 +46,12 @@ enum Operation {
 
 fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
     use Operation::{Carry, Change, Dequeue, Flush, Offer, Pass, Peek};
+    // Half of the packets have a class, and some of those one that is not there.
+    let class = prop_oneof![Just(0), 1_u16..8];
     let tos = prop::sample::select(vec![ecn::NOT_ECT, ecn::ECT0, 46 << 2, 10 << 2 | ecn::ECT1]);
     prop_oneof![
-        12 => (0_u32..6, 64_u32..=1518, 0_u16..3, tos)
-            .prop_map(|(flow, length, host, tos)| Offer { flow, length, host, tos }),
+        12 => (0_u32..6, 64_u32..=1518, 0_u16..3, tos, class)
+            .prop_map(|(flow, length, host, tos, class)| Offer { flow, length, host, tos, class }),
         2 => Just(Peek),
         3 => Just(Dequeue),
         3 => (1_u8..20).prop_map(Carry),
@@ -94,6 +97,7 @@ impl Reference {
             destination: HostId(offer.destination),
             tos: offer.tos,
             priority: offer.priority,
+            assigned: offer.class,
             ..Packet::default()
         };
         match self.qdisc.enqueue(&mut self.packets, id, clock) {
@@ -227,13 +231,14 @@ impl Pair {
 
     fn apply(&mut self, operation: &Operation) {
         match *operation {
-            Operation::Offer { flow, length, host, tos } => {
+            Operation::Offer { flow, length, host, tos, class } => {
                 let priority = Packet::priority_of(tos);
                 let offer = SuimonOffer {
                     source: host,
                     destination: 2 - host,
                     tos,
                     priority,
+                    class,
                     ..offer(flow, length)
                 };
                 let verdict = self.interface.enqueue(&offer, self.now);

@@ -80,7 +80,8 @@ impl Plain for SuimonOffer {
         assert!(self.datagram.is_null() || !is_open(), "a transcript has no datagrams");
         let hosts = [self.source.to_le_bytes(), self.destination.to_le_bytes()].concat();
         let small = [self.tos, self.priority, self.frames, self.vlan_priority];
-        [&[0; 16], &pair(self.length, self.flow)[..], &hosts, &small].concat()
+        let class = u64::from(self.class).to_le_bytes();
+        [&[0; 16], &pair(self.length, self.flow)[..], &hosts, &small, &class].concat()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod aqm_references;
 mod arithmetic;
+mod assigned;
 mod cbq;
 mod cbq_refusals;
 mod classify;

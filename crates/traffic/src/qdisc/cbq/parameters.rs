@@ -333,7 +333,8 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Erro
     in_range(parameters)?;
     let classes = &parameters.classes;
     let branches: Vec<_> = classes.iter().map(Class::branch).collect();
-    let tree = Tree::new(&branches, &parameters.filters)?;
+    let mut tree = Tree::new(&branches, &parameters.filters)?;
+    tree.classifier.target_leaves();
     let default = default(parameters, &tree)?;
     let figures: Vec<_> =
         classes.iter().map(|class| figures_of(class, port)).collect::<Result<_, _>>()?;

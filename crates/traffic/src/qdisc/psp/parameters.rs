@@ -216,7 +216,8 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Tree, Error> 
         .iter()
         .map(|class| Branch { name: &class.name, parent: class.parent.as_deref() })
         .collect();
-    let tree = Tree::new(&branches, &parameters.filters)?;
+    let mut tree = Tree::new(&branches, &parameters.filters)?;
+    tree.classifier.target_unmatched();
     check_rates(classes, &tree, port.rate)?;
     check_queues(parameters, port)?;
     Ok(tree)
