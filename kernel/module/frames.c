@@ -6,8 +6,10 @@
 #include <linux/ipv6.h>
 #include <linux/siphash.h>
 #include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <net/pkt_sched.h>
+#include <net/route.h>
 
 #include "sch_suimon.h"
 
@@ -36,6 +38,17 @@ static void suimon_read_ip(const u8 *datagram, u32 length, const siphash_key_t *
 	}
 }
 
+/*
+ * What the socket, or a filter, set as the packet's priority; otherwise the class selector of its DSCP (RFC 2474, section
+ * 4.2.2). Linux derives a priority from an IPv4 type of service, too, by the meaning that RFC 1349 gave it: not that one.
+ */
+static u8 suimon_priority(const struct sk_buff *skb, u8 tos)
+{
+	u32 derived = rt_tos2priority(tos & ~INET_ECN_MASK);
+
+	return skb->priority && skb->priority < 8 && skb->priority != derived ? skb->priority : tos >> 5;
+}
+
 /* A number for the flow; where acknowledgements are heard, the same in both directions, whatever IPv6's flow labels. */
 static u32 suimon_flow(struct sk_buff *skb, u32 looks)
 {
@@ -54,6 +67,7 @@ void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 		.flow = looks & SUIMON_FLOWS ? suimon_flow(skb, looks) : 0,
 		.frames = min_t(u32, max_t(u32, skb_shinfo(skb)->gso_segs, 1), U8_MAX),
 		.vlan_priority = SUIMON_NO_VLAN,
+		.priority = suimon_priority(skb, 0),
 	};
 	if (skb_vlan_tag_present(skb))
 		offer->vlan_priority = skb_vlan_tag_get_prio(skb);
@@ -67,7 +81,7 @@ void suimon_read(struct sk_buff *skb, const struct suimon_sched *q, u8 *headers,
 		return;
 	offer->datagram_length = length;
 	suimon_read_ip(offer->datagram, length, &q->key, looks, offer);
-	offer->priority = offer->tos >> 5;
+	offer->priority = suimon_priority(skb, offer->tos);
 }
 
 struct sk_buff *suimon_longest_gap(struct net_device *dev, enum suimon_gap_frame kind, u32 frame)

@@ -23,14 +23,15 @@ if sys.argv[1] == "load":
 answer(176, sys.argv[2].encode(), os.O_NONBLOCK)
 "#;
 
-/// Sends datagrams to host `b`: a port, how many, and a mark or a priority that the socket has, if any.
+/// Sends datagrams to host `b`: a port, how many, and a mark, a type of service or a priority that the socket has, if any.
 const SEND: &str = r#"
 import socket, sys
 port, count, *options = sys.argv[1:]
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for name, value in zip(options[::2], options[1::2]):
-    option = {"mark": 36, "priority": socket.SO_PRIORITY}[name]
-    sender.setsockopt(socket.SOL_SOCKET, option, int(value, 0))
+    sol, ip = socket.SOL_SOCKET, socket.IPPROTO_IP
+    option = {"mark": (sol, 36), "priority": (sol, socket.SO_PRIORITY), "tos": (ip, socket.IP_TOS)}[name]
+    sender.setsockopt(*option, int(value, 0))
 for _ in range(int(count)):
     sender.sendto(b"x" * 100, ("b", int(port)))
 "#;
@@ -520,4 +521,18 @@ fn filters_of_tc_lead_to_classes() {
     assert!(sent > 1_000_000, "{said}");
     assert_eq!((broken, gone), ("0", "gone"), "{said}");
     assert!(last.starts_with("5:1=13 "), "{said}");
+}
+
+/// A packet has the priority that its socket set, or else the class selector of its DSCP, not what Linux derives from that.
+#[test]
+fn a_packets_priority_is_its_sockets() {
+    let Some(bench) = Bench::new("priorities in the module") else { return };
+    let script = "load sch_suimon.ko
+        tc qdisc replace dev eth0 root handle 5: suimon line 1gbit ets \
+            class 6 priorities 64 end class 5 priorities 32 end class 2 priorities 4 end class 1 end
+        send 7000 1; send 7000 2 priority 6; send 7000 3 tos 0xb8; send 7000 5 tos 0x48
+        send 7000 7 tos 0xb8 priority 2; send 7000 11 priority 9; classes";
+    let (said, _) = bench.run("2 s", script, LINK);
+    // 0xb8 is EF, from which Linux derives 4; the class selector of 0x48 is 2.
+    assert!(said.starts_with("5:6=2 5:5=3 5:2=12 5:1="), "{said}");
 }
