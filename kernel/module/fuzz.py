@@ -37,7 +37,8 @@ BROKE = "the discipline broke"
 FAILED = re.compile(r"suimon: (the library failed|no memory)")
 
 RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK = 16, 17, 18
-RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS = 36, 37, 38, 42
+RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC = 36, 37, 38
+RTM_NEWTCLASS, RTM_DELTCLASS, RTM_GETTCLASS = 40, 41, 42
 RTM_NEWTFILTER, RTM_DELTFILTER = 44, 45
 ALL_PROTOCOLS = socket.htons(3)
 REQUEST, ACK, DUMP, REPLACE, EXCLUSIVE, CREATE = 1, 4, 0x300, 0x100, 0x200, 0x400
@@ -310,6 +311,24 @@ class Driver:
             self.unexpected += 1
         self.note("graft", error, (errno.EOPNOTSUPP, errno.ENOENT, errno.EINVAL))
 
+    def set_class(self):
+        """Adds or changes a class, with settings of one of the discipline's, or removes one."""
+        classid = self.handle + self.draw.randint(0, 6)
+        wrong = (errno.EINVAL, errno.ENOENT, errno.EEXIST, errno.EBUSY, errno.E2BIG)
+        if self.draw.random() < 0.3:
+            error = self.netlink.qdisc(RTM_DELTCLASS, 0, self.index, self.handle, classid)
+            self.note("remove class", error, wrong)
+            return
+        lines = self.table().split("\n")
+        begins = [at for at, line in enumerate(lines) if line.startswith("class ")] or [0]
+        begin = self.draw.choice(begins)
+        length = next((n for n, line in enumerate(lines[begin:]) if line == "end"), 1)
+        settings = "\n".join(line for line in lines[begin + 1 : begin + length] if not line.startswith("parent "))
+        parent = self.handle + self.draw.choice([0, 0, 0, 1, 2])
+        value = attribute(1, settings.encode() + b"\0")
+        flags = self.draw.choice([CREATE, CREATE | EXCLUSIVE, 0])
+        self.note("class", self.netlink.qdisc(RTM_NEWTCLASS, flags, self.index, parent, classid, self.kind, value), wrong)
+
     def filter(self):
         """A filter of tc leads to a class, which is there or not, or drops packets."""
         flags, classid = CREATE | self.draw.choice([EXCLUSIVE, REPLACE]), self.handle + self.draw.randint(1, 6)
@@ -381,8 +400,9 @@ class Driver:
         operations = [
             self.change, self.change_wrongly, self.dump, self.set_mtu, self.toggle, self.rename, self.remove_qdisc,
             self.remove_device, self.attach, self.unload, self.pause, self.graft, self.filter, self.remove_filters,
+            self.set_class,
         ]  # fmt: skip
-        weights = [10, 4, 8, 2, 2, 2, 2, 1, 4, 0.2, 4, 1, 6, 1]
+        weights = [10, 4, 8, 2, 2, 2, 2, 1, 4, 0.2, 4, 1, 6, 1, 5]
         self.draw.choices(operations, weights)[0]()
 
 

@@ -9,9 +9,6 @@
 
 #include "sch_suimon.h"
 
-/* A packet has the position plus one in 16 bits, and tc the number. */
-#define SUIMON_CLASSES_MAX 65534
-
 struct sui_class *suimon_class_of(const struct suimon_sched *q, u32 number)
 {
 	struct Qdisc_class_common *common = qdisc_class_find(&q->classes, number);

@@ -17,7 +17,6 @@
 
 #define SUIMON_PLACES 4096
 #define SUIMON_PLACES_MAX (1 << 20)
-#define SUIMON_TABLE_MAX 16384
 /* Ethernet's preamble and gap between frames. */
 #define SUIMON_OVERHEAD 20
 #define SUIMON_OVERHEAD_MAX 32767
@@ -297,8 +296,7 @@ static bool sui_is_named_after(const struct Qdisc *sch, const char *table)
 	       (!strncmp(table, sch->ops->id, length) && (!table[length] || table[length] == '\n'));
 }
 
-static int sui_parse(struct Qdisc *sch, struct nlattr *opt, struct nlattr **tb,
-		     struct netlink_ext_ack *extack)
+int suimon_parse(struct nlattr *opt, struct nlattr **tb, struct netlink_ext_ack *extack)
 {
 	int err;
 
@@ -314,6 +312,16 @@ static int sui_parse(struct Qdisc *sch, struct nlattr *opt, struct nlattr **tb,
 		NL_SET_ERR_MSG_MOD(extack, "there is no table of settings");
 		return -EINVAL;
 	}
+	return 0;
+}
+
+static int sui_parse(struct Qdisc *sch, struct nlattr *opt, struct nlattr **tb,
+		     struct netlink_ext_ack *extack)
+{
+	int err = suimon_parse(opt, tb, extack);
+
+	if (err)
+		return err;
 	if (!sui_is_named_after(sch, nla_data(tb[TCA_SUIMON_TABLE]))) {
 		NL_SET_ERR_MSG_MOD(extack, "the table is of another discipline: name the qdisc suimon");
 		return -EINVAL;
@@ -434,25 +442,13 @@ static bool sui_device_differs(const struct suimon_sched *q, struct nlattr **tb)
 	       (tb[TCA_SUIMON_GAP] && nla_get_u32(tb[TCA_SUIMON_GAP]) != q->gap_frame);
 }
 
-static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+int suimon_set_table(struct Qdisc *sch, char *table, struct netlink_ext_ack *extack)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
-	struct nlattr *tb[TCA_SUIMON_MAX + 1];
-	char message[SUIMON_REASON] = "", *table;
-	const char *given;
+	char message[SUIMON_REASON] = "";
 	LIST_HEAD(spare);
 	u32 answer;
-	int err;
 
-	err = sui_parse(sch, opt, tb, extack);
-	if (err)
-		return err;
-	if (sui_device_differs(q, tb)) {
-		NL_SET_ERR_MSG_MOD(extack, "places, line, overhead and gap cannot change: delete the qdisc and add it");
-		return -EINVAL;
-	}
-	given = nla_data(tb[TCA_SUIMON_TABLE]);
-	table = kvmemdup(given, strlen(given) + 1, GFP_KERNEL);
 	if (!table || suimon_alloc_classes(table, &spare)) {
 		kvfree(table);
 		return -ENOMEM;
@@ -475,6 +471,23 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	suimon_free_classes(&spare);
 	kvfree(table);
 	return sui_error(answer, message, extack);
+}
+
+static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[TCA_SUIMON_MAX + 1];
+	const char *given;
+	int err;
+
+	err = sui_parse(sch, opt, tb, extack);
+	if (err)
+		return err;
+	if (sui_device_differs(qdisc_priv(sch), tb)) {
+		NL_SET_ERR_MSG_MOD(extack, "places, line, overhead and gap cannot change: delete the qdisc and add it");
+		return -EINVAL;
+	}
+	given = nla_data(tb[TCA_SUIMON_TABLE]);
+	return suimon_set_table(sch, kvmemdup(given, strlen(given) + 1, GFP_KERNEL), extack);
 }
 
 static void sui_destroy(struct Qdisc *sch)

@@ -58,7 +58,9 @@ u32 suimon_free_all(struct list_head *owner);
 
 /* The longest name of a class, with the zero at its end. Longer ones are cut. */
 #define SUIMON_NAME 64
-/* That of a class which is gone, while filters still lead to it. */
+/* The greatest number of a class: a packet has the position plus one in 16 bits, and tc the number. */
+#define SUIMON_CLASSES_MAX 65534
+/* The position of a class which is gone, while filters still lead to it. */
 #define SUIMON_NO_POSITION U32_MAX
 
 /* A class of the qdisc, see numbers.c. */
@@ -133,6 +135,13 @@ void suimon_unbind_filter(struct Qdisc *sch, unsigned long class);
 
 /* See classes.c. */
 extern const struct Qdisc_class_ops suimon_class_ops;
+
+/* The longest table of settings, without the zero at its end. */
+#define SUIMON_TABLE_MAX 16384
+/* See qdisc.c. Reads the attributes of a qdisc or a class, which must have a table. */
+int suimon_parse(struct nlattr *opt, struct nlattr **tb, struct netlink_ext_ack *extack);
+/* Changes the discipline to a table, which is freed, or null without memory. */
+int suimon_set_table(struct Qdisc *sch, char *table, struct netlink_ext_ack *extack);
 
 /* The frame check sequence, which the card adds. */
 #define SUIMON_FCS 4

@@ -105,10 +105,11 @@ static int explain(const char *kind)
 	fprintf(stderr,
 		"Usage: ... %s [ line RATE ] [ overhead BYTES ] [ places NUMBER ] [ gap pause|local ]\n"
 		"          %s [ SETTING VALUE ]... [ class NAME ... end ]...\n"
+		"       tc class ... %s [ SETTING VALUE ]...\n"
 		"`suimon list --explain DISCIPLINE` shows the settings. `line` is the rate of a device that has none,\n"
 		"`overhead` what a frame takes there besides its bytes (Ethernet: 20), `places` how many packets are\n"
 		"queued at most, `gap` the frame that fills a gap.\n",
-		kind, strcmp(kind, "suimon") ? "" : "DISCIPLINE");
+		kind, strcmp(kind, "suimon") ? "" : "DISCIPLINE", kind);
 	return -1;
 }
 
@@ -138,17 +139,20 @@ static int is_of_device(const char *word)
 	       !strcmp(word, "gap");
 }
 
-/* The table of settings of the words, in memory of its own. */
+/*
+ * The table of settings of the words, in memory of its own. Without `device`, it is the part of a class, which does not begin
+ * with the discipline's name.
+ */
 static char *read_table(const char *kind, int argc, char **argv, struct device *device)
 {
 	char *table = NULL;
 	size_t length;
 	FILE *to = open_memstream(&table, &length);
-	int named = strcmp(kind, "suimon");
+	int named = !device || strcmp(kind, "suimon");
 
 	if (!to)
 		return NULL;
-	if (named)
+	if (device && named)
 		fprintf(to, "%s\n", kind);
 	for (; argc > 0; argc--, argv++) {
 		const char *word = *argv;
@@ -164,9 +168,12 @@ static char *read_table(const char *kind, int argc, char **argv, struct device *
 		}
 		argc--, argv++;
 		if (is_of_device(word)) {
-			if (!set_device(device, word, *argv))
+			if (device && !set_device(device, word, *argv))
 				continue;
-			fprintf(stderr, "%s: \"%s\" is no value of \"%s\"\n", kind, *argv, word);
+			if (device)
+				fprintf(stderr, "%s: \"%s\" is no value of \"%s\"\n", kind, *argv, word);
+			else
+				fprintf(stderr, "%s: \"%s\" is of the qdisc, not of a class\n", kind, word);
 			goto refused;
 		}
 		fprintf(to, "%s", word);
@@ -203,6 +210,26 @@ static int parse(const struct qdisc_util *util, int argc, char **argv, struct nl
 		addattr32(n, MESSAGE_MAX, TCA_SUIMON_OVERHEAD, device.overhead);
 	if (device.gap >= 0)
 		addattr32(n, MESSAGE_MAX, TCA_SUIMON_GAP, device.gap);
+	addattr_nest_end(n, tail);
+	free(table);
+	return 0;
+}
+
+/* The settings of a class: its part of the table. */
+static int parse_class(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *n,
+		       const char *dev)
+{
+	struct rtattr *tail;
+	char *table;
+
+	(void)dev;
+	if (argc > 0 && !strcmp(*argv, "help"))
+		return explain(util->id);
+	table = read_table(util->id, argc, argv, NULL);
+	if (!table)
+		return explain(util->id);
+	tail = addattr_nest(n, MESSAGE_MAX, TCA_OPTIONS);
+	addattr_l(n, MESSAGE_MAX, TCA_SUIMON_TABLE, table, strlen(table) + 1);
 	addattr_nest_end(n, tail);
 	free(table);
 	return 0;
@@ -262,7 +289,10 @@ static int print_statistics(const struct qdisc_util *util, FILE *f, struct rtatt
 }
 
 #define UTIL(name)                                                                                          \
-	{ .id = #name, .parse_qopt = parse, .print_qopt = print, .print_xstats = print_statistics, .print_copt = print }
+	{                                                                                                   \
+		.id = #name, .parse_qopt = parse, .print_qopt = print, .print_xstats = print_statistics,    \
+		.parse_copt = parse_class, .print_copt = print                                              \
+	}
 
 struct qdisc_util suimon_qdisc_util = UTIL(suimon);
 struct qdisc_util psp_qdisc_util = UTIL(psp);

@@ -536,3 +536,59 @@ fn a_packets_priority_is_its_sockets() {
     // 0xb8 is EF, from which Linux derives 4; the class selector of 0x48 is 2.
     assert!(said.starts_with("5:6=2 5:5=3 5:2=12 5:1="), "{said}");
 }
+
+/// `tc class` changes, adds and removes a class under load: nothing is lost, and what is refused says why.
+#[test]
+fn tc_changes_one_class() {
+    let Some(bench) = Bench::new("changed classes of the module") else { return };
+    let script = "load sch_suimon.ko
+        tc qdisc replace dev eth0 root handle 5: psp line 1gbit class metro rate 400mbit end \
+            class ocean rate 200mbit queue fifo packets 500 end end filter ocean destination_ports 7001-7001 end
+        class() { verb=$1; shift; tc class $verb dev eth0 \"$@\" 2>&1; }
+        tc filter add dev eth0 parent 5: protocol ip prio 1 flower ip_proto tcp classid 5:1
+        sleep 1.5
+        class change parent 5: classid 5:1 psp rate 100mbit
+        class add parent 5: classid 5:20 psp rate 50mbit queue fifo packets 7 end
+        class add parent 5:20 classid 5:21 psp rate 20mbit && class add parent 5: psp rate 1mbit
+        tc filter add dev eth0 parent 5: protocol ip prio 2 flower ip_proto udp dst_port 7000 classid 5:21
+        send 7000 3; send 7001 2; classes
+        class change parent 5: classid 5:21 psp rate 10mbit; class change parent 5: classid 5:77 psp rate 10mbit
+        class add parent 5: classid 5:30 psp rate 1gbit; class add parent 5: classid 5:30 psp rate fast
+        class add parent 5: classid 5:ffff psp rate 1mbit; class add parent 5:99 classid 5:31 psp rate 1mbit
+        class add parent 5: classid 5:2 psp rate 1mbit; class change parent 5: classid 5:3 psp rate 1mbit
+        class change parent 5: classid 5:2 psp line 1gbit | head -1
+        class del classid 5:2; class del classid 5:20; class del classid 5:21
+        tc filter del dev eth0 parent 5: prio 2
+        class del classid 5:21 && class del classid 5:20 && echo deleted
+        tc class show dev eth0; tc -s qdisc show dev eth0 | grep -oE 'dropped [0-9]+|broken'";
+    let (said, _) = bench.run("4 s", script, &format!("{LINK}{BULK}"));
+    let expected = [
+        "5:1=",
+        "RTNETLINK answers: No such file or directory",
+        "Error: sch_suimon: ",
+        "Error: sch_suimon: line ",
+        "Error: sch_suimon: the number of a class must be 1 to fffe.",
+        "Error: sch_suimon: there is no class of the parent's number.",
+        "RTNETLINK answers: File exists",
+        "Error: sch_suimon: the class has no settings of its own: change the qdisc.",
+        "psp: \"line\" is of the qdisc, not of a class",
+        "Error: sch_suimon: filter 1 leads to the class `ocean`, which does not exist: name one of ",
+        "Error: sch_suimon: class `21` has the parent `20`, which does not exist: ",
+        "Error: sch_suimon: filters of tc lead to the class: delete them first.",
+        "deleted",
+        "class psp 5:1 parent 5: class metro rate 100000000 ",
+        "class psp 5:4 parent 5: class 4 rate 1000000 ",
+        "class psp 5:2 parent 5: class ocean rate 200000000 queue fifo packets 500 end ",
+        "class psp 5:3 parent 5: class unclassified ",
+        "dropped 0",
+    ];
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{said}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line} is not {expected}\n{said}");
+    }
+    for sent in [" 5:21=3 ", " 5:2=2 "] {
+        assert!(lines[0].contains(sent), "{said}");
+    }
+    assert!(!lines[0].starts_with("5:1=0 "), "{said}");
+}
