@@ -27,6 +27,9 @@
 /* Packets that somebody else has as well, and those in a device's ring. */
 #define FUZZ_HELD 64
 
+static uint speed = 1000;
+module_param(speed, uint, 0644);
+MODULE_PARM_DESC(speed, "Mbit/s of the devices' lines");
 static uint seed = 1;
 module_param(seed, uint, 0444);
 MODULE_PARM_DESC(seed, "of everything that is drawn");
@@ -150,7 +153,7 @@ static const struct net_device_ops fuzz_ops = {
 
 static int fuzz_link_settings(struct net_device *dev, struct ethtool_link_ksettings *settings)
 {
-	settings->base.speed = SPEED_1000;
+	settings->base.speed = READ_ONCE(speed);
 	settings->base.duplex = DUPLEX_FULL;
 	return 0;
 }

@@ -99,10 +99,12 @@ class Netlink:
                     each(answer[at + 16 : at + length])
                 at += (length + 3) & ~3
 
-    def link(self, kind, flags=0, index=0, up=None, **attributes):
+    def link(self, kind, flags=0, index=0, up=None, multicast=None, **attributes):
         """A request about a device."""
         numbers = {"name": 3, "mtu": 4, "info": 18}
         change, value = (0, 0) if up is None else (1, int(up))
+        if multicast is not None:
+            change, value = change | 0x1000, value | 0x1000 * multicast
         body = struct.pack("BxHiII", 0, 0, index, value, change)
         for name, what in attributes.items():
             body += attribute(numbers[name], what)
@@ -356,6 +358,12 @@ class Driver:
         mtu = struct.pack("I", self.draw.choice([68, 576, 1280, 1500, 1500, 9000, 65535]))
         self.note("mtu", self.netlink.link(RTM_NEWLINK, index=self.index, mtu=mtu))
 
+    def set_speed(self):
+        """The line has another rate, which the kernel announces with a change of a flag."""
+        write(f"{PARAMETERS}/speed", self.draw.choice(["1000", "2500", "10000"]))
+        for multicast in (False, True):
+            self.note("speed", self.netlink.link(RTM_NEWLINK, index=self.index, multicast=multicast))
+
     def toggle(self):
         self.set_up(False)
         if self.draw.random() < 0.5:
@@ -400,9 +408,9 @@ class Driver:
         operations = [
             self.change, self.change_wrongly, self.dump, self.set_mtu, self.toggle, self.rename, self.remove_qdisc,
             self.remove_device, self.attach, self.unload, self.pause, self.graft, self.filter, self.remove_filters,
-            self.set_class,
+            self.set_class, self.set_speed,
         ]  # fmt: skip
-        weights = [10, 4, 8, 2, 2, 2, 2, 1, 4, 0.2, 4, 1, 6, 1, 5]
+        weights = [10, 4, 8, 2, 2, 2, 2, 1, 4, 0.2, 4, 1, 6, 1, 5, 2]
         self.draw.choices(operations, weights)[0]()
 
 

@@ -62,6 +62,12 @@ u32 sui_output_change(struct sui_output *output, const char *table, u64 now, cha
 	return SUI_CALL(output, suimon_change(output->library, table, strlen(table), now, message, size));
 }
 
+u32 sui_output_change_device(struct sui_output *output, const struct suimon_device *device, const char *table, u64 now,
+			     char *message, size_t size)
+{
+	return SUI_CALL(output, suimon_change_device(output->library, device, table, strlen(table), now, message, size));
+}
+
 u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place)
 {
 	return SUI_CALL(output, suimon_enqueue(output->library, offer, now, place));

@@ -5,7 +5,6 @@
  *
  * Packets are also in one list, in the order of arrival. If the discipline breaks, they leave in that order.
  */
-#include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <net/gso.h>
@@ -275,18 +274,6 @@ static void sui_reset(struct Qdisc *sch)
 	}
 }
 
-/* The rate of the device's line in bits per second; 0 if it has none. */
-static u64 sui_line_rate(struct net_device *dev)
-{
-	struct ethtool_link_ksettings settings;
-
-	if (__ethtool_get_link_ksettings(dev, &settings))
-		return 0;
-	if (!settings.base.speed || settings.base.speed == (u32)SPEED_UNKNOWN)
-		return 0;
-	return settings.base.speed * 1000000ULL;
-}
-
 /* Whether the table is one of the discipline that the qdisc is named after; a qdisc of the name suimon has any. */
 static bool sui_is_named_after(const struct Qdisc *sch, const char *table)
 {
@@ -333,7 +320,6 @@ static int sui_parse(struct Qdisc *sch, struct nlattr *opt, struct nlattr **tb,
  * A reason outlives the call: netlink copies it later, without RTNL. The kernel's own buffer has room for 80 bytes, and
  * ours are used in turn.
  */
-#define SUIMON_REASON 256
 static char sui_reasons[8][SUIMON_REASON];
 
 static char *sui_next_reason(void)
@@ -367,7 +353,6 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 	struct net_device *dev = qdisc_dev(sch);
-	u32 frame = clamp_t(u32, dev->mtu + ETH_HLEN + SUIMON_FCS, SUIMON_FRAME_MIN, SUIMON_GAP_MAX);
 	char message[SUIMON_REASON] = "";
 	LIST_HEAD(spare);
 	u32 answer;
@@ -380,7 +365,7 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 		.places = q->count,
 	};
 	q->places = kvcalloc(q->count, sizeof(*q->places), GFP_KERNEL);
-	q->gap = suimon_longest_gap(dev, q->gap_frame, frame);
+	q->gap = suimon_longest_gap_of(dev, q->gap_frame);
 	q->table = kvmemdup(table, strlen(table) + 1, GFP_KERNEL);
 	if (!q->places || !q->gap || !q->table || suimon_alloc_classes(table, &spare))
 		return -ENOMEM;
@@ -390,6 +375,7 @@ static int sui_create(struct Qdisc *sch, const char *table, struct netlink_ext_a
 		suimon_number_classes(q, &spare);
 		qdisc_class_hash_grow(sch, &q->classes);
 		suimon_start_renewal(sch);
+		suimon_start_following(sch);
 		suimon_update_looks(sch);
 	}
 	suimon_free_classes(&spare);
@@ -406,6 +392,7 @@ static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 	qdisc_watchdog_init(&q->watchdog, sch);
 	__skb_queue_head_init(&q->arrived);
 	INIT_LIST_HEAD(&q->class_list);
+	INIT_LIST_HEAD(&q->follower);
 	suimon_init_renewal(sch);
 	get_random_bytes(&q->key, sizeof(q->key));
 	err = tcf_block_get(&q->block, &q->filters, sch, extack);
@@ -424,8 +411,8 @@ static int sui_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 		NL_SET_ERR_MSG_MOD(extack, "places must be 1 to 1048576");
 		return -ERANGE;
 	}
-	q->rate = tb[TCA_SUIMON_RATE] ? nla_get_u64(tb[TCA_SUIMON_RATE]) :
-					sui_line_rate(qdisc_dev(sch));
+	q->line_given = tb[TCA_SUIMON_RATE];
+	q->rate = q->line_given ? nla_get_u64(tb[TCA_SUIMON_RATE]) : suimon_line_rate(qdisc_dev(sch));
 	if (!q->rate) {
 		NL_SET_ERR_MSG_MOD(extack, "the device has no line rate: give it");
 		return -EINVAL;
@@ -475,6 +462,7 @@ int suimon_set_table(struct Qdisc *sch, char *table, struct netlink_ext_ack *ext
 
 static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
+	struct suimon_sched *q = qdisc_priv(sch);
 	struct nlattr *tb[TCA_SUIMON_MAX + 1];
 	const char *given;
 	int err;
@@ -482,18 +470,22 @@ static int sui_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	err = sui_parse(sch, opt, tb, extack);
 	if (err)
 		return err;
-	if (sui_device_differs(qdisc_priv(sch), tb)) {
+	if (sui_device_differs(q, tb)) {
 		NL_SET_ERR_MSG_MOD(extack, "places, line, overhead and gap cannot change: delete the qdisc and add it");
 		return -EINVAL;
 	}
 	given = nla_data(tb[TCA_SUIMON_TABLE]);
-	return suimon_set_table(sch, kvmemdup(given, strlen(given) + 1, GFP_KERNEL), extack);
+	err = suimon_set_table(sch, kvmemdup(given, strlen(given) + 1, GFP_KERNEL), extack);
+	if (!err && tb[TCA_SUIMON_RATE])
+		q->line_given = true;
+	return err;
 }
 
 static void sui_destroy(struct Qdisc *sch)
 {
 	struct suimon_sched *q = qdisc_priv(sch);
 
+	suimon_stop_following(sch);
 	suimon_stop_hearing(sch);
 	suimon_stop_renewal(sch);
 	/* Filters have classes until they go. */
@@ -566,9 +558,12 @@ static int __init sui_module_init(void)
 
 	if (err)
 		return err;
-	err = register_qdisc(&sui_qdisc_ops);
+	err = suimon_register_follower();
 	if (err)
 		goto destroy_pools;
+	err = register_qdisc(&sui_qdisc_ops);
+	if (err)
+		goto unregister_follower;
 	sui_psp_ops = sui_qdisc_ops;
 	sui_psp_ops.next = NULL;
 	strscpy(sui_psp_ops.id, "psp", sizeof(sui_psp_ops.id));
@@ -579,6 +574,8 @@ static int __init sui_module_init(void)
 
 unregister:
 	unregister_qdisc(&sui_qdisc_ops);
+unregister_follower:
+	suimon_unregister_follower();
 destroy_pools:
 	suimon_destroy_pools();
 	return err;
@@ -588,6 +585,7 @@ static void __exit sui_module_exit(void)
 {
 	unregister_qdisc(&sui_psp_ops);
 	unregister_qdisc(&sui_qdisc_ops);
+	suimon_unregister_follower();
 	suimon_destroy_pools();
 }
 

@@ -28,6 +28,7 @@ enum call {
 	TAKE_DROPPED,
 	FLUSH,
 	STATISTICS,
+	CHANGE_DEVICE,
 };
 
 struct call_header {
@@ -162,6 +163,10 @@ static u32 make_call(struct suimon_output **output, const struct call_header *he
 	case CHANGE:
 		return suimon_change(*output, bytes, header->length, header->now, message,
 				     sizeof(message));
+	case CHANGE_DEVICE:
+		memcpy(&device, bytes, sizeof(device));
+		return suimon_change_device(*output, &device, bytes + sizeof(device),
+					    header->length - sizeof(device), header->now, message, sizeof(message));
 	default:
 		return call_of_packet(*output, header, bytes, place, out);
 	}
@@ -194,10 +199,11 @@ static int replay(struct file *file, u8 *bytes)
 		bool equal;
 
 		err = -EINVAL;
-		if (header.length > TABLE_MAX || !header.call || header.call > STATISTICS)
+		if (header.length > TABLE_MAX || !header.call || header.call > CHANGE_DEVICE)
 			break;
 		if ((header.call == CREATE) != !output ||
-		    (header.call == CREATE && header.length < sizeof(struct suimon_device)))
+		    ((header.call == CREATE || header.call == CHANGE_DEVICE) &&
+		     header.length < sizeof(struct suimon_device)))
 			break;
 		if (header.length && fill(file, &at, bytes, header.length))
 			break;

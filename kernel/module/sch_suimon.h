@@ -21,6 +21,8 @@ u32 sui_output_create(const struct suimon_device *device, const char *table, u64
 void sui_output_destroy(struct sui_output *output);
 u32 sui_output_change(struct sui_output *output, const char *table, u64 now, char *message,
 		      size_t size);
+u32 sui_output_change_device(struct sui_output *output, const struct suimon_device *device, const char *table, u64 now,
+			     char *message, size_t size);
 u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place);
 u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *next);
 u32 sui_output_looks_at(const struct sui_output *output);
@@ -86,8 +88,10 @@ struct suimon_sched {
 	struct qdisc_watchdog watchdog;
 	u64 gaps_lost;
 	u64 rate;
+	bool line_given; /* the rate, which does not follow that of the device then */
 	char *table;
-	struct suimon_device device; /* as the output was created for */
+	struct suimon_device device; /* as the output has it */
+	struct list_head follower; /* see device.c */
 	struct delayed_work renewal;
 	struct packet_type ipv4, ipv6; /* of the packets that the discipline hears */
 	u32 looks; /* at SUIMON_FLOWS, SUIMON_ARRIVALS */
@@ -112,6 +116,19 @@ void suimon_read_counters(struct Qdisc *sch, struct suimon_statistics *counters)
 /* See hearing.c. RTNL is held, and the first is called after the discipline was created or changed. */
 void suimon_update_looks(struct Qdisc *sch);
 void suimon_stop_hearing(struct Qdisc *sch);
+
+/* The longest reason of a refusal, with the zero at its end. */
+#define SUIMON_REASON 256
+
+/* See device.c. The rate of the device's line in bits per second; 0 if it has none. */
+u64 suimon_line_rate(struct net_device *dev);
+/* The longest gap frame for the device's MTU; null without memory. */
+struct sk_buff *suimon_longest_gap_of(struct net_device *dev, enum suimon_gap_frame kind);
+int suimon_register_follower(void);
+void suimon_unregister_follower(void);
+/* A qdisc follows its device from here on, and until here. */
+void suimon_start_following(struct Qdisc *sch);
+void suimon_stop_following(struct Qdisc *sch);
 
 /* See numbers.c. The class of a number, or null. */
 struct sui_class *suimon_class_of(const struct suimon_sched *q, u32 number);

@@ -153,6 +153,7 @@ mod tests {
         fn change(&mut self, (): &(), _: WireClock) -> Result<(), ()> {
             Ok(())
         }
+        fn set_port(&mut self, _: Port, _: WireClock) {}
         fn enqueue(&mut self, _: &mut Packets, packet: PacketId, _: WireClock) -> Enqueued {
             assert!(!self.panics, "out of order");
             self.queue.push_back(packet);

@@ -117,6 +117,13 @@ void suimon_destroy(struct suimon_output *output);
 u32 suimon_change(struct suimon_output *output, const u8 *table, size_t length, u64 now,
 		  char *message, size_t size);
 
+/*
+ * Gives an output the rate, the MTU and the overhead of a device that has changed, with the table that is in force; queued
+ * packets stay queued. Returns as suimon_create does.
+ */
+u32 suimon_change_device(struct suimon_output *output, const struct suimon_device *device, const u8 *table,
+			 size_t length, u64 now, char *message, size_t size);
+
 /* Offers a packet. Returns SUIMON_OK and the place of the packet, or an enum suimon_reason, or SUIMON_FAULT. */
 u32 suimon_enqueue(struct suimon_output *output, const struct suimon_offer *offer, u64 now,
 		   u32 *place);

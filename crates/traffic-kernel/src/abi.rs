@@ -50,6 +50,14 @@ pub struct SuimonDevice {
     pub places: u32,
 }
 
+impl SuimonDevice {
+    fn read(&self) -> Result<Device, Refusal> {
+        let Self { rate, seed, overhead, mtu, places } = *self;
+        let rate = Rate::from_bits_per_second(rate).ok_or(Refusal::LineRate)?;
+        Ok(Device { rate, overhead: Bytes(overhead), mtu, places, seed })
+    }
+}
+
 /// `struct suimon_offer`; see [`Offer`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -276,11 +284,7 @@ pub unsafe extern "C" fn suimon_create(
 }
 
 fn create(table: &[u8], device: &SuimonDevice, now: u64) -> Result<Box<SuimonOutput>, Refusal> {
-    let table = str::from_utf8(table)?;
-    let SuimonDevice { rate, seed, overhead, mtu, places } = *device;
-    let rate = Rate::from_bits_per_second(rate).ok_or(Refusal::LineRate)?;
-    let output =
-        Output::new(table, &Device { rate, overhead: Bytes(overhead), mtu, places, seed }, now)?;
+    let output = Output::new(str::from_utf8(table)?, &device.read()?, now)?;
     Ok(Box::new(SuimonOutput { output, faulty: false }))
 }
 
@@ -322,6 +326,38 @@ pub unsafe extern "C" fn suimon_change(
     let changed = output.call(|output| {
         let table = str::from_utf8(table).map_err(Refusal::from);
         Some(table.and_then(|table| output.change(table, now)))
+    });
+    match changed {
+        Some(Ok(())) => OK,
+        Some(Err(why)) => {
+            // SAFETY: the caller's promise.
+            unsafe { refuse(&why, message, size) }
+        }
+        None => FAULT,
+    }
+}
+
+/// Gives an output the rate, the MTU and the overhead of a device that has changed, with the table that is in force.
+/// Returns [`OK`], [`REFUSED`] with a message, or [`FAULT`].
+///
+/// # Safety
+///
+/// As for [`suimon_create`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn suimon_change_device(
+    output: &mut SuimonOutput,
+    device: &SuimonDevice,
+    table: *const u8,
+    length: usize,
+    now: u64,
+    message: *mut c_char,
+    size: usize,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    let table = unsafe { bytes(table, length) };
+    let changed = output.call(|output| {
+        let table = str::from_utf8(table).map_err(Refusal::from);
+        Some(table.and_then(|table| output.change_device(table, &device.read()?, now)))
     });
     match changed {
         Some(Ok(())) => OK,

@@ -127,7 +127,7 @@ pub struct Output {
     qdisc: Qdisc,
     packets: Packets,
     link: Serializer,
-    overhead: Bytes,
+    port: Port,
     /// When the link has sent all that it was given.
     free: Instant,
     /// The kernel's time at the creation, in nanoseconds.
@@ -152,7 +152,8 @@ impl Output {
     /// The table or its settings are wrong.
     pub fn new(table: &str, device: &Device, now: u64) -> Result<Self, Refusal> {
         let parameters = table::read(table)?;
-        let mut qdisc = Qdisc::attach(&parameters, device.port())?;
+        let port = device.port();
+        let mut qdisc = Qdisc::attach(&parameters, port)?;
         let packets = Packets::with_headers(device.places);
         qdisc.prepare_for(packets.places());
         Ok(Self {
@@ -160,7 +161,7 @@ impl Output {
             qdisc,
             packets,
             link: Serializer::new(device.rate),
-            overhead: device.overhead,
+            port,
             free: Instant::ZERO,
             created: now,
             looks: Looks::of(&parameters),
@@ -184,6 +185,26 @@ impl Output {
             // They are those of packets that left before headers were no longer read.
             self.packets.forget_headers();
         }
+        Ok(())
+    }
+
+    /// Takes the rate, the MTU and the overhead of a device that has changed, with the table that is in force; queued
+    /// packets stay queued. Its places and its seed do not count. What the link was given before is still on its way
+    /// at the rate before.
+    ///
+    /// # Errors
+    ///
+    /// The table or its settings make no sense for the device. Nothing is changed then.
+    pub fn change_device(&mut self, table: &str, device: &Device, now: u64) -> Result<(), Refusal> {
+        let parameters: Parameters = table::read(table)?;
+        let clock = self.clock(now).unwrap_or(self.free.into());
+        let port = Port { seed: self.port.seed, ..device.port() };
+        self.qdisc.set_port(port, clock);
+        if let Err(refused) = self.qdisc.change(&parameters, clock) {
+            self.qdisc.set_port(self.port, clock);
+            return Err(refused.into());
+        }
+        (self.port, self.link) = (port, Serializer::new(port.rate));
         Ok(())
     }
 
@@ -313,7 +334,7 @@ impl Output {
     }
 
     fn occupy(&mut self, length: u64, now: Instant) {
-        let time: Duration = self.link.advance(Bytes(length) + self.overhead);
+        let time: Duration = self.link.advance(Bytes(length) + self.port.overhead);
         self.free = self.free.max(now) + time;
     }
 

@@ -318,6 +318,11 @@ pub trait Discipline: Sized {
         let _ = packets;
     }
 
+    /// Takes another port: its rate, its MTU and its overhead count from now on; the seed does not. What follows from
+    /// parameters and port together is as before until a [`Discipline::change`], which must follow at once. If that
+    /// is refused, the old port must be set again.
+    fn set_port(&mut self, port: Port, clock: WireClock);
+
     /// Admits a class from now on, or refuses it with the arithmetic and changes nothing. A reservation stays
     /// through a change of parameters; a change that leaves no room for it is refused.
     fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {

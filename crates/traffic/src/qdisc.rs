@@ -297,6 +297,11 @@ macro_rules! registry {
                     $(Self::$variant(q) => q.prepare_for(packets)),+
                 }
             }
+            fn set_port(&mut self, port: Port, clock: WireClock) {
+                match self {
+                    $(Self::$variant(q) => q.set_port(port, clock)),+
+                }
+            }
             fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
                 match self {
                     $(Self::$variant(q) => q.reserve(request, clock)),+

@@ -36,6 +36,20 @@ for _ in range(int(count)):
     sender.sendto(b"x" * 100, ("b", int(port)))
 "#;
 
+/// Sets the rate of the card's line in Mbit/s, as `ethtool -s eth0 speed` does.
+const SPEED: &str = r#"
+import array, fcntl, socket, struct, sys
+caller = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+settings = array.array("B", bytes(44))
+def call(command):
+    settings[0:4] = array.array("B", struct.pack("I", command))
+    fcntl.ioctl(caller, 0x8946, struct.pack("16sP", b"eth0", settings.buffer_info()[0]))
+call(1)
+settings[12:15] = array.array("B", struct.pack("HB", int(sys.argv[1]), 1))
+settings[28:30] = array.array("B", bytes(2))
+call(2)
+"#;
+
 /// A host `b`, and a link of 1 Gbit/s to it.
 const LINK: &str = r#"
 [host.b]
@@ -85,6 +99,7 @@ impl Bench {
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join("module.py"), MODULE).expect("a file");
         fs::write(folder.join("send.py"), SEND).expect("a file");
+        fs::write(folder.join("speed.py"), SPEED).expect("a file");
         for name in ["sch_suimon.ko", "suimon_replay.ko"] {
             fs::copy(built.join(name), folder.join(name)).expect("a module");
         }
@@ -591,4 +606,35 @@ fn tc_changes_one_class() {
         assert!(lines[0].contains(sent), "{said}");
     }
     assert!(!lines[0].starts_with("5:1=0 "), "{said}");
+}
+
+/// The MTU and the line's rate change under load: nothing is lost, the spacing and the gap frames are those of the new MTU, and
+/// the line has the new rate, unless the settings make no sense there.
+#[test]
+fn a_qdisc_follows_its_device() {
+    let Some(bench) = Bench::new("a changed device and the module") else { return };
+    let script = "load sch_suimon.ko; python3 speed.py 1000
+        show() { tc -s qdisc show dev eth0 | grep -oE 'line [0-9]+bit|dropped [0-9]+|broken' | tr '\\n' ' '; echo; }
+        speed() { python3 speed.py $1; ip link set eth0 multicast off; ip link set eth0 multicast on; show; }
+        tc qdisc replace dev eth0 root psp rate 100mbit && show
+        sleep 1.5; ip link set eth0 mtu 1000; sleep 1; show
+        speed 2000; speed 1000; speed 50; speed 1000; dmesg | grep -o 'sch_suimon keeps.*' | tail -n 1
+        tc qdisc replace dev eth0 root psp line 1gbit rate 100mbit; speed 3000; tc qdisc del dev eth0 root
+        unload sch_suimon && echo gone";
+    let (said, out) = bench.run("4 s", script, &format!("{LINK}{BULK}{CAPTURE}"));
+    let line = |mbit: u32| format!("line {mbit}000000bit dropped 0 ");
+    let expected = [1000, 1000, 2000, 1000, 1000, 1000].map(line);
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines[..6], expected, "{said}");
+    let keeps =
+        "sch_suimon keeps a line of 1000000000 bit/s and an MTU of 1000, not 50000000 and 1000: ";
+    assert!(lines[6].starts_with(keeps), "{said}");
+    assert_eq!(lines[7..], [&line(1000), "gone"], "{said}");
+
+    // 1018 bytes of a frame at a tenth of the line's rate.
+    let (starts, gaps) = frames(&out, "948", "0x8808");
+    let exact = starts.windows(2).filter(|pair| pair[1] - pair[0] == 81_440).count();
+    assert!(exact > 5_000, "{exact} of {}", starts.len());
+    let long = gaps.iter().rposition(|&length| length > 1014).expect("gaps before");
+    assert!(gaps.len() - long > 30_000, "{} of {}", gaps.len() - long, gaps.len());
 }

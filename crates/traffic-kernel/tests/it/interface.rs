@@ -5,9 +5,9 @@ use std::ptr;
 
 use traffic_kernel::abi::{
     FAULT, NO_VLAN, OK, REFUSED, SuimonDevice, SuimonNext, SuimonOffer, SuimonOutput,
-    SuimonStatistics, suimon_change, suimon_class, suimon_create, suimon_dequeue, suimon_destroy,
-    suimon_enqueue, suimon_flush, suimon_has_dropped, suimon_looks_at, suimon_peek,
-    suimon_statistics, suimon_take_dropped,
+    SuimonStatistics, suimon_change, suimon_change_device, suimon_class, suimon_create,
+    suimon_dequeue, suimon_destroy, suimon_enqueue, suimon_flush, suimon_has_dropped,
+    suimon_looks_at, suimon_peek, suimon_statistics, suimon_take_dropped,
 };
 
 use crate::transcript::{self, Call, NO_PLACE, Plain};
@@ -76,6 +76,22 @@ impl Interface {
         // SAFETY: the pointers are those of live values, with their lengths.
         let answer = unsafe { suimon_change(self.output(), bytes, length, now, text, 256) };
         transcript::write(Call::Change, now, answer, NO_PLACE, &[table.as_bytes()]);
+        refused(answer, &message)
+    }
+
+    pub(crate) fn change_device(
+        &mut self,
+        device: &SuimonDevice,
+        table: &str,
+        now: u64,
+    ) -> Result<(), String> {
+        let mut message = [1; 256];
+        let (bytes, length, text) = (table.as_ptr(), table.len(), message.as_mut_ptr());
+        // SAFETY: the pointers are those of live values, with their lengths.
+        let answer =
+            unsafe { suimon_change_device(self.output(), device, bytes, length, now, text, 256) };
+        let written: [&[u8]; 2] = [&device.bytes(), table.as_bytes()];
+        transcript::write(Call::ChangeDevice, now, answer, NO_PLACE, &written);
         refused(answer, &message)
     }
 

@@ -7,7 +7,7 @@ use traffic::packet::ecn;
 use traffic::qdisc::{Parameters, Qdisc, REGISTRY};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, FlowId, HostId, Instant, Packet, Packets, Rate,
+    Bytes, Dequeued, Discipline, Enqueued, FlowId, HostId, Instant, Packet, Packets, Port, Rate,
     WireClock,
 };
 use traffic_kernel::abi::{self, SuimonDevice, SuimonNext, SuimonOffer, SuimonStatistics};
@@ -21,6 +21,9 @@ use crate::wire::{OVERHEAD, port};
 const PLACES: u32 = 60;
 /// The kernel's clock at the creation.
 const CREATED: u64 = 1_234_567_891_234;
+/// The device at the creation.
+const DEVICE: SuimonDevice =
+    SuimonDevice { rate: LINK, seed: 1, overhead: OVERHEAD, mtu: 1_500, places: PLACES };
 /// Sequences of each discipline; `SUIMON_SEQUENCES` sets another number.
 const SEQUENCES: u32 = 560;
 
@@ -41,11 +44,13 @@ enum Operation {
     /// Nanoseconds pass.
     Pass(u64),
     Change(Parameters),
+    /// The line has this many times the rate of [`LINK`], and this MTU, from now on.
+    Device(u64, u32),
     Flush,
 }
 
 fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
-    use Operation::{Carry, Change, Dequeue, Flush, Offer, Pass, Peek};
+    use Operation::{Carry, Change, Dequeue, Device, Flush, Offer, Pass, Peek};
     // Half of the packets have a class, and some of those one that is not there.
     let class = prop_oneof![Just(0), 1_u16..8];
     let tos = prop::sample::select(vec![ecn::NOT_ECT, ecn::ECT0, 46 << 2, 10 << 2 | ecn::ECT1]);
@@ -57,6 +62,8 @@ fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
         3 => (1_u8..20).prop_map(Carry),
         2 => (0_u64..100_000).prop_map(Pass),
         1 => parameters(name).prop_map(Change),
+        1 => (1_u64..4, prop::sample::select(vec![1_200, 1_500, 9_000]))
+            .prop_map(|(times, mtu)| Device(times, mtu)),
         1 => Just(Flush),
     ]
 }
@@ -64,6 +71,8 @@ fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
 /// The discipline itself, on a link as `network` has it: what the C interface must agree with.
 struct Reference {
     qdisc: Qdisc,
+    parameters: Parameters,
+    port: Port,
     packets: Packets,
     link: Serializer,
     free: Instant,
@@ -74,6 +83,8 @@ impl Reference {
         let port = port(LINK, 1500);
         Self {
             qdisc: Qdisc::attach(parameters, port).expect("parameters that make sense"),
+            parameters: parameters.clone(),
+            port,
             packets: Packets::with_places(PLACES),
             link: Serializer::new(port.rate),
             free: Instant::ZERO,
@@ -82,6 +93,29 @@ impl Reference {
 
     fn clock(&self, now: u64) -> WireClock {
         WireClock { now: Instant::from_ps((now - CREATED) * 1_000), free: self.free }
+    }
+
+    /// Whether the parameters are accepted.
+    fn change(&mut self, parameters: &Parameters, now: u64) -> bool {
+        let clock = self.clock(now);
+        let accepted = self.qdisc.change(parameters, clock).is_ok();
+        if accepted {
+            self.parameters = parameters.clone();
+        }
+        accepted
+    }
+
+    /// Whether the port is accepted.
+    fn change_port(&mut self, port: Port, now: u64) -> bool {
+        let clock = self.clock(now);
+        self.qdisc.set_port(port, clock);
+        let accepted = self.qdisc.change(&self.parameters, clock).is_ok();
+        if accepted {
+            (self.port, self.link) = (port, Serializer::new(port.rate));
+        } else {
+            self.qdisc.set_port(self.port, clock);
+        }
+        accepted
     }
 
     fn enqueue(&mut self, offer: &SuimonOffer, now: u64) -> Result<u32, u32> {
@@ -180,14 +214,15 @@ struct Seen {
     gaps: u64,
     waits: u64,
     drops: u64,
+    /// Changes of the device that were accepted.
+    devices: u64,
 }
 
 impl Pair {
     fn new(parameters: &Parameters) -> Self {
-        let device = SuimonDevice { rate: LINK, seed: 1, overhead: 20, mtu: 1500, places: PLACES };
         let table = table::write(parameters).expect("names of one line");
         Self {
-            interface: Interface::new(&table, &device, CREATED).expect("accepted"),
+            interface: Interface::new(&table, &DEVICE, CREATED).expect("accepted"),
             reference: Reference::new(parameters),
             now: CREATED,
             seen: Seen::default(),
@@ -260,9 +295,18 @@ impl Pair {
             Operation::Pass(ns) => self.now += ns,
             Operation::Change(ref parameters) => {
                 let table = table::write(parameters).expect("names of one line");
-                self.interface.change(&table, self.now).expect("accepted");
-                let clock = self.reference.clock(self.now);
-                self.reference.qdisc.change(parameters, clock).expect("accepted");
+                let accepted = self.interface.change(&table, self.now).is_ok();
+                assert_eq!(accepted, self.reference.change(parameters, self.now));
+                // The device may have changed to one that they make no sense for.
+                assert!(accepted || self.reference.port != port(LINK, 1_500));
+            }
+            Operation::Device(times, mtu) => {
+                let table = table::write(&self.reference.parameters).expect("names of one line");
+                let device = SuimonDevice { rate: times * LINK, mtu, ..DEVICE };
+                let accepted = self.interface.change_device(&device, &table, self.now).is_ok();
+                let port = port(times * LINK, mtu.into());
+                assert_eq!(accepted, self.reference.change_port(port, self.now));
+                self.seen.devices += u64::from(accepted);
             }
             Operation::Flush => {
                 assert_eq!(self.interface.flush(self.now), abi::OK);
@@ -303,6 +347,7 @@ pub(crate) fn agrees(name: &'static str) {
         sum.gaps += seen.gaps;
         sum.waits += seen.waits;
         sum.drops += seen.drops;
+        sum.devices += seen.devices;
         total.set(sum);
     });
     let seen = total.get();
@@ -310,6 +355,7 @@ pub(crate) fn agrees(name: &'static str) {
     // A comparison of nothing shows nothing.
     let cases = u64::from(cases);
     assert!(seen.packets > 3 * cases && seen.drops > cases, "{seen:?}");
+    assert!(seen.devices > cases / 2, "{seen:?}");
     assert!(name != "psp" || (seen.gaps > cases && seen.waits > cases / 10), "{seen:?}");
 }
 
@@ -341,8 +387,7 @@ fn every_discipline_is_replayed() {
 fn a_paced_stream_leaves_with_its_exact_spacing() {
     let rate = Rate::from_bits_per_second(62_500_000).expect("a rate");
     let table = format!("psp\nrate {}\n", rate.bits_per_second());
-    let device = SuimonDevice { rate: LINK, seed: 1, overhead: 20, mtu: 1500, places: PLACES };
-    let mut interface = Interface::new(&table, &device, CREATED).expect("accepted");
+    let mut interface = Interface::new(&table, &DEVICE, CREATED).expect("accepted");
     let mut places = Vec::new();
     for _ in 0..50 {
         places.push(interface.enqueue(&offer(1, 1518), CREATED).expect("room"));

@@ -20,6 +20,7 @@ pub(crate) enum Call {
     TakeDropped,
     Flush,
     Statistics,
+    ChangeDevice,
 }
 
 /// The place of a call that sets none.

@@ -400,6 +400,12 @@ impl Discipline for Cbq {
         self.reconfigure(parameters.clone(), self.reservations.clone(), clock.now)
     }
 
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        let WireTime { since, free, .. } = self.wire;
+        (self.port, self.wire) = (port, WireTime { since, free, ..WireTime::new(port) });
+        self.nodes.leaves.iter_mut().for_each(|leaf| leaf.queue.set_port(port, clock));
+    }
+
     fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
         Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?, clock.now)?)
     }

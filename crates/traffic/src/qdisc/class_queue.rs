@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Qdisc;
 use crate::units::Instant;
@@ -46,6 +46,11 @@ pub trait ClassQueue: Debug {
 
     /// Offers a packet.
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change);
+
+    /// [`Discipline::set_port`]; a queue to which its port does not matter need not know it.
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        let _ = (port, clock);
+    }
 
     /// [`Discipline::pass`].
     fn pass(&mut self, packets: &mut Packets, id: PacketId) -> bool {
@@ -145,6 +150,10 @@ impl ClassQueue for Qdisc {
         }
     }
 
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        Discipline::set_port(self, port, clock);
+    }
+
     fn flush(&mut self, packets: &mut Packets, now: Instant) {
         Discipline::flush(self, packets, now);
     }
@@ -164,7 +173,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::discipline::Port;
     use crate::packet::Packet;
     use crate::qdisc::{self, fifo, red};
     use crate::units::{Bytes, Duration, Rate, Share};

@@ -198,6 +198,10 @@ impl Discipline for Codel {
         self.held.prepare_for(packets);
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

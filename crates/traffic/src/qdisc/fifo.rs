@@ -210,6 +210,10 @@ impl Discipline for Fifo {
         Ok(())
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

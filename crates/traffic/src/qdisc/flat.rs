@@ -174,6 +174,10 @@ impl<S: Scheduler> Discipline for Flat<S> {
         self.leaves.prepare_for(packets);
     }
 
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        self.leaves.set_port(port, clock);
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

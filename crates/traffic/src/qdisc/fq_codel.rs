@@ -240,6 +240,10 @@ impl Discipline for FqCodel {
         self.held.prepare_for(packets);
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

@@ -442,6 +442,11 @@ impl Discipline for Hfsc {
         self.reconfigure(parameters.clone(), self.reservations.clone(), clock.now)
     }
 
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        self.port = port;
+        self.nodes.iter_mut().for_each(|node| node.leaf.set_port(port, clock));
+    }
+
     fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
         Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?, clock.now)?)
     }

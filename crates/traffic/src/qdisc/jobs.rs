@@ -204,16 +204,20 @@ impl Candidates {
     }
 }
 
+/// The time of the longest frame on the wire.
+fn frame_time(port: Port) -> Duration {
+    port.rate.time_for(port.mtu + Bytes(ETHERNET_HEADER_AND_FCS.into()) + port.overhead)
+}
+
 impl Discipline for Jobs {
     type Parameters = Parameters;
     type Error = Error;
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
         let (classifier, default) = parameters::check(parameters, port)?;
-        let frame = port.mtu + Bytes(ETHERNET_HEADER_AND_FCS.into()) + port.overhead;
         Ok(Self {
             port,
-            frame: port.rate.time_for(frame),
+            frame: frame_time(port),
             limits: parameters.limits(),
             separate: parameters.separate,
             classifier,
@@ -247,6 +251,11 @@ impl Discipline for Jobs {
 
     fn prepare_for(&mut self, packets: usize) {
         self.nodes.iter_mut().for_each(|node| node.prepare_for(packets));
+    }
+
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        (self.port, self.frame) = (port, frame_time(port));
+        self.nodes.iter_mut().for_each(|node| node.set_port(port));
     }
 
     fn enqueue(

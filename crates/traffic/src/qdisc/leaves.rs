@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
 use crate::control::{PRIORITIES, Priorities};
-use crate::discipline::{Backlog, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::class_queue::ClassQueue;
 use crate::qdisc::{self, LEAVES, Qdisc};
@@ -234,6 +234,12 @@ impl<C: ClassSpec> Leaves<C> {
             }
         }
         Ok(leaving)
+    }
+
+    /// Takes another port, for all queues too.
+    pub(super) fn set_port(&mut self, port: Port, clock: WireClock) {
+        self.port = port;
+        self.leaves.iter_mut().for_each(|leaf| leaf.queue.set_port(port, clock));
     }
 
     /// The port that they are on.

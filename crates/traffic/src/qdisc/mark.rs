@@ -191,6 +191,10 @@ impl Discipline for Mark {
         Ok(())
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

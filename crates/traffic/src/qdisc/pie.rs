@@ -223,6 +223,10 @@ impl Discipline for Pie {
         Ok(())
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

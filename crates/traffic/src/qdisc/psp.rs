@@ -379,6 +379,22 @@ impl Discipline for Psp {
             .for_each(|delivery| delivery.prepare());
     }
 
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        let wire_idle = self.next.is_none() && self.all_have_classes();
+        if wire_idle || self.gaps.is_none() {
+            self.clock.idle(clock);
+        }
+        self.port = port;
+        self.clock.set_rate(port.rate);
+        self.unclassified.set_port(port, clock);
+        self.left.iter_mut().for_each(|left| left.set_port(port, clock));
+        for node in &mut self.nodes {
+            node.queue.set_port(port, clock);
+            node.pacer.set_line(port.rate);
+            node.delivery.iter_mut().for_each(|delivery| delivery.set_port(port));
+        }
+    }
+
     // Not inlined, like `dequeue`: a port that runs another discipline need not save its registers.
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, wire: WireClock) -> Enqueued {

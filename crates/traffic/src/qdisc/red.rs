@@ -319,6 +319,10 @@ impl Discipline for Red {
         Ok(())
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     // Forced inline: see `Cbq::depart`.
     #[inline(always)]
     fn enqueue(

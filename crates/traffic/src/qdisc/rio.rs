@@ -293,6 +293,10 @@ impl Discipline for Rio {
         self.order.reserve(packets);
     }
 
+    fn set_port(&mut self, port: Port, _clock: WireClock) {
+        self.port = port;
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

@@ -199,6 +199,11 @@ impl Discipline for Tbr {
         self.queue.prepare_for(packets);
     }
 
+    fn set_port(&mut self, port: Port, clock: WireClock) {
+        self.port = port;
+        self.queue.set_port(port, clock);
+    }
+
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, clock: WireClock) -> Enqueued {
         self.queue.enqueue(packets, packet, clock)
     }

@@ -128,6 +128,11 @@ impl Discipline for Wfq {
         self.queues.prepare_for(packets);
     }
 
+    fn set_port(&mut self, port: Port, WireClock { now, .. }: WireClock) {
+        self.port = port;
+        self.queues.set_port(port, now);
+    }
+
     fn enqueue(
         &mut self,
         packets: &mut Packets,

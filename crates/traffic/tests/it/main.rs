@@ -22,6 +22,7 @@ mod lone_class;
 mod meter;
 mod pacing;
 mod paper_formula;
+mod ports;
 mod refusals;
 mod reservations;
 mod settings;

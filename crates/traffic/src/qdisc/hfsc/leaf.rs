@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::{Parameters, Qdisc};
 use crate::units::Instant;
@@ -75,6 +75,11 @@ impl Leaf {
     /// [`Discipline::prepare_for`].
     pub(super) fn prepare_for(&mut self, packets: usize) {
         self.queue.prepare_for(packets);
+    }
+
+    /// Takes another port. Queues that only empty themselves keep their own.
+    pub(super) fn set_port(&mut self, port: Port, clock: WireClock) {
+        self.queue.set_port(port, clock);
     }
 
     #[inline]

@@ -114,6 +114,11 @@ impl Node {
         }
     }
 
+    /// Takes another port, before new guarantees.
+    pub(super) const fn set_port(&mut self, port: Port) {
+        self.port = port;
+    }
+
     /// Takes new guarantees.
     pub(super) fn change(&mut self, class: Class) {
         if self.class.delay != class.delay {

@@ -36,6 +36,11 @@ impl ByteClock {
         Self { rate, position: 0, idled_until: Instant::ZERO, remainder: 0 }
     }
 
+    /// The wire has another rate from now on. Its idle time so far is counted before.
+    pub(super) const fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate.bits_per_second();
+    }
+
     /// The byte time when the wire is free for the next frame.
     pub(super) const fn position(&self) -> u64 {
         self.position

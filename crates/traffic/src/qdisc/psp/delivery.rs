@@ -231,6 +231,14 @@ impl Train {
 }
 
 impl Delivery {
+    /// Takes another port; what was measured of the path stays.
+    pub(super) fn set_port(&mut self, port: Port) {
+        if self.usual == self.port.rate {
+            self.usual = port.rate;
+        }
+        self.port = port;
+    }
+
     /// A measurement without any knowledge of the path behind the port.
     pub(super) fn new(port: Port) -> Self {
         let early = Backlog { packets: 0, bytes: 0 };

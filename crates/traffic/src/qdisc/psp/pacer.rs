@@ -36,6 +36,12 @@ impl Pacer {
         Self { due, ..Self::new(rate, line) }
     }
 
+    /// The line has another rate from now on; the next packet is due at the same byte time.
+    pub(super) const fn set_line(&mut self, line: Rate) {
+        let Self { ratio, rest, .. } = Self::new(self.rate, line);
+        (self.ratio, self.rest) = (ratio, rest);
+    }
+
     /// The byte time when the next packet is due.
     pub(super) const fn due(&self) -> u64 {
         self.due

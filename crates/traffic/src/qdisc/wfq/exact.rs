@@ -34,6 +34,12 @@ impl Exact {
         }
     }
 
+    /// Takes another port, from `now` on.
+    pub(super) fn set_port(&mut self, port: Port, now: Instant) {
+        self.fluid.set_rate(port.rate, now);
+        self.overhead = port.overhead;
+    }
+
     /// The number of queues.
     pub(super) fn queues(&self) -> usize {
         self.flows.end()

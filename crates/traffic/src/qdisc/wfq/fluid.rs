@@ -71,21 +71,34 @@ fn divide(a: u128, b: u128) -> u128 {
     }
 }
 
+/// The rate in bits per picoseconds, as a fraction in lowest terms.
+fn lowest_terms(rate: Rate) -> (u64, u64) {
+    let common = greatest_common_divisor(rate.bits_per_second(), PS_PER_SECOND);
+    (rate.bits_per_second() / common, PS_PER_SECOND / common)
+}
+
 impl Fluid {
     pub(super) fn new(rate: Rate) -> Self {
-        let common = greatest_common_divisor(rate.bits_per_second(), PS_PER_SECOND);
+        let (bits, picoseconds) = lowest_terms(rate);
         Self {
             // Late enough that no time is before zero.
             virtual_time: 1 << u64::BITS,
             now: Instant::ZERO,
-            bits: rate.bits_per_second() / common,
-            picoseconds: PS_PER_SECOND / common,
+            bits,
+            picoseconds,
             work: 0,
             weights: 0,
             flows: Vec::new(),
             served: Order::default(),
             done: Vec::new(),
         }
+    }
+
+    /// The link has another rate from now on. Less than a unit of virtual time is lost.
+    pub(super) fn set_rate(&mut self, rate: Rate, now: Instant) {
+        self.advance(now);
+        (self.bits, self.picoseconds) = lowest_terms(rate);
+        self.work = 0;
     }
 
     /// A finish with the bits that it lost.

@@ -121,6 +121,13 @@ impl Queues {
         }
     }
 
+    /// Takes another port, from `now` on.
+    pub(super) fn set_port(&mut self, port: Port, now: Instant) {
+        if let Order::Exact(exact) = &mut self.order {
+            exact.set_port(port, now);
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.packets == 0
     }
