@@ -158,6 +158,9 @@ pub struct Counts {
     pub drops: u64,
     /// Packets marked so far.
     pub marks: u64,
+    /// How long the packet sent last waited, in seconds; on a machine whose qdisc counts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_seconds: Option<f64>,
     /// Bytes of gap frames sent recently, per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_rate: Option<f64>,

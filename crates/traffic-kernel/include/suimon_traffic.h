@@ -101,6 +101,7 @@ struct suimon_statistics {
 	u64 marked_packets;
 	u64 gap_frames;
 	u64 gap_bytes;
+	u64 delay; /* how long the packet sent last was queued, nanoseconds */
 };
 
 /*

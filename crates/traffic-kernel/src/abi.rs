@@ -5,10 +5,10 @@ use core::ffi::c_char;
 use core::fmt::{self, Write};
 use core::{ptr, slice};
 
-use traffic::{Bytes, DropReason, Rate, Statistics};
+use traffic::{Bytes, DropReason, Duration, Rate, Statistics};
 
 use crate::environment;
-use crate::output::{Device, Next, Offer, Output, Refusal, Verdict};
+use crate::output::{Device, Next, Offer, Output, PS_PER_NS, Refusal, Verdict};
 
 /// The call did what it should; no packet was dropped.
 pub const OK: u32 = 0;
@@ -118,11 +118,14 @@ macro_rules! statistics {
         #[repr(C)]
         pub struct SuimonStatistics {
             $(#[doc = concat!("See [`Statistics::", stringify!($field), "`].")] pub $field: u64,)+
+            /// How long the packet sent last was queued, in nanoseconds.
+            pub delay: u64,
         }
 
-        impl From<Statistics> for SuimonStatistics {
-            fn from(statistics: Statistics) -> Self {
-                Self { $($field: statistics.$field),+ }
+        impl SuimonStatistics {
+            /// The counters, and how long the packet sent last was queued.
+            pub const fn new(statistics: Statistics, delay: Duration) -> Self {
+                Self { $($field: statistics.$field,)+ delay: delay.as_ps() / PS_PER_NS }
             }
         }
     };
@@ -497,7 +500,9 @@ pub extern "C" fn suimon_statistics(
     output: &mut SuimonOutput,
     statistics: &mut SuimonStatistics,
 ) -> u32 {
-    output.packet_call(|output| set(statistics, output.statistics()))
+    output.packet_call(|output| {
+        set(statistics, SuimonStatistics::new(output.statistics(), output.delay()))
+    })
 }
 
 /// Sets `*statistics` to the counters of the class at a position, from 0, and writes its name with a zero at its end.
@@ -516,10 +521,10 @@ pub unsafe extern "C" fn suimon_class(
 ) -> u32 {
     let found = output.call(|output| {
         let (mut at, mut found) = (0, false);
-        output.classes(&mut |class, counters| {
+        output.classes(&mut |class, counters, delay| {
             if at == position {
                 found = true;
-                *statistics = counters.into();
+                *statistics = SuimonStatistics::new(counters, delay);
                 // SAFETY: the caller's promise.
                 unsafe { write_text(&class, name, size) };
             }

@@ -1,5 +1,9 @@
 //! A discipline at the output of a device, with its packets and the clock of its link.
 
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::str::Utf8Error;
 
 use traffic::header::Header;
@@ -18,7 +22,7 @@ use crate::table::{self, Looks};
 /// whose order and drops they take part in, not in the device's ring.
 const AHEAD: Duration = Duration::from_ms(1);
 /// Picoseconds in a nanosecond.
-const PS_PER_NS: u64 = 1_000;
+pub(crate) const PS_PER_NS: u64 = 1_000;
 /// Flow numbers from here on are not those of packets with data.
 const FLOWS_END: u32 = FlowId::NOTIFICATION.0;
 
@@ -135,6 +139,10 @@ pub struct Output {
     looks: Looks,
     /// See [`Output::listens`].
     listens: bool,
+    /// How long the packet sent last was queued.
+    delay: Duration,
+    /// How long the packet that each class sent last was queued, by [`Packet::class`]; the first is of packets without one.
+    class_delays: Vec<Duration>,
 }
 
 /// The TCP segment of a datagram with that header. The datagram may be its headers only: its length is in the IP header.
@@ -142,6 +150,19 @@ fn segment(header: &Header, datagram: &[u8]) -> (Protocol, Tcp) {
     let is_tcp = header.protocol == Protocol::Tcp as u8;
     let protocol = if is_tcp { Protocol::Tcp } else { Protocol::Udp };
     (protocol, segment::read(datagram, usize::MAX, header))
+}
+
+/// The delays of a discipline's classes, those that are known by their names, in the order of [`Packet::class`].
+fn class_delays(qdisc: &Qdisc, known: &BTreeMap<String, Duration>) -> Vec<Duration> {
+    let mut delays = vec![Duration::ZERO];
+    qdisc.classes(&mut |number, name, _| {
+        let place = number.saturating_add(1);
+        if place >= delays.len() {
+            delays.resize(place + 1, Duration::ZERO);
+        }
+        delays[place] = known.get(name).copied().unwrap_or_default();
+    });
+    delays
 }
 
 impl Output {
@@ -157,6 +178,8 @@ impl Output {
         let packets = Packets::with_headers(device.places);
         qdisc.prepare_for(packets.places());
         Ok(Self {
+            class_delays: class_delays(&qdisc, &BTreeMap::new()),
+            delay: Duration::ZERO,
             listens: qdisc.listens(),
             qdisc,
             packets,
@@ -177,8 +200,7 @@ impl Output {
     pub fn change(&mut self, table: &str, now: u64) -> Result<(), Refusal> {
         let parameters: Parameters = table::read(table)?;
         let clock = self.clock(now).unwrap_or(self.free.into());
-        self.qdisc.change(&parameters, clock)?;
-        self.qdisc.prepare_for(self.packets.places());
+        self.change_qdisc(&parameters, clock)?;
         let were_read = self.reads_headers();
         (self.looks, self.listens) = (Looks::of(&parameters), self.qdisc.listens());
         if self.reads_headers() && !were_read {
@@ -186,6 +208,27 @@ impl Output {
             self.packets.forget_headers();
         }
         Ok(())
+    }
+
+    /// Changes the discipline, which may renumber its classes. Packets that are queued count for no class then.
+    fn change_qdisc(
+        &mut self,
+        parameters: &Parameters,
+        clock: WireClock,
+    ) -> Result<(), qdisc::Error> {
+        let mut known = BTreeMap::new();
+        self.qdisc.classes(&mut |number, name, _| {
+            known.insert(String::from(name), self.class_delay(number));
+        });
+        self.qdisc.change(parameters, clock)?;
+        self.qdisc.prepare_for(self.packets.places());
+        self.class_delays = class_delays(&self.qdisc, &known);
+        self.packets.forget_classes();
+        Ok(())
+    }
+
+    fn class_delay(&self, number: usize) -> Duration {
+        self.class_delays.get(number.saturating_add(1)).copied().unwrap_or_default()
     }
 
     /// Takes the rate, the MTU and the overhead of a device that has changed, with the table that is in force; queued
@@ -200,7 +243,7 @@ impl Output {
         let clock = self.clock(now).unwrap_or(self.free.into());
         let port = Port { seed: self.port.seed, ..device.port() };
         self.qdisc.set_port(port, clock);
-        if let Err(refused) = self.qdisc.change(&parameters, clock) {
+        if let Err(refused) = self.change_qdisc(&parameters, clock) {
             self.qdisc.set_port(self.port, clock);
             return Err(refused.into());
         }
@@ -292,7 +335,11 @@ impl Output {
         let next = self.next(answer);
         match answer {
             Dequeued::Send(id) => {
-                let length = self.packets[id].length;
+                let Packet { length, queued, class, .. } = self.packets[id];
+                self.delay = clock.now.since(queued);
+                if let Some(delay) = self.class_delays.get_mut(usize::from(class)) {
+                    *delay = self.delay;
+                }
                 self.packets.release(id);
                 self.occupy(length.into(), clock.now);
             }
@@ -361,8 +408,15 @@ impl Output {
         self.qdisc.statistics()
     }
 
-    /// Calls `each` with the name and the counters of every class.
-    pub fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        self.qdisc.classes(&mut |_, name, counters| each(name, counters));
+    /// How long the packet sent last was queued.
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Calls `each` with the name and the counters of every class, and how long the packet that it sent last was queued.
+    pub fn classes(&self, each: &mut dyn FnMut(&str, Statistics, Duration)) {
+        self.qdisc.classes(&mut |number, name, counters| {
+            each(name, counters, self.class_delay(number));
+        });
     }
 }

@@ -332,6 +332,11 @@ impl Packets {
         self.own_headers.fill(Fields::of(None));
     }
 
+    /// Forgets the class of every packet: a discipline may have renumbered its classes.
+    pub fn forget_classes(&mut self) {
+        self.slots.iter_mut().for_each(|packet| packet.class = 0);
+    }
+
     /// A packet's fields for a classifier: its metadata, and its own headers, or those of its flow if they were
     /// described.
     #[inline]

@@ -272,6 +272,7 @@ static int print(const struct qdisc_util *util, FILE *f, struct rtattr *opt)
 static int print_statistics(const struct qdisc_util *util, FILE *f, struct rtattr *xstats)
 {
 	struct tc_suimon_xstats s = {};
+	char delay[40];
 
 	(void)util, (void)f;
 	if (!xstats)
@@ -283,6 +284,10 @@ static int print_statistics(const struct qdisc_util *util, FILE *f, struct rtatt
 	SHOW("gaps_lost", " (lost %llu)", s.gaps_lost);
 	SHOW("marked", " marked %llu", s.counters.marked_packets);
 	SHOW("backlog_max", " longest backlog %llub", s.counters.backlog_bytes_max);
+	snprintf(delay, sizeof(delay), " delay %.*f%s", s.counters.delay < 1000000 ? 1 : 3,
+		 s.counters.delay / (s.counters.delay < 1000000 ? 1e3 : 1e6), s.counters.delay < 1000000 ? "us" : "ms");
+	print_color_string(PRINT_FP, COLOR_NONE, NULL, "%s", delay);
+	print_color_u64(PRINT_JSON, COLOR_NONE, "delay_ns", NULL, s.counters.delay);
 	if (s.faulty)
 		print_color_string(PRINT_ANY, COLOR_NONE, "state", " %s", "broken: packets leave in the order of arrival");
 	return 0;

@@ -22,7 +22,7 @@ const BAR: usize = 8;
 /// A column: its heading, its width, and its order of removal if space is short (the greatest first).
 type Column = (&'static str, u16, u8);
 
-const QUEUES: [Column; 11] = [
+const QUEUES: [Column; 12] = [
     ("rate", 12, 0),
     ("promised", BAR as u16 + 7, 2),
     ("of link", 7, 8),
@@ -33,6 +33,7 @@ const QUEUES: [Column; 11] = [
     ("drops/s", 7, 4),
     ("marks/s", 7, 6),
     ("gaps", 12, 5),
+    ("delay", 9, 3),
     ("rate history", 12, 7),
 ];
 /// Columns that are shown only if a port has pauses.
@@ -41,8 +42,10 @@ const PAUSES: [usize; 2] = [4, 5];
 const NOTIFICATIONS: usize = 6;
 /// The column that is shown only if gap frames were sent.
 const GAPS: usize = 9;
+/// The column that is shown only if the delay of a port or a class is known.
+const DELAYS: usize = 10;
 /// The column of the past.
-const HISTORY: usize = 10;
+const HISTORY: usize = 11;
 
 const FLOWS: [Column; 6] = [
     ("goodput", 12, 0),
@@ -95,9 +98,11 @@ pub(super) fn queues(
     let has_pauses = lines.iter().any(|line| line.pauses.is_some());
     let notified = lines.iter().any(|line| line.notifications.is_some());
     let has_gaps = lines.iter().any(|line| line.counts.gap_bytes > Some(0));
+    let has_delays = lines.iter().any(|line| line.counts.delay_seconds.is_some());
     let wanted = |index| match index {
         NOTIFICATIONS => notified,
         GAPS => has_gaps,
+        DELAYS => has_delays,
         index => has_pauses || !PAUSES.contains(&index),
     };
     let shown = fitting(&QUEUES, wanted, area.width);
@@ -141,6 +146,7 @@ fn queue(
         7 => alarming(counts.drop_rate, palette),
         8 => right(counts.mark_rate.map(quantity::digits)),
         GAPS => right(counts.gap_rate.map(|rate| units.rate.show(rate))),
+        DELAYS => right(counts.delay_seconds.map(quantity::time)),
         _ => {
             let width = usize::from(QUEUES[HISTORY].1);
             let picture = history.picture(line.port, line.class, width);
@@ -260,14 +266,16 @@ mod tests {
             let shown = fitting(&QUEUES, wanted, width).into_iter();
             shown.map(|index| QUEUES[index].0).collect::<Vec<_>>().join(" ")
         };
-        let plain = |index| !PAUSES.contains(&index) && ![NOTIFICATIONS, GAPS].contains(&index);
+        let plain =
+            |index| !PAUSES.contains(&index) && ![NOTIFICATIONS, GAPS, DELAYS].contains(&index);
         let names = |width| fitting(&plain, width);
         assert_eq!(names(120), "rate promised of link backlog drops/s marks/s rate history");
         assert_eq!(names(80), "rate promised backlog drops/s marks/s rate history");
         assert_eq!(names(60), "rate promised backlog drops/s");
         assert_eq!(names(40), "rate backlog");
         assert_eq!(names(10), "");
-        let names = |width| fitting(&|index| ![NOTIFICATIONS, GAPS].contains(&index), width);
+        let names =
+            |width| fitting(&|index| ![NOTIFICATIONS, GAPS, DELAYS].contains(&index), width);
         assert_eq!(names(80), "rate promised backlog paused pauses/s drops/s");
         assert_eq!(names(60), "rate promised backlog paused");
         let names = |width| fitting(&|index| !PAUSES.contains(&index) && index != GAPS, width);

@@ -162,6 +162,7 @@ fn counts(before: Option<&QueueStatistics>, now: &QueueStatistics, seconds: f64)
         backlog_bytes: Some(now.queued_bytes.into()),
         drops: now.drops.into(),
         marks: now.own.marks.unwrap_or(0),
+        delay_seconds: now.own.delay.map(|delay| delay.as_secs_f64()),
         gap_rate: rate(|queue| queue.own.gap_bytes),
         gap_bytes: now.own.gap_bytes,
     }

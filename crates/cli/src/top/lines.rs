@@ -95,7 +95,15 @@ impl Line<'_> {
 
 /// Whether a port or a class has sent gap frames.
 pub(super) fn have_gaps(now: &Statistics) -> bool {
-    let has = |counts: &Counts| counts.gap_bytes > Some(0);
+    have(now, |counts| counts.gap_bytes > Some(0))
+}
+
+/// Whether the delay of a port or a class is known.
+pub(super) fn have_delays(now: &Statistics) -> bool {
+    have(now, |counts| counts.delay_seconds.is_some())
+}
+
+fn have(now: &Statistics, has: fn(&Counts) -> bool) -> bool {
     now.port.0.iter().any(|(_, port)| {
         has(&port.counts) || port.class.0.iter().any(|(_, class)| has(&class.counts))
     })

@@ -27,12 +27,17 @@ pub(super) fn table(now: &Statistics) -> String {
     if has_gaps {
         headings.push(">gaps");
     }
+    let has_delays = lines::have_delays(now);
+    if has_delays {
+        headings.push(">delay");
+    }
     let mut queues = Table::new(&headings).in_units(now.units);
     for (name, port) in lines::ports(now, Sort::Scenario) {
         for line in lines::tree(name, port, Sort::Scenario) {
             let gaps = Cell::measured(Kind::Rate, line.counts.gap_rate);
             let cells = queue(&line, has_pauses, notified).into_iter();
-            queues.row(cells.chain(has_gaps.then_some(gaps)));
+            let delay = Cell::measured(Kind::Time, line.counts.delay_seconds);
+            queues.row(cells.chain(has_gaps.then_some(gaps)).chain(has_delays.then_some(delay)));
         }
     }
     let mut flows =

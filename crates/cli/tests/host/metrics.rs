@@ -281,6 +281,11 @@ fn what_single_disciplines_count_is_a_metric() {
     ] {
         assert_eq!(page.get(name, &psp), shown[0][key].as_f64(), "{name}: {shown:?}");
     }
+    let waited = shown[0]["delay_ns"].as_f64().map(|ns| ns / 1e9);
+    assert!(
+        waited > Some(0.001) && page.get("suimon_qdisc_delay_seconds", &psp) == waited,
+        "{shown:?}"
+    );
     // Half of the line's time is gaps: frames of 1046 bytes with their FCS.
     let gaps = page.get("suimon_qdisc_gap_bytes_total", &psp).expect("it counts them");
     assert!((30_000.0..45_000.0).contains(&gaps), "{gaps}");
@@ -293,6 +298,8 @@ fn what_single_disciplines_count_is_a_metric() {
     assert!((30_000.0..45_000.0).contains(&near.unwrap_or(0.0)), "{near:?}: {log}");
     assert_eq!(page.get("suimon_qdisc_marks_total", &of("near")), Some(0.0));
     assert_eq!(page.get("suimon_qdisc_sent_packets_total", &of("far")), Some(0.0));
+    assert_eq!(page.get("suimon_qdisc_delay_seconds", &of("far")), Some(0.0));
+    assert!(page.get("suimon_qdisc_delay_seconds", &of("near")) > Some(0.001), "{log}");
     // The class counts the FCS, which its qdisc does not: 40 frames of 1046 bytes.
     let bytes = page.get("suimon_qdisc_sent_bytes_total", &of("near"));
     assert!((41_840.0..43_000.0).contains(&bytes.unwrap_or(0.0)), "{bytes:?}: {log}");

@@ -226,6 +226,9 @@ fn the_papers_command_spaces_a_kernels_own_tcp_to_the_nanosecond() {
     let shown: serde_json::Value = serde_json::from_str(&said).expect(&said);
     let shown = &shown[0];
     assert_eq!(shown["options"]["table"], "psp rate 500000000 ", "{said}");
+    // At least one frame's time at the rate, as the window is above one segment; the socket's share of the queue bounds it.
+    let delay = shown["delay_ns"].as_u64().expect(&said);
+    assert!((24_000..10_000_000).contains(&delay), "{said}");
     assert_eq!((shown["kind"].as_str(), shown["drops"].as_u64()), (Some("psp"), Some(0)), "{said}");
 
     let (starts, gaps) = frames(&out, "1448", "0x8808");
@@ -479,6 +482,10 @@ fn tc_shows_what_each_class_sent() {
         rest.split(' ').next().expect("a word").parse().expect(&said)
     };
     assert!(sent("metro rate 500000000") > 30_000_000, "{said}");
+    // Of a class that sent nothing it is zero, and of one that is paced it is not.
+    let delays: Vec<_> =
+        said.lines().filter_map(|line| Some(line.split_once(" delay ")?.1)).collect();
+    assert!(delays.len() == 3 && delays[0] != "0.0us" && delays[1] == "0.0us", "{said}");
     assert_eq!(sent("ocean rate 250000000 queue fifo packets 50 end"), 0, "{said}");
     assert!(sent("unclassified") < 100_000, "{said}");
     assert!(said.starts_with("RTNETLINK answers: Operation not supported\n"), "{said}");

@@ -12,7 +12,7 @@ use crate::wire::{long, word};
 pub struct OwnStatistics {
     /// Packets marked with Congestion Experienced (RFC 3168).
     pub marks: Option<u64>,
-    /// The time that the packet sent last waited; of a discipline of flows, in the flow where that is longest; of PIE, its
+    /// The time that the packet sent last waited; of a discipline of flows of the kernel's, in the flow where that is longest; of PIE, its
     /// estimate for the packets that arrive now.
     pub delay: Option<Duration>,
     /// Gap frames sent.
@@ -63,7 +63,7 @@ fn ours(bytes: &[u8]) -> OwnStatistics {
     const FAULTY: usize = GAPS_LOST + size_of::<u64>();
     OwnStatistics {
         marks: Some(long(bytes, offset_of!(SuimonStatistics, marked_packets))),
-        delay: None,
+        delay: Some(Duration::from_nanos(long(bytes, offset_of!(SuimonStatistics, delay)))),
         gap_frames: Some(long(bytes, offset_of!(SuimonStatistics, gap_frames))),
         gap_bytes: Some(long(bytes, offset_of!(SuimonStatistics, gap_bytes))),
         gaps_lost: Some(long(bytes, GAPS_LOST)),

@@ -58,3 +58,35 @@ fn a_packet_enters_the_class_that_it_is_given() {
     }
     assert_eq!(interface.class::<64>(0).expect("a class").1.enqueued_packets, 9);
 }
+
+/// Each class has the delay of its last packet, which it keeps through a change that renumbers the classes. A packet that
+/// was queued meanwhile counts for the output only.
+#[test]
+fn each_class_has_the_delay_of_its_last_packet() {
+    let mut interface = Interface::new(TABLE, &DEVICE, 0).expect("accepted");
+    let delays = |interface: &mut Interface| {
+        let whole = interface.statistics().expect("no fault").delay;
+        let classes = (0..).map_while(|at| interface.class::<64>(at));
+        (whole, classes.map(|(name, it)| (name, it.delay)).collect::<Vec<_>>())
+    };
+    let with = |delays: &[(&str, u64)]| {
+        delays.iter().map(|&(name, delay)| (name.to_owned(), delay)).collect::<Vec<_>>()
+    };
+    let next = |interface: &mut Interface, now| {
+        while interface.dequeue(now).expect("no fault").kind == 2 {}
+    };
+    for (flow, now) in [(1, 0), (2, 100)] {
+        interface.enqueue(&offer(flow, 1000), now).expect("room");
+    }
+    next(&mut interface, 100);
+    next(&mut interface, 1_000_000);
+    let expected = with(&[("metro", 100), ("ocean", 999_900), ("unclassified", 0)]);
+    assert_eq!(delays(&mut interface), (999_900, expected));
+
+    interface.enqueue(&offer(2, 1000), 2_000_000).expect("room");
+    let less = "psp\nclass ocean\nrate 250000000\nend\n";
+    interface.change(less, 2_000_000).expect("accepted");
+    next(&mut interface, 2_500_000);
+    let expected = with(&[("ocean", 999_900), ("unclassified", 0)]);
+    assert_eq!(delays(&mut interface), (500_000, expected));
+}

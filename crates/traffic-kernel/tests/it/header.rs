@@ -97,7 +97,7 @@ fn the_structs_have_the_layout_of_the_header() {
     same_layout!("suimon_next", SuimonNext: value kind tos);
     same_layout!("suimon_statistics", SuimonStatistics: backlog_packets backlog_bytes
         backlog_bytes_max enqueued_packets enqueued_bytes sent_packets sent_bytes dropped_packets
-        dropped_bytes marked_packets gap_frames gap_bytes);
+        dropped_bytes marked_packets gap_frames gap_bytes delay);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use traffic::packet::ecn;
 use traffic::qdisc::{Parameters, Qdisc, REGISTRY};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, FlowId, HostId, Instant, Packet, Packets, Port, Rate,
-    WireClock,
+    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, HostId, Instant, Packet, Packets,
+    Port, Rate, WireClock,
 };
 use traffic_kernel::abi::{self, SuimonDevice, SuimonNext, SuimonOffer, SuimonStatistics};
 use traffic_kernel::table;
@@ -76,6 +76,7 @@ struct Reference {
     packets: Packets,
     link: Serializer,
     free: Instant,
+    delay: Duration,
 }
 
 impl Reference {
@@ -88,6 +89,7 @@ impl Reference {
             packets: Packets::with_places(PLACES),
             link: Serializer::new(port.rate),
             free: Instant::ZERO,
+            delay: Duration::ZERO,
         }
     }
 
@@ -184,6 +186,7 @@ impl Reference {
         let length = match answer {
             Dequeued::Send(id) => {
                 self.packets.release(id);
+                self.delay = clock.now.since(self.packets[id].queued);
                 u64::from(self.packets[id].length)
             }
             Dequeued::Gap(length) => length.0,
@@ -318,7 +321,8 @@ impl Pair {
     }
 
     fn compare_statistics(&mut self) {
-        let expected = SuimonStatistics::from(self.reference.qdisc.statistics());
+        let Reference { qdisc, delay, .. } = &self.reference;
+        let expected = SuimonStatistics::new(qdisc.statistics(), *delay);
         assert_eq!(self.interface.statistics(), Some(expected));
     }
 }

@@ -98,13 +98,15 @@ impl Plain for SuimonStatistics {
         let Self { enqueued_packets, enqueued_bytes, sent_packets, sent_bytes, .. } = *self;
         let Self { dropped_packets, dropped_bytes, marked_packets, gap_frames, gap_bytes, .. } =
             *self;
+        let Self { delay, .. } = *self;
         let numbers = [
             [backlog_packets, backlog_bytes, backlog_bytes_max],
             [enqueued_packets, enqueued_bytes, sent_packets],
             [sent_bytes, dropped_packets, dropped_bytes],
             [marked_packets, gap_frames, gap_bytes],
         ];
-        numbers.as_flattened().iter().flat_map(|it| it.to_le_bytes()).collect()
+        let numbers = numbers.as_flattened().iter().chain([&delay]);
+        numbers.flat_map(|it| it.to_le_bytes()).collect()
     }
 }
 
