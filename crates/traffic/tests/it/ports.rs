@@ -115,7 +115,8 @@ proptest! {
         let accepted = bench.set_port(&parameters, port(times * LINK, mtu));
         prop_assert_eq!(bench.qdisc.statistics(), before);
         if accepted {
-            for _ in 0..2_000 {
+            // Gap frames before packets of slow classes: a second of a fast link has a million.
+            for _ in 0..2_000_000 {
                 if bench.send().0 == Dequeued::Empty {
                     break;
                 }
