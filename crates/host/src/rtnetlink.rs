@@ -11,6 +11,7 @@ pub(crate) mod message {
     pub(crate) const RTM_GETQDISC: u16 = 38;
     pub(crate) const RTM_NEWTCLASS: u16 = 40;
     pub(crate) const RTM_GETTCLASS: u16 = 42;
+    pub(crate) const RTM_NEWTFILTER: u16 = 44;
     pub(crate) const RTM_GETTFILTER: u16 = 46;
 }
 
@@ -66,6 +67,8 @@ pub(crate) mod route {
 pub(crate) mod queue {
     /// The length of `struct tcmsg`.
     pub(crate) const HEADER: usize = 20;
+    /// `tcm_info` of it.
+    pub(crate) const INFO: usize = 16;
     pub(crate) const TCA_KIND: u16 = 1;
     pub(crate) const TCA_OPTIONS: u16 = 2;
     pub(crate) const TCA_STATS2: u16 = 7;

@@ -10,7 +10,7 @@ use super::setting::{Setting, State};
 use super::{Change, store};
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How far a change of the machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

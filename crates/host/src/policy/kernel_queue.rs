@@ -53,7 +53,7 @@ pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, 
 /// A discipline of the kernel at the device, with its default settings.
 pub(super) fn alone(kind: &str) -> Tree {
     let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, kind, &[])];
-    Tree { parts, filters: 0, names: kind.to_owned() }
+    Tree { parts, names: kind.to_owned() }
 }
 
 /// The discipline of the module `sch_suimon` for `queue`.
@@ -77,7 +77,7 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     };
     let names = format!("{} by sch_suimon, {own}line {}", queue.name(), port.rate);
     let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, netlink::KIND, &options)];
-    Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference: "", module: true })
+    Ok(KernelQueue { tree: Tree { parts, names }, difference: "", module: true })
 }
 
 /// The kernel's own discipline that does what `queue` does.
@@ -90,7 +90,7 @@ fn own(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
             (vec![Part::new(tca::TC_H_ROOT, OUTER, kind, &options)], names, difference)
         }
     };
-    Ok(KernelQueue { tree: Tree { parts, filters: 0, names }, difference, module: false })
+    Ok(KernelQueue { tree: Tree { parts, names }, difference, module: false })
 }
 
 type Leaf = (&'static str, Vec<u8>, &'static str);

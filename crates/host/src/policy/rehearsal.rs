@@ -24,7 +24,7 @@ pub(super) fn queue(tree: &Tree) -> io::Result<Tree> {
         limit_datagrams()?;
         queue::write(LOOPBACK, tree)?;
         let read = queue::read(LOOPBACK)?;
-        Ok(Tree { names: tree.names.clone(), ..read })
+        Ok(Tree { names: tree.names.clone(), ..read.made_by(tree) })
     })
 }
 

@@ -10,48 +10,108 @@ use serde::{Deserialize, Serialize};
 use crate::netlink::Socket;
 use crate::rtnetlink::message::{
     RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS, RTM_GETTFILTER, RTM_NEWQDISC, RTM_NEWTCLASS,
+    RTM_NEWTFILTER,
 };
 use crate::rtnetlink::queue::{
-    self as tca, HEADER, TC_H_INGRESS, TC_H_ROOT, TCA_KIND, TCA_OPTIONS, TCA_STAB, header,
+    self as tca, HEADER, INFO, TC_H_INGRESS, TC_H_ROOT, TCA_KIND, TCA_OPTIONS, TCA_STAB, header,
 };
 use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
 
 pub(in super::super) use difference::differing;
 
-/// Attributes that make a discipline or a class; the others are counters.
+/// Attributes that make a part; the others are counters.
 const MAKES: [u16; 3] = [TCA_KIND, TCA_OPTIONS, TCA_STAB];
 
-/// A discipline or a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in super::super) enum Role {
+    /// A queueing discipline.
+    Discipline,
+    /// A class of one.
+    Class,
+    /// A filter, which leads packets to a class. The number has its priority and its protocol
+    /// (`tcm_info` of `struct tcmsg`).
+    Filter(u32),
+}
+
+/// A discipline, a class or a filter. Parts are equal if the kernel reports the same of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in super::super) struct Part {
-    /// Whether it is a class.
-    pub(in super::super) class: bool,
+    pub(in super::super) role: Role,
     pub(in super::super) parent: u32,
     pub(in super::super) handle: u32,
-    /// Its attributes, in hexadecimal.
+    /// Its attributes as the kernel reports them, in hexadecimal.
     attributes: String,
+    /// The attributes that make it, where the kernel does not take those that it reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
 }
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.place() == other.place() && self.attributes == other.attributes
+    }
+}
+
+impl Eq for Part {}
 
 /// The disciplines of a device for what it sends. Empty where the kernel chose the discipline itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in super::super) struct Tree {
-    /// The parts; each after the one that it belongs to.
+    /// The parts; each after the one that it belongs to, and the filters last.
     pub(in super::super) parts: Vec<Part>,
-    /// The number of filters, which are not taken back.
-    pub(in super::super) filters: usize,
     /// The disciplines' names, for people.
     pub(in super::super) names: String,
 }
 
+impl Tree {
+    /// The number of filters.
+    pub(in super::super) fn filters(&self) -> usize {
+        self.parts.iter().filter(|part| matches!(part.role, Role::Filter(_))).count()
+    }
+
+    /// This tree, as the kernel reports it, with the requests that made each part.
+    pub(in super::super) fn made_by(mut self, made: &Self) -> Self {
+        for part in &mut self.parts {
+            let request = made.parts.iter().find(|made| made.place() == part.place());
+            part.request = request.map(|made| made.request().to_owned());
+        }
+        self
+    }
+}
+
 impl Part {
+    /// A discipline.
     pub(in super::super) fn new(parent: u32, handle: u32, kind: &str, options: &[u8]) -> Self {
+        Self::of(Role::Discipline, parent, handle, kind, options)
+    }
+
+    /// A discipline, a class or a filter.
+    pub(in super::super) fn of(
+        role: Role,
+        parent: u32,
+        handle: u32,
+        kind: &str,
+        options: &[u8],
+    ) -> Self {
         let mut name = kind.as_bytes().to_vec();
         name.push(0);
         let list = [(TCA_KIND, name), (TCA_OPTIONS, options.to_vec())];
-        Self { class: false, parent, handle, attributes: hex(&written(&list)) }
+        Self { role, parent, handle, attributes: hex(&written(&list)), request: None }
     }
 
-    /// The discipline's name.
+    /// What distinguishes it from the device's other parts.
+    const fn place(&self) -> (Role, u32, u32) {
+        (self.role, self.parent, self.handle)
+    }
+
+    /// The attributes that make it, in hexadecimal.
+    fn request(&self) -> &str {
+        self.request.as_deref().unwrap_or(&self.attributes)
+    }
+
+    /// The discipline's name; a filter's kind.
     pub(in super::super) fn kind(&self) -> String {
         let list = attributes(&unhex(&self.attributes).unwrap_or_default());
         let kind = list.iter().find(|(kind, _)| *kind == TCA_KIND);
@@ -64,23 +124,34 @@ impl Part {
         let list = attributes(bytes.get(HEADER..)?);
         let mut list: Vec<Attribute> =
             list.into_iter().filter(|(kind, _)| MAKES.contains(kind)).collect();
-        let class = message.kind == RTM_NEWTCLASS;
+        let role = match message.kind {
+            RTM_NEWTCLASS => Role::Class,
+            RTM_NEWTFILTER => Role::Filter(word(bytes, INFO)),
+            _ => Role::Discipline,
+        };
         let is_htb = list.iter().any(|(kind, value)| *kind == TCA_KIND && text(value) == "htb");
         if let Some((_, options)) = list.iter_mut().find(|(kind, _)| *kind == TCA_OPTIONS)
             && is_htb
-            && !class
+            && role == Role::Discipline
         {
             *options = settable(options);
         }
         let (handle, parent) = (word(bytes, 8), word(bytes, 12));
-        Some(Self { class, parent, handle, attributes: hex(&written(&list)) })
+        Some(Self { role, parent, handle, attributes: hex(&written(&list)), request: None })
     }
 
     /// Creates it at the device `index`.
     fn create(&self, socket: &mut Socket, index: u32) -> io::Result<()> {
-        let kind = if self.class { RTM_NEWTCLASS } else { RTM_NEWQDISC };
         let mut bytes = header(index, self.handle, self.parent);
-        let mut list = attributes(&unhex(&self.attributes).ok_or(io::ErrorKind::InvalidData)?);
+        let kind = match self.role {
+            Role::Discipline => RTM_NEWQDISC,
+            Role::Class => RTM_NEWTCLASS,
+            Role::Filter(info) => {
+                bytes[INFO..HEADER].copy_from_slice(&info.to_ne_bytes());
+                RTM_NEWTFILTER
+            }
+        };
+        let mut list = attributes(&unhex(self.request()).ok_or(io::ErrorKind::InvalidData)?);
         if let Some((_, options)) = list.iter_mut().find(|(kind, _)| *kind == TCA_OPTIONS) {
             *options = reproducing(&self.kind(), options);
         }
@@ -101,7 +172,7 @@ const ROUNDED: [(&str, &[u16], u32); 3] = [
     ("pie", &[tca::TCA_PIE_TARGET], 6),
 ];
 
-/// The options that the kernel reports as `options`: times in microseconds are one higher where it would round them down
+/// The options for which the kernel reports `options`: times in microseconds are one higher where it would round them down
 /// further.
 fn reproducing(kind: &str, options: &[u8]) -> Vec<u8> {
     let Some((_, times, shift)) = ROUNDED.iter().find(|(name, ..)| *name == kind) else {
@@ -161,18 +232,33 @@ pub(in super::super) fn read(index: u32) -> io::Result<Tree> {
     let classes = list(&mut socket, RTM_GETTCLASS, 0)?;
     let classes: Vec<Part> = classes.iter().filter(ours).filter_map(Part::read).collect();
     let owners: Vec<u32> = qdiscs.iter().chain(&classes).map(|part| part.handle).collect();
-    // Some disciplines have a class for each queue of theirs, which they make themselves.
-    let made = classes.into_iter().filter(|part| MADE.contains(&part.kind().as_str()));
-    let mut filters = 0;
+    let made = classes.into_iter().filter(is_made);
+    let mut filters = Vec::new();
     for owner in owners.into_iter().filter(|&owner| owner != 0) {
-        filters += list(&mut socket, RTM_GETTFILTER, owner).unwrap_or_default().len();
+        // Before the filters of a priority, the kernel reports the priority itself, without a handle.
+        let found = list(&mut socket, RTM_GETTFILTER, owner).unwrap_or_default();
+        let found = found.iter().filter(ours).filter_map(Part::read);
+        filters.extend(found.filter(|part| part.handle != 0 && part.parent == owner));
     }
-    let parts = ordered(qdiscs.into_iter().chain(made).collect());
-    Ok(Tree { parts, filters, names })
+    if !filters.is_empty() {
+        names.push_str(&counted(filters.len()));
+    }
+    let mut parts = ordered(qdiscs.into_iter().chain(made).collect());
+    parts.extend(filters);
+    Ok(Tree { parts, names })
 }
 
-/// Disciplines with classes that are made by request.
-const MADE: [&str; 4] = ["htb", "hfsc", "drr", "qfq"];
+/// Filters, for people, after the names of disciplines.
+pub(in super::super) fn counted(filters: usize) -> String {
+    format!(", {filters} filter{}", if filters == 1 { "" } else { "s" })
+}
+
+/// Whether a class was made by request. Some disciplines have a class for each queue of theirs, which they make
+/// themselves, and HFSC one for the whole of it, with the number of the discipline.
+fn is_made(class: &Part) -> bool {
+    const MINOR: u32 = 0xffff;
+    class.handle & MINOR != 0 && ["htb", "hfsc", "drr", "qfq"].contains(&class.kind().as_str())
+}
 
 /// The parts, each after its parent, else as the kernel reports them.
 fn ordered(mut left: Vec<Part>) -> Vec<Part> {

@@ -236,7 +236,7 @@ pub(super) fn unrestorable(setting: &Setting) -> Option<String> {
     let present = setting.read().ok()?.to_tree().ok()?;
     let name = &device.name;
     let remove = format!("remove it first: sudo tc qdisc del dev {name} root");
-    if present.filters > 0 {
+    if present.filters() > 0 {
         return Some(format!("it has filters, which are not restored; {remove}"));
     }
     if present.parts.is_empty() {
