@@ -78,7 +78,28 @@ pub(crate) mod queue {
     /// The parent of the discipline for received packets.
     pub(crate) const TC_H_INGRESS: u32 = 0xffff_fff1;
     pub(crate) const TC_LINKLAYER_ETHERNET: u8 = 1;
+    pub(crate) const TCA_HTB_PARMS: u16 = 1;
     pub(crate) const TCA_HTB_INIT: u16 = 2;
+    pub(crate) const TCA_HTB_RATE64: u16 = 6;
+    pub(crate) const TCA_HTB_CEIL64: u16 = 7;
+    /// The version of its settings (`HTB_VER >> 16` of net/sched/sch_htb.c).
+    pub(crate) const HTB_VERSION: u32 = 3;
+    pub(crate) const TCA_HFSC_RSC: u16 = 1;
+    pub(crate) const TCA_HFSC_FSC: u16 = 2;
+    pub(crate) const TCA_HFSC_USC: u16 = 3;
+    pub(crate) const TCA_DRR_QUANTUM: u16 = 1;
+    pub(crate) const TCA_ETS_NBANDS: u16 = 1;
+    pub(crate) const TCA_ETS_NSTRICT: u16 = 2;
+    pub(crate) const TCA_ETS_QUANTA: u16 = 3;
+    pub(crate) const TCA_ETS_QUANTA_BAND: u16 = 4;
+    pub(crate) const TCA_ETS_PRIOMAP: u16 = 5;
+    pub(crate) const TCA_ETS_PRIOMAP_BAND: u16 = 6;
+    pub(crate) const TCA_RED_PARMS: u16 = 1;
+    pub(crate) const TCA_RED_STAB: u16 = 2;
+    pub(crate) const TCA_RED_MAX_P: u16 = 3;
+    pub(crate) const TC_RED_ECN: u8 = 1;
+    /// Whether packets above the upper threshold are dropped also if they could be marked.
+    pub(crate) const TC_RED_HARDDROP: u8 = 2;
     pub(crate) const TCA_TBF_PARMS: u16 = 1;
     pub(crate) const TCA_TBF_RATE64: u16 = 4;
     pub(crate) const TCA_TBF_BURST: u16 = 6;
@@ -101,6 +122,28 @@ pub(crate) mod queue {
     pub(crate) const TCA_PIE_ALPHA: u16 = 4;
     pub(crate) const TCA_PIE_BETA: u16 = 5;
     pub(crate) const TCA_PIE_ECN: u16 = 6;
+
+    /// pkt_cls.h: the classifier `flower`. The mask of an address has the next number.
+    pub(crate) const TCA_FLOWER_CLASSID: u16 = 1;
+    pub(crate) const TCA_FLOWER_KEY_ETH_TYPE: u16 = 8;
+    pub(crate) const TCA_FLOWER_KEY_IP_PROTO: u16 = 9;
+    pub(crate) const TCA_FLOWER_KEY_IPV4_SRC: u16 = 10;
+    pub(crate) const TCA_FLOWER_KEY_IPV6_SRC: u16 = 14;
+    pub(crate) const TCA_FLOWER_KEY_TCP_SRC: u16 = 18;
+    pub(crate) const TCA_FLOWER_KEY_TCP_DST: u16 = 19;
+    pub(crate) const TCA_FLOWER_KEY_UDP_SRC: u16 = 20;
+    pub(crate) const TCA_FLOWER_KEY_UDP_DST: u16 = 21;
+    pub(crate) const TCA_FLOWER_FLAGS: u16 = 22;
+    pub(crate) const TCA_FLOWER_KEY_SCTP_SRC: u16 = 41;
+    pub(crate) const TCA_FLOWER_KEY_SCTP_DST: u16 = 42;
+    pub(crate) const TCA_FLOWER_KEY_IP_TOS: u16 = 73;
+    pub(crate) const TCA_FLOWER_KEY_IP_TOS_MASK: u16 = 74;
+    pub(crate) const TCA_FLOWER_KEY_PORT_SRC_MIN: u16 = 87;
+    pub(crate) const TCA_FLOWER_KEY_PORT_SRC_MAX: u16 = 88;
+    pub(crate) const TCA_FLOWER_KEY_PORT_DST_MIN: u16 = 89;
+    pub(crate) const TCA_FLOWER_KEY_PORT_DST_MAX: u16 = 90;
+    /// Not in a card.
+    pub(crate) const TCA_CLS_FLAGS_SKIP_HW: u32 = 1;
 
     /// `struct tcmsg`.
     pub(crate) fn header(index: u32, handle: u32, parent: u32) -> Vec<u8> {

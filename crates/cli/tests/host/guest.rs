@@ -80,6 +80,68 @@ const OF_MODULE: [(&str, &[&str]); 3] = [
     ("red={threshold_min=15,threshold_max=45}", &["suimon 5100: root"]),
 ];
 
+/// Queues with classes, and RED, without the module: what tc(8) shows of Linux' own disciplines, and of the filters.
+const OF_CLASSES: [(&str, &[&str]); 6] = [
+    (
+        "priq={class={call={priority=2,match={dscp=46}},rest={queue={fifo={bytes=\"40 KB\"}}}}}",
+        &[
+            "prio 5100: root refcnt 2 bands 2 priomap 1 1 1",
+            "pfifo 5101: parent 5100:1 limit 50p",
+            "bfifo 5102: parent 5100:2 limit 40000b",
+            "pref 1 flower chain 0 handle 0x1 classid 5100:1",
+            "eth_type ipv6",
+            "ip_tos 184/0xfc",
+            "skip_hw",
+        ],
+    ),
+    (
+        "ets={class={first={match={destination_port=\"80\"}},big={percent=60,match={protocol=\"udp\",source_port=\"5000-5999\"}},rest={percent=30}}}",
+        &[
+            "ets 5100: root refcnt 2 bands 3 strict 1 quanta 91080 45540 priomap 2 2 2",
+            "src_port 5000-5999",
+            "dst_port 80",
+        ],
+    ),
+    (
+        "drr={class={a={weight=3,match={source=\"10.0.0.0/8\"}},b={queue={fq_codel={}}}}}",
+        &[
+            "drr 5100: root",
+            "class drr 5100:10 root leaf 5101: quantum 4554b",
+            "class drr 5100:11 root leaf 5102: quantum 1518b",
+            "fq_codel 5102: parent 5100:11",
+            "src_ip 10.0.0.0/8",
+            "filter parent 5100: protocol all pref 2 flower",
+        ],
+    ),
+    (
+        "cbq={default=\"rest\",class={site={rate=\"50 Mbit/s\",borrow=true},gold={parent=\"site\",rate=\"30 Mbit/s\",priority=5,match={dscp=46}},rest={parent=\"site\",share=\"10 %\",borrow=true}}}",
+        &[
+            "htb 5100: root refcnt 2 r2q 10 default 0x12",
+            "class htb 5100:1 root rate 100Mbit overhead 24 ceil 100Mbit",
+            "class htb 5100:10 parent 5100:1 rate 50Mbit overhead 4 ceil 100Mbit",
+            "class htb 5100:11 parent 5100:10 leaf 5102: prio 2 quantum 4554 rate 30Mbit overhead 4 ceil 30Mbit",
+            "class htb 5100:12 parent 5100:10 leaf 5103: prio 6 quantum 1518 rate 10Mbit overhead 4 ceil 100Mbit",
+            "burst 2428",
+        ],
+    ),
+    (
+        "hfsc={default_class=\"low\",class={call={real_time_m1=\"8 Mbit/s\",real_time_d=\"5 ms\",real_time_m2=\"800 kbit/s\",match={dscp=46}},low={link_share_m2=\"1 Mbit/s\",upper_limit_m2=\"9 Mbit/s\"}}}",
+        &[
+            "hfsc 5100: root refcnt 2 default 11",
+            "class hfsc 5100:10 parent 5100: leaf 5101: rt m1 8Mbit d 5ms m2 800Kbit",
+            "class hfsc 5100:11 parent 5100: leaf 5102: ls m1 0bit d 0us m2 1Mbit ul m1 0bit d 0us m2 9Mbit",
+        ],
+    ),
+    (
+        "red={in_bytes=true,gentle=false,ecn=true,packets=70,threshold_min=10,threshold_max=30}",
+        &[
+            "red 5100: root refcnt 2 limit 0b min 10000b max 30000b ecn harddrop",
+            "ewma 9 probability 0.1",
+            "pfifo 6100: parent 5100:1 limit 70p",
+        ],
+    ),
+];
+
 /// Loads a module by its system call.
 pub(crate) const LOAD: &str = "python3 -c 'import ctypes, os, sys
 file = os.open(sys.argv[1], os.O_RDONLY)
@@ -89,8 +151,10 @@ sys.exit(ctypes.CDLL(None).syscall(313, file, bytes(1), 0))'";
 fn script(folder: &str, queues: &[(&str, &[&str])]) -> String {
     let host = format!("{SUIMON} host");
     let mut text = "tc -d qdisc show dev eth0\nip route show table all\n".to_owned();
+    let queues_shown =
+        "tc -d qdisc show dev eth0; tc -d class show dev eth0; tc filter show dev eth0";
     let shown =
-        "(tc -d qdisc show dev eth0; ip route show table all; cat /proc/sys/net/ipv4/tcp_wmem)";
+        format!("({queues_shown}; ip route show table all; cat /proc/sys/net/ipv4/tcp_wmem)");
     text.push_str(&format!("{shown} > /tmp/before\n"));
     for (number, (queue, _)) in queues.iter().enumerate() {
         let set = match queue.starts_with("--set") {
@@ -100,7 +164,7 @@ fn script(folder: &str, queues: &[(&str, &[&str])]) -> String {
         text.push_str(&format!(
             "echo case {number}\n\
              {host} apply {folder}/policy.toml a --device eth0 {set} --state /tmp/s || exit\n\
-             tc -d qdisc show dev eth0\n\
+             {queues_shown}\n\
              {host} status --state /tmp/s && echo settled\n\
              {host} rollback --state /tmp/s\n\
              {shown} > /tmp/after\n\
@@ -127,6 +191,68 @@ pub(crate) fn lacks_kernel(test: &str) -> bool {
 fn each_discipline_that_linux_has_is_set_and_taken_back() {
     if !lacks_kernel("policies on a guest kernel") {
         set_and_taken_back("", &QUEUES);
+    }
+}
+
+#[test]
+fn classes_that_linux_has_are_set_and_taken_back() {
+    if !lacks_kernel("policies with classes on a guest kernel") {
+        set_and_taken_back("", &OF_CLASSES);
+    }
+}
+
+#[test]
+fn packets_take_the_class_that_a_filter_leads_to() {
+    const TEST: &str = "classes of a policy on a guest kernel";
+    if lacks_kernel(TEST) {
+        return;
+    }
+    let folder = folder();
+    let place = folder.path().display().to_string();
+    let host = format!("{SUIMON} host");
+    // Of ten datagrams, three have the code point, of both versions of IP; two go to the port.
+    let send = "python3 -c 'import socket
+def send(to, port, tos, count):
+    family = socket.AF_INET6 if \":\" in to else socket.AF_INET
+    out = socket.socket(family, socket.SOCK_DGRAM)
+    if family == socket.AF_INET: out.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+    else: out.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
+    for _ in range(count): out.sendto(bytes(100), (to, port))
+send(\"10.0.0.2\", 9, 0xb8, 2); send(\"fd99::2\", 9, 0xb8, 1)
+send(\"10.0.0.2\", 4444, 0, 2); send(\"10.0.0.2\", 9, 0, 5)'";
+    let cbq = "cbq={default=\"rest\",class={call={rate=\"9 Mbit/s\",match={dscp=46}},port={rate=\"9 Mbit/s\",\
+               match={destination_port=\"4000-5000\"}},rest={rate=\"9 Mbit/s\",borrow=true}}}";
+    let log = run(
+        &folder,
+        &format!(
+            "ip -6 addr add fd99::1/64 dev eth0 nodad; ip -6 neigh add fd99::2 lladdr 02:00:00:00:00:09 dev eth0
+            ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:09 dev eth0
+            {host} plan {place}/policy.toml a --device eth0 --set 'link.wan.queue={{{cbq}}}'
+            {host} apply {place}/policy.toml a --device eth0 --set 'link.wan.queue={{{cbq}}}' --state /tmp/s
+            sleep 0.1; {send}; sleep 0.1
+            tc -s class show dev eth0
+            tc class change dev eth0 parent 5100:1 classid 5100:10 htb rate 2mbit; echo changed
+            {host} status --state /tmp/s; tc filter del dev eth0 parent 5100: pref 1; {host} status --state /tmp/s
+            {host} rollback --force --state /tmp/s && tc qdisc show dev eth0\necho end\n"
+        ),
+    );
+    let sent = |class: &str| {
+        let of = log.split_once(&format!("class htb 5100:{class} parent")).expect(&log).1;
+        let packets = of.split_once(" bytes ").expect(&log).1.split_once(" pkt").expect(&log).0;
+        packets.parse::<u32>().expect("a number")
+    };
+    // Besides, there are packets of IPv6 that this kernel sends by itself.
+    assert_eq!((sent("10"), sent("11")), (3, 2), "{log}");
+    assert!(sent("12") >= 5, "{log}");
+    for told in [
+        "htb: call 9 Mbit/s, port 9 Mbit/s, rest 9 Mbit/s ceil 100 Mbit/s, 8 filters",
+        "(the kernel's own: its rates are token buckets",
+        "htb: rate 9 Mbit/s, ceil 9 Mbit/s",
+        "htb: rate 2 Mbit/s, ceil 2 Mbit/s",
+        "7 filters",
+        "qdisc tbf 1: root",
+    ] {
+        assert!(log.contains(told), "{told}: {log}");
     }
 }
 

@@ -439,13 +439,13 @@ fn a_line_with_another_rate_than_the_links_is_reported() {
         machine.in_sysfs(&format!("{{ {words} || [ $? = 3 ]; }}")).expect("a plan")
     };
     let rate = "--set \"link.wan.rate=10 Gbit/s\" makes it the line's";
-    let drr = plan("drr={class={x={match={dscp=46}},y={}},default_class=\"y\"}");
+    let fairq = plan("fairq={class={x={priority=2,match={dscp=46}},y={}},default_class=\"y\"}");
     for part in [
-        "drr by sch_suimon, line 1 Gbit/s",
+        "fairq by sch_suimon, line 1 Gbit/s",
         "the line of eth0 has 10 Gbit/s, and sch_suimon sends at most 1 Gbit/s, the rate of link.wan",
         rate,
     ] {
-        assert!(drr.contains(part), "{part}: {drr}");
+        assert!(fairq.contains(part), "{part}: {fairq}");
     }
     let psp = plan("psp={rate=\"500 Mbit/s\"}");
     assert!(psp.contains("the line of eth0 has 10 Gbit/s, the scenario's 1 Gbit/s"), "{psp}");

@@ -1,14 +1,20 @@
-//! The kernel's queueing discipline for a scenario's: its own where one does the same, otherwise that of Suimon's module.
+//! The kernel's queueing discipline for a scenario's: its own where one does the same, otherwise that of Suimon's
+//! module, and without the module one of the kernel's own with classes that does about the same.
 
-use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, tbr};
+mod classes;
+mod filters;
+mod leaf;
+
+use traffic::qdisc::{Parameters, tbr};
 use traffic::setting::Value;
-use traffic::{Bytes, Duration, Rate};
+use traffic::{Bytes, Rate};
 use traffic_kernel::{netlink, table};
 
 use super::gaps::GapFrame;
-use super::setting::queue::{Part, Tree, number};
+use super::setting::queue::{Part, Role, Tree};
 use crate::rtnetlink::queue as tca;
 use crate::wire::push;
+use leaf::{NO_FCS, Place, leaf};
 
 /// The numbers of our disciplines: `5100:` at the device, and `5101:` within it.
 const OUTER: u32 = 0x5100_0000;
@@ -26,9 +32,21 @@ pub(super) struct KernelQueue {
     /// The disciplines.
     pub(super) tree: Tree,
     /// How it differs from the scenario's; empty if it does not.
-    pub(super) difference: &'static str,
+    pub(super) difference: String,
     /// Whether it is the module's, which does exactly what the simulator's does.
     pub(super) module: bool,
+}
+
+impl KernelQueue {
+    /// Whether it divides packets among classes.
+    pub(super) fn has_classes(&self) -> bool {
+        self.tree.parts.iter().any(|part| part.role != Role::Discipline)
+            || self
+                .tree
+                .parts
+                .first()
+                .is_some_and(|root| ["prio", "ets"].contains(&&root.kind()[..]))
+    }
 }
 
 /// The port that a discipline is attached to.
@@ -42,12 +60,29 @@ pub(super) struct Port {
     pub(super) gap: GapFrame,
 }
 
-/// The kernel's discipline for `queue`.
+/// The kernel's disciplines for `queue`: the first one that the kernel has is used.
+#[derive(Clone, Debug)]
+pub(super) struct Equivalents {
+    pub(super) first: KernelQueue,
+    /// What replaces the module's; or what the kernel's own lacks, empty if it has none like it.
+    pub(super) second: Result<KernelQueue, String>,
+}
+
+/// The kernel's disciplines for `queue`.
 ///
 /// # Errors
 /// What no discipline can do on a real network.
-pub(super) fn equivalent(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
-    own(queue, port).or_else(|_| by_module(queue, port))
+pub(super) fn equivalents(queue: &Parameters, port: Port) -> Result<Equivalents, String> {
+    let reason = match own(queue, port) {
+        Ok(first) => return Ok(Equivalents { first, second: Err(String::new()) }),
+        Err(reason) => reason,
+    };
+    let first = by_module(queue, port)?;
+    let second = match queue.settings().classes() {
+        Some(_) => classes::with_classes(queue, port),
+        None => Err(reason),
+    };
+    Ok(Equivalents { first, second })
 }
 
 /// A discipline of the kernel at the device, with its default settings.
@@ -77,7 +112,7 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     };
     let names = format!("{} by sch_suimon, {own}line {}", queue.name(), port.rate);
     let parts = vec![Part::new(tca::TC_H_ROOT, OUTER, netlink::KIND, &options)];
-    Ok(KernelQueue { tree: Tree { parts, names }, difference: "", module: true })
+    Ok(KernelQueue { tree: Tree { parts, names }, difference: String::new(), module: true })
 }
 
 /// The kernel's own discipline that does what `queue` does.
@@ -85,94 +120,12 @@ fn own(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let (parts, names, difference) = match queue {
         Parameters::Tbr(tbr) => regulated(tbr, port)?,
         other => {
-            let (kind, options, difference) = leaf(other)?;
-            let names = described(kind, other);
-            (vec![Part::new(tca::TC_H_ROOT, OUTER, kind, &options)], names, difference)
+            let leaf = leaf(other, Place { parent: tca::TC_H_ROOT, handle: OUTER }, port)?;
+            (leaf.parts, leaf.name, leaf.difference)
         }
     };
+    let difference = difference.to_owned();
     Ok(KernelQueue { tree: Tree { parts, names }, difference, module: false })
-}
-
-type Leaf = (&'static str, Vec<u8>, &'static str);
-
-/// A discipline without classes: its name in the kernel, its options, and how it differs.
-fn leaf(queue: &Parameters) -> Result<Leaf, String> {
-    match queue {
-        Parameters::Fifo(fifo) => plain(fifo),
-        Parameters::FqCodel(parameters) => Ok(("fq_codel", fair(parameters), MEMORY)),
-        Parameters::Codel(parameters) => {
-            let codel::Parameters { bytes, packets, target, interval, ecn, mark_above } =
-                *parameters;
-            no_bytes("codel", bytes)?;
-            let mut options = Vec::new();
-            number(&mut options, tca::TCA_CODEL_TARGET, us(target));
-            number(&mut options, tca::TCA_CODEL_LIMIT, packets_of(packets));
-            number(&mut options, tca::TCA_CODEL_INTERVAL, us(interval));
-            number(&mut options, tca::TCA_CODEL_ECN, ecn.into());
-            mark_above
-                .iter()
-                .for_each(|&above| number(&mut options, tca::TCA_CODEL_CE_THRESHOLD, us(above)));
-            Ok(("codel", options, ""))
-        }
-        Parameters::Pie(parameters) => proportional(parameters),
-        other => {
-            Err(format!("the kernel has no discipline that does what `{}` does", other.name()))
-        }
-    }
-}
-
-const NO_FCS: &str = "Linux counts frames without their 4 bytes of FCS";
-const MEMORY: &str = "its limit in bytes is one of the memory that packets take";
-
-fn plain(parameters: &fifo::Parameters) -> Result<Leaf, String> {
-    let limit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_ne_bytes().to_vec();
-    match *parameters {
-        fifo::Parameters { packets: Some(_), bytes: Some(_) } => {
-            Err("the kernel's FIFOs are limited by packets or by bytes, not by both".into())
-        }
-        fifo::Parameters { packets: None, bytes: Some(bytes) } => {
-            Ok(("bfifo", limit(bytes.0), NO_FCS))
-        }
-        fifo::Parameters { packets, bytes: None } => {
-            Ok(("pfifo", limit(packets.unwrap_or(1_000)), ""))
-        }
-    }
-}
-
-/// `TCA_FQ_CODEL_*` of include/uapi/linux/pkt_sched.h.
-fn fair(parameters: &fq_codel::Parameters) -> Vec<u8> {
-    let mut options = Vec::new();
-    let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    number(&mut options, tca::TCA_FQ_CODEL_TARGET, us(parameters.target));
-    number(&mut options, tca::TCA_FQ_CODEL_LIMIT, count(parameters.packets));
-    number(&mut options, tca::TCA_FQ_CODEL_INTERVAL, us(parameters.interval));
-    number(&mut options, tca::TCA_FQ_CODEL_ECN, parameters.ecn.into());
-    number(&mut options, tca::TCA_FQ_CODEL_FLOWS, count(parameters.flows));
-    number(&mut options, tca::TCA_FQ_CODEL_QUANTUM, count(parameters.quantum.0));
-    parameters
-        .mark_above
-        .iter()
-        .for_each(|&above| number(&mut options, tca::TCA_FQ_CODEL_CE_THRESHOLD, us(above)));
-    number(&mut options, tca::TCA_FQ_CODEL_MEMORY_LIMIT, count(parameters.bytes.0));
-    options
-}
-
-/// `TCA_PIE_*`. Linux has the burst of 150 ms and the 10 % of RFC 8033 built in.
-fn proportional(parameters: &pie::Parameters) -> Result<Leaf, String> {
-    let usual = pie::Parameters::default();
-    no_bytes("pie", parameters.bytes)?;
-    let same = (parameters.burst, parameters.mark_max) == (usual.burst, usual.mark_max);
-    if !same || parameters.derandomize {
-        return Err("the kernel's `pie` has no `burst`, `mark_max` and `derandomize`".into());
-    }
-    let mut options = Vec::new();
-    number(&mut options, tca::TCA_PIE_TARGET, us(parameters.target));
-    number(&mut options, tca::TCA_PIE_LIMIT, packets_of(parameters.packets));
-    number(&mut options, tca::TCA_PIE_TUPDATE, us(parameters.update));
-    number(&mut options, tca::TCA_PIE_ALPHA, parameters.alpha);
-    number(&mut options, tca::TCA_PIE_BETA, parameters.beta);
-    number(&mut options, tca::TCA_PIE_ECN, parameters.ecn.into());
-    Ok(("pie", options, ""))
 }
 
 /// A token bucket filter around another discipline.
@@ -185,13 +138,11 @@ fn regulated(
     // `tbr` may overdraw its bucket by a packet, `tbf` not.
     let bucket = parameters.bucket.unwrap_or(tbr::automatic_bucket(rate, port.mtu));
     let burst = u32::try_from(bucket.0 + frame).map_err(|_| "the bucket exceeds 4 GiB")?;
-    let (kind, inner, _) = leaf(&parameters.queue)?;
+    let inner = leaf(&parameters.queue, Place { parent: OUTER | FIRST, handle: INNER }, port)?;
     let options = bucket_filter(rate, burst);
-    let parts = vec![
-        Part::new(tca::TC_H_ROOT, OUTER, "tbf", &options),
-        Part::new(OUTER | FIRST, INNER, kind, &inner),
-    ];
-    let names = format!("tbf {rate} burst {burst}, {}", described(kind, &parameters.queue));
+    let mut parts = vec![Part::new(tca::TC_H_ROOT, OUTER, "tbf", &options)];
+    parts.extend(inner.parts);
+    let names = format!("tbf {rate} burst {burst}, {}", inner.name);
     Ok((parts, names, "its burst has one frame more than the bucket, which `tbr` may overdraw"))
 }
 
@@ -213,30 +164,4 @@ fn bucket_filter(rate: Rate, burst: u32) -> Vec<u8> {
     push(&mut options, tca::TCA_TBF_BURST, &burst.to_ne_bytes());
     push(&mut options, tca::TCA_TBF_RATE64, &exact.to_ne_bytes());
     options
-}
-
-/// The discipline's name with its limit, for people.
-fn described(kind: &str, queue: &Parameters) -> String {
-    match queue {
-        Parameters::Fifo(fifo) => match fifo.bytes {
-            Some(bytes) => format!("{kind} limit {}b", bytes.0),
-            None => format!("{kind} limit {}p", fifo.packets.unwrap_or(1_000)),
-        },
-        _ => kind.to_owned(),
-    }
-}
-
-fn no_bytes(kind: &str, bytes: Option<Bytes>) -> Result<(), String> {
-    match bytes {
-        Some(_) => Err(format!("the kernel's `{kind}` is limited by packets, not by bytes")),
-        None => Ok(()),
-    }
-}
-
-fn packets_of(packets: Option<u64>) -> u32 {
-    packets.map_or(u32::MAX, |packets| u32::try_from(packets).unwrap_or(u32::MAX))
-}
-
-fn us(time: Duration) -> u32 {
-    u32::try_from(time.as_us()).unwrap_or(u32::MAX)
 }

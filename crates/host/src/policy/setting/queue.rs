@@ -15,12 +15,15 @@ use crate::rtnetlink::message::{
 use crate::rtnetlink::queue::{
     self as tca, HEADER, INFO, TC_H_INGRESS, TC_H_ROOT, TCA_KIND, TCA_OPTIONS, TCA_STAB, header,
 };
-use crate::wire::{Attribute, Message, attributes, hex, push, text, unhex, word, written};
+use crate::wire::{Attribute, Message, NESTED, attributes, hex, push, text, unhex, word, written};
 
 pub(in super::super) use difference::differing;
 
 /// Attributes that make a part; the others are counters.
 const MAKES: [u16; 3] = [TCA_KIND, TCA_OPTIONS, TCA_STAB];
+
+/// Disciplines that take no options without the mark of attributes within attributes (`nla_parse_nested`).
+const NESTING: [&str; 1] = ["ets"];
 
 /// What a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,6 +157,10 @@ impl Part {
         let mut list = attributes(&unhex(self.request()).ok_or(io::ErrorKind::InvalidData)?);
         if let Some((_, options)) = list.iter_mut().find(|(kind, _)| *kind == TCA_OPTIONS) {
             *options = reproducing(&self.kind(), options);
+        }
+        if NESTING.contains(&self.kind().as_str()) {
+            let options = list.iter_mut().filter(|(kind, _)| *kind == TCA_OPTIONS);
+            options.for_each(|(kind, _)| *kind |= NESTED);
         }
         bytes.extend(written(&list));
         socket.change(Message { kind, bytes }, NLM_F_CREATE | NLM_F_REPLACE)

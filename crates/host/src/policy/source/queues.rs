@@ -9,9 +9,11 @@ use traffic_kernel::netlink::KIND;
 use traffic_kernel::version::VERSION;
 
 use super::super::gaps::{self, Found, GapFrame, Line};
-use super::super::kernel_queue::{self, Port};
+use super::super::kernel_queue::{self, Equivalents, KernelQueue, Port};
 use super::super::rehearsal;
-use super::super::setting::queue::Tree;
+#[cfg(test)]
+use super::super::setting::queue::Part;
+use super::super::setting::queue::{Role, Tree};
 use super::super::setting::{Setting, State, offload};
 use super::links::Attached;
 use super::{Draft, FlowEnd, Problem, pacing};
@@ -75,20 +77,17 @@ fn discipline(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
         Ok(gap) => gap,
         Err(Problem { what, help }) => return draft.problem(format!("{what} ({why})"), help),
     };
-    let found = match kernel_queue::equivalent(queue, port) {
+    let found = match kernel_queue::equivalents(queue, port) {
         Ok(found) => found,
         Err(reason) => {
             return draft.problem(format!("{reason} ({why})"), "change the queue's settings");
         }
     };
-    if found.module {
-        compare_lines(draft, at, port.rate);
-    }
-    let tree = match rehearsal::queue(&found.tree) {
-        Ok(tree) => tree,
-        Err(error) => return refused(draft, &why, &found.tree, &error),
-    };
-    let difference = match found.difference {
+    let available = available(draft, &found, &why);
+    let chosen = available.as_ref().map_or(&found.first, |(chosen, _)| chosen);
+    compare_lines(draft, at, port.rate, chosen);
+    let Some((found, tree)) = available else { return };
+    let difference = match &found.difference[..] {
         "" => String::new(),
         difference => format!(": {difference}"),
     };
@@ -123,17 +122,62 @@ fn compare_versions(draft: &mut Draft<'_>) {
     }
 }
 
-/// Notes that the module sends at another rate than the device's line has: at that of the link.
-fn compare_lines(draft: &mut Draft<'_>, at: &Attached, rate: Rate) {
-    let line = at.device.line_rate().and_then(Rate::from_bits_per_second);
-    if let Some(line) = line.filter(|&line| line != rate) {
-        let link = &draft.request.plan.links[at.link].name;
-        draft.note(format!(
-            "the line of {} has {line}, and sch_suimon sends at most {rate}, the rate of link.{link}: {}",
-            at.device.name,
-            typed_rate(link, line)
-        ));
+/// The first of the disciplines that this kernel has, and as what it reports it.
+fn available<'a>(
+    draft: &mut Draft<'_>,
+    Equivalents { first, second }: &'a Equivalents,
+    why: &str,
+) -> Option<(&'a KernelQueue, Tree)> {
+    let error = match rehearsal::queue(&first.tree) {
+        Ok(tree) => return Some((first, tree)),
+        Err(error) => error,
+    };
+    let second = match second {
+        Ok(second) if error.kind() == io::ErrorKind::NotFound => second,
+        Err(lacks) if !lacks.is_empty() && first.module => {
+            draft.note(format!("{lacks} ({why})"));
+            refused(draft, why, &first.tree, &error);
+            return None;
+        }
+        _ => {
+            refused(draft, why, &first.tree, &error);
+            return None;
+        }
+    };
+    match rehearsal::queue(&second.tree) {
+        Ok(tree) => return Some((second, tree)),
+        // The module does what the scenario says.
+        Err(other) if other.kind() == io::ErrorKind::NotFound => {
+            let what = lacking(&first.tree, why);
+            let instead = format!("; or, for the kernel's own: {}", loading(&second.tree));
+            draft.problem(what, loading(&first.tree) + &instead);
+        }
+        Err(other) => refused(draft, why, &second.tree, &other),
     }
+    None
+}
+
+/// Notes that packets leave at another rate than the device's line has, or at another one than the link's: the module
+/// and HTB send at that of the link, the kernel's other disciplines with classes as fast as the device takes them.
+fn compare_lines(draft: &mut Draft<'_>, at: &Attached, rate: Rate, found: &KernelQueue) {
+    let Some(root) = found.tree.parts.first() else { return };
+    let kind = root.kind();
+    if !found.module && !found.has_classes() {
+        return;
+    }
+    let line = at.device.line_rate().and_then(Rate::from_bits_per_second);
+    let Some(line) = line.filter(|&line| line != rate) else { return };
+    let link = &draft.request.plan.links[at.link].name;
+    let sends = match (found.module, &kind[..]) {
+        (true, _) => format!("sch_suimon sends at most {rate}"),
+        (false, "htb") => format!("htb sends at most {rate}"),
+        (false, kind) => format!("{kind} sends as fast as that, not at {rate}"),
+    };
+    draft.note(format!(
+        "the line of {} has {line}, and {sends}, the rate of link.{link}: {}",
+        at.device.name,
+        typed_rate(link, line)
+    ));
 }
 
 /// The option that gives a link the rate of a device's line.
@@ -211,23 +255,37 @@ fn fill(
 
 /// Reports that the kernel refused a trial.
 pub(super) fn refused(draft: &mut Draft<'_>, why: &str, tree: &Tree, error: &io::Error) {
-    let names = &tree.names;
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            let modules: Vec<String> =
-                tree.parts.iter().map(|part| format!("sch_{}", part.kind())).collect();
-            let what = format!("this kernel has no qdisc {names} ({why})");
-            let mut help = format!("sudo modprobe -a {}", modules.join(" "));
-            if tree.parts.iter().any(|part| part.kind() == KIND) {
-                help.push_str("; docs/how-to/module.md builds it");
-            }
-            draft.problem(what, help);
-        }
+        io::ErrorKind::NotFound => draft.problem(lacking(tree, why), loading(tree)),
         _ => {
-            let what = format!("this kernel refuses the qdisc {names}: {error} ({why})");
+            let what = format!("this kernel refuses the qdisc {}: {error} ({why})", tree.names);
             draft.problem(what, "change the queue's settings");
         }
     }
+}
+
+fn lacking(tree: &Tree, why: &str) -> String {
+    format!("this kernel has no qdisc {} ({why})", tree.names)
+}
+
+/// The command that loads the modules of disciplines.
+fn loading(tree: &Tree) -> String {
+    let mut modules: Vec<String> = Vec::new();
+    for part in &tree.parts {
+        let module = match part.role {
+            Role::Filter(_) => format!("cls_{}", part.kind()),
+            Role::Discipline | Role::Class => format!("sch_{}", part.kind()),
+        };
+        // The kernel's FIFOs are always there.
+        if !modules.contains(&module) && !part.kind().ends_with("fifo") {
+            modules.push(module);
+        }
+    }
+    let mut help = format!("sudo modprobe -a {}", modules.join(" "));
+    if tree.parts.iter().any(|part| part.kind() == KIND) {
+        help.push_str("; docs/how-to/module.md builds it");
+    }
+    help
 }
 
 /// The command to type first, if the present disciplines of the device could not be restored to the byte.
@@ -333,4 +391,20 @@ fn pause(draft: &mut Draft<'_>, at: &Attached) {
             draft.note(format!("{} has no PAUSE frames: {error} ({why})", at.device.name));
         }
     }
+}
+
+#[test]
+fn modules_of_classes_and_filters_are_named_once() {
+    let part = |role, kind: &str| Part::of(role, 0, 0, kind, &[]);
+    let parts = vec![
+        part(Role::Discipline, "htb"),
+        part(Role::Class, "htb"),
+        part(Role::Discipline, "pfifo"),
+        part(Role::Filter(1), "flower"),
+        part(Role::Filter(2), "flower"),
+    ];
+    let tree = Tree { parts, names: String::new() };
+    assert_eq!(loading(&tree), "sudo modprobe -a sch_htb cls_flower");
+    let of_module = Tree { parts: vec![part(Role::Discipline, KIND)], names: String::new() };
+    assert!(loading(&of_module).ends_with("; docs/how-to/module.md builds it"));
 }

@@ -5,9 +5,9 @@ use traffic::qdisc::Parameters;
 use traffic::setting::{Settings, Value};
 use traffic_kernel::{netlink, table};
 
-use super::{Part, Tree};
+use super::{Part, Role, Tree};
 use crate::rtnetlink::queue::{self as tca, TCA_OPTIONS};
-use crate::wire::{attributes, long, text, unhex, word};
+use crate::wire::{attributes, hex, long, text, unhex, word};
 
 /// The different settings of two trees, of each one; `None` if the disciplines are others.
 pub(in super::super::super) fn differing(one: &Tree, other: &Tree) -> Option<[String; 2]> {
@@ -48,7 +48,7 @@ enum Unit {
 type Known = (u16, &'static str, Unit);
 
 /// The attributes that have such numbers, with the names that tc(8) has for them.
-const NUMBERS: [(&str, &[Known]); 3] = {
+const NUMBERS: [(&str, &[Known]); 4] = {
     use Unit::{Bytes, Microseconds, Number};
     [
         (
@@ -61,6 +61,7 @@ const NUMBERS: [(&str, &[Known]); 3] = {
                 (tca::TCA_CODEL_ECN, "ecn", Number),
             ],
         ),
+        ("drr", &[(tca::TCA_DRR_QUANTUM, "quantum", Bytes)]),
         (
             "fq_codel",
             &[
@@ -101,6 +102,11 @@ fn settings(part: &Part) -> Vec<String> {
         "pfifo" => found.push(format!("limit {} packets", word(&options, 0))),
         "bfifo" => found.push(format!("limit {} B", word(&options, 0))),
         "tbf" => found.extend(bucket_filter(&options)),
+        "htb" => found.extend(bucket_class(&options)),
+        "hfsc" => found.extend(curves(&options)),
+        "prio" => found.push(format!("{} bands", word(&options, 0))),
+        "red" => found.extend(early(&options)),
+        "flower" => found.extend(matches(part.role, &options)),
         "suimon" | "psp" => found.extend(of_module(&options)),
         kind => {
             let known = NUMBERS.iter().find(|(name, _)| *name == kind);
@@ -135,6 +141,80 @@ fn bucket_filter(options: &[u8]) -> Vec<String> {
         format!("burst {burst} B"),
         format!("limit {} B", word(qopt, 24)),
     ]
+}
+
+/// The settings of a class of HTB: `struct tc_htb_opt`.
+fn bucket_class(options: &[u8]) -> Vec<String> {
+    let given = attributes(options);
+    let value =
+        |wanted: u16| given.iter().find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    if let Some(glob) = value(tca::TCA_HTB_INIT) {
+        return vec![format!("default {:x}", word(glob, 8))];
+    }
+    let Some(opt) = value(tca::TCA_HTB_PARMS) else { return Vec::new() };
+    let rate = |exact: u16, at: usize| {
+        let bytes = value(exact).map_or(word(opt, at).into(), |rate| long(rate, 0));
+        bits(bytes.saturating_mul(8))
+    };
+    vec![
+        format!("rate {}", rate(tca::TCA_HTB_RATE64, 8)),
+        format!("ceil {}", rate(tca::TCA_HTB_CEIL64, 20)),
+        format!("buffer {} ticks", word(opt, 24)),
+        format!("cbuffer {} ticks", word(opt, 28)),
+        format!("quantum {} B", word(opt, 32)),
+        format!("prio {}", word(opt, 40)),
+    ]
+}
+
+/// The curves of a class of HFSC: `struct tc_service_curve`. The discipline itself has a default class instead.
+fn curves(options: &[u8]) -> Vec<String> {
+    const NAMES: [(u16, &str); 3] =
+        [(tca::TCA_HFSC_RSC, "rt"), (tca::TCA_HFSC_FSC, "ls"), (tca::TCA_HFSC_USC, "ul")];
+    if let &[low, high] = options {
+        return vec![format!("default {:x}", u16::from_ne_bytes([low, high]))];
+    }
+    let mut found = Vec::new();
+    for (kind, value) in attributes(options) {
+        let name = NAMES.iter().find(|(number, _)| *number == kind).map_or("?", |(_, name)| name);
+        let slope = |at: usize| bits(u64::from(word(&value, at)) * 8);
+        found.push(format!("{name} m1 {} d {} us m2 {}", slope(0), word(&value, 4), slope(8)));
+    }
+    found
+}
+
+/// The settings of a RED: `struct tc_red_qopt`.
+fn early(options: &[u8]) -> Vec<String> {
+    let given = attributes(options);
+    let value =
+        |wanted: u16| given.iter().find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let Some(qopt) = value(tca::TCA_RED_PARMS) else { return Vec::new() };
+    let mut found = vec![
+        format!("limit {} B", word(qopt, 0)),
+        format!("min {} B", word(qopt, 4)),
+        format!("max {} B", word(qopt, 8)),
+    ];
+    let bytes = qopt.get(12..16).unwrap_or_default();
+    let names = ["weight 2^-", "scale 2^-", "cell 2^", "flags "];
+    found.extend(names.iter().zip(bytes).map(|(name, byte)| format!("{name}{byte}")));
+    found.extend(value(tca::TCA_RED_MAX_P).map(|most| format!("probability {}", word(most, 0))));
+    found
+}
+
+/// A filter: its priority, its class, and its conditions as numbers.
+fn matches(role: Role, options: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Role::Filter(info) = role {
+        found.push(format!("pref {}", info >> 16));
+    }
+    for (kind, value) in attributes(options) {
+        found.push(match kind {
+            tca::TCA_FLOWER_CLASSID => {
+                format!("flowid {:x}:{:x}", word(&value, 0) >> 16, word(&value, 0) & 0xffff)
+            }
+            kind => format!("key {kind} {}", hex(&value)),
+        });
+    }
+    found
 }
 
 fn bits(rate: u64) -> String {
