@@ -28,6 +28,7 @@ pub mod command {
     pub(super) const GET_FEATURES: u32 = 0x3a;
     pub(super) const SET_FEATURES: u32 = 0x3b;
     pub(super) const GET_CHANNELS: u32 = 0x3c;
+    pub(super) const SET_CHANNELS: u32 = 0x3d;
 }
 
 /// Sets one value of an interface.
@@ -48,17 +49,48 @@ pub fn get(name: &str, command: u32) -> io::Result<u32> {
     ask(name, &mut request).map(|()| request[1])
 }
 
+/// The queues of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    /// For receiving only.
+    pub receiving: u32,
+    /// For sending only.
+    pub sending: u32,
+    /// For other uses.
+    pub other: u32,
+    /// For receiving and sending.
+    pub combined: u32,
+}
+
+/// The queues of an interface.
+///
+/// # Errors
+/// The kernel's refusal; `EOPNOTSUPP` if the interface does not report them.
+pub fn channels(name: &str) -> io::Result<Channels> {
+    // `struct ethtool_channels`: the command, four maximum counts, and the current counts for receiving, sending,
+    // other uses, and combined.
+    let mut request = [command::GET_CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+    ask(name, &mut request)?;
+    let [.., receiving, sending, other, combined] = request;
+    Ok(Channels { receiving, sending, other, combined })
+}
+
+/// Changes the queues of an interface.
+///
+/// # Errors
+/// The kernel's refusal; `EOPNOTSUPP` if the interface has no other number of them.
+pub fn set_channels(name: &str, channels: Channels) -> io::Result<()> {
+    let Channels { receiving, sending, other, combined } = channels;
+    let mut request = [command::SET_CHANNELS, 0, 0, 0, 0, receiving, sending, other, combined];
+    ask(name, &mut request)
+}
+
 /// The number of receive queues of an interface.
 ///
 /// # Errors
 /// The kernel's refusal; `EOPNOTSUPP` if the interface does not have it.
 pub fn receive_queues(name: &str) -> io::Result<u32> {
-    // `struct ethtool_channels`: the command, four maximum counts, and the current counts for receiving, sending,
-    // other uses, and combined.
-    let mut channels = [command::GET_CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
-    ask(name, &mut channels)?;
-    let [.., receiving, _, _, both] = channels;
-    Ok(receiving + both)
+    channels(name).map(|channels| channels.receiving + channels.combined)
 }
 
 /// The name of an interface's driver; for a virtual interface of the kernel, its kind.

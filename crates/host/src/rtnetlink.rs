@@ -21,6 +21,13 @@ pub(crate) mod link {
     pub(crate) const HEADER: usize = 16;
     pub(crate) const IFLA_IFNAME: u16 = 3;
     pub(crate) const IFLA_MTU: u16 = 4;
+    /// The device that this one is on.
+    pub(crate) const IFLA_LINK: u16 = 5;
+    pub(crate) const IFLA_LINKINFO: u16 = 18;
+    /// In `IFLA_LINKINFO`.
+    pub(crate) const IFLA_INFO_KIND: u16 = 1;
+    /// Given if that device is in another namespace.
+    pub(crate) const IFLA_LINK_NETNSID: u16 = 37;
     pub(crate) const IFLA_GSO_MAX_SEGS: u16 = 40;
     /// `IFF_LOOPBACK` of if.h.
     pub(crate) const LOOPBACK: u32 = 1 << 3;

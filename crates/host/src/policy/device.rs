@@ -5,7 +5,10 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use crate::netlink::Socket;
-use crate::rtnetlink::link::{HEADER, IFLA_GSO_MAX_SEGS, IFLA_IFNAME, IFLA_MTU, LOOPBACK, header};
+use crate::rtnetlink::link::{
+    HEADER, IFLA_GSO_MAX_SEGS, IFLA_IFNAME, IFLA_INFO_KIND, IFLA_LINK, IFLA_LINK_NETNSID,
+    IFLA_LINKINFO, IFLA_MTU, LOOPBACK, header,
+};
 use crate::rtnetlink::message::{RTM_GETLINK, RTM_NEWLINK};
 use crate::wire::{Message, attributes, text, word};
 
@@ -38,6 +41,17 @@ impl Device {
         let mut bytes = header(self.index);
         crate::wire::push(&mut bytes, IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
         Socket::here()?.change(Message { kind: RTM_NEWLINK, bytes }, 0)
+    }
+
+    /// The number of the device whose frames it gives a VLAN tag; `None` if it is not a VLAN, or one of another namespace's.
+    pub(super) fn vlan_of(&self) -> Option<u32> {
+        let message = ask(&mut Socket::here().ok()?, self.index).ok()?;
+        let found = attributes(message.bytes.get(HEADER..)?);
+        let value = |wanted| found.iter().find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+        let information = attributes(value(IFLA_LINKINFO)?);
+        let kind = information.iter().find(|(kind, _)| *kind == IFLA_INFO_KIND)?;
+        let here = value(IFLA_LINK_NETNSID).is_none();
+        (here && text(&kind.1) == "vlan").then(|| value(IFLA_LINK).map(|link| word(link, 0)))?
     }
 
     /// The rate of its line, in bits per second; `None` if it has none, or no carrier.

@@ -1,5 +1,6 @@
 //! One setting of this machine: it is read, changed and restored in the same form.
 
+pub(super) mod channels;
 mod files;
 pub(super) mod offload;
 pub(super) mod queue;
@@ -28,6 +29,8 @@ pub enum Setting {
     Segments(Device),
     /// Whether a device stops for PAUSE frames.
     Pause(Device),
+    /// The transmit and receive queues of a device.
+    Channels(Device),
     /// The maximum number of bytes in a transmit queue of a device (BQL).
     QueueLimit(Device, String),
     /// The metrics of a route.
@@ -87,6 +90,7 @@ impl Setting {
             Self::Offload(device, feature) => format!("{} {feature}", device.name),
             Self::Segments(device) => format!("{} gso_max_segs", device.name),
             Self::Pause(device) => format!("{} rx pause", device.name),
+            Self::Channels(device) => format!("{} queues", device.name),
             Self::QueueLimit(device, queue) => format!("{} {queue} limit_max", device.name),
             Self::Route(route) => route.name(),
             Self::Algorithm(name, _) => format!("algorithm {name}"),
@@ -109,6 +113,7 @@ impl Setting {
                 device.segments().map(|count| State::plain(count.to_string()))
             }
             Self::Pause(device) => offload::read_pause(device),
+            Self::Channels(device) => channels::read(device),
             Self::QueueLimit(device, queue) => files::read_limit(device, queue),
             Self::Route(route) => route.read(),
             Self::Algorithm(name, _) => Ok(State::switch(algorithm::is_loaded(name))),
@@ -129,6 +134,7 @@ impl Setting {
                 device.set_segments(count)
             }
             Self::Pause(device) => offload::write_pause(device, state),
+            Self::Channels(device) => channels::write(device, state),
             Self::QueueLimit(device, queue) => files::write_limit(device, queue, &state.exact),
             Self::Route(route) => route.write(state),
             Self::Algorithm(name, values) => match is_on(state) {

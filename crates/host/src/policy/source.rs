@@ -5,6 +5,7 @@
 
 mod buffers;
 mod congestion;
+mod line;
 mod links;
 mod pacing;
 mod queues;

@@ -41,6 +41,10 @@ pub(super) struct Attached {
     /// The host's end of it.
     pub(super) end: usize,
     pub(super) device: Device,
+    /// The device with the line: `device`, or the one below it if that is a VLAN.
+    pub(super) port: Device,
+    /// The VLAN tags that are added between the two.
+    pub(super) tags: u64,
 }
 
 /// Finds the device of each link of the host with that number.
@@ -67,9 +71,22 @@ pub(super) fn attach(request: &Request<'_>, node: usize) -> Result<Vec<Attached>
             None if only => usual(&found, name)?,
             None => return Err(which(plan, &links, &found)),
         };
-        Ok(Attached { link, end, device })
+        let (port, tags) = below(&found, &device);
+        Ok(Attached { link, end, device, port, tags })
     };
     links.iter().map(attach).collect()
+}
+
+/// The device that a VLAN device is of, and the number of tags; itself and none if it is not a VLAN, or if that device is in
+/// another namespace.
+fn below(found: &[Device], device: &Device) -> (Device, u64) {
+    let (mut port, mut tags) = (device.clone(), 0);
+    while let Some(index) = port.vlan_of() {
+        let Some(lower) = found.iter().find(|lower| lower.index == index) else { break };
+        port = lower.clone();
+        tags += 1;
+    }
+    (port, tags)
 }
 
 /// Rejects options for links that the host does not have, and a second one for the same link.

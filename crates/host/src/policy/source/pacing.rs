@@ -3,8 +3,7 @@
 use super::super::setting::{Setting, State};
 use super::super::{kernel_queue, rehearsal};
 use super::links::Attached;
-use super::queues;
-use super::{Draft, FlowEnd};
+use super::{Draft, FlowEnd, line, queues};
 
 /// The kernel's qdisc that paces TCP, and those that only hold one for each transmit queue.
 const PACES: &str = "fq";
@@ -39,7 +38,7 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
     let tree = kernel_queue::alone(PACES);
     match rehearsal::queue(&tree) {
         Ok(tree) => {
-            queues::share(draft, at);
+            line::share(draft, at);
             let why = format!("{why} (the kernel's own: it also sends one flow after the other)");
             draft.want(setting, State::tree(&tree), why);
         }

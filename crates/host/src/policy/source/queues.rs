@@ -1,8 +1,7 @@
-//! The settings of devices: queueing disciplines, transmit queues, offloads and PAUSE frames.
+//! The settings of devices: queueing disciplines, with the frames that fill their gaps, and offloads.
 
 use std::{fs, io};
 
-use scenario::plan::NodeKind;
 use traffic::qdisc::Parameters;
 use traffic::{Bytes, Rate};
 use traffic_kernel::netlink::KIND;
@@ -16,7 +15,7 @@ use super::super::setting::queue::Part;
 use super::super::setting::queue::{Role, Tree};
 use super::super::setting::{Setting, State, offload};
 use super::links::Attached;
-use super::{Draft, FlowEnd, Problem, pacing};
+use super::{Draft, FlowEnd, Problem, line, pacing};
 
 /// The features that let a device segment what TCP passes to it.
 const SEGMENTATION: [&str; 5] = [
@@ -41,11 +40,13 @@ const DEFAULT: &str = "net.core.default_qdisc";
 
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], attached: &[Attached]) {
     for at in attached {
-        pause(draft, at);
         segmentation(draft, ends, at);
-        device_buffer(draft, at);
-        // Last: what leaves the discipline depends on the others.
+        line::buffer(draft, at);
+        // After those that decide what leaves the discipline, and before those that may take the line down for a while:
+        // a discipline keeps the rate of a line that it has seen.
         discipline(draft, ends, at);
+        line::queues(draft, at);
+        line::pause(draft, at);
     }
 }
 
@@ -70,7 +71,7 @@ fn discipline(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
     let mut port = Port {
         rate: link.from_end(at.end).rate,
         mtu,
-        overhead: link.config.overhead,
+        overhead: line::overhead(draft, at),
         gap: GapFrame::Pause,
     };
     port.gap = match fill(draft, queue, port, at) {
@@ -91,15 +92,27 @@ fn discipline(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
         "" => String::new(),
         difference => format!(": {difference}"),
     };
-    share(draft, at);
+    line::share(draft, at);
     if found.module {
         compare_versions(draft);
+        note_segmentation(draft, at);
     } else if mtu > link.config.mtu && matches!(queue, Parameters::Tbr(_)) {
         note_longer_frames(draft, at, mtu, link.config.mtu);
     }
     let whose = if found.module { "Suimon's module" } else { "the kernel's own" };
     let why = format!("{why} ({whose}{difference})");
     draft.want(setting, State::tree(&tree), why);
+}
+
+/// Notes that the module splits what TCP leaves to the card to segment.
+fn note_segmentation(draft: &mut Draft<'_>, at: &Attached) {
+    let setting = Setting::Offload(at.device.clone(), SEGMENTATION[0].to_owned());
+    if setting.read().is_ok_and(|state| state == State::switch(true)) {
+        draft.note(format!(
+            "{} {} may stay on: sch_suimon splits what TCP leaves to the card, for the processor's time",
+            at.device.name, SEGMENTATION[0]
+        ));
+    }
 }
 
 /// Notes that the burst of the kernel's `tbf`, which drops longer frames, is for those of the device.
@@ -165,7 +178,7 @@ fn compare_lines(draft: &mut Draft<'_>, at: &Attached, rate: Rate, found: &Kerne
     if !found.module && !found.has_classes() {
         return;
     }
-    let line = at.device.line_rate().and_then(Rate::from_bits_per_second);
+    let line = at.port.line_rate().and_then(Rate::from_bits_per_second);
     let Some(line) = line.filter(|&line| line != rate) else { return };
     let link = &draft.request.plan.links[at.link].name;
     let sends = match (found.module, &kind[..]) {
@@ -185,21 +198,6 @@ fn typed_rate(link: &str, line: Rate) -> String {
     format!("--set \"link.{link}.rate={line}\" makes it the line's")
 }
 
-/// Notes that a card's transmit queues share the discipline.
-pub(super) fn share(draft: &mut Draft<'_>, at: &Attached) {
-    let queues = at.device.folder().and_then(|folder| fs::read_dir(folder.join("queues")));
-    let Ok(queues) = queues else { return };
-    let sends = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("tx-");
-    let count = queues.filter_map(Result::ok).filter(|entry| sends(&entry.file_name())).count();
-    if count > 1 {
-        let name = &at.device.name;
-        draft.note(format!(
-            "the {count} transmit queues of {name} share one qdisc and its lock: at high packet rates, fewer queues cost \
-             less (sudo ethtool -L {name} combined 1)"
-        ));
-    }
-}
-
 /// The frames that fill the gaps of a discipline.
 ///
 /// # Errors
@@ -213,12 +211,11 @@ fn fill(
     const TIMER: &str = "a timer makes the gaps with gaps = false";
     let timed = |what: String| Problem { what, help: TIMER.to_owned() };
     let Port { rate, overhead, .. } = port;
-    let makes_gaps = matches!(queue, Parameters::Psp(psp) if psp.gaps);
-    if !makes_gaps {
+    if !line::is_filled(queue) {
         return Ok(port.gap);
     }
     let name = &at.device.name;
-    match at.device.line_rate().and_then(Rate::from_bits_per_second) {
+    match at.port.line_rate().and_then(Rate::from_bits_per_second) {
         None => return Err(timed(format!("{name} has no line that gap frames could fill"))),
         Some(line) if line != rate => {
             let what = format!("the line of {name} has {line}, the scenario's {rate}");
@@ -319,39 +316,6 @@ fn other_default(present: &Tree) -> Option<String> {
     kinds.find(|kind| !fixed.contains(kind) && *kind != usual).map(str::to_owned)
 }
 
-fn device_buffer(draft: &mut Draft<'_>, at: &Attached) {
-    let Some(why) = place(draft, at.link, "device_buffer") else { return };
-    let bytes = draft.request.plan.links[at.link].ends[at.end].direction.device_buffer;
-    let queues = at.device.folder().and_then(|folder| transmit_queues(&folder.join("queues")));
-    let queues = queues.unwrap_or_default();
-    if queues.is_empty() {
-        let what = format!("{} has no limit on its transmit queue ({why})", at.device.name);
-        let help = format!(
-            "leave the key out with --set, or use a device with BQL: ls /sys/class/net/{}/queues/tx-0/byte_queue_limits",
-            at.device.name
-        );
-        return draft.problem(what, help);
-    }
-    for queue in queues {
-        let setting = Setting::QueueLimit(at.device.clone(), queue);
-        draft.want(setting, State::plain(format!("{}\n", bytes.0)), &why);
-    }
-}
-
-/// The transmit queues with a limit.
-fn transmit_queues(folder: &std::path::Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("tx-") && entry.path().join("byte_queue_limits/limit_max").exists() {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
 /// Switches segmentation off where the file says that TCP passes single segments to the device.
 fn segmentation(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
     let on_link = ends.iter().filter(|end| end.link() == Some(at.link) && !end.config.emission.tso);
@@ -366,31 +330,6 @@ fn segmentation(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], at: &Attached) {
         }
     }
     draft.want(Setting::Segments(at.device.clone()), State::plain("1"), &why);
-}
-
-/// Sets whether the device stops for PAUSE frames: it must where the switch at the far end counts on it.
-fn pause(draft: &mut Draft<'_>, at: &Attached) {
-    let plan = draft.request.plan;
-    let link = &plan.links[at.link];
-    let far = &plan.nodes[link.ends[1 - at.end].node];
-    let NodeKind::Switch(switch) = &far.kind else { return };
-    let Some(why) = draft.place("switch", &far.name, &["lossless"]).filter(|_| switch.pauses())
-    else {
-        return;
-    };
-    if switch.pause == network::switch::PauseBy::Priority {
-        draft.note(format!(
-            "PFC by priority is not set here ({why}): type, for example, dcb pfc set dev {} prio-pfc all:off 3:on",
-            at.device.name
-        ));
-        return;
-    }
-    match offload::with_reception(&at.device, true) {
-        Ok(wanted) => draft.want(Setting::Pause(at.device.clone()), wanted, why),
-        Err(error) => {
-            draft.note(format!("{} has no PAUSE frames: {error} ({why})", at.device.name));
-        }
-    }
 }
 
 #[test]
