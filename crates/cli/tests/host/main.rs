@@ -284,14 +284,14 @@ fn keys_that_nothing_sets_are_noted() {
     }
     let text = EVERYTHING.replace("\"keep\"", "\"rfc7661\"").replace(
         "rto.min = \"50 ms\"",
-        "rto = { min = \"50 ms\", max = \"9 s\" }\nemission.pacing = true",
+        "rto = { min = \"50 ms\", initial = \"2 s\" }\nemission.pacing = true",
     );
     let machine = Machine::new(&text);
     let plan = json(&machine.host(&["plan", "a", "--json"]));
     let notes: Vec<&str> =
         plan["notes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     let file = machine.file();
-    let unset = ["17: flow.bulk.tcp.rto.max", "18: flow.bulk.tcp.emission.pacing"];
+    let unset = ["17: flow.bulk.tcp.rto.initial", "18: flow.bulk.tcp.emission.pacing"];
     for note in unset.map(|place| format!("not set on a host: {file}:{place}")) {
         assert!(notes.contains(&note.as_str()), "{note}: {notes:#?}");
     }
@@ -299,6 +299,34 @@ fn keys_that_nothing_sets_are_noted() {
     assert_eq!(count, unset.len(), "{notes:#?}");
     let restart = "on or off only, and on is rfc2861, not rfc7661";
     assert!(notes.iter().any(|note| note.contains(restart)), "{notes:#?}");
+}
+
+#[test]
+fn the_maximum_timeout_is_set_where_linux_has_one() {
+    if lacks("the maximum retransmission timeout") {
+        return;
+    }
+    let set =
+        |max: &str| EVERYTHING.replace("rto.min = ", &format!("rto.max = \"{max}\"\nrto.min = "));
+    let machine = Machine::new(&set("9 s"));
+    let plan = json(&machine.host(&["plan", "a", "--json"]));
+    let rows = plan["settings"].as_array().expect("a list");
+    let row = rows.iter().find(|row| row["setting"] == "net.ipv4.tcp_rto_max_ms");
+    let note = "flow.bulk.tcp.rto.max (net.ipv4.tcp_rto_max_ms: Linux has it from 6.15 on)";
+    let has = machine.run("sysctl -eN net.ipv4.tcp_rto_max_ms").contains("rto_max");
+    assert_eq!(row.map(|row| &row["will_be"]), has.then_some(&Value::from("9000")), "{plan:#}");
+    assert_eq!(plan["notes"].to_string().contains(note), !has, "{plan:#}");
+    if !has {
+        return testbed::unbuilt("the maximum timeout is set", "this kernel is older than 6.15");
+    }
+    let before = machine.state();
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    assert_eq!(machine.run("sysctl -n net.ipv4.tcp_rto_max_ms").trim(), "9000");
+    assert_code(&machine.host(&["rollback"]), 0);
+    assert_eq!(machine.state(), before);
+    let long = Machine::new(&set("200 s"));
+    let plan = stdout(&long.host(&["plan", "a"])).to_owned();
+    assert!(plan.contains("(net.ipv4.tcp_rto_max_ms: Linux has 1 s to 120 s)"), "{plan}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::setting::{Setting, State, route};
 use super::super::{algorithm, apply, rehearsal};
 use super::links::Attached;
-use super::{Draft, FlowEnd};
+use super::{Draft, FlowEnd, sysctls};
 use crate::rtnetlink::route::{RTAX_CC_ALGO, RTAX_INITCWND, RTAX_RTO_MIN};
 use crate::wire::Attribute;
 
@@ -66,10 +66,8 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], attached: &[Attac
 /// Whether the algorithm may be the default. A namespace other than the machine's first one accepts only the algorithms in
 /// `tcp_allowed_congestion_control`, and ours is never among them.
 fn is_allowed(choice: &Chosen) -> bool {
-    // A setting of the machine, which other namespaces do not show.
-    let first = Path::new("/proc/sys/net/core/netdev_max_backlog").exists();
     let accepts = || rehearsal::sysctl(&Setting::Sysctl(DEFAULT.to_owned()), &choice.name).is_ok();
-    first || choice.ours.is_none() && accepts()
+    sysctls::is_first_namespace() || choice.ours.is_none() && accepts()
 }
 
 /// The congestion control that the file gives for a connection.

@@ -25,8 +25,12 @@ const fn mapped(
     Mapped { section, key, setting, value }
 }
 
+/// The maximum retransmission timeout, in milliseconds, since Linux 6.15; and its range.
+const RTO_MAX: &str = "tcp_rto_max_ms";
+const RTO_MAX_MS: std::ops::RangeInclusive<u64> = 1_000..=120_000;
+
 /// Documentation/networking/ip-sysctl.rst.
-const MAPPED: [Mapped; 22] = [
+const MAPPED: [Mapped; 23] = [
     mapped("segment", "ecn", "tcp_ecn", |tcp| match tcp.segment.ecn {
         Ecn::Off => 0,
         Ecn::Request => 1,
@@ -53,6 +57,7 @@ const MAPPED: [Mapped; 22] = [
     mapped("recovery", "reordering_max", "tcp_max_reordering", |tcp| {
         tcp.recovery.reordering_max.into()
     }),
+    mapped("rto", "max", RTO_MAX, |tcp| tcp.rto.max.as_us().div_ceil(1_000)),
     mapped("rto", "syn_linear", "tcp_syn_linear_timeouts", |tcp| tcp.rto.syn_linear.into()),
     mapped("rto", "retries_max", "tcp_retries2", |tcp| tcp.rto.retries_max.into()),
     mapped("rto", "syn_retries_max", "tcp_syn_retries", |tcp| tcp.rto.syn_retries_max.into()),
@@ -82,13 +87,36 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
         for Mapped { section, key, setting, value } in MAPPED {
             let keys = [end.table(), section, key];
             if let Some(why) = draft.place("flow", &end.flow.name, &keys) {
-                want(draft, &format!("net.ipv4.{setting}"), &value(end.config).to_string(), &why);
+                let (name, value) = (format!("net.ipv4.{setting}"), value(end.config));
+                if setting == RTO_MAX && !has_rto_max(draft, &name, value, &why) {
+                    continue;
+                }
+                want(draft, &name, &value.to_string(), &why);
                 if key == "idle_restart" {
                     note_restart(draft, end.config, &why);
                 }
             }
         }
     }
+}
+
+/// Whether the kernel has a maximum retransmission timeout with this value; otherwise, that is noted.
+fn has_rto_max(draft: &mut Draft<'_>, name: &str, value: u64, why: &str) -> bool {
+    let lacks = if Setting::Sysctl(name.to_owned()).read().is_err() {
+        "Linux has it from 6.15 on"
+    } else if !RTO_MAX_MS.contains(&value) {
+        "Linux has 1 s to 120 s"
+    } else {
+        return true;
+    };
+    draft.note(format!("not set on a host: {why} ({name}: {lacks})"));
+    false
+}
+
+/// Whether this is the machine's first network namespace: the settings of the whole machine are changed only there.
+pub(super) fn is_first_namespace() -> bool {
+    // A setting of the machine, which other namespaces do not show.
+    std::path::Path::new("/proc/sys/net/core/netdev_max_backlog").exists()
 }
 
 /// Whether a key of `[flow.NAME.tcp]` is such a setting.
