@@ -329,6 +329,24 @@ fn the_maximum_timeout_is_set_where_linux_has_one() {
     assert!(plan.contains("(net.ipv4.tcp_rto_max_ms: Linux has 1 s to 120 s)"), "{plan}");
 }
 
+/// Only the first namespace may change it: kernel/module/qemu.guest does.
+#[test]
+fn a_limit_of_the_whole_machine_is_noted() {
+    if lacks("the limit of buffers that programs request") {
+        return;
+    }
+    let plan = |size: &str| {
+        let row = format!("buffers.send = \"{size}\"\nrto.min = ");
+        let machine = Machine::new(&EVERYTHING.replace("rto.min = ", &row));
+        json(&machine.host(&["plan", "a", "--json"]))["notes"].to_string()
+    };
+    let typed = "sudo sysctl -w net.core.wmem_max=500000000 (";
+    let notes = plan("1 GB");
+    assert!(notes.contains(typed) && notes.contains("flow.bulk.tcp.buffers.send"), "{notes}");
+    let notes = plan("20 KB");
+    assert!(!notes.contains("wmem_max"), "{notes}");
+}
+
 #[test]
 fn a_user_without_rights_is_told() {
     if lacks("a user's policy") {

@@ -2,8 +2,9 @@
 
 use scenario::Units;
 use traffic::Bytes;
+use transport::config::Buffer;
 
-use super::super::setting::Setting;
+use super::super::setting::{Setting, State};
 use super::{Draft, FlowEnd, sysctls};
 
 /// A sender keeps what it sent until it is acknowledged. To recover from a loss at full rate, it needs two products:
@@ -19,7 +20,11 @@ const MOST: u64 = i32::MAX as u64;
 const KINDS: [(&str, &str, u64); 2] =
     [("net.ipv4.tcp_wmem", "send", SEND), ("net.ipv4.tcp_rmem", "receive", RECEIVE)];
 
+/// A direction's key of the table, and the limit on what programs may request (socket(7)).
+const LIMITS: [(&str, &str); 2] = [("send", "net.core.wmem_max"), ("receive", "net.core.rmem_max")];
+
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
+    LIMITS.iter().for_each(|(key, name)| limit(draft, ends, key, name));
     let units = draft.request.plan.units;
     for (name, key, products) in KINDS {
         let used = ends.iter().filter(|end| if key == "send" { end.writes() } else { end.reads() });
@@ -44,6 +49,35 @@ pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
         let value = format!("{} {} {size}", present[0].min(size), present[1].min(size));
         sysctls::want(draft, name, &value, &why);
     }
+}
+
+/// Raises the limit on what programs may request, where the file gives a connection a fixed buffer. The kernel doubles what
+/// is requested.
+fn limit(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>], key: &str, name: &str) {
+    let fixed = ends.iter().filter_map(|end| {
+        let (used, buffer) = match key {
+            "send" => (end.writes(), end.config.buffers.send),
+            _ => (end.reads(), end.config.buffers.receive),
+        };
+        let Buffer::Fixed(size) = buffer else { return None };
+        let place = draft.place("flow", &end.flow.name, &[end.table(), "buffers", key])?;
+        used.then_some((size, place))
+    });
+    let Some((size, place)) = fixed.max() else { return };
+    let setting = Setting::Sysctl(name.to_owned());
+    let wanted = size.div_ceil(2).min(MOST);
+    let now = setting.read().ok().and_then(|state| state.shown.parse::<u64>().ok());
+    if now.is_some_and(|now| now >= wanted) {
+        return;
+    }
+    if !sysctls::is_first_namespace() {
+        return draft.note(format!(
+            "{name} is a setting of the whole machine: in its first network namespace, type sudo sysctl -w {name}={wanted} \
+             ({place})"
+        ));
+    }
+    let why = format!("{place} (so that programs may request it)");
+    draft.want(setting, State::plain(format!("{wanted}\n")), why);
 }
 
 /// The bytes that a connection needs, with the reason.
