@@ -134,6 +134,11 @@ pub fn counts() -> Result<Counts, Error> {
     kernel::counts(folder)
 }
 
+/// Whether the options are enabled.
+pub fn is_enabled() -> bool {
+    is_mounted(Path::new(FOLDER)).unwrap_or(false)
+}
+
 /// Whether our BPF file system is mounted.
 fn is_mounted(folder: &Path) -> Result<bool, Error> {
     let mounts = Path::new("/proc/self/mounts");

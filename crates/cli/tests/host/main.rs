@@ -230,6 +230,65 @@ fn our_algorithms_are_loaded_until_they_are_taken_back() {
 }
 
 #[test]
+fn options_of_mpi_programs_are_enabled_until_they_are_taken_back() {
+    const JOB: &str = r#"
+[host.a]
+[host.b]
+[link.wan]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+delay = "5 ms"
+[flow.job]
+from = "a"
+to = "b"
+congestion = { cubic = { restart = 1 } }
+tcp.rto.min = "12 ms"
+mpi = { steps = "alltoall 32 KiB", phases = "collective" }
+"#;
+    if lacks("options of MPI programs") {
+        return;
+    }
+    let _alone = testbed::alone();
+    let mpi = |verb: &str| {
+        let output = std::process::Command::new(typed::SUIMON).args(["mpi", verb]).output();
+        output.expect("it starts")
+    };
+    let machine = Machine::new(JOB);
+    let plan = machine.host(&["plan", "a"]);
+    if code(&plan) == 3 && stdout(&plan).contains("cannot be loaded as BPF") {
+        return testbed::skip("options of MPI programs", "this kernel loads no struct_ops");
+    }
+    for part in [
+        "options of MPI programs",
+        "phases, cubic restart 1 rto_min 12 ms",
+        "suimon mpi run --phases collective -- mpirun",
+        "flow.job.mpi.phases",
+    ] {
+        assert!(stdout(&plan).contains(part), "{part}: {}", stdout(&plan));
+    }
+    let before = machine.state();
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    assert!(stdout(&mpi("status")).starts_with("enabled\n"));
+    assert_code(&machine.host(&["status"]), 0);
+    // Somebody disables them.
+    assert_code(&mpi("disable"), 0);
+    let drift = machine.host(&["status"]);
+    assert_code(&drift, 1);
+    assert!(stdout(&drift).contains("options of MPI programs"), "{}", stdout(&drift));
+    assert_code(&machine.host(&["rollback"]), 0);
+    assert_eq!(machine.state(), before);
+    // Somebody has enabled others.
+    assert_code(&mpi("enable"), 0);
+    let refused = machine.host(&["apply", "a"]);
+    assert_code(&mpi("disable"), 0);
+    assert_code(&refused, 3);
+    assert!(stderr(&refused).contains("sudo suimon mpi disable"), "{}", stderr(&refused));
+    assert_code(&machine.host(&["apply", "a"]), 0);
+    assert_code(&machine.host(&["rollback"]), 0);
+    assert!(!std::path::Path::new("/run/suimon/mpi").exists(), "its file system is unmounted");
+}
+
+#[test]
 fn what_the_machine_lacks_is_told_before_anything_changes() {
     if lacks("what a machine lacks") {
         return;

@@ -2,6 +2,7 @@
 
 pub(super) mod channels;
 mod files;
+mod mpi_options;
 pub(super) mod offload;
 pub(super) mod queue;
 pub(super) mod route;
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm;
 use super::device::Device;
+use crate::mpi;
+pub(super) use mpi_options::MpiOptions;
 use queue::Tree;
 use route::Route;
 
@@ -37,6 +40,8 @@ pub enum Setting {
     Route(Box<Route>),
     /// One of our congestion control algorithms, with its parameters, in the kernel.
     Algorithm(String, Vec<u32>),
+    /// The socket options for programs of MPI jobs.
+    Mpi(MpiOptions),
 }
 
 /// The state of a setting.
@@ -94,6 +99,7 @@ impl Setting {
             Self::QueueLimit(device, queue) => format!("{} {queue} limit_max", device.name),
             Self::Route(route) => route.name(),
             Self::Algorithm(name, _) => format!("algorithm {name}"),
+            Self::Mpi(_) => "options of MPI programs".to_owned(),
         }
     }
 
@@ -117,6 +123,7 @@ impl Setting {
             Self::QueueLimit(device, queue) => files::read_limit(device, queue),
             Self::Route(route) => route.read(),
             Self::Algorithm(name, _) => Ok(State::switch(algorithm::is_loaded(name))),
+            Self::Mpi(_) => Ok(State::switch(mpi::is_enabled())),
         }
     }
 
@@ -141,6 +148,7 @@ impl Setting {
                 true => algorithm::load(name, values),
                 false => algorithm::unload(name),
             },
+            Self::Mpi(options) => options.write(is_on(state)),
         }
     }
 

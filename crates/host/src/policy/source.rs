@@ -8,6 +8,7 @@ mod congestion;
 mod line;
 mod links;
 mod pacing;
+mod phases;
 mod queues;
 mod sysctls;
 mod unset;
@@ -79,6 +80,7 @@ impl Policy {
                 .problem("changing this machine requires root", "sudo suimon host apply FILE HOST");
         }
         congestion::add(&mut draft, &ends, &attached);
+        phases::add(&mut draft, &ends);
         buffers::add(&mut draft, &ends);
         sysctls::add(&mut draft, &ends);
         queues::add(&mut draft, &ends, &attached);
