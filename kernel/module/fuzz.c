@@ -18,6 +18,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
+#include <net/dcbnl.h>
 #include <net/pkt_sched.h>
 
 #include "fuzz.h"
@@ -85,6 +86,7 @@ struct fuzz_card {
 	struct sk_buff_head ring;
 	struct hrtimer wake;
 	struct net_device *dev;
+	u8 pfc_priorities;
 };
 
 static enum hrtimer_restart fuzz_wake(struct hrtimer *timer)
@@ -160,6 +162,33 @@ static int fuzz_link_settings(struct net_device *dev, struct ethtool_link_ksetti
 
 static const struct ethtool_ops fuzz_ethtool_ops = { .get_link_ksettings = fuzz_link_settings };
 
+#ifdef CONFIG_DCB
+/* Priority-based flow control as a setting, for `suimon host`. A card with two such traffic classes refuses a third. */
+#define FUZZ_PFC_CLASSES 2
+
+static int fuzz_get_pfc(struct net_device *dev, struct ieee_pfc *pfc)
+{
+	struct fuzz_card *card = netdev_priv(dev);
+
+	pfc->pfc_cap = FUZZ_PFC_CLASSES;
+	pfc->pfc_en = card->pfc_priorities;
+	pfc->requests[0] = received;
+	return 0;
+}
+
+static int fuzz_set_pfc(struct net_device *dev, struct ieee_pfc *pfc)
+{
+	struct fuzz_card *card = netdev_priv(dev);
+
+	if (hweight8(pfc->pfc_en) > FUZZ_PFC_CLASSES)
+		return -EINVAL;
+	card->pfc_priorities = pfc->pfc_en;
+	return 0;
+}
+
+static const struct dcbnl_rtnl_ops fuzz_dcbnl_ops = { .ieee_getpfc = fuzz_get_pfc, .ieee_setpfc = fuzz_set_pfc };
+#endif
+
 /* One queue with a lock, as most cards have it. Every second device leaves nothing to the card. */
 static void fuzz_setup(struct net_device *dev)
 {
@@ -169,6 +198,9 @@ static void fuzz_setup(struct net_device *dev)
 	ether_setup(dev);
 	dev->netdev_ops = &fuzz_ops;
 	dev->ethtool_ops = &fuzz_ethtool_ops;
+#ifdef CONFIG_DCB
+	dev->dcbnl_ops = &fuzz_dcbnl_ops;
+#endif
 	dev->needs_free_netdev = true;
 	dev->flags |= IFF_NOARP;
 	dev->hw_features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA | NETIF_F_GSO_SOFTWARE |

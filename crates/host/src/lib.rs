@@ -2,6 +2,7 @@
 
 mod cgroup;
 pub mod connections;
+mod dcb;
 mod error;
 pub mod ethtool;
 #[cfg(feature = "bpf")]

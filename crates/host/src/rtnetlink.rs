@@ -13,6 +13,8 @@ pub(crate) mod message {
     pub(crate) const RTM_GETTCLASS: u16 = 42;
     pub(crate) const RTM_NEWTFILTER: u16 = 44;
     pub(crate) const RTM_GETTFILTER: u16 = 46;
+    pub(crate) const RTM_GETDCB: u16 = 78;
+    pub(crate) const RTM_SETDCB: u16 = 79;
 }
 
 /// rtnetlink.h, if_link.h: devices.

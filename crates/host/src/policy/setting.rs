@@ -4,6 +4,7 @@ pub(super) mod channels;
 mod files;
 mod mpi_options;
 pub(super) mod offload;
+pub(super) mod priority_pause;
 pub(super) mod queue;
 pub(super) mod route;
 
@@ -32,6 +33,8 @@ pub enum Setting {
     Segments(Device),
     /// Whether a device stops for PAUSE frames.
     Pause(Device),
+    /// The priorities that a device pauses by themselves (PFC).
+    PriorityPause(Device),
     /// The transmit and receive queues of a device.
     Channels(Device),
     /// The maximum number of bytes in a transmit queue of a device (BQL).
@@ -95,6 +98,7 @@ impl Setting {
             Self::Offload(device, feature) => format!("{} {feature}", device.name),
             Self::Segments(device) => format!("{} gso_max_segs", device.name),
             Self::Pause(device) => format!("{} rx pause", device.name),
+            Self::PriorityPause(device) => format!("{} pfc", device.name),
             Self::Channels(device) => format!("{} queues", device.name),
             Self::QueueLimit(device, queue) => format!("{} {queue} limit_max", device.name),
             Self::Route(route) => route.name(),
@@ -119,6 +123,7 @@ impl Setting {
                 device.segments().map(|count| State::plain(count.to_string()))
             }
             Self::Pause(device) => offload::read_pause(device),
+            Self::PriorityPause(device) => priority_pause::read(device),
             Self::Channels(device) => channels::read(device),
             Self::QueueLimit(device, queue) => files::read_limit(device, queue),
             Self::Route(route) => route.read(),
@@ -141,6 +146,7 @@ impl Setting {
                 device.set_segments(count)
             }
             Self::Pause(device) => offload::write_pause(device, state),
+            Self::PriorityPause(device) => priority_pause::write(device, state),
             Self::Channels(device) => channels::write(device, state),
             Self::QueueLimit(device, queue) => files::write_limit(device, queue, &state.exact),
             Self::Route(route) => route.write(state),

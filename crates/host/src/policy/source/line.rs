@@ -4,9 +4,10 @@ use std::{fs, io};
 
 use scenario::plan::NodeKind;
 use traffic::Bytes;
+use traffic::control::Priorities;
 use traffic::qdisc::Parameters;
 
-use super::super::setting::{Setting, State, channels, offload};
+use super::super::setting::{Setting, State, channels, offload, priority_pause};
 use super::Draft;
 use super::links::Attached;
 use super::queues::place;
@@ -163,16 +164,29 @@ pub(super) fn pause(draft: &mut Draft<'_>, at: &Attached) {
         return;
     };
     if switch.pause == network::switch::PauseBy::Priority {
-        draft.note(format!(
-            "PFC by priority is not set here ({why}): type, for example, dcb pfc set dev {} prio-pfc all:off 3:on",
-            at.port.name
-        ));
-        return;
+        return priorities(draft, at, switch.lossless, &why);
     }
     match offload::with_reception(&at.port, true) {
         Ok(wanted) => draft.want(Setting::Pause(at.port.clone()), wanted, why),
         Err(error) => {
             draft.note(format!("{} has no PAUSE frames: {error} ({why})", at.port.name));
+        }
+    }
+}
+
+/// Sets the priorities for which the device sends and obeys PFC frames: those that the switch at the far end pauses.
+fn priorities(draft: &mut Draft<'_>, at: &Attached, lossless: Priorities, why: &str) {
+    match priority_pause::with(&at.port, lossless.bits()) {
+        Ok(wanted) => draft.want(Setting::PriorityPause(at.port.clone()), wanted, why),
+        Err(error) => {
+            let on: Vec<String> =
+                lossless.iter().map(|priority| format!("{priority}:on")).collect();
+            let name = &at.port.name;
+            draft.note(format!(
+                "PFC is not set: {name} has no such setting ({error}); with one, dcb pfc set dev {name} prio-pfc all:off {} \
+                 is the command ({why})",
+                on.join(" ")
+            ));
         }
     }
 }
