@@ -208,8 +208,10 @@ impl<'a> Reader<'a> {
             (Some(path), None, _) => {
                 let mut least = self.quantity(cell, path)?;
                 for path in source.best_of {
-                    least = least.min(self.quantity(cell, path)?);
+                    let other = self.quantity(cell, path)?;
+                    least = least.zip(other).map(|(least, other)| least.min(other));
                 }
+                let Some(least) = least else { return Ok(None) };
                 least
             }
             _ => return Err("give a path, or a probe with a statistic".into()),
@@ -218,11 +220,16 @@ impl<'a> Reader<'a> {
         Ok(Some(value * slowed_by as f64))
     }
 
-    fn quantity(&mut self, cell: &'a Cell, path: &str) -> Result<f64, String> {
+    /// A quantity of the summary; `None` if a kernel does not tell it, such as when a qdisc had first measured its rate.
+    fn quantity(&mut self, cell: &'a Cell, path: &str) -> Result<Option<f64>, String> {
         let all = || cell.outcome.as_ref().map(|o| o.summary.quantities()).unwrap_or_default();
         let known = self.summaries.entry(&cell.job.folder).or_insert_with(all);
         let found = known.binary_search_by(|(known, _)| known.as_str().cmp(path));
-        found.map(|place| known[place].1).map_err(|_| format!("the summary has no `{path}`"))
+        match found {
+            Ok(place) => Ok(Some(known[place].1)),
+            Err(_) if cell.job.driver.is_real() => Ok(None),
+            Err(_) => Err(format!("the summary has no `{path}`")),
+        }
     }
 }
 
