@@ -38,10 +38,12 @@ static void sui_follow(struct Qdisc *sch, struct suimon_device *device)
 	char message[SUIMON_REASON] = "there is no memory";
 	struct sk_buff *gap = suimon_longest_gap_of(dev, q->gap_frame);
 	u32 answer = SUIMON_REFUSED;
+	LIST_HEAD(memory);
 
-	if (gap) {
+	if (gap && suimon_set_aside(device, q->table, &memory, message, sizeof(message)) == SUIMON_OK) {
 		sch_tree_lock(sch);
-		answer = sui_output_change_device(q->output, device, q->table, ktime_get_ns(), message, sizeof(message));
+		answer = sui_output_change_device(q->output, device, q->table, ktime_get_ns(), &memory, message,
+						  sizeof(message));
 		if (answer == SUIMON_OK) {
 			swap(q->gap, gap);
 			q->device = *device;
@@ -50,8 +52,9 @@ static void sui_follow(struct Qdisc *sch, struct suimon_device *device)
 			suimon_fall_back(sch);
 		}
 		sch_tree_unlock(sch);
-		kfree_skb(gap);
 	}
+	suimon_free_all(&memory);
+	kfree_skb(gap);
 	if (answer == SUIMON_REFUSED)
 		netdev_warn(dev, "sch_suimon keeps a line of %llu bit/s and an MTU of %u, not %llu and %u: %s\n", q->rate,
 			    q->device.mtu, device->rate, device->mtu, message);

@@ -5,8 +5,9 @@
  * A broken output cannot free its memory, because its state is unknown. So each output has a list of its blocks
  * (outputs.c), and a block is on the list of the output whose call is running.
  *
- * A packet's call cannot wait for memory, and an output whose call finds none breaks. So pools keep memory for such
- * calls, for when the kernel has none at once.
+ * A packet's call takes no memory, with the exception of docs/how-to/module.md. A call that changes settings has the lock of
+ * the queue and cannot wait for memory, so blocks are set aside for it (outputs.c). An output whose call finds none breaks:
+ * pools keep memory for what remains.
  */
 #include <linux/align.h>
 #include <linux/bitops.h>
@@ -77,21 +78,61 @@ static mempool_t *suimon_pool(size_t size)
 struct suimon_block {
 	struct list_head list;
 	void *start; /* of the allocation, which is before the block if the block's alignment needs it */
+	size_t size; /* of the allocation */
 	mempool_t *pool; /* to which it goes back; null if it is the kernel's */
 };
+
+/* The block within an allocation. */
+static struct suimon_block *sui_block_at(void *start, size_t align)
+{
+	return PTR_ALIGN(start + sizeof(struct suimon_block), align) - sizeof(struct suimon_block);
+}
+
+static void sui_give_back(struct suimon_block *block)
+{
+	atomic_dec(&suimon_blocks);
+	if (block->pool)
+		mempool_free(block->start, block->pool);
+	else
+		kvfree(block->start);
+}
+
+/* A block that was set aside, for the call that runs; null if none is large enough. */
+static struct suimon_block *sui_take_spare(struct list_head *spare, size_t size, size_t align)
+{
+	struct suimon_block *block;
+
+	list_for_each_entry(block, spare, list) {
+		struct suimon_block was = *block;
+
+		if (was.size < size)
+			continue;
+		list_del(&block->list);
+		block = sui_block_at(was.start, align);
+		block->start = was.start;
+		block->size = was.size;
+		block->pool = was.pool;
+		return block;
+	}
+	return NULL;
+}
 
 /* kvmalloc's blocks are aligned for every C type, its large ones to pages. Some types of the library want more. */
 void *suimon_alloc(size_t size, size_t align)
 {
 	size_t before = sizeof(struct suimon_block) + (align > ARCH_KMALLOC_MINALIGN ? align : 0);
-	struct list_head *owner = suimon_context()->owner;
+	struct suimon_context *context = suimon_context();
 	gfp_t atomic = GFP_ATOMIC | __GFP_NOWARN;
-	struct suimon_block *block;
+	struct suimon_block *block = NULL;
 	mempool_t *pool = NULL;
-	void *start, *memory;
+	void *start;
 
 	if (check_add_overflow(size, before, &size))
 		return NULL;
+	if (softirq_count() && context->spare)
+		block = sui_take_spare(context->spare, size, align);
+	if (block)
+		goto found;
 	if (softirq_count() || irqs_disabled()) {
 		packet_allocations++;
 		pool = suimon_pool(size);
@@ -101,30 +142,31 @@ void *suimon_alloc(size_t size, size_t align)
 	}
 	if (!start)
 		return NULL;
-	memory = PTR_ALIGN(start + sizeof(*block), align);
-	block = memory - sizeof(*block);
+	block = sui_block_at(start, align);
 	block->start = start;
+	block->size = size;
 	block->pool = pool;
 	atomic_inc(&suimon_blocks);
-	if (owner)
-		list_add(&block->list, owner);
+found:
+	if (context->owner)
+		list_add(&block->list, context->owner);
 	else
 		INIT_LIST_HEAD(&block->list);
-	return memory;
+	return block + 1;
 }
 
 void suimon_free(void *memory)
 {
+	struct list_head *spare = suimon_context()->spare;
 	struct suimon_block *block = memory - sizeof(*block);
 
 	if (!memory)
 		return;
 	list_del(&block->list);
-	atomic_dec(&suimon_blocks);
-	if (block->pool)
-		mempool_free(block->start, block->pool);
+	if (spare)
+		list_add_tail(&block->list, spare);
 	else
-		kvfree(block->start);
+		sui_give_back(block);
 }
 
 u32 suimon_free_all(struct list_head *owner)
@@ -133,7 +175,8 @@ u32 suimon_free_all(struct list_head *owner)
 	u32 freed = 0;
 
 	list_for_each_entry_safe(block, next, owner, list) {
-		suimon_free(block + 1);
+		list_del(&block->list);
+		sui_give_back(block);
 		freed++;
 	}
 	return freed;

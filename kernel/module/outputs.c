@@ -56,16 +56,43 @@ void sui_output_destroy(struct sui_output *output)
 	kfree(output);
 }
 
-u32 sui_output_change(struct sui_output *output, const char *table, u64 now, char *message,
+u32 suimon_set_aside(const struct suimon_device *device, const char *table, struct list_head *spare, char *message,
+		     size_t size)
+{
+	struct suimon_context *context = suimon_context();
+	struct sui_output *alike = NULL;
+	u32 answer;
+
+	context->spare = spare;
+	answer = sui_output_create(device, table, 0, &alike, message, size);
+	sui_output_destroy(alike);
+	context->spare = NULL;
+	return answer;
+}
+
+/* A call with memory that was set aside for it. */
+#define SUI_CALL_WITH(spare_, output, call)                          \
+	({                                                           \
+		u32 answer_with;                                     \
+                                                                     \
+		suimon_context()->spare = (spare_);                  \
+		answer_with = SUI_CALL(output, call);                \
+		suimon_context()->spare = NULL;                      \
+		answer_with;                                         \
+	})
+
+u32 sui_output_change(struct sui_output *output, const char *table, u64 now, struct list_head *spare, char *message,
 		      size_t size)
 {
-	return SUI_CALL(output, suimon_change(output->library, table, strlen(table), now, message, size));
+	return SUI_CALL_WITH(spare, output,
+			     suimon_change(output->library, table, strlen(table), now, message, size));
 }
 
 u32 sui_output_change_device(struct sui_output *output, const struct suimon_device *device, const char *table, u64 now,
-			     char *message, size_t size)
+			     struct list_head *spare, char *message, size_t size)
 {
-	return SUI_CALL(output, suimon_change_device(output->library, device, table, strlen(table), now, message, size));
+	return SUI_CALL_WITH(spare, output,
+			     suimon_change_device(output->library, device, table, strlen(table), now, message, size));
 }
 
 u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place)

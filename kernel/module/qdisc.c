@@ -434,14 +434,18 @@ int suimon_set_table(struct Qdisc *sch, char *table, struct netlink_ext_ack *ext
 	struct suimon_sched *q = qdisc_priv(sch);
 	char message[SUIMON_REASON] = "";
 	LIST_HEAD(spare);
+	LIST_HEAD(memory);
 	u32 answer;
 
 	if (!table || suimon_alloc_classes(table, &spare)) {
 		kvfree(table);
 		return -ENOMEM;
 	}
+	answer = suimon_set_aside(&q->device, table, &memory, message, sizeof(message));
+	if (answer != SUIMON_OK)
+		goto free;
 	sch_tree_lock(sch);
-	answer = sui_output_change(q->output, table, ktime_get_ns(), message, sizeof(message));
+	answer = sui_output_change(q->output, table, ktime_get_ns(), &memory, message, sizeof(message));
 	if (answer == SUIMON_FAULT)
 		suimon_fall_back(sch);
 	if (answer == SUIMON_OK) {
@@ -455,6 +459,8 @@ int suimon_set_table(struct Qdisc *sch, char *table, struct netlink_ext_ack *ext
 		qdisc_class_hash_grow(sch, &q->classes);
 		suimon_update_looks(sch);
 	}
+free:
+	suimon_free_all(&memory);
 	suimon_free_classes(&spare);
 	kvfree(table);
 	return sui_error(answer, message, extack);

@@ -19,10 +19,10 @@ struct sui_output;
 u32 sui_output_create(const struct suimon_device *device, const char *table, u64 now,
 		      struct sui_output **created, char *message, size_t size);
 void sui_output_destroy(struct sui_output *output);
-u32 sui_output_change(struct sui_output *output, const char *table, u64 now, char *message,
+u32 sui_output_change(struct sui_output *output, const char *table, u64 now, struct list_head *spare, char *message,
 		      size_t size);
 u32 sui_output_change_device(struct sui_output *output, const struct suimon_device *device, const char *table, u64 now,
-			     char *message, size_t size);
+			     struct list_head *spare, char *message, size_t size);
 u32 sui_output_enqueue(struct sui_output *output, const struct suimon_offer *offer, u64 now, u32 *place);
 u32 sui_output_dequeue(struct sui_output *output, u64 now, struct suimon_next *next);
 u32 sui_output_looks_at(const struct sui_output *output);
@@ -44,6 +44,7 @@ void suimon_destroy_pools(void);
  */
 struct suimon_context {
 	struct list_head *owner; /* the list to which blocks of memory are added, or null */
+	struct list_head *spare; /* see suimon_set_aside, or null */
 	struct suimon_guard *guard; /* the innermost, see guard.c */
 };
 
@@ -57,6 +58,13 @@ static inline struct suimon_context *suimon_context(void)
 
 /* Frees every block of the list; returns how many. */
 u32 suimon_free_all(struct list_head *owner);
+
+/*
+ * Sets memory aside for a change, which cannot wait for any while it has the lock of the queue: all that an output with
+ * these settings takes. The caller frees what is left of `spare`. Answers as suimon_create.
+ */
+u32 suimon_set_aside(const struct suimon_device *device, const char *table, struct list_head *spare, char *message,
+		     size_t size);
 
 /* The longest name of a class, with the zero at its end. Longer ones are cut. */
 #define SUIMON_NAME 64
