@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         Ok(Some(value * slowed_by as f64))
     }
 
-    /// A quantity of the summary; `None` if a kernel does not tell it, such as when a qdisc had first measured its rate.
+    /// A quantity of the summary; `None` if a kernel does not report it, such as when a qdisc had first measured its rate.
     fn quantity(&mut self, cell: &'a Cell, path: &str) -> Result<Option<f64>, String> {
         let all = || cell.outcome.as_ref().map(|o| o.summary.quantities()).unwrap_or_default();
         let known = self.summaries.entry(&cell.job.folder).or_insert_with(all);
