@@ -145,6 +145,8 @@ fn number(number: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use traffic_kernel::netlink::{RATE, TABLE};
 
     use super::*;
@@ -158,7 +160,7 @@ mod tests {
             all.iter().for_each(|(kind, value)| push(&mut bytes, *kind, value));
             bytes
         };
-        let counters: Vec<u8> = (0..14_u64).flat_map(u64::to_ne_bytes).collect();
+        let counters: Vec<u8> = (0..15_u64).flat_map(u64::to_ne_bytes).collect();
         let counters = list(&[(TCA_STATS_BASIC, &[1; 16]), (TCA_STATS_APP, &counters)]);
         let mut bytes = header(1, handle, 0xffff_ffff);
         bytes.extend(list(&[
@@ -178,6 +180,7 @@ mod tests {
         assert_eq!((class.name.as_deref(), &class.handle[..]), (Some("bulk"), "5100:1"));
         let own = class.own;
         assert_eq!((own.marks, own.gap_frames, own.gap_bytes), (Some(9), Some(10), Some(11)));
+        assert_eq!(own.delay, Some(Duration::from_nanos(12)));
         assert_eq!((own.gaps_lost, own.faulty), (None, None));
 
         let table = b"psp\nclass bulk\nrate 40000000\nend\nfilter bulk\nend\n\0";
@@ -186,6 +189,6 @@ mod tests {
         let root = read(&root, &device, false).expect("a discipline");
         let (settings, line) = root.settings.expect("they are in the table");
         assert_eq!((settings.name(), line.bits_per_second()), ("psp", 100_000_000));
-        assert_eq!((root.own.gaps_lost, root.own.faulty), (Some(12), Some(true)));
+        assert_eq!((root.own.gaps_lost, root.own.faulty), (Some(13), Some(true)));
     }
 }
