@@ -40,7 +40,7 @@ static void sui_follow(struct Qdisc *sch, struct suimon_device *device)
 	u32 answer = SUIMON_REFUSED;
 	LIST_HEAD(memory);
 
-	if (gap && suimon_set_aside(device, q->table, &memory, message, sizeof(message)) == SUIMON_OK) {
+	if (gap && suimon_set_aside(device, q->table, &memory) != SUIMON_FAULT) {
 		sch_tree_lock(sch);
 		answer = sui_output_change_device(q->output, device, q->table, ktime_get_ns(), &memory, message,
 						  sizeof(message));

@@ -56,15 +56,15 @@ void sui_output_destroy(struct sui_output *output)
 	kfree(output);
 }
 
-u32 suimon_set_aside(const struct suimon_device *device, const char *table, struct list_head *spare, char *message,
-		     size_t size)
+u32 suimon_set_aside(const struct suimon_device *device, const char *table, struct list_head *spare)
 {
 	struct suimon_context *context = suimon_context();
 	struct sui_output *alike = NULL;
+	char message[2];
 	u32 answer;
 
 	context->spare = spare;
-	answer = sui_output_create(device, table, 0, &alike, message, size);
+	answer = sui_output_create(device, table, 0, &alike, message, sizeof(message));
 	sui_output_destroy(alike);
 	context->spare = NULL;
 	return answer;

@@ -441,8 +441,8 @@ int suimon_set_table(struct Qdisc *sch, char *table, struct netlink_ext_ack *ext
 		kvfree(table);
 		return -ENOMEM;
 	}
-	answer = suimon_set_aside(&q->device, table, &memory, message, sizeof(message));
-	if (answer != SUIMON_OK)
+	answer = suimon_set_aside(&q->device, table, &memory);
+	if (answer == SUIMON_FAULT)
 		goto free;
 	sch_tree_lock(sch);
 	answer = sui_output_change(q->output, table, ktime_get_ns(), &memory, message, sizeof(message));

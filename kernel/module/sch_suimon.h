@@ -61,10 +61,10 @@ u32 suimon_free_all(struct list_head *owner);
 
 /*
  * Sets memory aside for a change, which cannot wait for any while it has the lock of the queue: all that an output with
- * these settings takes. The caller frees what is left of `spare`. Answers as suimon_create.
+ * these settings takes. The caller frees what is left of `spare`. Answers as suimon_create; the change itself says why
+ * settings are refused.
  */
-u32 suimon_set_aside(const struct suimon_device *device, const char *table, struct list_head *spare, char *message,
-		     size_t size);
+u32 suimon_set_aside(const struct suimon_device *device, const char *table, struct list_head *spare);
 
 /* The longest name of a class, with the zero at its end. Longer ones are cut. */
 #define SUIMON_NAME 64
