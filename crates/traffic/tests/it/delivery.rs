@@ -36,6 +36,8 @@ struct Transfer {
     /// One in `loses` segments is lost and never retransmitted.
     loses: Option<u32>,
     holes: Vec<SackBlock>,
+    /// The receiver stops for the second time, once in the first.
+    stops: Option<[Duration; 2]>,
     /// The longest that a segment waited before the bottleneck.
     longest: Duration,
 }
@@ -59,6 +61,7 @@ impl Transfer {
             arrived: 0,
             loses: None,
             holes: Vec::new(),
+            stops: None,
             longest: Duration::ZERO,
         }
     }
@@ -101,7 +104,14 @@ impl Transfer {
             ack.tcp.sack_len = 1;
         }
         if self.arrived.is_multiple_of(self.every) || !self.holes.is_empty() {
-            self.acks.push_back((self.free[1] + self.round_trip, ack));
+            let mut comes_back = self.free[1] + self.round_trip;
+            if let Some([every, lasts]) = self.stops {
+                let into = Duration::from_ps(comes_back.as_ps() % every.as_ps());
+                if into < lasts {
+                    comes_back = Instant::from_ps(comes_back.as_ps() + lasts.as_ps() - into.as_ps());
+                }
+            }
+            self.acks.push_back((comes_back, ack));
         }
     }
 
@@ -213,6 +223,19 @@ fn a_path_that_changes_is_followed() {
         transfer.run_until(seconds(until));
         let found = transfer.measured().expect("a rate") / 1e6 / bottleneck as f64;
         assert!((0.97..1.02).contains(&found), "{found} of {bottleneck} Mbit/s after {until} s");
+    }
+}
+
+/// A receiver that stops for a moment, such as one without a processor, does not pass for a slow path.
+#[test]
+fn a_receiver_that_stops_for_a_moment_is_no_slow_path() {
+    let mut transfer = Transfer::new(1_000_000_000, 500_000_000, Duration::from_ms(20), 2_000, 2);
+    transfer.run_until(seconds(1.0));
+    transfer.stops = Some([Duration::from_ms(730), Duration::from_ms(25)]);
+    for n in 1..200 {
+        transfer.run_until(seconds(1.0 + f64::from(n) * 0.05));
+        let found = transfer.measured().expect("a rate") / 500e6;
+        assert!((0.97..1.02).contains(&found), "{found} of the path's rate after {n} steps");
     }
 }
 

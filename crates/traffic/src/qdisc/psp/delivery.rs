@@ -8,7 +8,8 @@
 //!
 //! For one train at a time, the class measures how fast it left and how fast it arrived, as Linux does for a
 //! connection (draft-ietf-ccwg-bbr, "delivery rate samples"). If it arrived slower, the path has no more
-//! capacity, and the class takes that rate. Otherwise the path kept up, and nothing is learnt. So now and
+//! capacity, and the class takes that rate; if it has one already, only after a second such train, because one may be
+//! a receiver that stopped for a moment. Otherwise the path kept up, and nothing is learnt. So now and
 //! then a short train, a probe, leaves at the line's rate, and the class is silent afterwards for as long as
 //! the probe was too fast. A higher rate is adopted in steps, because a shared path passes a probe faster
 //! than it has room. The class sends at a 64th less than the measured rate, so a remaining queue drains, and
@@ -122,6 +123,8 @@ pub(super) struct Delivery {
     /// The arrival rate of the latest train.
     usual: Rate,
     step: u32,
+    /// The rate at which the latest train arrived, if that was lower, and the train before was not slow.
+    slower: Option<u64>,
     probe: Probe,
 }
 
@@ -260,6 +263,7 @@ impl Delivery {
             since: None,
             usual: port.rate,
             step: STEPS[0],
+            slower: None,
             probe,
         }
     }
@@ -490,10 +494,13 @@ impl Delivery {
             self.probe.short = true;
             self.probe.back_off(now);
         } else if limited && arrived < rate {
-            // A short train may have met packets of others, so it says little.
-            let lower = if precise { arrived } else { rate - (rate - arrived) / 2 };
-            self.found(lower, now);
+            // One slow train may have met packets of others, or a receiver that stopped for a moment; two are a path.
+            match self.slower.take() {
+                Some(before) => self.found(arrived.max(before), now),
+                None => self.slower = Some(arrived),
+            }
             self.step = STEPS[0];
+            return;
         } else if arrived > rate + (rate >> MARGIN) {
             self.found(arrived.min(rate + (rate >> self.step)), now);
             self.step = (self.step - 1).max(STEPS[1]);
@@ -501,6 +508,7 @@ impl Delivery {
             self.step = STEPS[0];
             self.probe.back_off(now);
         }
+        self.slower = None;
     }
 
     /// The path has another rate.
