@@ -17,6 +17,7 @@ mod boot;
 mod building;
 mod by_hand;
 mod captures;
+mod classes;
 mod congestion;
 mod faults;
 mod fuzz;
