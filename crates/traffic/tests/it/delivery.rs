@@ -108,7 +108,8 @@ impl Transfer {
             if let Some([every, lasts]) = self.stops {
                 let into = Duration::from_ps(comes_back.as_ps() % every.as_ps());
                 if into < lasts {
-                    comes_back = Instant::from_ps(comes_back.as_ps() + lasts.as_ps() - into.as_ps());
+                    comes_back =
+                        Instant::from_ps(comes_back.as_ps() + lasts.as_ps() - into.as_ps());
                 }
             }
             self.acks.push_back((comes_back, ack));

@@ -1,5 +1,5 @@
 //! The flows of a class that measures its rate, at most [`FLOWS_MAX`]: a flow may vanish without a FIN, so without a bound a
-//! server's table would grow for ever.
+//! server's table would only grow.
 
 use alloc::vec::Vec;
 
