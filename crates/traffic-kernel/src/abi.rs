@@ -310,6 +310,33 @@ pub unsafe extern "C" fn suimon_destroy(output: *mut SuimonOutput) {
     }
 }
 
+/// Has `change` apply a table to an output. Returns [`OK`], [`REFUSED`] with a message, or [`FAULT`].
+///
+/// # Safety
+///
+/// As for [`suimon_create`].
+unsafe fn change_by(
+    output: &mut SuimonOutput,
+    (table, length): (*const u8, usize),
+    (message, size): (*mut c_char, usize),
+    change: impl Fn(&mut Output, &str) -> Result<(), Refusal>,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    let table = unsafe { bytes(table, length) };
+    let changed = output.call(|output| {
+        let table = str::from_utf8(table).map_err(Refusal::from);
+        Some(table.and_then(|table| change(output, table)))
+    });
+    match changed {
+        Some(Ok(())) => OK,
+        Some(Err(why)) => {
+            // SAFETY: the caller's promise.
+            unsafe { refuse(&why, message, size) }
+        }
+        None => FAULT,
+    }
+}
+
 /// Gives an output the settings of another table. Returns [`OK`], [`REFUSED`] with a message, or [`FAULT`].
 ///
 /// # Safety
@@ -324,20 +351,9 @@ pub unsafe extern "C" fn suimon_change(
     message: *mut c_char,
     size: usize,
 ) -> u32 {
+    let change = |output: &mut Output, table: &str| output.change(table, now);
     // SAFETY: the caller's promise.
-    let table = unsafe { bytes(table, length) };
-    let changed = output.call(|output| {
-        let table = str::from_utf8(table).map_err(Refusal::from);
-        Some(table.and_then(|table| output.change(table, now)))
-    });
-    match changed {
-        Some(Ok(())) => OK,
-        Some(Err(why)) => {
-            // SAFETY: the caller's promise.
-            unsafe { refuse(&why, message, size) }
-        }
-        None => FAULT,
-    }
+    unsafe { change_by(output, (table, length), (message, size), change) }
 }
 
 /// Gives an output the rate, the MTU and the overhead of a device that has changed, with the table that is in force.
@@ -356,20 +372,10 @@ pub unsafe extern "C" fn suimon_change_device(
     message: *mut c_char,
     size: usize,
 ) -> u32 {
+    let change =
+        |output: &mut Output, table: &str| output.change_device(table, &device.read()?, now);
     // SAFETY: the caller's promise.
-    let table = unsafe { bytes(table, length) };
-    let changed = output.call(|output| {
-        let table = str::from_utf8(table).map_err(Refusal::from);
-        Some(table.and_then(|table| output.change_device(table, &device.read()?, now)))
-    });
-    match changed {
-        Some(Ok(())) => OK,
-        Some(Err(why)) => {
-            // SAFETY: the caller's promise.
-            unsafe { refuse(&why, message, size) }
-        }
-        None => FAULT,
-    }
+    unsafe { change_by(output, (table, length), (message, size), change) }
 }
 
 /// Offers a packet. Returns [`OK`] and sets `*place`, or returns the number of the reason of its drop, or
