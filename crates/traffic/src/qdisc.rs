@@ -29,9 +29,11 @@ pub mod jobs;
 mod leaves;
 mod longest;
 pub mod mark;
+mod page;
 pub mod pie;
 mod priorities;
 pub mod priq;
+mod promises;
 pub mod psp;
 mod queue;
 pub mod red;
@@ -41,6 +43,8 @@ mod tally;
 pub mod tbr;
 mod tournament;
 pub mod wfq;
+
+pub use page::Page;
 
 /// The disciplines that may be a class's queue: they have no classes, and can send whenever they have
 /// packets.
@@ -58,17 +62,6 @@ pub struct Entry {
     pub page: Page,
     /// A scenario that shows it: `scenarios/disciplines/NAME.toml`.
     pub example: &'static str,
-}
-
-/// The catalogue text of a discipline, without its settings; the discipline's own file has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// A description, in a few sentences.
-    pub what: &'static str,
-    /// When to use it, and when not.
-    pub when: &'static str,
-    /// The papers, RFCs and programs that it is based on, with the sections.
-    pub sources: &'static [&'static str],
 }
 
 /// One line for each discipline: variant, module and name, type, how a port holds it, summary.

@@ -10,8 +10,8 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::fifo;
+use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::{OutOfRange, in_range, settings};

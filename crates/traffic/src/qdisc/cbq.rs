@@ -27,9 +27,10 @@ use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::class_queue::{self, Change};
-use crate::reservation::{PastPromise, Refusal, Request, Reservations};
+use crate::qdisc::page::Page;
+use crate::qdisc::promises::{PastPromise, Reservations};
+use crate::reservation::{Refusal, Request};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;

@@ -8,8 +8,8 @@
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::packet_list::PacketList;
-use crate::qdisc::Page;
 use crate::qdisc::fifo;
+use crate::qdisc::page::Page;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use crate::setting::{OutOfRange, in_range, settings};

@@ -16,11 +16,11 @@ use alloc::vec::Vec;
 
 use crate::discipline::{DropReason, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::class_queue::{Change, ClassQueue, Sent};
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters};
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
+use crate::qdisc::page::Page;
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::tally::Tally;
 use crate::qdisc::wfq::{HashBy, hash};

@@ -5,7 +5,7 @@ use crate::discipline::{
 };
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::packet_list::PacketList;
-use crate::qdisc::Page;
+use crate::qdisc::page::Page;
 use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};

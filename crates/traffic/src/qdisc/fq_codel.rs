@@ -9,11 +9,11 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{Packet, PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;
 use crate::qdisc::fifo;
+use crate::qdisc::page::Page;
 use crate::qdisc::tally::Tally;
 use crate::random::Random;
 use crate::setting::{OutOfRange, in_range, settings};

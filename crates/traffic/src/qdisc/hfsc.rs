@@ -27,8 +27,9 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
-use crate::qdisc::Page;
-use crate::reservation::{PastPromise, Refusal, Request, Reservations};
+use crate::qdisc::page::Page;
+use crate::qdisc::promises::{PastPromise, Reservations};
+use crate::reservation::{Refusal, Request};
 use crate::units::{Bytes, Duration, Instant};
 
 mod admission;

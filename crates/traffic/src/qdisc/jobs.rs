@@ -33,8 +33,8 @@ use crate::discipline::{
     Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics, WireClock,
 };
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::fifo;
+use crate::qdisc::page::Page;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use crate::units::{Bytes, Duration, Instant};

@@ -7,8 +7,8 @@
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::fifo;
+use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::{OutOfRange, in_range, settings};

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use crate::discipline::Port;
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
+use crate::qdisc::page::Page;
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::{self, fifo};
 use crate::setting::{OutOfRange, settings};

@@ -19,8 +19,8 @@ use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Statistics, WireClock,
 };
 use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::fifo::Fifo;
+use crate::qdisc::page::Page;
 use crate::units::{Bytes, Instant};
 
 mod clock;

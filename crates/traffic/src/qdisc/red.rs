@@ -16,9 +16,9 @@ use crate::discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock,
 };
 use crate::packet::{FlowId, Packet, PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
+use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::{OutOfRange, in_range, settings};

@@ -9,8 +9,8 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
 use crate::qdisc::fifo;
+use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
 use crate::qdisc::red;
 use crate::qdisc::red::curve::{Average, Curve, Spacing, WEIGHT_MIN, Zone};

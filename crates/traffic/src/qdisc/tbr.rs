@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
+use crate::qdisc::page::Page;
 use crate::qdisc::{self, Qdisc, fifo};
 use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{Packet, PacketId, Packets};
-use crate::qdisc::Page;
+use crate::qdisc::page::Page;
 use crate::units::Instant;
 
 mod exact;

@@ -35,7 +35,8 @@ use super::nodes::{Leaf, Nodes, own_ring};
 use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
 use crate::discipline::Port;
 use crate::packet::FRAME_MIN;
-use crate::reservation::{self, PastPromise, Promise, Refusal, Reservations, refusals, time_text};
+use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals, time_text};
+use crate::reservation::Refusal;
 use crate::tree;
 use crate::units::{Duration, Instant, PS_PER_SECOND};
 
@@ -127,13 +128,13 @@ fn with_reservations(
 ) -> Result<Parameters, Refusal> {
     let mut all = parameters.clone();
     for request in reservations.list() {
-        reservation::parent(request, &parameters.classes, Class::branch)?;
+        promises::parent(request, &parameters.classes, Class::branch)?;
         all.classes.push(Class {
             name: request.name.clone(),
             parent: request.parent.clone(),
             rate: Some(request.rate),
             priority: HIGHEST as u32,
-            queue: request.queue(port),
+            queue: promises::queue(request, port),
             ..Class::default()
         });
     }

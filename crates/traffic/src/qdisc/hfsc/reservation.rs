@@ -26,7 +26,8 @@ use super::error::Error;
 use super::parameters::{self, Class, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
-use crate::reservation::{self, PastPromise, Promise, Request, Reservations, refusals, time_text};
+use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals, time_text};
+use crate::reservation::Request;
 use crate::units::{Duration, Instant, Rate};
 
 refusals!();
@@ -48,7 +49,7 @@ fn class(request: &Request, has_share: bool, port: Port) -> Result<Class, Error>
         real_time_d: Duration::from_ps(curve.d),
         real_time_m2: Some(request.rate),
         link_share_m2: has_share.then_some(request.rate),
-        queue: request.queue(port),
+        queue: promises::queue(request, port),
         ..Class::default()
     })
 }
@@ -62,7 +63,7 @@ pub(super) fn with_reservations(
 ) -> Result<Parameters, Error> {
     let mut all = parameters.clone();
     for request in reservations.list() {
-        let within = reservation::parent(request, &parameters.classes, Class::branch)?;
+        let within = promises::parent(request, &parameters.classes, Class::branch)?;
         let has_share = within.is_none_or(|class| class.link_share_m2.is_some());
         all.classes.push(class(request, has_share, port)?);
     }
