@@ -4,6 +4,7 @@
 //! grows with the number of rules ([`Rules`]). If all rules look at simulated fields only, as in most
 //! scenarios, the search uses those fields as one word.
 
+mod fields;
 mod filter;
 mod fragments;
 mod rules;
@@ -13,11 +14,13 @@ mod words;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use fields::Fields;
 pub use filter::{Dscp, Error, Filter, PortRange, Prefix, Subject};
 pub use fragments::Fragments;
-pub use rules::{Fields, RuleId, Rules};
+pub use rules::{RuleId, Rules};
 
-use crate::packet::{FlowId, HostId, Packet, PacketId, Packets};
+use crate::packet::{FlowId, HostId, Packet, PacketId};
+use crate::packets::Packets;
 use words::Words;
 
 /// A filter and the name of the class it leads to.

@@ -9,9 +9,10 @@ use alloc::vec::Vec;
 use core::ops::AddAssign;
 
 use crate::classify::{self, Fields, Filter, Rules};
-use crate::discipline::DropReason;
+use crate::drop_reason::DropReason;
 use crate::meter::{self, Colour, Meter};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets, ecn};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, ecn};
+use crate::packets::Packets;
 use crate::random::Random;
 use crate::setting::settings;
 use crate::subject::Subject;

@@ -12,11 +12,13 @@ pub mod condition;
 pub mod control;
 pub mod discipline;
 pub mod distribution;
+mod drop_reason;
 pub mod frame;
 pub mod header;
 pub mod meter;
 pub mod packet;
 mod packet_list;
+mod packets;
 pub mod priority_map;
 pub mod qdisc;
 pub mod random;
@@ -30,11 +32,12 @@ pub mod units;
 
 pub use control::{Control, Notification, Pause, Priorities};
 pub use discipline::{
-    Backlog, Dequeued, Discipline, DropReason, Enqueued, Measured, Port, Relaxed, Statistics,
-    WireClock,
+    Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
 pub use distribution::Distribution;
-pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};
+pub use drop_reason::DropReason;
+pub use packet::{FlowId, HostId, Packet, PacketId, Protocol};
+pub use packets::Packets;
 pub use priority_map::{DscpMap, PcpMap};
 pub use random::Random;
 pub use ring::Ring;

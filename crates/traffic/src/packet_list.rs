@@ -2,7 +2,8 @@
 //!
 //! A packet is in one list at most, as it is in one queue.
 
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 
 /// A queue of packets; first in, first out.
 #[derive(Clone, Copy, Debug, Default)]

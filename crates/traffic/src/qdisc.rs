@@ -6,7 +6,8 @@ use crate::control::Priorities;
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
-use crate::packet::{Packet, PacketId, Packets};
+use crate::packet::{Packet, PacketId};
+use crate::packets::Packets;
 use crate::reservation::{Refusal, Request};
 use crate::setting::Settings;
 use crate::subject::Subject;

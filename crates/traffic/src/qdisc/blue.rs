@@ -8,8 +8,10 @@
 //! The paper lowers the probability on each "link idle" event; here an idle link counts as one such event per
 //! freeze time, even if the port requests no packet for long.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;

@@ -26,7 +26,8 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::class_queue::{self, Change};
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};

@@ -3,7 +3,8 @@
 use core::fmt::Debug;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::Qdisc;
 use crate::units::Instant;
 

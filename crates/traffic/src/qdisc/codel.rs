@@ -5,9 +5,11 @@
 //! and then more often, until packets wait less than the target. Decisions are made at dequeue; a peek makes
 //! them too, and the packet that it returned leaves next.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packet_list::PacketList;
+use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::over;

@@ -9,7 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::discipline::Port;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use crate::packets::Packets;
 use crate::qdisc;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};

@@ -14,8 +14,10 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::discipline::{DropReason, Enqueued, Port, Statistics};
-use crate::packet::{PacketId, Packets};
+use crate::discipline::{Enqueued, Port, Statistics};
+use crate::drop_reason::DropReason;
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::class_queue::{Change, ClassQueue, Sent};
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters};

@@ -4,7 +4,8 @@
 use crate::classify::Rule;
 use crate::control::Priorities;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
 use crate::setting::{OutOfRange, Settings, in_range};
 use crate::units::Instant;

@@ -7,8 +7,10 @@
 //! longer than the target without any congestion signal. When all queues together are too long, the longest
 //! loses packets from its head, up to half of its bytes at once, so that the search for it pays off.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{Packet, PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::{Packet, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;

@@ -26,7 +26,8 @@ use alloc::vec::Vec;
 
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};

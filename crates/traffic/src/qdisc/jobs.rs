@@ -29,10 +29,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{
-    Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics, WireClock,
-};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::over;

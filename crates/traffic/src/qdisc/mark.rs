@@ -6,7 +6,8 @@
 //! average; only a full queue drops.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;

@@ -6,8 +6,10 @@
 //! probability is always on; section 5.4's derandomization is an option. Section 5.3, which turns PIE off
 //! below a third of the buffer, is left out, because section 4.1's safeguards hold.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;

@@ -6,7 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::discipline::Port;
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::page::Page;

@@ -1,8 +1,10 @@
 //! A FIFO queue that refuses packets by its limits or by active queue management.
 
-use crate::discipline::{Backlog, DropReason, Enqueued, Statistics};
-use crate::packet::{PacketId, Packets};
+use crate::discipline::{Backlog, Enqueued, Statistics};
+use crate::drop_reason::DropReason;
+use crate::packet::PacketId;
 use crate::packet_list::PacketList;
+use crate::packets::Packets;
 use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::tally::Tally;

@@ -12,10 +12,10 @@
 
 use alloc::boxed::Box;
 
-use crate::discipline::{
-    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock,
-};
-use crate::packet::{FlowId, Packet, PacketId, Packets};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::{FlowId, Packet, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::page::Page;

@@ -7,8 +7,10 @@
 //! in profile. Each has its own thresholds, lower for worse precedences. The DSCP gives the precedence: low
 //! for AFx1, medium for AFx2, high for AFx3.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;

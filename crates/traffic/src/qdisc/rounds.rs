@@ -6,7 +6,8 @@
 
 use alloc::vec::Vec;
 
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::leaves::{ClassSpec, Leaves};
 use crate::ring::Ring;
 use crate::units::Instant;

@@ -12,7 +12,8 @@
 use alloc::boxed::Box;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::qdisc::{self, Qdisc, fifo};
 use crate::setting::{OutOfRange, in_range, settings};

@@ -10,8 +10,10 @@
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{Packet, PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::drop_reason::DropReason;
+use crate::packet::{Packet, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::units::Instant;
 

@@ -202,7 +202,8 @@ fn inverse_root(count: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Packets, flags};
+    use crate::packet::flags;
+    use crate::packets::Packets;
     use std::collections::VecDeque;
     use std::vec::Vec;
 

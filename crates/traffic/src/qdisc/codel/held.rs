@@ -1,7 +1,9 @@
 //! The pending decisions of a discipline that decides at dequeue, made by a peek.
 
-use crate::discipline::{Dequeued, DropReason};
-use crate::packet::{Packet, PacketId, Packets};
+use crate::discipline::Dequeued;
+use crate::drop_reason::DropReason;
+use crate::packet::{Packet, PacketId};
+use crate::packets::Packets;
 use crate::qdisc::codel::control::{Chosen, CodelQueue};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;

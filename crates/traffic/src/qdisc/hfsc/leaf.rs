@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{PacketId, Packets};
+use crate::packet::PacketId;
+use crate::packets::Packets;
 use crate::qdisc::{Parameters, Qdisc};
 use crate::units::Instant;
 
