@@ -7,7 +7,7 @@ use scenario::plan::{Flow, Transport};
 use traffic::classify::{Filter, PortRange, Prefix, Rule};
 use traffic::header::Header;
 use traffic::qdisc::Parameters;
-use traffic::setting::{Settings, Value};
+use traffic::setting::Settings;
 use traffic::{FlowId, HostId};
 
 /// The parameters with each rule for a host or a flow of `plan` as one for its addresses, protocol and ports; a flow
@@ -19,9 +19,9 @@ pub fn by_headers(plan: &Plan, queue: &Parameters) -> Result<Parameters, String>
     let mut queue = queue.clone();
     let settings = queue.settings_mut();
     for setting in settings.settings() {
-        if let Some(Value::Queue(inner)) = settings.get(setting.name) {
-            let inner = by_headers(plan, &inner)?;
-            settings.set(setting.name, Value::Queue(Box::new(inner)));
+        if let Some(inner) = settings.get(setting.name).as_ref().and_then(Parameters::of) {
+            let inner = by_headers(plan, inner)?;
+            settings.set(setting.name, inner.into());
         }
     }
     let Some(classes) = settings.classes_mut() else { return Ok(queue) };
@@ -38,10 +38,7 @@ pub fn class_by_plan(queue: &dyn Settings) -> Option<String> {
     let own = rules.iter().find(|rule| is_of_plan(&rule.filter)).map(|rule| rule.class.clone());
     let within = || {
         let values = queue.settings().into_iter().filter_map(|it| queue.get(it.name));
-        values.into_iter().find_map(|value| match value {
-            Value::Queue(inner) => class_by_plan(inner.settings()),
-            _ => None,
-        })
+        values.into_iter().find_map(|value| class_by_plan(Parameters::of(&value)?.settings()))
     };
     own.or_else(within)
 }

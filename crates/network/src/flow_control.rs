@@ -5,7 +5,7 @@
 //! a packet of a stopped priority blocks those behind it: the port keeps the dequeued packet until the priority
 //! goes on.
 
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 use traffic::{Duration, Instant, PacketId, Packets, Pause, Priorities, Rate, Ring};
 
 /// The times at which a priority stops and goes on.

@@ -11,9 +11,9 @@ mod pauses;
 #[cfg(debug_assertions)]
 use traffic::Packets;
 use traffic::control::NOTIFICATION_PRIORITY;
-use traffic::qdisc::mark::Thresholds;
-use traffic::qdisc::{self, ets, fifo};
+use traffic::qdisc::{self, ets, fifo, mark};
 use traffic::setting::Frequency;
+use traffic::thresholds::Thresholds;
 use traffic::{
     Bytes, Control, DropReason, DscpMap, Duration, HostId, Instant, Notification, PacketId, PcpMap,
     Priorities, choice, settings,
@@ -187,7 +187,7 @@ impl Config {
     ///
     /// The memory reserved for the ports, if that is all or more.
     pub fn shared(&self, headrooms: impl Iterator<Item = Bytes>) -> Result<Bytes, Bytes> {
-        let all = traffic::control::PRIORITIES as u64;
+        let all = traffic::priorities::PRIORITIES as u64;
         let groups = if self.pause == PauseBy::Port { 1 } else { all };
         let lossless = self.lossless.iter().count() as u64;
         let lossless = lossless.min(groups);
@@ -206,7 +206,9 @@ impl Config {
     /// The discipline of its ports: queues limited only by the packet memory.
     pub fn queue(&self) -> qdisc::Parameters {
         self.queues_of(match &self.ecn {
-            Some(thresholds) => qdisc::Parameters::Mark(thresholds.queue(self.buffer)),
+            Some(thresholds) => {
+                qdisc::Parameters::Mark(mark::Parameters::of(thresholds, self.buffer))
+            }
             None => qdisc::Parameters::Fifo(fifo::Parameters::of_bytes(self.buffer)),
         })
     }

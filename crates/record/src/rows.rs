@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use network::PortId;
 use network::flow_control::Counters;
 use scenario::plan::{Link, Plan};
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 use traffic::{FlowId, Instant, Statistics};
 
 /// A name of the scenario, as its place in a [`Names`].

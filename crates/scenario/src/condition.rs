@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::{Value as Json, json};
-use traffic::condition::{self, Action};
+use traffic::action::Action;
+use traffic::condition;
 use traffic::meter::{self, REGISTRY};
 use traffic::setting::Settings;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use network::{datagram, switch};
 use traffic::qdisc::psp::PacingRate;
-use traffic::qdisc::{Parameters, fifo, mark};
+use traffic::qdisc::{Parameters, fifo};
+use traffic::thresholds::Thresholds;
 use traffic::{Bytes, Rate};
 use transport::config::Buffer;
 
@@ -72,7 +73,7 @@ fn share(switch: &mut switch::Config, by: NonZeroU64) {
     for given in [&mut switch.xoff, &mut switch.headroom].into_iter().flatten() {
         bytes(given, by);
     }
-    if let Some(mark::Thresholds { min, max, .. }) = &mut switch.ecn {
+    if let Some(Thresholds { min, max, .. }) = &mut switch.ecn {
         bytes(min, by);
         max.iter_mut().for_each(|max| bytes(max, by));
     }

@@ -13,8 +13,8 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde_spanned::Spanned;
 use traffic::priority_map::PriorityMap;
 use traffic::qdisc::Parameters;
-use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Setting, Settings, Value};
+use traffic::thresholds::Thresholds;
 use traffic::{Bytes, Share};
 
 use crate::condition::action_text;
@@ -249,9 +249,7 @@ fn read(
     problems: &mut Problems,
 ) -> Option<Value> {
     match (setting.kind, given) {
-        (Kind::Queue, Given::Table(Nested::Queue(queue))) => {
-            Some(Value::Queue(Box::new(queues(queue, problems)?)))
-        }
+        (Kind::Queue, Given::Table(Nested::Queue(queue))) => Some(queues(queue, problems)?.into()),
         (Kind::TunedBytes, Given::Table(Nested::Scalars(ends))) => tuned(ends, problems),
         (Kind::Thresholds, Given::Table(Nested::Scalars(parts))) => thresholds(parts, problems),
         (Kind::DscpMap, Given::Table(Nested::Scalars(entries))) => {
@@ -378,10 +376,10 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Choice(word) => string(word),
         Value::Action(action) => string(&action_text(action)),
         Value::Text(text) => string(text),
-        Value::Queue(queue) => {
+        Value::Queue(_) => Parameters::of(value).map_or_else(String::new, |queue| {
             let pair = |(name, value)| format!("{name} = {value}");
             let pairs: Vec<String> = written(queue.settings()).into_iter().map(pair).collect();
             format!("{{ {} = {{ {} }} }}", queue.name(), pairs.join(", "))
-        }
+        }),
     }
 }

@@ -10,8 +10,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
+use traffic::action::Action;
 use traffic::classify::{Dscp, PortRange, Prefix};
-use traffic::condition::Action;
 use traffic::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
 
 use crate::diagnostic::{Problems, Span};

@@ -5,34 +5,21 @@
 //! scenarios, the search uses those fields as one word.
 
 mod fields;
-mod filter;
 mod fragments;
 mod rules;
 mod tuples;
 mod words;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use crate::filter::{Dscp, Error, Filter, PortRange, Prefix, Rule, Subject};
 pub use fields::Fields;
-pub use filter::{Dscp, Error, Filter, PortRange, Prefix, Subject};
 pub use fragments::Fragments;
 pub use rules::{RuleId, Rules};
 
 use crate::packet::{FlowId, HostId, Packet, PacketId};
 use crate::packets::Packets;
 use words::Words;
-
-/// A filter and the name of the class it leads to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rule {
-    /// The filter that packets must match.
-    pub filter: Filter,
-    /// The priority. Among matching rules the greatest decides, then the first.
-    pub priority: u16,
-    /// The class of matching packets.
-    pub class: String,
-}
 
 /// A rule that names its class by index.
 #[derive(Clone, Copy, Debug)]
@@ -56,22 +43,20 @@ fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
         | u64::from(flow.0)
 }
 
-impl Filter {
-    /// The bits of [`word`] that the filter looks at, and their required values; `None` if it looks at
-    /// headers.
-    fn simulated(&self) -> Option<(u64, u64)> {
-        let &Self { source_host, destination_host, flow, .. } = self;
-        if *self != (Self { source_host, destination_host, flow, ..Self::default() }) {
-            return None;
-        }
-        let mask = |asked: bool, bits: u64| if asked { bits } else { 0 };
-        let shape = mask(source_host.is_some(), HOST << SOURCE_AT)
-            | mask(destination_host.is_some(), HOST << DESTINATION_AT)
-            | mask(flow.is_some(), FLOW);
-        let source = source_host.unwrap_or_default();
-        let destination = destination_host.unwrap_or_default();
-        Some((shape, word(source, destination, flow.unwrap_or_default())))
+/// The bits of [`word`] that the filter looks at, and their required values; `None` if it looks at
+/// headers.
+fn simulated(filter: &Filter) -> Option<(u64, u64)> {
+    let &Filter { source_host, destination_host, flow, .. } = filter;
+    if *filter != (Filter { source_host, destination_host, flow, ..Filter::default() }) {
+        return None;
     }
+    let mask = |asked: bool, bits: u64| if asked { bits } else { 0 };
+    let shape = mask(source_host.is_some(), HOST << SOURCE_AT)
+        | mask(destination_host.is_some(), HOST << DESTINATION_AT)
+        | mask(flow.is_some(), FLOW);
+    let source = source_host.unwrap_or_default();
+    let destination = destination_host.unwrap_or_default();
+    Some((shape, word(source, destination, flow.unwrap_or_default())))
 }
 
 /// What is at a position of a discipline's classes.
@@ -110,7 +95,7 @@ impl Default for Search {
 
 impl Search {
     fn new(rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
-        if rules.iter().any(|rule| rule.filter.simulated().is_none()) {
+        if rules.iter().any(|rule| simulated(&rule.filter).is_none()) {
             let mut searched = Rules::new(0);
             for (index, rule) in rules.iter().enumerate() {
                 let added = searched.add(&rule.filter, rule.priority, rule.class);
@@ -126,7 +111,7 @@ impl Search {
         order.sort_unstable();
         let word = |&(_, place): &(_, usize)| {
             let rule: &Resolved = &rules[place];
-            let (shape, word) = rule.filter.simulated()?;
+            let (shape, word) = simulated(&rule.filter)?;
             Some((shape, word, rule.class as u32))
         };
         let words: Vec<_> = order.iter().filter_map(word).collect();

@@ -3,10 +3,10 @@
 
 use core::ops::AddAssign;
 
-use crate::control::Priorities;
 use crate::drop_reason::DropReason;
 use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
+use crate::priorities::Priorities;
 use crate::reservation::{Refusal, Request};
 use crate::units::{Bytes, Duration, Instant, Rate};
 

@@ -7,18 +7,21 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod action;
 pub mod classify;
 pub mod condition;
 pub mod control;
 pub mod discipline;
 pub mod distribution;
 mod drop_reason;
+pub mod filter;
 pub mod frame;
 pub mod header;
 pub mod meter;
 pub mod packet;
 mod packet_list;
 mod packets;
+pub mod priorities;
 pub mod priority_map;
 pub mod qdisc;
 pub mod random;
@@ -27,10 +30,11 @@ pub mod ring;
 pub mod segment;
 pub mod setting;
 pub mod subject;
+pub mod thresholds;
 pub mod tree;
 pub mod units;
 
-pub use control::{Control, Notification, Pause, Priorities};
+pub use control::{Control, Notification, Pause};
 pub use discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
@@ -38,6 +42,7 @@ pub use distribution::Distribution;
 pub use drop_reason::DropReason;
 pub use packet::{FlowId, HostId, Packet, PacketId, Protocol};
 pub use packets::Packets;
+pub use priorities::Priorities;
 pub use priority_map::{DscpMap, PcpMap};
 pub use random::Random;
 pub use ring::Ring;

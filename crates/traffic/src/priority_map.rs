@@ -1,6 +1,6 @@
 //! Maps from code points to priorities, and from priorities to priorities.
 
-use crate::control::PRIORITIES;
+use crate::priorities::PRIORITIES;
 
 /// Code points of differentiated services (RFC 2474): six bits.
 pub const CODE_POINTS: usize = 64;

@@ -2,14 +2,14 @@
 
 use alloc::boxed::Box;
 
-use crate::control::Priorities;
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
 use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
+use crate::priorities::Priorities;
 use crate::reservation::{Refusal, Request};
-use crate::setting::Settings;
+use crate::setting::{Field, Kind, Queue, Settings, Value};
 use crate::subject::Subject;
 use crate::units::Instant;
 
@@ -25,7 +25,9 @@ pub mod fifo;
 mod flat;
 mod flow_numbers;
 pub mod fq_codel;
+mod hash;
 pub mod hfsc;
+mod inner;
 pub mod jobs;
 mod leaves;
 mod longest;
@@ -438,4 +440,40 @@ registry! {
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
     Pie, pie, Pie, Box<pie::Pie>, "drops or marks with a probability that a controller computes from the delay";
     Tbr, tbr, Tbr, Box<tbr::Tbr>, "token-bucket regulator: limits another discipline to a rate and a burst";
+}
+
+impl Parameters {
+    /// The discipline that a setting's value is, if it is one.
+    pub fn of(value: &Value) -> Option<&Self> {
+        if let Value::Queue(queue) = value { queue.get() } else { None }
+    }
+}
+
+impl From<Parameters> for Value {
+    fn from(parameters: Parameters) -> Self {
+        Self::Queue(Queue::new(parameters))
+    }
+}
+
+impl Field for Parameters {
+    const KIND: Option<Kind> = Some(Kind::Queue);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Some(self.clone().into())
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Queue(queue) = value { queue.into() } else { None }
+    }
+}
+
+/// A queue that is always a plain FIFO.
+impl Field for fifo::Parameters {
+    const KIND: Option<Kind> = Some(Kind::Queue);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Parameters::Fifo(*self).to_value()
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Parameters::Fifo(fifo) = Parameters::from_value(value)? { Some(fifo) } else { None }
+    }
 }

@@ -6,7 +6,7 @@
 //! and Hahne, IEEE/ACM ToN 6(2), 1998). Lossy priorities are limited to a multiple of this kind by their egress
 //! queues, and have no headroom. A packet occupies memory from its complete arrival until its first bit leaves.
 
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 use traffic::{Bytes, DropReason, Priorities};
 
 /// The limit of one group or queue in the shared part.

@@ -9,7 +9,7 @@
 //! The equations are those of 802.1Q, clause 32.8 and 32.9; the table of intervals that of the baseline which it describes
 //! (Pan, QCN pseudocode 2.3, Mark_Table).
 
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 use traffic::{Bytes, FlowId, Notification, Packet, Priorities, Random};
 
 use crate::reaction_point::jittered;

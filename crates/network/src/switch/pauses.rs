@@ -1,6 +1,6 @@
 //! The pauses that a switch has sent to the far ends of its links, refreshed before they expire.
 
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 use traffic::{Bytes, Control, Instant, Pause};
 
 use super::PauseBy;

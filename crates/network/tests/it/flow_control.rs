@@ -6,7 +6,7 @@ use network::ingress::{Side, Trust};
 use network::node::{Behaviour, Kind, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 use traffic::qdisc::{self, Parameters};
 use traffic::{
     Bytes, Control, DscpMap, Duration, FlowId, HostId, Instant, Notification, Packet, PacketId,

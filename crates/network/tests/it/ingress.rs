@@ -7,7 +7,8 @@ use network::ingress::Side;
 use network::node::{Behaviour, MACHINE, Parts};
 use network::router::Router;
 use network::{Event, Node, Observer, Port, PortId, observer::Place};
-use traffic::condition::{Action, Conditioner, Parameters};
+use traffic::action::Action;
+use traffic::condition::{Conditioner, Parameters};
 use traffic::qdisc::{self, fifo};
 use traffic::{DropReason, HostId, Instant, Packet, Packets};
 

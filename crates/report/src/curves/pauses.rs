@@ -2,7 +2,7 @@
 
 use scenario::plan::NodeKind;
 use scenario::{Plan, Unit};
-use traffic::control::PRIORITIES;
+use traffic::priorities::PRIORITIES;
 
 use super::counter::{self, Counter, Growth};
 use super::{

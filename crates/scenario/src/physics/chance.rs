@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use network::datagram::Spacing;
 use network::workload::Workload;
 use traffic::qdisc;
-use traffic::setting::{Settings, Value};
+use traffic::setting::Settings;
 
 use super::{Kind, Warning};
 use crate::demand::Demand;
@@ -55,7 +55,8 @@ fn is_drawn(demand: &Demand) -> bool {
 fn queue_draws(queue: &qdisc::Parameters) -> bool {
     let leaf = |settings: &dyn Settings| {
         settings.settings().iter().any(|setting| {
-            matches!(settings.get(setting.name), Some(Value::Queue(leaf)) if queue_draws(&leaf))
+            let value = settings.get(setting.name);
+            value.as_ref().and_then(qdisc::Parameters::of).is_some_and(queue_draws)
         })
     };
     let in_class = |classes: &dyn traffic::setting::Classes| {

@@ -100,9 +100,10 @@ fn may_mark(plan: &Plan, (link, end): (usize, usize)) -> bool {
 fn marks(queue: &qdisc::Parameters) -> bool {
     let of = |settings: &dyn Settings| {
         settings.settings().iter().any(|setting| match settings.get(setting.name) {
-            Some(Value::Queue(leaf)) => marks(&leaf),
             Some(Value::Flag(is_on)) => is_on && setting.name == "ecn",
-            Some(_) => setting.name == "mark_above",
+            Some(value) => {
+                setting.name == "mark_above" || qdisc::Parameters::of(&value).is_some_and(marks)
+            }
             None => false,
         })
     };

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use network::PortId;
+use traffic::action::Action;
 use traffic::classify::{Fields, Filter, Rules, Subject};
-use traffic::condition::{self, Action};
+use traffic::condition;
 use traffic::reservation::TAKERS;
 use traffic::{FlowId, Packet, qdisc};
 

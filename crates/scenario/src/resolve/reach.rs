@@ -1,6 +1,7 @@
 //! Elements and classes that no packet can reach with any flows.
 
-use traffic::condition::{Action, Element, Parameters};
+use traffic::action::Action;
+use traffic::condition::{Element, Parameters};
 use traffic::reservation::TAKERS;
 use traffic::setting::Settings;
 

@@ -7,7 +7,6 @@ use congestion::Algorithm;
 use scenario::catalogue::{Parameter, algorithm, algorithms, index, page};
 use scenario::{Document, Plan};
 use traffic::qdisc::{Parameters, REGISTRY};
-use traffic::setting::Value;
 
 fn plan(name: &str, text: &str) -> Plan {
     let plan = Document::parse(name, text).and_then(|document| document.plan());
@@ -113,10 +112,7 @@ fn every_example_has_its_algorithm_and_expects_something() {
 fn holds(parameters: &Parameters, name: &str) -> bool {
     let settings = parameters.settings();
     let within = settings.settings().into_iter().filter_map(|s| settings.get(s.name));
-    let mut within = within.filter_map(|value| match value {
-        Value::Queue(inner) => Some(inner),
-        _ => None,
-    });
+    let mut within = within.filter_map(|value| Parameters::of(&value).cloned());
     parameters.name() == name || within.any(|inner| holds(&inner, name))
 }
 

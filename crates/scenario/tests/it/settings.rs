@@ -12,9 +12,10 @@ use network::{balancer, datagram, emulator, host, impairment, link, reaction_poi
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
-use traffic::condition::{self, Action};
-use traffic::qdisc::mark::Thresholds;
+use traffic::action::Action;
+use traffic::condition;
 use traffic::setting::{Kind, Setting, Settings, Value};
+use traffic::thresholds::Thresholds;
 use traffic::{Bytes, Distribution, Duration};
 use traffic::{meter, qdisc};
 

@@ -4,7 +4,7 @@ use network::switch::Config;
 use scenario::plan::NodeKind;
 use scenario::{Document, Plan};
 use traffic::qdisc::Parameters;
-use traffic::qdisc::mark::Thresholds;
+use traffic::thresholds::Thresholds;
 use traffic::{Bytes, Priorities, Share};
 
 fn text(switch: &str, host: &str) -> String {

@@ -2,7 +2,7 @@
 
 use traffic::classify::Filter;
 use traffic::qdisc::Parameters;
-use traffic::setting::{Settings, Value};
+use traffic::setting::Settings;
 
 /// The parts of packets that a discipline looks at, besides length, type of service and priority. Others need not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +39,8 @@ impl Looks {
 
     fn add_queues(&mut self, settings: &dyn Settings) {
         for setting in settings.settings() {
-            if let Some(Value::Queue(queue)) = settings.get(setting.name) {
-                self.add(&queue);
+            if let Some(queue) = settings.get(setting.name).as_ref().and_then(Parameters::of) {
+                self.add(queue);
             }
         }
     }

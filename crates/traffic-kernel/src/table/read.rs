@@ -1,13 +1,12 @@
 //! Text to parameters.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::iter::Peekable;
 use core::str::Lines;
 
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::Parameters;
-use traffic::setting::{Kind, Setting, Settings, Value};
+use traffic::setting::{Kind, Setting, Settings};
 
 use super::{CLASS, END, Error, FILTER, PARENT, PRIORITY, Reason, filter, value};
 
@@ -147,7 +146,7 @@ impl<'t> Reader<'t> {
             return Err(self.refused(Reason::Setting(key.into())));
         };
         let given = match setting.kind {
-            Kind::Queue => Some(Value::Queue(Box::new(self.discipline(text, depth + 1)?))),
+            Kind::Queue => Some(self.discipline(text, depth + 1)?.into()),
             kind => value::value(kind, text),
         };
         match given.is_some_and(|given| settings.set(setting.name, given)) {

@@ -71,12 +71,14 @@ fn body(text: &mut String, parameters: &Parameters) -> Result<(), Unwritable> {
 
 fn settings(text: &mut String, settings: &dyn Settings) -> Result<(), Unwritable> {
     for setting in settings.settings() {
-        match settings.get(setting.name) {
-            Some(Value::Queue(queue)) => {
-                entry(text, setting.name, queue.name())?;
-                body(text, &queue)?;
-                end(text);
-            }
+        let given = settings.get(setting.name);
+        if let Some(queue) = given.as_ref().and_then(Parameters::of) {
+            entry(text, setting.name, queue.name())?;
+            body(text, queue)?;
+            end(text);
+            continue;
+        }
+        match given {
             Some(given) => {
                 if let Some(given) = value::text(&given) {
                     entry(text, setting.name, &given)?;

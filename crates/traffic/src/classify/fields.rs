@@ -1,8 +1,8 @@
 //! The fields of a packet as a key of eight words, which rules look at by ranges of bits. The layout lets a
 //! common rule read few words: the IPv4 five-tuple takes two.
 
-use super::filter::Subject;
 use super::tuples::Key;
+use crate::filter::Subject;
 use crate::header::{Family, Header};
 use crate::packet::Packet;
 

@@ -8,8 +8,8 @@
 use alloc::collections::BTreeMap;
 
 use super::fields::{Fields, WORDS, at, has, word};
-use super::filter::{Error, Filter, PortRange, Prefix, Subject};
 use super::tuples::{Entry, Shape, TupleSpace};
+use crate::filter::{Error, Filter, PortRange, Prefix, Subject};
 use crate::header::Family;
 
 /// A rule's handle, for its removal; never reused by the same `Rules`.

@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Action, Element, Error, Parameters, Source};
+use super::parameters::{Element, Error, Parameters, Source};
+use crate::action::Action;
 use crate::tree::list;
 
 /// An action that names its element by index.
@@ -80,14 +81,9 @@ pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
     Ok(Chains { steps, firsts, default })
 }
 
-/// The colours that a packet may get there, green first.
-pub(super) fn colours(element: &Element) -> [bool; 3] {
-    element.meter.map_or([true, false, false], |meter| meter.gives())
-}
-
 /// The elements that may follow this one, also through the default action.
 fn successors(element: &Element, steps: [Step; 3], default: Step) -> impl Iterator<Item = usize> {
-    let taken = steps.into_iter().zip(colours(element)).filter(|&(_, possible)| possible);
+    let taken = steps.into_iter().zip(element.colours()).filter(|&(_, possible)| possible);
     taken.filter_map(move |(step, _)| if step == Step::Return { default } else { step }.target())
 }
 

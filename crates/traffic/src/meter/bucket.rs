@@ -1,6 +1,6 @@
 //! A token bucket: bytes are earned at a rate, kept up to a burst, and spent by packets.
 
-use super::{Colour, Error, Metering};
+use super::metering::{Colour, Error, Metering};
 use crate::setting::{in_range, settings};
 use crate::units::{Bytes, Instant, PS_PER_SECOND, Rate};
 

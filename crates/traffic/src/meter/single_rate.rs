@@ -2,7 +2,7 @@
 //! fills an excess bucket. The length of a burst decides its colour.
 
 use super::bucket::{TokenBucket, Tokens};
-use super::{Colour, Error, Metering};
+use super::metering::{Colour, Error, Metering};
 use crate::setting::settings;
 use crate::units::{Bytes, Instant, Rate};
 

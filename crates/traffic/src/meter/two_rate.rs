@@ -2,7 +2,7 @@
 //! committed rate is yellow.
 
 use super::bucket::TokenBucket;
-use super::{Colour, Error, Metering};
+use super::metering::{Colour, Error, Metering};
 use crate::setting::{in_range, settings};
 use crate::units::{Bytes, Instant, Rate};
 

@@ -2,7 +2,7 @@
 //! drawn at random. Over time, traffic up to the committed rate is green, traffic between it and the peak
 //! rate is yellow, and the rest is red.
 
-use super::{Colour, Error, Metering};
+use super::metering::{Colour, Error, Metering};
 use crate::random::Random;
 use crate::setting::{in_range, settings};
 use crate::units::{Duration, Instant, PS_PER_SECOND, Rate};

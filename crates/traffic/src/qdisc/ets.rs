@@ -8,10 +8,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::control::Priorities;
 use crate::discipline::Port;
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packets::Packets;
+use crate::priorities::Priorities;
 use crate::qdisc;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};

@@ -2,10 +2,10 @@
 //! classes without hierarchy, filters that lead to them, and the operations of a discipline on their queues.
 
 use crate::classify::Rule;
-use crate::control::Priorities;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::PacketId;
 use crate::packets::Packets;
+use crate::priorities::Priorities;
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
 use crate::setting::{OutOfRange, Settings, in_range};
 use crate::units::Instant;
@@ -70,7 +70,7 @@ macro_rules! queue_of_choice {
             fn parent(&self) -> Option<&str> {
                 self.parent.as_deref()
             }
-            $(fn priorities(&self) -> $crate::control::Priorities {
+            $(fn priorities(&self) -> $crate::priorities::Priorities {
                 self.$priorities
             })?
             fn attach(

@@ -4,7 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::qdisc::wfq::hash::mix;
+use crate::qdisc::hash::mix;
 
 /// A place without a flow.
 const NONE: u32 = u32::MAX;

@@ -6,10 +6,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
-use crate::control::{PRIORITIES, Priorities};
 use crate::discipline::{Backlog, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::PacketId;
 use crate::packets::Packets;
+use crate::priorities::PRIORITIES;
+use crate::priorities::Priorities;
 use crate::qdisc::class_queue::ClassQueue;
 use crate::qdisc::{self, LEAVES, Qdisc};
 use crate::subject::Subject;

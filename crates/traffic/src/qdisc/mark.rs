@@ -14,6 +14,7 @@ use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
+use crate::thresholds::Thresholds;
 use crate::units::{Bytes, Instant, Share};
 
 /// The catalogue page, apart from the settings.
@@ -56,37 +57,13 @@ settings! {
     }
 }
 
-/// The thresholds alone, as a switch sets them for all its queues (Kmin, Kmax and Pmax of DCQCN).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
-    /// See [`Parameters::threshold`].
-    pub min: Bytes,
-    /// See [`Parameters::threshold_max`].
-    pub max: Option<Bytes>,
-    /// See [`Parameters::probability`].
-    pub probability: Share,
-}
-
-impl Thresholds {
-    /// A single threshold, above which every packet is marked.
-    pub fn one(min: Bytes) -> Self {
-        Self { min, max: None, probability: Parameters::default().probability }
-    }
-
-    /// A queue with these marking thresholds and a limit of `bytes` bytes.
-    pub fn queue(&self, bytes: Bytes) -> Parameters {
-        let Self { min: threshold, max: threshold_max, probability } = *self;
-        Parameters { threshold, threshold_max, probability, packets: None, bytes: Some(bytes) }
-    }
-}
-
 impl Default for Parameters {
     /// 65 packets, for 10 Gbit/s, of an interface's 1000.
     fn default() -> Self {
         Self {
             threshold: Bytes(97_500),
             threshold_max: None,
-            probability: Share(u32::MAX / 100),
+            probability: Thresholds::PROBABILITY,
             packets: Some(1_000),
             bytes: None,
         }
@@ -124,6 +101,12 @@ impl Error {
 }
 
 impl Parameters {
+    /// A queue with these thresholds and a limit of `bytes` bytes, as a switch sets it.
+    pub fn of(thresholds: &Thresholds, bytes: Bytes) -> Self {
+        let &Thresholds { min: threshold, max: threshold_max, probability } = thresholds;
+        Self { threshold, threshold_max, probability, packets: None, bytes: Some(bytes) }
+    }
+
     fn limits(&self) -> fifo::Parameters {
         match (self.bytes, self.packets) {
             (None, None) => fifo::Parameters::default(),

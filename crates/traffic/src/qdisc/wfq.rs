@@ -19,12 +19,11 @@ use crate::units::Instant;
 
 mod exact;
 mod fluid;
-pub(super) mod hash;
 mod order;
 mod parameters;
 mod queues;
 
-pub use hash::HashBy;
+pub use crate::qdisc::hash::HashBy;
 pub use parameters::{BYTES_MAX, Class, Error, Mode, Parameters, QUEUES_MAX, QUOTA_MIN, WEIGHTS};
 use queues::{Arrival, Queues};
 

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::ops::{Bound, RangeBounds};
 
-use super::{Kind, Setting, Settings, Value};
+use super::value::Kind;
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, PS_PER_SECOND, Rate, Share};
 
@@ -141,22 +141,6 @@ impl fmt::Display for Amount {
     }
 }
 
-impl Value {
-    /// The value as a number of units; `None` if it is not a number, or is drawn.
-    pub const fn number(&self) -> Option<u64> {
-        match self {
-            Self::Count(count) => Some(*count),
-            Self::Bytes(bytes) => Some(bytes.0),
-            Self::Rate(rate) => Some(rate.bits_per_second()),
-            Self::Time(time) => Some(time.as_ps()),
-            Self::RandomTime(crate::Distribution::Fixed(time)) => Some(time.as_ps()),
-            Self::RandomBytes(crate::Distribution::Fixed(bytes)) => Some(bytes.0),
-            Self::Share(share) => Some(share.0 as u64),
-            _ => None,
-        }
-    }
-}
-
 /// A setting that is out of its range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfRange {
@@ -191,43 +175,6 @@ impl OutOfRange {
         let class = self.class.as_deref();
         Subject { class, settings: core::slice::from_ref(&self.setting) }
     }
-}
-
-impl Setting {
-    /// Checks a value of the setting.
-    ///
-    /// # Errors
-    ///
-    /// The value is out of range.
-    pub fn check(&self, value: &Value) -> Result<(), OutOfRange> {
-        match value.number() {
-            Some(number) if !self.range.contains(number) => {
-                let Self { name: setting, kind, range, .. } = *self;
-                Err(OutOfRange { class: None, setting, kind, number, range })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Checks that every setting is within its range, including those of the classes. This comes before the
-/// checks of parameters against each other.
-///
-/// # Errors
-///
-/// The first setting out of its range.
-pub fn in_range(settings: &dyn Settings) -> Result<(), OutOfRange> {
-    let each = |settings: &dyn Settings| {
-        let ranged = settings.settings().into_iter().filter(|s| s.range != Range::whole(s.kind));
-        ranged.filter_map(|s| Some((s, settings.get(s.name)?))).try_for_each(|(s, v)| s.check(&v))
-    };
-    each(settings)?;
-    let Some(classes) = settings.classes() else { return Ok(()) };
-    for index in 0..classes.count() {
-        let (name, _, class) = classes.class(index);
-        each(class).map_err(|error| OutOfRange { class: Some(name.to_string()), ..error })?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

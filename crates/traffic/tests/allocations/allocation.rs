@@ -10,8 +10,9 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use crate::counting::allocations;
+use traffic::action::Action;
 use traffic::classify::{Filter, Fragments, PortRange, Prefix, Rules};
-use traffic::condition::{Action, Conditioner, Element, Parameters, Rule};
+use traffic::condition::{Conditioner, Element, Parameters, Rule};
 use traffic::header::Header;
 use traffic::meter::{self, window};
 use traffic::packet::ecn;

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use traffic::condition::Action;
+use traffic::action::Action;
 use traffic::priority_map::PriorityMap;
 use traffic::qdisc::Parameters;
-use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Range, Setting, Value};
+use traffic::thresholds::Thresholds;
 use traffic::{Bytes, Distribution, Duration, Priorities, Rate, Share};
 
 /// The value of `kind` that has `number` units; `None` for a kind that is not counted.
@@ -94,7 +94,7 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
             let plain = (1_518_u64..9_000).prop_map(|bytes| {
                 let mut queue = Parameters::blank("fifo").expect("a plain queue");
                 queue.settings_mut().set("bytes", Value::Bytes(Bytes(bytes)));
-                Value::Queue(Box::new(queue))
+                Value::from(queue)
             });
             plain.boxed()
         }

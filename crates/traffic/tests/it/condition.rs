@@ -1,8 +1,9 @@
 //! Chains of elements: what they do, what they count, and which are refused.
 
 use proptest::prelude::*;
+use traffic::action::Action;
 use traffic::classify::Filter;
-use traffic::condition::{Action, Conditioner, Count, Element, Parameters, Rule, Statistics};
+use traffic::condition::{Conditioner, Count, Element, Parameters, Rule, Statistics};
 use traffic::meter::{Parameters as Meter, bucket, single_rate, two_rate, window};
 use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Packets, Rate};
 

@@ -4,7 +4,7 @@ use std::{fs, io};
 
 use scenario::plan::NodeKind;
 use traffic::Bytes;
-use traffic::control::Priorities;
+use traffic::priorities::Priorities;
 use traffic::qdisc::Parameters;
 
 use super::super::setting::{Setting, State, channels, offload, priority_pause};

@@ -10,6 +10,13 @@ use crate::qdisc::chains::Chains;
 use crate::qdisc::tally::Tally;
 use crate::units::{Bytes, Duration, Instant};
 
+/// The trim factor of a backlog: 1, in units of 2^-24, and at most 4 times more or less.
+pub(super) const TRIM: u64 = 1 << 24;
+
+/// The weight of a class without a relative delay, and the mean weight of those with one: 1, in units of
+/// 2^-16.
+pub(super) const WEIGHT: u64 = 1 << 16;
+
 /// When a guarantee needs the first packet sent.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
@@ -103,8 +110,8 @@ impl Node {
             losses: Losses::default(),
             relaxed: Relaxed::default(),
             tag: 0,
-            weight: super::sharing::WEIGHT,
-            trim: super::sharing::TRIM,
+            weight: WEIGHT,
+            trim: TRIM,
             paid: Instant::ZERO,
             delay_turn: None,
             rate_turn: None,

@@ -15,20 +15,15 @@
 //! second, slower loop trims `B` by the waits of sent packets; it takes eight times as long as a packet
 //! waits.
 
-use super::class::Node;
+use super::class::{Node, TRIM, WEIGHT};
 use crate::units::Duration;
 
-/// The weight of a class without a relative delay, and the mean weight of those with one: 1, in units of
-/// 2^-16.
-pub(super) const WEIGHT: u64 = 1 << 16;
 /// The least weight: a class with packets has a rate, however few they are. With much less, a class that was
 /// empty for long would wait too long after its first packet.
 const WEIGHT_MIN: u64 = WEIGHT / 64;
 /// The speed of the loop: 1/16 of the error per frame.
 const GAIN_SHIFT: u32 = 4;
 
-/// The trim factor of a backlog: 1, in units of 2^-24, and at most 4 times more or less.
-pub(super) const TRIM: u64 = 1 << 24;
 const TRIM_MIN: i64 = (TRIM / 4) as i64;
 const TRIM_MAX: i64 = (4 * TRIM) as i64;
 /// The time constant of a trim, in queue lengths: longer than that of the wait that it trims.

@@ -1,7 +1,7 @@
 //! PIE's controller: the probability of a drop, from the waiting time of packets and its growth (RFC 8033,
 //! section 4.2).
 
-use crate::qdisc::pie::Parameters;
+use crate::qdisc::pie::parameters::Parameters;
 use crate::units::{Duration, Instant, PS_PER_SECOND};
 
 /// Certainty, in the unit of probabilities: 2^-56. The finest step, 1/2048 of a sixteenth per

@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::hash::HashBy;
 use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::packet::ETHERNET_HEADER_AND_FCS;
+use crate::qdisc::hash::HashBy;
 use crate::setting::{OutOfRange, choice, in_range, settings};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};

@@ -5,13 +5,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::exact::Exact;
-use super::hash;
 use super::parameters::{Mode, Parameters};
 use crate::discipline::Port;
 use crate::drop_reason::DropReason;
 use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::chains::Chains;
+use crate::qdisc::hash;
 use crate::qdisc::longest::Longest;
 use crate::qdisc::rounds::{Rounds, Turn};
 use crate::units::{Bytes, Instant};

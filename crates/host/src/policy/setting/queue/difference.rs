@@ -262,11 +262,12 @@ fn of_discipline(found: &mut Vec<String>, before: &str, parameters: &Parameters)
 fn of_settings(found: &mut Vec<String>, before: &str, settings: &dyn Settings) {
     for setting in settings.settings() {
         let name = setting.name;
-        let value = match settings.get(name) {
-            Some(Value::Queue(queue)) => {
-                of_discipline(found, &format!("{before}{name} "), &queue);
-                continue;
-            }
+        let value = settings.get(name);
+        if let Some(queue) = value.as_ref().and_then(Parameters::of) {
+            of_discipline(found, &format!("{before}{name} "), queue);
+            continue;
+        }
+        let value = match value {
             Some(Value::Rate(rate)) => rate.to_string(),
             Some(Value::Bytes(bytes)) => format!("{} B", bytes.0),
             Some(Value::Time(time) | Value::Frequency(time)) => {

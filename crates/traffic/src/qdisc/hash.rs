@@ -23,7 +23,7 @@ choice! {
 impl HashBy {
     /// A number for the packet's flow; different flows have different numbers.
     #[inline]
-    pub(in crate::qdisc) fn key(self, packet: &Packet) -> u64 {
+    pub(crate) fn key(self, packet: &Packet) -> u64 {
         let (source, destination) = (u64::from(packet.source.0), u64::from(packet.destination.0));
         let flow = u64::from(packet.flow.0);
         match self {
@@ -37,7 +37,7 @@ impl HashBy {
 
 /// Mixes all bits into all others: a bijection (MurmurHash3's 64-bit finaliser, Appleby 2011).
 #[inline]
-pub(in crate::qdisc) const fn mix(key: u64) -> u64 {
+pub(crate) const fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     key ^ (key >> 33)
@@ -45,7 +45,7 @@ pub(in crate::qdisc) const fn mix(key: u64) -> u64 {
 
 /// One of `queues` queues, all with the same probability.
 #[inline]
-pub(in crate::qdisc) fn queue_of(key: u64, seed: u64, queues: u32) -> usize {
+pub(crate) fn queue_of(key: u64, seed: u64, queues: u32) -> usize {
     // The high 32 bits as a fraction of 2^32.
     (((mix(key ^ seed) >> 32) * u64::from(queues)) >> 32) as usize
 }

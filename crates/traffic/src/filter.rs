@@ -1,5 +1,6 @@
 //! The fields of a packet that a rule can match.
 
+use alloc::string::String;
 use core::net::IpAddr;
 
 use crate::header::{self, Family, Header};
@@ -81,6 +82,17 @@ impl<'a> From<&'a Packet> for Subject<'a> {
     }
 }
 
+/// A filter and the name of the class it leads to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// The filter that packets must match.
+    pub filter: Filter,
+    /// The priority. Among matching rules the greatest decides, then the first.
+    pub priority: u16,
+    /// The class of matching packets.
+    pub class: String,
+}
+
 /// Why a match is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -136,7 +148,7 @@ impl Prefix {
     }
 
     /// The address as [`Header`] has it.
-    pub(super) const fn bits(self) -> u128 {
+    pub const fn bits(self) -> u128 {
         header::bits(self.address).1
     }
 
@@ -189,7 +201,7 @@ impl Filter {
     }
 
     /// Whether every field is within its range, and any packet could match.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         self.source.map_or(Ok(()), Prefix::check)?;
         self.destination.map_or(Ok(()), Prefix::check)?;
         self.source_ports.map_or(Ok(()), PortRange::check)?;
@@ -215,7 +227,7 @@ impl Filter {
     }
 
     /// The versions of IP that it asks for.
-    pub(super) fn families(&self) -> impl Iterator<Item = Family> {
+    pub fn families(&self) -> impl Iterator<Item = Family> {
         let prefixes = [self.source, self.destination].into_iter().flatten().map(Prefix::family);
         prefixes.chain(self.flow_label.map(|_| Family::V6))
     }
