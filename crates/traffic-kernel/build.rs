@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// What the module is compiled from, from the root of the source.
-const FOLDERS: [&str; 4] = [
+const FOLDERS: [&str; 5] = [
+    "crates/base/src",
     "crates/traffic/src",
     "crates/traffic-kernel/src",
     "crates/traffic-kernel/include",

@@ -7,7 +7,8 @@
 //! 2004, FLARE; Vanini et al. 2017, LetFlow, which chooses at random, as here).
 
 use traffic::setting::Frequency;
-use traffic::{Duration, FlowId, HostId, Instant, Packet, Random, choice, settings};
+use traffic::setting::{choice, settings};
+use traffic::{Duration, FlowId, HostId, Instant, Packet, Random};
 
 use crate::forwarding::pick;
 use crate::invalid::Invalid;

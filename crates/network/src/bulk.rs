@@ -1,6 +1,7 @@
 //! Bulk transfer: writes as much as it can, or a message every so often.
 
-use traffic::{Bytes, Duration, Instant, settings};
+use traffic::setting::settings;
+use traffic::{Bytes, Duration, Instant};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::workload::INTERVAL_MIN;

@@ -2,7 +2,8 @@
 //! buffer and a delay for each direction. It forwards like a router; this module sets up its output ports.
 
 use traffic::qdisc::{self, fifo};
-use traffic::{Bytes, Duration, Port, Rate, settings};
+use traffic::setting::settings;
+use traffic::{Bytes, Duration, Port, Rate};
 
 use crate::link::{self, RATE_MAX};
 use crate::node;

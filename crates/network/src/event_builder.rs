@@ -7,12 +7,13 @@
 
 use std::collections::VecDeque;
 
-use traffic::{Bytes, Distribution, Duration, Instant, Random, choice, settings};
+use traffic::setting::{choice, settings};
+use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
-use crate::histogram::Histogram;
 use crate::invalid::Invalid;
 use crate::workload::INTERVAL_MIN;
+use traffic::histogram::Histogram;
 
 settings! {
     required: fragment;

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use traffic::{Bytes, Distribution, Duration, Instant, Random, settings};
+use traffic::setting::settings;
+use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
-use crate::histogram::Histogram;
 use crate::invalid::Invalid;
 use crate::workload::INTERVAL_MIN;
+use traffic::histogram::Histogram;
 
 settings! {
     required: request, response;

@@ -23,7 +23,6 @@ mod flow_table;
 pub mod forwarding;
 mod guard;
 pub mod headroom;
-pub mod histogram;
 pub mod host;
 pub mod impairment;
 pub mod ingress;

@@ -1,6 +1,7 @@
 //! A link: its configuration, and one direction of it, through which packets propagate.
 
-use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring, settings};
+use traffic::setting::settings;
+use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring};
 
 use crate::impairment::{Impairment, Transit};
 

@@ -13,7 +13,8 @@ pub mod rank;
 pub mod timeline;
 pub mod wait;
 
-use traffic::{Bytes, Duration, choice, settings};
+use traffic::setting::{choice, settings};
+use traffic::{Bytes, Duration};
 use transport::ProgramPhase;
 
 use crate::invalid::Invalid;

@@ -12,9 +12,10 @@
 mod rates;
 
 use traffic::setting::Field;
+use traffic::setting::settings;
 use traffic::{
     Bytes, DropReason, Duration, FlowId, Instant, Notification, PacketId, Packets, Random, Rate,
-    Ring, settings,
+    Ring,
 };
 
 use crate::flow_table::{FlowTable, NO_ENDPOINT};

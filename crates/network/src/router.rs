@@ -4,7 +4,8 @@
 //! machine what is addressed to it.
 
 use traffic::setting::Frequency;
-use traffic::{DropReason, Duration, PacketId, settings};
+use traffic::setting::settings;
+use traffic::{DropReason, Duration, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;

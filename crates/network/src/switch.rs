@@ -13,10 +13,11 @@ use traffic::Packets;
 use traffic::control::NOTIFICATION_PRIORITY;
 use traffic::qdisc::{self, ets, fifo, mark};
 use traffic::setting::Frequency;
+use traffic::setting::{choice, settings};
 use traffic::thresholds::Thresholds;
 use traffic::{
     Bytes, Control, DropReason, DscpMap, Duration, HostId, Instant, Notification, PacketId, PcpMap,
-    Priorities, choice, settings,
+    Priorities,
 };
 
 pub use buffer::Occupancy;

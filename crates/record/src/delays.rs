@@ -5,7 +5,7 @@ use scenario::Plan;
 use traffic::{Instant, Packet};
 
 use crate::rows::{DelayRow, Name};
-use network::histogram::Histogram;
+use traffic::histogram::Histogram;
 
 /// The delays of a port's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -43,7 +43,6 @@ pub use expectation::{Verdict, judge, judge_quantities};
 pub use folder::{Files, RunFolder};
 pub use lab::{HostStalls, LabPort, LabReport, Lateness, Spoiled};
 pub use manifest::Manifest;
-pub use network::histogram::Histogram;
 pub use provenance::Provenance;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
@@ -56,3 +55,4 @@ pub use stored_table::StoredTable;
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
+pub use traffic::histogram::Histogram;

@@ -11,8 +11,8 @@ use traffic::{Bytes, Duration, Rate};
 
 use crate::totals::{Drops, EngineTotals, Notifications, PortTotals, Totals};
 use network::flow_control;
-use network::histogram::Histogram;
 use network::link::Counters;
+use traffic::histogram::Histogram;
 
 mod completion;
 mod flow;

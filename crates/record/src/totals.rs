@@ -4,13 +4,13 @@ use network::datagram::Delay;
 use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::flow_control;
-use network::histogram::Histogram;
 use network::host::Times;
 use network::link::Counters;
 use network::mpi::rank::RankTotals;
 use network::switch::Occupancy;
 use scenario::plan::Window;
 use traffic::condition::Count;
+use traffic::histogram::Histogram;
 use traffic::{Bytes, DropReason, Instant, Measured, Rate, Relaxed, Statistics};
 
 use crate::delays::Delays;

@@ -18,7 +18,8 @@ use network::workload::Workload;
 use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::setting::CodePoint;
-use traffic::{Duration, FlowId, HostId, Instant, Random, choice, condition, qdisc, settings};
+use traffic::setting::{choice, settings};
+use traffic::{Duration, FlowId, HostId, Instant, Random, condition, qdisc};
 use transport::SocketOption;
 
 pub use self::applications::{FlowEnd, PlannedApplication};

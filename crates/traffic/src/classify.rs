@@ -12,13 +12,13 @@ mod words;
 
 use alloc::vec::Vec;
 
-pub use crate::filter::{Dscp, Error, Filter, PortRange, Prefix, Rule, Subject};
+pub use base::filter::{Dscp, Error, Filter, PortRange, Prefix, Rule, Subject};
 pub use fields::Fields;
 pub use fragments::Fragments;
 pub use rules::{RuleId, Rules};
 
-use crate::packet::{FlowId, HostId, Packet, PacketId};
 use crate::packets::Packets;
+use base::packet::{FlowId, HostId, Packet, PacketId};
 use words::Words;
 
 /// A rule that names its class by index.
@@ -191,7 +191,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::header::{Family, Header};
+    use base::header::{Family, Header};
 
     fn filter(headers: bool) -> impl Strategy<Value = Filter> {
         let host = || prop::option::of(0_u16..4);

@@ -10,12 +10,12 @@ use alloc::vec::Vec;
 use core::ops::AddAssign;
 
 use crate::classify::{Fields, Rules};
-use crate::drop_reason::DropReason;
 use crate::meter::{self, Colour, Meter};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, ecn};
 use crate::packets::Packets;
-use crate::random::Random;
-use crate::units::Instant;
+use base::drop_reason::DropReason;
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId, ecn};
+use base::random::Random;
+use base::units::Instant;
 use chain::Step;
 
 pub use parameters::{Element, Error, Parameters, Rule, Source};

@@ -7,9 +7,9 @@
 //!
 //! [`Packets::control`]: crate::Packets::control
 
-use crate::packet::{FlowId, Packet, Tcp};
-use crate::priorities::{PRIORITIES, Priorities};
-use crate::units::{Bytes, Duration, Rate};
+use base::packet::{FlowId, Packet, Tcp};
+use base::priorities::{PRIORITIES, Priorities};
+use base::units::{Bytes, Duration, Rate};
 
 /// The contents of a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 
 use core::ops::AddAssign;
 
-use crate::drop_reason::DropReason;
-use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
-use crate::priorities::Priorities;
 use crate::reservation::{Refusal, Request};
-use crate::units::{Bytes, Duration, Instant, Rate};
+use base::drop_reason::DropReason;
+use base::packet::{Packet, PacketId};
+use base::priorities::Priorities;
+use base::units::{Bytes, Duration, Instant, Rate};
 
 /// The result of offering a packet to a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

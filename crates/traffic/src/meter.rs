@@ -12,8 +12,8 @@ pub mod window;
 
 pub use metering::{Colour, Error};
 
-use crate::setting::{Field, Settings};
-use crate::units::Instant;
+use base::setting::{Field, Settings};
+use base::units::Instant;
 use metering::Metering;
 
 /// A running meter.

@@ -2,8 +2,8 @@
 //!
 //! A packet is in one list at most, as it is in one queue.
 
-use crate::packet::PacketId;
 use crate::packets::Packets;
+use base::packet::PacketId;
 
 /// A queue of packets; first in, first out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,8 +58,8 @@ impl PacketList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
     use alloc::collections::VecDeque;
+    use base::packet::Packet;
     use proptest::prelude::*;
 
     proptest! {

@@ -5,13 +5,13 @@ use alloc::boxed::Box;
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
-use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
-use crate::priorities::Priorities;
 use crate::reservation::{Refusal, Request};
-use crate::setting::{Field, Kind, Queue, Settings, Value};
-use crate::subject::Subject;
-use crate::units::Instant;
+use base::packet::{Packet, PacketId};
+use base::priorities::Priorities;
+use base::setting::{Field, Kind, Queue, Settings, Value};
+use base::subject::Subject;
+use base::units::Instant;
 
 pub mod blue;
 pub mod cbq;

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::classify::Filter;
 use crate::tree;
-use crate::units::{Bytes, Duration, Rate};
+use base::units::{Bytes, Duration, Rate};
 
 /// The disciplines that take reservations.
 pub const TAKERS: &[&str] = &["cbq", "hfsc"];

@@ -8,8 +8,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::{self, Classifier, Resolved, Rule};
-use crate::subject::Subject;
-use crate::units::Rate;
+use base::subject::Subject;
+use base::units::Rate;
 
 /// A class as the tree sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

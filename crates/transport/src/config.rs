@@ -5,9 +5,10 @@ mod buffers;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use traffic::Duration;
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
 use traffic::setting::{Bytes32, OutOfRange, RateLimit, Settings, in_range};
-use traffic::{Duration, choice, settings};
+use traffic::setting::{choice, settings};
 
 pub use buffers::{Buffer, BufferConfig, WindowShare};
 pub(crate) use buffers::{FrameMemory, MEASURED_IN};

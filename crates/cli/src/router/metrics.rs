@@ -211,7 +211,7 @@ fn interfaces(page: &mut Page, ports: &[Port; 2], look: &Look) {
 }
 
 /// Sojourn times, from 1 us to 50 s, each known to 0.8 %.
-fn histogram(times: &network::histogram::Histogram) -> Histogram {
+fn histogram(times: &traffic::histogram::Histogram) -> Histogram {
     let ranges: Vec<(u64, u64, u64)> = times.ranges().collect();
     let up_to = |bound: f64| {
         let within = ranges.iter().filter(|(_, greatest, _)| *greatest as f64 <= bound * 1e9);

@@ -1,7 +1,8 @@
 //! The settings of a host.
 
 use traffic::setting::Frequency;
-use traffic::{Bytes, DscpMap, Duration, choice, settings};
+use traffic::setting::{choice, settings};
+use traffic::{Bytes, DscpMap, Duration};
 
 use super::{Coalescing, Processor};
 use crate::node;

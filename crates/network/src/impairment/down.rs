@@ -1,7 +1,8 @@
 //! Outages: the link is down for a while, once or periodically, and loses all packets sent meanwhile, as with a
 //! pulled cable or a radio link that changes cells. Routes stay, and queues are served.
 
-use traffic::{DropReason, Duration, Random, settings};
+use traffic::setting::settings;
+use traffic::{DropReason, Duration, Random};
 
 use super::{Impair, Transit};
 use crate::invalid::Invalid;

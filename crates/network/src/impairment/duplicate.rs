@@ -1,6 +1,7 @@
 //! Duplication: a share of the packets arrives twice (tc-netem(8), `duplicate`).
 
-use traffic::{Random, Share, settings};
+use traffic::setting::settings;
+use traffic::{Random, Share};
 
 use super::{Impair, Transit};
 

@@ -5,7 +5,8 @@
 //! state, and is lost with the probability of the state before the move. The state moves with packets, not with
 //! time.
 
-use traffic::{DropReason, Random, Share, settings};
+use traffic::setting::settings;
+use traffic::{DropReason, Random, Share};
 
 use super::{Impair, Transit};
 

@@ -1,7 +1,8 @@
 //! Reordering: a share of the packets is held back while those behind them pass (tc-netem(8), `reorder`, which lets a
 //! share pass the others instead: the same order of arrival).
 
-use traffic::{Distribution, Duration, Random, Share, settings};
+use traffic::setting::settings;
+use traffic::{Distribution, Duration, Random, Share};
 
 use super::{Impair, Transit};
 

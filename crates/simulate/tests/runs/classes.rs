@@ -154,7 +154,7 @@ fn the_wait_of_each_packet_that_a_class_sends_is_counted() {
         ));
         let totals = driver::totals(&plan);
         let port = &totals.ports[0];
-        let mut together = network::histogram::Histogram::default();
+        let mut together = traffic::histogram::Histogram::default();
         assert_eq!(port.classes.len(), port.sojourns.len(), "{name}");
         for ((class, counted), sojourn) in port.classes.iter().zip(&port.sojourns) {
             assert_eq!(sojourn.total(), counted.sent_packets, "{name} {class}");

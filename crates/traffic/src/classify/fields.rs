@@ -2,9 +2,9 @@
 //! common rule read few words: the IPv4 five-tuple takes two.
 
 use super::tuples::Key;
-use crate::filter::Subject;
-use crate::header::{Family, Header};
-use crate::packet::Packet;
+use base::filter::Subject;
+use base::header::{Family, Header};
+use base::packet::Packet;
 
 /// The words of a key. The search needs a power of two, so the last word is unused.
 pub(super) const WORDS: usize = 8;

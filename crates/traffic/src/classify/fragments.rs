@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::header::{Family, Header, Ports};
+use base::header::{Family, Header, Ports};
 
 /// The fields that identify the datagram of a fragment (RFC 791, section 3.2; RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

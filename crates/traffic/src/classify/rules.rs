@@ -9,8 +9,8 @@ use alloc::collections::BTreeMap;
 
 use super::fields::{Fields, WORDS, at, has, word};
 use super::tuples::{Entry, Shape, TupleSpace};
-use crate::filter::{Error, Filter, PortRange, Prefix, Subject};
-use crate::header::Family;
+use base::filter::{Error, Filter, PortRange, Prefix, Subject};
+use base::header::Family;
 
 /// A rule's handle, for its removal; never reused by the same `Rules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

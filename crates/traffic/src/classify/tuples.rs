@@ -11,7 +11,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::random::Random;
+use base::random::Random;
 
 /// The search key: the packet's fields packed into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::parameters::{Element, Error, Parameters, Source};
-use crate::action::Action;
 use crate::tree::list;
+use base::action::Action;
 
 /// An action that names its element by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

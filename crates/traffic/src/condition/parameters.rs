@@ -3,13 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::action::Action;
 use crate::classify;
-use crate::filter::Filter;
 use crate::meter;
-use crate::setting::settings;
-use crate::subject::Subject;
 use crate::tree;
+use base::action::Action;
+use base::filter::Filter;
+use base::setting::settings;
+use base::subject::Subject;
 
 settings! {
     /// The conditioning of incoming packets, before they are forwarded.

@@ -1,8 +1,8 @@
 //! A token bucket: bytes are earned at a rate, kept up to a burst, and spent by packets.
 
 use super::metering::{Colour, Error, Metering};
-use crate::setting::{in_range, settings};
-use crate::units::{Bytes, Instant, PS_PER_SECOND, Rate};
+use base::setting::{in_range, settings};
+use base::units::{Bytes, Instant, PS_PER_SECOND, Rate};
 
 settings! {
     required: rate, burst;

@@ -1,7 +1,7 @@
 //! What meters have in common: the colours that they give, and their contract.
 
-use crate::setting::{OutOfRange, Settings};
-use crate::units::{Instant, Rate};
+use base::setting::{OutOfRange, Settings};
+use base::units::{Instant, Rate};
 
 /// The conformance of a packet to its profile (RFC 2697, section 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,8 +3,8 @@
 
 use super::bucket::{TokenBucket, Tokens};
 use super::metering::{Colour, Error, Metering};
-use crate::setting::settings;
-use crate::units::{Bytes, Instant, Rate};
+use base::setting::settings;
+use base::units::{Bytes, Instant, Rate};
 
 settings! {
     required: committed_rate, committed_burst, excess_burst;

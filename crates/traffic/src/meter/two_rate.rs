@@ -3,8 +3,8 @@
 
 use super::bucket::TokenBucket;
 use super::metering::{Colour, Error, Metering};
-use crate::setting::{in_range, settings};
-use crate::units::{Bytes, Instant, Rate};
+use base::setting::{in_range, settings};
+use base::units::{Bytes, Instant, Rate};
 
 settings! {
     required: peak_rate, peak_burst, committed_rate, committed_burst;

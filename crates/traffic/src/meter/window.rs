@@ -3,9 +3,9 @@
 //! rate is yellow, and the rest is red.
 
 use super::metering::{Colour, Error, Metering};
-use crate::random::Random;
-use crate::setting::{in_range, settings};
-use crate::units::{Duration, Instant, PS_PER_SECOND, Rate};
+use base::random::Random;
+use base::setting::{in_range, settings};
+use base::units::{Duration, Instant, PS_PER_SECOND, Rate};
 
 settings! {
     required: committed_rate, peak_rate, window;

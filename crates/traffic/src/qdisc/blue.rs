@@ -9,16 +9,16 @@
 //! freeze time, even if the port requests no packet for long.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
-use crate::random::Random;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Duration, Instant, Share};
+use base::drop_reason::DropReason;
+use base::packet::PacketId;
+use base::random::Random;
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Instant, Share};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
@@ -254,8 +254,8 @@ impl Discipline for Blue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Packet, ecn};
-    use crate::units::Rate;
+    use base::packet::{Packet, ecn};
+    use base::units::Rate;
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)

@@ -26,13 +26,13 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::class_queue::{self, Change};
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};
-use crate::units::{Bytes, Duration, Instant, Pace};
+use base::packet::PacketId;
+use base::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;
 mod nodes;

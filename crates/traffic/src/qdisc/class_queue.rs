@@ -3,9 +3,9 @@
 use core::fmt::Debug;
 
 use crate::discipline::{Backlog, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::units::Instant;
 
 /// The change of a class's queue by an operation.
 #[derive(Clone, Copy, Debug)]

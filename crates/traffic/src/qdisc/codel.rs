@@ -6,17 +6,17 @@
 //! them too, and the packet that it returned leaves next.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packet_list::PacketList;
 use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Duration, Instant};
+use base::drop_reason::DropReason;
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Instant};
 
 pub(crate) mod control;
 pub(crate) mod held;
@@ -259,8 +259,8 @@ impl Discipline for Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
-    use crate::units::Rate;
+    use base::packet::Packet;
+    use base::units::Rate;
     use std::vec::Vec;
 
     /// Returns the numbers of the packets before the first ten drops. The link has `bits` per second and

@@ -9,17 +9,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::discipline::Port;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packets::Packets;
-use crate::priorities::Priorities;
 use crate::qdisc;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::page::Page;
 use crate::qdisc::rounds::Rounds;
-use crate::setting::{OutOfRange, settings};
-use crate::subject::Subject;
-use crate::units::Instant;
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::priorities::Priorities;
+use base::setting::{OutOfRange, settings};
+use base::subject::Subject;
+use base::units::Instant;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {

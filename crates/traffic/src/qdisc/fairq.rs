@@ -15,8 +15,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::discipline::{Enqueued, Port, Statistics};
-use crate::drop_reason::DropReason;
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::class_queue::{Change, ClassQueue, Sent};
@@ -26,9 +24,11 @@ use crate::qdisc::leaves::{self, ClassSpec, Leaves};
 use crate::qdisc::page::Page;
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::tally::Tally;
-use crate::setting::{OutOfRange, settings};
-use crate::subject::Subject;
-use crate::units::{Instant, PS_PER_SECOND, Rate};
+use base::drop_reason::DropReason;
+use base::packet::PacketId;
+use base::setting::{OutOfRange, settings};
+use base::subject::Subject;
+use base::units::{Instant, PS_PER_SECOND, Rate};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {

@@ -1,14 +1,14 @@
 //! FIFO with drop-tail, by bytes and by packets: the default of an interface or a router port.
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packet_list::PacketList;
 use crate::packets::Packets;
 use crate::qdisc::page::Page;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Instant};
+use base::drop_reason::DropReason;
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Instant};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {

@@ -3,12 +3,12 @@
 
 use crate::classify::Rule;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
-use crate::priorities::Priorities;
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
-use crate::setting::{OutOfRange, Settings, in_range};
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::priorities::Priorities;
+use base::setting::{OutOfRange, Settings, in_range};
+use base::units::Instant;
 
 /// The parameters of such a discipline: its classes, and the packets of each.
 pub trait FlatParameters {

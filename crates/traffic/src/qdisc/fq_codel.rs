@@ -8,8 +8,6 @@
 //! loses packets from its head, up to half of its bytes at once, so that the search for it pays off.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
@@ -17,10 +15,12 @@ use crate::qdisc::codel::held::Held;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::tally::Tally;
-use crate::random::Random;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Duration, Instant};
+use base::drop_reason::DropReason;
+use base::packet::{Packet, PacketId};
+use base::random::Random;
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Instant};
 
 mod flows;
 
@@ -296,8 +296,8 @@ impl Discipline for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{FlowId, ecn};
-    use crate::units::Rate;
+    use base::packet::{FlowId, ecn};
+    use base::units::Rate;
     use std::vec::Vec;
 
     struct Bench {

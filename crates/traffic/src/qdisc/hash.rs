@@ -1,7 +1,7 @@
 //! The definition of a flow, and its hash into a fixed number of queues.
 
-use crate::packet::Packet;
-use crate::setting::choice;
+use base::packet::Packet;
+use base::setting::choice;
 
 choice! {
     /// Which packets are one flow. ALTQ's four ways; the first was its default. A packet here carries no ports, so

@@ -26,12 +26,12 @@ use alloc::vec::Vec;
 
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};
-use crate::units::{Bytes, Duration, Instant};
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::units::{Bytes, Duration, Instant};
 
 mod admission;
 mod curve;

@@ -1,11 +1,11 @@
 //! Any discipline as the queue of a class.
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::Qdisc;
 use crate::qdisc::class_queue::{Change, ClassQueue, Sent};
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::units::Instant;
 
 /// The general path: compares the backlog before and after, because some queues discard packets that they
 /// took.
@@ -106,9 +106,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::Packet;
     use crate::qdisc::{self, fifo, red};
-    use crate::units::{Bytes, Duration, Rate, Share};
+    use base::packet::Packet;
+    use base::units::{Bytes, Duration, Rate, Share};
 
     /// A queue and the arena of its packets.
     struct Bench {

@@ -30,14 +30,14 @@ use alloc::vec::Vec;
 
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
-use crate::units::{Bytes, Duration, Instant};
+use base::drop_reason::DropReason;
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::units::{Bytes, Duration, Instant};
 
 mod brink;
 mod class;

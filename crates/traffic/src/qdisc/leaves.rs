@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
 use crate::discipline::{Backlog, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
-use crate::priorities::PRIORITIES;
-use crate::priorities::Priorities;
 use crate::qdisc::class_queue::ClassQueue;
 use crate::qdisc::{self, LEAVES, Qdisc};
-use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::priorities::PRIORITIES;
+use base::priorities::Priorities;
+use base::subject::Subject;
+use base::units::Instant;
 
 /// Why classes or their queues are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,16 +6,16 @@
 //! average; only a full queue drops.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
-use crate::random::Random;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::thresholds::Thresholds;
-use crate::units::{Bytes, Instant, Share};
+use base::packet::PacketId;
+use base::random::Random;
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::thresholds::Thresholds;
+use base::units::{Bytes, Instant, Share};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
@@ -221,8 +221,8 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::packet::{Packet, ecn};
-    use crate::units::Rate;
+    use base::packet::{Packet, ecn};
+    use base::units::Rate;
 
     fn mark(parameters: &Parameters) -> Result<Mark, Error> {
         let rate = Rate::from_bits_per_second(10_000_000).expect("a rate");

@@ -7,16 +7,16 @@
 //! below a third of the buffer, is left out, because section 4.1's safeguards hold.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
-use crate::random::Random;
-use crate::setting::{OutOfRange, in_range};
-use crate::subject::Subject;
-use crate::units::{Duration, Instant};
+use base::drop_reason::DropReason;
+use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::random::Random;
+use base::setting::{OutOfRange, in_range};
+use base::subject::Subject;
+use base::units::{Duration, Instant};
 
 mod controller;
 mod parameters;
@@ -226,8 +226,8 @@ impl Discipline for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Packet, ecn};
-    use crate::units::{Bytes, Rate};
+    use base::packet::{Packet, ecn};
+    use base::units::{Bytes, Rate};
     use std::vec::Vec;
 
     fn pie(parameters: Parameters) -> Pie {

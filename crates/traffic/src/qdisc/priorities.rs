@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use crate::subject::Subject;
+use base::subject::Subject;
 
 /// Why priorities are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

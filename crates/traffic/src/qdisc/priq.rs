@@ -6,16 +6,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::discipline::Port;
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::page::Page;
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::{self, fifo};
-use crate::setting::{OutOfRange, settings};
-use crate::subject::Subject;
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::setting::{OutOfRange, settings};
+use base::subject::Subject;
+use base::units::Instant;
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 
 use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
-use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, fifo};
 use crate::reservation::{Refusal, Request};
 use crate::tree::{self, Branch};
-use crate::units::{Bytes, Duration, Instant, PS_PER_SECOND};
+use base::packet::ETHERNET_HEADER_AND_FCS;
+use base::units::{Bytes, Duration, Instant, PS_PER_SECOND};
 
 /// A queue that never drops packets that keep to the bucket: none of them waits longer than the bound.
 pub(crate) fn queue(request: &Request, port: Port) -> qdisc::Parameters {

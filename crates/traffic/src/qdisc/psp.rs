@@ -18,11 +18,11 @@ use crate::classify::Classifier;
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Statistics, WireClock,
 };
-use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::fifo::Fifo;
 use crate::qdisc::page::Page;
-use crate::units::{Bytes, Instant};
+use base::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId};
+use base::units::{Bytes, Instant};
 
 mod clock;
 mod delivery;

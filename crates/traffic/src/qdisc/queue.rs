@@ -1,14 +1,14 @@
 //! A FIFO queue that refuses packets by its limits or by active queue management.
 
 use crate::discipline::{Backlog, Enqueued, Statistics};
-use crate::drop_reason::DropReason;
-use crate::packet::PacketId;
 use crate::packet_list::PacketList;
 use crate::packets::Packets;
 use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::tally::Tally;
-use crate::units::Instant;
+use base::drop_reason::DropReason;
+use base::packet::PacketId;
+use base::units::Instant;
 
 /// The queue behind the disciplines that decide at enqueue.
 #[derive(Debug, Default)]

@@ -13,17 +13,17 @@
 use alloc::boxed::Box;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{FlowId, Packet, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
-use crate::random::Random;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Duration, Instant, Share};
+use base::drop_reason::DropReason;
+use base::packet::{FlowId, Packet, PacketId};
+use base::random::Random;
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Instant, Share};
 
 pub(crate) mod curve;
 mod valve;
@@ -379,8 +379,8 @@ impl Discipline for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{FlowId, ecn};
-    use crate::units::Rate;
+    use base::packet::{FlowId, ecn};
+    use base::units::Rate;
 
     /// A port of 10 Mbit/s: a packet of 1000 bytes takes 800 us.
     struct Bench {

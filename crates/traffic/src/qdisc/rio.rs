@@ -8,19 +8,19 @@
 //! for AFx1, medium for AFx2, high for AFx3.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
 use crate::qdisc::red;
 use crate::qdisc::red::curve::{Average, Curve, Spacing, WEIGHT_MIN, Zone};
-use crate::random::Random;
-use crate::ring::Ring;
-use crate::setting::{OutOfRange, choice, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Duration, Instant, Share};
+use base::drop_reason::DropReason;
+use base::packet::PacketId;
+use base::random::Random;
+use base::ring::Ring;
+use base::setting::{OutOfRange, choice, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Instant, Share};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {
@@ -357,8 +357,8 @@ impl Discipline for Rio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
-    use crate::units::Rate;
+    use base::packet::Packet;
+    use base::units::Rate;
 
     const AF11: u8 = 10 << 2;
     const AF12: u8 = 12 << 2;

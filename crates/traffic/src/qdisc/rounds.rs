@@ -6,11 +6,11 @@
 
 use alloc::vec::Vec;
 
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::leaves::{ClassSpec, Leaves};
-use crate::ring::Ring;
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::ring::Ring;
+use base::units::Instant;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {

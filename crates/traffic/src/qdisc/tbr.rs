@@ -12,13 +12,13 @@
 use alloc::boxed::Box;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::qdisc::{self, Qdisc, fifo};
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
-use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
+use base::packet::PacketId;
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Instant, Rate, Serializer};
 
 /// The catalogue page, apart from the settings.
 pub(super) const PAGE: Page = Page {

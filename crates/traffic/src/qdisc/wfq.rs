@@ -11,11 +11,11 @@ use alloc::vec::Vec;
 
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::drop_reason::DropReason;
-use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::page::Page;
-use crate::units::Instant;
+use base::drop_reason::DropReason;
+use base::packet::{Packet, PacketId};
+use base::units::Instant;
 
 mod exact;
 mod fluid;

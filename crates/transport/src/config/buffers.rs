@@ -1,7 +1,8 @@
 //! Socket buffers, and how much of them a window is.
 
+use traffic::Bytes;
+use traffic::setting::settings;
 use traffic::setting::{Bytes32, Field, Kind, Value};
-use traffic::{Bytes, settings};
 
 /// A socket buffer's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

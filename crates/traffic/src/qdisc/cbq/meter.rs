@@ -20,7 +20,7 @@
 use alloc::boxed::Box;
 
 use super::Estimator;
-use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
+use base::units::{Bytes, Duration, Instant, Rate, Serializer};
 
 /// The average's gain is 2^-5 (ALTQ's `RM_FILTER_GAIN`).
 const GAIN_SHIFT: u32 = 5;

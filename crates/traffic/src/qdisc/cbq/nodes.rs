@@ -10,7 +10,7 @@ use super::rings::Rings;
 use crate::classify::Classifier;
 use crate::discipline::Port;
 use crate::qdisc::Qdisc;
-use crate::units::{Bytes, Duration, Rate};
+use base::units::{Bytes, Duration, Rate};
 
 /// The state of a leaf relative to its own rate, or of a group relative to the leaves that would borrow from
 /// it.

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
-use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::reservation::Refusal;
-use crate::setting::{OutOfRange, choice, in_range, settings};
-use crate::subject::Subject;
 use crate::tree::{self, Branch, Holder, Tree};
-use crate::units::{Bytes, Duration, Rate, Share};
+use base::packet::ETHERNET_HEADER_AND_FCS;
+use base::setting::{OutOfRange, choice, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Rate, Share};
 
 use super::reservation::Late;
 

@@ -34,11 +34,11 @@ use super::Cbq;
 use super::nodes::{Leaf, Nodes, own_ring};
 use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
 use crate::discipline::Port;
-use crate::packet::FRAME_MIN;
 use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals, time_text};
 use crate::reservation::Refusal;
 use crate::tree;
-use crate::units::{Duration, Instant, PS_PER_SECOND};
+use base::packet::FRAME_MIN;
+use base::units::{Duration, Instant, PS_PER_SECOND};
 
 /// The priority of reservations.
 const HIGHEST: usize = PRIORITIES - 1;

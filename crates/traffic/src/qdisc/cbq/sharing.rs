@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::nodes::{Leaf, Lender, State, own_ring};
 use super::{Cbq, LinkSharing};
 use crate::discipline::Dequeued;
-use crate::units::Instant;
+use base::units::Instant;
 
 /// An instant to recheck a leaf or a group: picoseconds in the upper bits, the number of the leaf or group in
 /// the lower 32 (groups after leaves). One comparison finds the earliest.

@@ -3,8 +3,8 @@
 //!
 //! It serves any queue that implements [`CodelQueue`]: that of `codel`, or one of those of `fq_codel`.
 
-use crate::packet::{Packet, PacketId, ecn};
-use crate::units::{Duration, Instant};
+use base::packet::{Packet, PacketId, ecn};
+use base::units::{Duration, Instant};
 
 /// The law's settings.
 #[derive(Clone, Copy, Debug)]
@@ -202,8 +202,8 @@ fn inverse_root(count: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::flags;
     use crate::packets::Packets;
+    use base::packet::flags;
     use std::collections::VecDeque;
     use std::vec::Vec;
 

@@ -1,12 +1,12 @@
 //! The pending decisions of a discipline that decides at dequeue, made by a peek.
 
 use crate::discipline::Dequeued;
-use crate::drop_reason::DropReason;
-use crate::packet::{Packet, PacketId};
 use crate::packets::Packets;
 use crate::qdisc::codel::control::{Chosen, CodelQueue};
 use crate::qdisc::tally::Tally;
-use crate::ring::Ring;
+use base::drop_reason::DropReason;
+use base::packet::{Packet, PacketId};
+use base::ring::Ring;
 
 /// The packet that the next dequeue sends, and the packets before it that it drops. A peek may not change
 /// packets, so both wait here, and still count as queued.

@@ -4,8 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::packet::{FlowId, PacketId};
 use crate::qdisc::codel::control::Control;
+use base::packet::{FlowId, PacketId};
 
 /// No slot, or no flow.
 const NONE: u32 = u32::MAX;
@@ -274,7 +274,7 @@ impl Flows {
 /// A flow's hash, which depends on the salt in every bit.
 #[inline]
 pub(crate) fn hash(flow: FlowId, salt: u64) -> u32 {
-    crate::random::Random::from_seed(salt ^ u64::from(flow.0)).next_u32()
+    base::random::Random::from_seed(salt ^ u64::from(flow.0)).next_u32()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::curve::Curve;
 use super::parameters::{Class, Curves};
 use crate::qdisc::promises::time_text;
-use crate::units::Duration;
+use base::units::Duration;
 
 /// The first point where a sum of curves is above its limit, in whole bits: the guarantee is rounded up, the
 /// limit down.

@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
 
-use crate::units::Duration;
+use base::units::Duration;
 
 /// Picobits in a byte.
 pub(super) const PICOBITS_PER_BYTE: u128 = 8_000_000_000_000;

@@ -5,10 +5,10 @@ use alloc::string::String;
 
 use crate::qdisc;
 use crate::reservation::Refusal;
-use crate::setting::OutOfRange;
-use crate::subject::Subject;
 use crate::tree;
-use crate::units::Rate;
+use base::setting::OutOfRange;
+use base::subject::Subject;
+use base::units::Rate;
 
 /// One of a class's curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

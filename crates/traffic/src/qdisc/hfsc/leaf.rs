@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::{Parameters, Qdisc};
-use crate::units::Instant;
+use base::packet::PacketId;
+use base::units::Instant;
 
 /// A queue, behind inherited ones; the first cache line of a plain FIFO is its own.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use super::turns::CLASSES_MAX;
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
-use crate::setting::{in_range, settings};
 use crate::tree::{self, Branch, Tree};
-use crate::units::{Bytes, Duration, Rate};
+use base::setting::{in_range, settings};
+use base::units::{Bytes, Duration, Rate};
 
 /// The steepest curve that the arithmetic supports.
 const FASTEST: Rate = match Rate::from_bits_per_second(SLOPE_MAX) {

@@ -28,7 +28,7 @@ use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
 use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals, time_text};
 use crate::reservation::Request;
-use crate::units::{Duration, Instant, Rate};
+use base::units::{Duration, Instant, Rate};
 
 refusals!();
 

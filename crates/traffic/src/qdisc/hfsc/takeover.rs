@@ -10,7 +10,7 @@ use super::leaf::Leaf;
 use super::turns::Criterion;
 use super::{Hfsc, Node, ps};
 use crate::discipline::Discipline;
-use crate::units::Instant;
+use base::units::Instant;
 
 /// A class of the old parameters.
 struct OldClass {

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::units::{Duration, Instant};
+use base::units::{Duration, Instant};
 
 /// The least value, over the queued packets, of a packet's due time less the link's time for the packets
 /// before it. Packets come at the end and leave at both ends.

@@ -4,11 +4,11 @@ use super::brink::Brink;
 use super::losses::Losses;
 use super::parameters::Class;
 use crate::discipline::{Port, Relaxed};
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::tally::Tally;
-use crate::units::{Bytes, Duration, Instant};
+use base::packet::PacketId;
+use base::units::{Bytes, Duration, Instant};
 
 /// The trim factor of a backlog: 1, in units of 2^-24, and at most 4 times more or less.
 pub(super) const TRIM: u64 = 1 << 24;

@@ -1,6 +1,6 @@
 //! The recent losses of a class.
 
-use crate::units::Share;
+use base::units::Share;
 
 /// The bytes to remember. Beyond them all counts are halved: with full frames a loss share is known to at
 /// least a ten-thousandth.

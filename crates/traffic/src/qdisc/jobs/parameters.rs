@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
-use crate::setting::{OutOfRange, in_range, settings};
-use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
-use crate::units::{Bytes, Duration, Rate, Share};
+use base::setting::{OutOfRange, in_range, settings};
+use base::subject::Subject;
+use base::units::{Bytes, Duration, Rate, Share};
 
 /// The maximum number of classes, as in ALTQ: each packet costs a look at every class.
 pub const CLASSES_MAX: usize = 16;

@@ -3,7 +3,7 @@
 
 use super::class::Due;
 use super::parameters::CLASSES_MAX;
-use crate::units::{Duration, Instant};
+use base::units::{Duration, Instant};
 
 /// Classes in the order of their next packets. Classes are admitted in the order of the list, each if those
 /// admitted before it stay in time. Without a conflict the order is that of due times, which meets all of

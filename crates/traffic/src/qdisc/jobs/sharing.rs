@@ -16,7 +16,7 @@
 //! waits.
 
 use super::class::{Node, TRIM, WEIGHT};
-use crate::units::Duration;
+use base::units::Duration;
 
 /// The least weight: a class with packets has a rate, however few they are. With much less, a class that was
 /// empty for long would wait too long after its first packet.

@@ -2,7 +2,7 @@
 //! section 4.2).
 
 use crate::qdisc::pie::parameters::Parameters;
-use crate::units::{Duration, Instant, PS_PER_SECOND};
+use base::units::{Duration, Instant, PS_PER_SECOND};
 
 /// Certainty, in the unit of probabilities: 2^-56. The finest step, 1/2048 of a sixteenth per
 /// second of a delay of 1 us, is then still above one.

@@ -1,7 +1,7 @@
 //! PIE's parameters.
 
-use crate::setting::settings;
-use crate::units::{Bytes, Duration, Share};
+use base::setting::settings;
+use base::units::{Bytes, Duration, Share};
 
 settings! {
     /// The settings of the discipline.

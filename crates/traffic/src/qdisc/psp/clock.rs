@@ -11,7 +11,7 @@
 //! the wire is free.
 
 use crate::discipline::WireClock;
-use crate::units::{Duration, Instant, PS_PER_SECOND, Rate};
+use base::units::{Duration, Instant, PS_PER_SECOND, Rate};
 
 /// Picoseconds times bits per second in one byte time.
 const PS_BITS_PER_BYTE: u64 = 8 * PS_PER_SECOND;

@@ -20,8 +20,8 @@
 
 use super::flows::{Flow, Flows};
 use crate::discipline::{Backlog, Port};
-use crate::packet::{FlowId, Packet, Protocol, flags};
-use crate::units::{Bytes, Duration, Instant, Rate};
+use base::packet::{FlowId, Packet, Protocol, flags};
+use base::units::{Bytes, Duration, Instant, Rate};
 
 /// The minimum number of packets in a train, for a rate to be measured.
 const PACKETS_MIN: u64 = 8;
@@ -152,7 +152,7 @@ fn past(later: u32, earlier: u32) -> u32 {
 }
 
 fn per_second(bytes: u64, time: Duration) -> u64 {
-    let bits = u128::from(bytes) * 8 * u128::from(crate::units::PS_PER_SECOND);
+    let bits = u128::from(bytes) * 8 * u128::from(base::units::PS_PER_SECOND);
     u64::try_from(bits / u128::from(time.as_ps().max(1))).unwrap_or(u64::MAX)
 }
 

@@ -3,8 +3,8 @@
 
 use alloc::vec::Vec;
 
-use crate::packet::FlowId;
 use crate::qdisc::flow_numbers::FlowNumbers;
+use base::packet::FlowId;
 
 /// The most flows at once. One more takes the place of another.
 const FLOWS_MAX: usize = 4096;

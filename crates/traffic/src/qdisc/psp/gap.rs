@@ -1,8 +1,8 @@
 //! Gap frames: IEEE 802.3x PAUSE frames with pause time 0 (paper 0, section 3.4).
 
 use crate::discipline::Port;
-use crate::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN};
-use crate::units::Bytes;
+use base::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN};
+use base::units::Bytes;
 
 /// The longest gap frame: the length that cards with jumbo frames can send (paper 0, section 3.4).
 const GAP_FRAME_MAX: u64 = 9_000;

@@ -1,7 +1,7 @@
 //! The rate of one class, kept as the byte time when its next packet is due.
 
 use super::clock::wide_div;
-use crate::units::Rate;
+use base::units::Rate;
 
 /// Spaces packets so that a frame of `L` bytes takes `L * R / T` byte times of the wire in all, with the
 /// line's rate `R` and the class's rate `T`: paper 0, section 3.3, for any line and any length.

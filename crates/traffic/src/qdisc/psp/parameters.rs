@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
-use crate::setting::{Field, Kind, Value, settings};
-use crate::subject::Subject;
 use crate::tree::{self, Branch, Holder, Tree};
-use crate::units::Rate;
+use base::setting::{Field, Kind, Value, settings};
+use base::subject::Subject;
+use base::units::Rate;
 
 /// The rate of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Sections cited are those of Floyd and Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993.
 
-use crate::random::Random;
+use base::random::Random;
 
 /// An average and its thresholds count in 2^-20 of a packet or byte. With the least weight, 2^-16, an average
 /// then settles within 1/16 of a packet of a constant queue.

@@ -11,8 +11,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::packet::FlowId;
-use crate::units::{Duration, Instant};
+use base::packet::FlowId;
+use base::units::{Duration, Instant};
 
 /// The maximum number of flows to watch; a new one replaces the flow with the oldest loss.
 const FLOWS_MAX: usize = 64;

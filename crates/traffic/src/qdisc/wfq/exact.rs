@@ -8,8 +8,8 @@ use super::fluid::Fluid;
 use super::order::Order;
 use crate::discipline::Port;
 use crate::qdisc::flow_numbers::FlowNumbers;
-use crate::units::{Bytes, Instant};
 use alloc::vec::Vec;
+use base::units::{Bytes, Instant};
 
 /// A queue for each flow, in the order of the fluid link.
 #[derive(Debug)]

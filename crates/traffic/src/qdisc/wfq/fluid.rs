@@ -21,7 +21,7 @@
 use alloc::vec::Vec;
 
 use super::order::Order;
-use crate::units::{Instant, PS_PER_SECOND, Rate};
+use base::units::{Instant, PS_PER_SECOND, Rate};
 
 /// The units of virtual time in a bit, as a power of two.
 const SCALE_LOG: u32 = 20;

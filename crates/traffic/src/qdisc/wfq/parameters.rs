@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
-use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::hash::HashBy;
-use crate::setting::{OutOfRange, choice, in_range, settings};
-use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
-use crate::units::Bytes;
+use base::packet::ETHERNET_HEADER_AND_FCS;
+use base::setting::{OutOfRange, choice, in_range, settings};
+use base::subject::Subject;
+use base::units::Bytes;
 
 /// The most queues of the stochastic mode: ALTQ's.
 pub const QUEUES_MAX: u32 = 2_048;

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use super::exact::Exact;
 use super::parameters::{Mode, Parameters};
 use crate::discipline::Port;
-use crate::drop_reason::DropReason;
-use crate::packet::PacketId;
 use crate::packets::Packets;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::hash;
 use crate::qdisc::longest::Longest;
 use crate::qdisc::rounds::{Rounds, Turn};
-use crate::units::{Bytes, Instant};
+use base::drop_reason::DropReason;
+use base::packet::PacketId;
+use base::units::{Bytes, Instant};
 
 /// Turns are counted in hundredths of a byte, so that quota * weight / 100 is whole.
 const PARTS: u64 = 100;

@@ -1,6 +1,8 @@
 //! A histogram of durations in logarithmic buckets.
 
-use traffic::Duration;
+use alloc::vec::Vec;
+
+use crate::units::Duration;
 
 /// Sub-buckets of each power of two: a value is known to 1/128.
 const FINE: u32 = 7;
@@ -102,7 +104,9 @@ impl Histogram {
 
     /// The quantile `share`, 0 to 1, with a resolution of 0.8 %; zero if there are no durations.
     pub fn quantile(&self, share: f64) -> Duration {
-        let wanted = (self.total() as f64 * share).ceil() as u64;
+        let exact = self.total() as f64 * share;
+        // Rounded up; without std there is no `ceil`.
+        let wanted = exact as u64 + u64::from((exact as u64 as f64) < exact);
         let mut seen = 0;
         for (place, count) in self.counts.iter().enumerate() {
             seen += count;

@@ -163,8 +163,8 @@ pub struct Packet {
     pub holder: u32,
     /// The next packet of the queue that this one is in, unless it is the last: only queues write it.
     pub behind: PacketId,
-    /// The class that a driver's own filters chose, before those of the discipline: its position among
-    /// [`Discipline::classes`](crate::Discipline::classes) plus one; 0 is none.
+    /// The class that a driver's own filters chose, before those of the discipline: its position among the
+    /// discipline's classes plus one; 0 is none.
     pub assigned: u16,
     /// The TCP segment. For a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
@@ -179,7 +179,7 @@ impl Packet {
 
     /// Sets the packet's class to `number`; a number that does not fit in 16 bits sets none.
     #[inline]
-    pub(crate) const fn enter_class(&mut self, number: usize) {
+    pub const fn enter_class(&mut self, number: usize) {
         self.class = if number < u16::MAX as usize { number as u16 + 1 } else { 0 };
     }
 
@@ -197,7 +197,7 @@ impl Packet {
 
 const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache lines");
 
-/// A packet's handle: its place in [`Packets`](crate::Packets).
+/// A packet's handle: its place in the arena of all packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(u32);
 
