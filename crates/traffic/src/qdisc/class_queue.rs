@@ -41,18 +41,18 @@ pub(crate) type Sent = (PacketId, u32);
 
 /// A queue that has no classes, and can send whenever it has packets.
 pub trait ClassQueue: Debug {
-    /// As [`crate::Discipline::prepare_for`].
+    /// See [`crate::Discipline::prepare_for`].
     fn prepare_for(&mut self, packets: usize);
 
     /// Offers a packet.
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change);
 
-    /// As [`crate::Discipline::set_port`]; a queue to which its port does not matter need not know it.
+    /// See [`crate::Discipline::set_port`]; a queue to which its port does not matter need not know it.
     fn set_port(&mut self, port: Port, clock: WireClock) {
         let _ = (port, clock);
     }
 
-    /// As [`crate::Discipline::pass`].
+    /// See [`crate::Discipline::pass`].
     fn pass(&mut self, packets: &mut Packets, id: PacketId) -> bool {
         let _ = (packets, id);
         false
