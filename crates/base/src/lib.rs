@@ -1,4 +1,4 @@
-//! What all other crates stand on: units and times, packets with their headers, the settings that modules declare, random
+//! The foundation of all other crates: units and times, packets with their headers, the settings that modules declare, random
 //! streams, distributions and histograms.
 //!
 //! Integer arithmetic only; no clock, no I/O. Nothing here knows an algorithm, and nothing is below this crate.
