@@ -372,11 +372,9 @@ fn reacting(
 
 /// The handling of congestion notifications that arrive there.
 fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
-    match &plan.nodes[end.node].kind {
-        _ if !plan.has_notifications() => Notifications::Forward,
-        Kind::Host(_) => Notifications::Take,
-        Kind::Switch(_) => Notifications::Forward,
-        Kind::Router(_) | Kind::Emulator(_) | Kind::Balancer(_) => Notifications::Discard,
+    match plan.has_notifications() {
+        true => plan.nodes[end.node].kind.notifications(),
+        false => Notifications::Forward,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::custody::Owner;
 use crate::emulator;
 use crate::forwarding::ForwardingTable;
 use crate::host::{self, Host};
-use crate::ingress::{Ingress, Side};
+use crate::ingress::{Ingress, Notifications, Side};
 use crate::invalid::Invalid;
 use crate::link::Launched;
 use crate::observer::{Event, Observer, Place, PortId};
@@ -168,11 +168,27 @@ pub trait Config: Settings + Default {
     fn timer(&self) -> Duration {
         Duration::ZERO
     }
+
+    /// The handling of congestion notifications that arrive at its ports.
+    fn notifications(&self) -> Notifications {
+        Notifications::Discard
+    }
 }
 
-/// The registry: the kind and its settings, its name in a scenario, and the node that it makes.
+/// An entry of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name in a scenario: that of its table.
+    pub name: &'static str,
+    /// The name of its settings in the schema.
+    pub schema: &'static str,
+    /// What its tables are, as a sentence.
+    pub doc: &'static str,
+}
+
+/// The registry: the kind and its settings, its name in a scenario, what its tables are, and the node that it makes.
 macro_rules! registry {
-    ($($(#[$doc:meta])* $kind:ident($config:ty) = $name:literal, $make:expr;)*
+    ($($(#[$doc:meta])* $kind:ident($config:ty) = $name:literal, $tables:literal, $make:expr;)*
      => $($(#[$about:meta])* $node:ident($state:ty);)*) => {
         /// The kind of a node, with its settings.
         #[derive(Clone, Debug)]
@@ -180,9 +196,21 @@ macro_rules! registry {
             $($(#[$doc])* $kind($config),)*
         }
 
+        /// Every kind.
+        pub const REGISTRY: &[Entry] =
+            &[$(Entry { name: $name, schema: stringify!($kind), doc: $tables },)*];
+
         impl Kind {
             /// The names of all kinds, in the registry's order.
             pub const NAMES: &[&str] = &[$($name,)*];
+
+            /// The named kind with its default settings.
+            pub fn blank(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$kind(Settings::blank())),)*
+                    _ => None,
+                }
+            }
 
             /// The name in a scenario: that of its table.
             pub const fn name(&self) -> &'static str {
@@ -194,9 +222,28 @@ macro_rules! registry {
                 match self { $(Self::$kind(config) => config,)* }
             }
 
+            /// Its settings, to be changed.
+            pub fn settings_mut(&mut self) -> &mut dyn Settings {
+                match self { $(Self::$kind(config) => config,)* }
+            }
+
+            /// Fills in defaults that depend on other settings.
+            ///
+            /// # Errors
+            ///
+            /// Conflicting settings.
+            pub fn fill_defaults(&mut self) -> Result<(), Invalid> {
+                match self { $(Self::$kind(config) => config.fill_defaults(),)* }
+            }
+
             /// The period of the timer for its ports' disciplines; zero for an ideal timer.
             pub fn timer(&self) -> Duration {
                 match self { $(Self::$kind(config) => config.timer(),)* }
+            }
+
+            /// The handling of congestion notifications that arrive at its ports.
+            pub fn notifications(&self) -> Notifications {
+                match self { $(Self::$kind(config) => config.notifications(),)* }
             }
 
             /// The node of this kind.
@@ -204,12 +251,6 @@ macro_rules! registry {
                 match self { $(Self::$kind(config) => $make(config, parts),)* }
             }
         }
-
-        $(impl From<$config> for Kind {
-            fn from(config: $config) -> Self {
-                Self::$kind(config)
-            }
-        })*
 
         /// A node.
         #[derive(Debug)]
@@ -281,20 +322,20 @@ macro_rules! registry {
 
 registry! {
     /// An end system with a modelled stack.
-    Host(host::Config) = "host", |config, parts| Node::Host(Box::new(Host::new(config, parts)));
+    Host(host::Config) = "host", "End systems, by name.", |config, parts| Node::Host(Box::new(Host::new(config, parts)));
     /// Forwards by destination.
-    Router(router::Config) = "router", |_, parts| Node::Router(Router::new(parts));
+    Router(router::Config) = "router", "Routers, by name.", |_, parts| Node::Router(Router::new(parts));
     /// The papers' WAN emulator: forwards like a router, and each of its output ports has a bandwidth
     /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
-    Emulator(emulator::Config) = "emulator", |_, parts| Node::Router(Router::new(parts));
+    Emulator(emulator::Config) = "emulator", "WAN emulators, by name.", |_, parts| Node::Router(Router::new(parts));
     /// Spreads packets over links of equal cost.
-    Balancer(balancer::Config) = "balancer", |config, parts: Parts| {
+    Balancer(balancer::Config) = "balancer", "Load balancers, by name.", |config, parts: Parts| {
         let table = parts.table.balanced(Balancer::new(config, parts.seed));
         Node::Router(Router::new(Parts { table, ..parts }))
     };
     /// A switch whose ports share a packet memory, and which stops the far ends of its links before it loses anything
     /// of a lossless priority.
-    Switch(switch::Config) = "switch", |config, parts| Node::Switch(Box::new(Switch::new(config, parts)));
+    Switch(switch::Config) = "switch", "Switches for lossless Ethernet, by name.", |config, parts| Node::Switch(Box::new(Switch::new(config, parts)));
     =>
     /// An end system.
     Host(Box<Host>);
@@ -315,25 +356,16 @@ impl Node {
 
     /// The host it is, if it is one.
     pub fn as_host(&self) -> Option<&Host> {
-        match self {
-            Self::Host(host) => Some(host),
-            Self::Router(_) | Self::Switch(_) => None,
-        }
+        if let Self::Host(host) = self { Some(host) } else { None }
     }
 
     /// The host it is, if it is one; mutable, to add flows.
     pub fn as_host_mut(&mut self) -> Option<&mut Host> {
-        match self {
-            Self::Host(host) => Some(host),
-            Self::Router(_) | Self::Switch(_) => None,
-        }
+        if let Self::Host(host) = self { Some(host) } else { None }
     }
 
     /// The switch it is, if it is one.
     pub fn as_switch(&self) -> Option<&Switch> {
-        match self {
-            Self::Switch(switch) => Some(switch),
-            Self::Host(_) | Self::Router(_) => None,
-        }
+        if let Self::Switch(switch) = self { Some(switch) } else { None }
     }
 }

@@ -27,7 +27,7 @@ pub use congestion::Rules as CongestionRules;
 use crate::audit;
 use crate::custody::{Left, Owner};
 use crate::forwarding::ForwardingTable;
-use crate::ingress::{Ingress, Side, Trust};
+use crate::ingress::{Ingress, Notifications, Side, Trust};
 use crate::invalid::Invalid;
 use crate::node::{self, Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
@@ -163,6 +163,10 @@ impl node::Config for Config {
 
     fn timer(&self) -> Duration {
         self.timer
+    }
+
+    fn notifications(&self) -> Notifications {
+        Notifications::Forward
     }
 }
 

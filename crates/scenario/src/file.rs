@@ -8,9 +8,9 @@ use network::bulk::Train;
 use network::datagram;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
+use network::link;
 use network::mpi::Library;
 use network::sink::Reader;
-use network::{balancer, emulator, link, router, switch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ use crate::diagnostic::Span;
 use crate::filter::Match;
 use crate::impairment::Impairments;
 use crate::matrix::Matrix;
-use crate::node::{Host, Plain};
+use crate::node::Nodes;
 use crate::plan::{Demand, LabLink, Marks};
 use crate::queue::Queue;
 use crate::setting::{Declared, Named, With};
@@ -33,10 +33,20 @@ use crate::value::{
 
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
 
+/// A scenario: the tables of its nodes, and the rest.
+pub(crate) type Scenario = With<Nodes, ScenarioKeys>;
+
+impl Scenario {
+    /// The tables of nodes.
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.settings
+    }
+}
+
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Scenario {
+pub(crate) struct ScenarioKeys {
     /// Title of the scenario.
     pub(crate) title: Option<String>,
     /// Duration of the run: "300 s".
@@ -52,21 +62,6 @@ pub(crate) struct Scenario {
     /// Predefined topologies of hosts, routers and links, by name.
     #[serde(default)]
     pub(crate) topology: Table<Topology>,
-    /// End systems, by name.
-    #[serde(default)]
-    pub(crate) host: Table<Host>,
-    /// Routers, by name.
-    #[serde(default)]
-    pub(crate) router: Table<Plain<router::Config>>,
-    /// WAN emulators, by name.
-    #[serde(default)]
-    pub(crate) emulator: Table<Plain<emulator::Config>>,
-    /// Load balancers, by name.
-    #[serde(default)]
-    pub(crate) balancer: Table<Plain<balancer::Config>>,
-    /// Switches for lossless Ethernet, by name.
-    #[serde(default)]
-    pub(crate) switch: Table<Plain<switch::Config>>,
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,

@@ -1,84 +1,190 @@
-//! Nodes as written in the file: each kind is a line of the registry here. Its table is a field of that name in
-//! [`Scenario`], with its doc comment.
+//! Nodes as written in the file: a table of tables for each kind in the registry of [`network::node`].
 
 mod end_system;
 mod machine;
 
-use network::node::{Config, Kind};
-use network::{balancer, emulator, host, router, switch};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use network::node::{Kind, REGISTRY};
+use schemars::SchemaGenerator;
+use serde::de::{Deserialize, Deserializer, MapAccess};
+use serde_json::{Map, Value as Json, json};
+use serde_spanned::Spanned;
 
 pub(crate) use end_system::{Host, HostKeys, write as write_host};
 
-use crate::diagnostic::Problems;
-use crate::file::Scenario;
-use crate::setting::{Declared, Named, With};
-use crate::value::{Count, Name};
+use crate::diagnostic::{Problems, Span};
+use crate::queue::{Entries, entries};
+use crate::setting::{Keys, Values, table};
+use crate::value::{Count, Name, Table};
+
+/// The name of the kind that has further keys: see [`end_system`].
+const HOST: &str = "host";
+
+/// The tables of all nodes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nodes {
+    /// The hosts.
+    pub(crate) hosts: Table<Host>,
+    /// The other kinds, with their default settings.
+    others: Vec<(Kind, Table<Plain>)>,
+}
+
+impl Nodes {
+    /// The nodes of a kind that has only settings and a count.
+    pub(crate) fn of(&self, kind: &str) -> impl Iterator<Item = &(Name, Plain)> {
+        let of_kind = self.others.iter().filter(move |(blank, _)| blank.name() == kind);
+        of_kind.flat_map(|(_, table)| table.iter())
+    }
+
+    /// Adds nodes of a kind that has only settings and a count.
+    pub(crate) fn add(&mut self, kind: Kind, tables: Vec<(Name, Plain)>) {
+        self.others.push((kind, Table(tables)));
+    }
+
+    /// Every table with its name.
+    pub(crate) fn tables(&self) -> Vec<(&Name, NodeTable<'_>)> {
+        let hosts = self.hosts.iter().map(|(name, host)| (name, NodeTable::Host(host)));
+        let others = self.others.iter().flat_map(|(blank, table)| {
+            table.iter().map(move |(name, plain)| (name, NodeTable::Plain(blank, plain)))
+        });
+        hosts.chain(others).collect()
+    }
+}
+
+impl Keys for Nodes {
+    fn takes(name: &str) -> bool {
+        REGISTRY.iter().any(|entry| entry.name == name)
+    }
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        match Kind::blank(&key.text) {
+            Some(Kind::Host(_)) => self.hosts = map.next_value()?,
+            Some(blank) => self.others.push((blank, map.next_value()?)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn about() -> (&'static str, String) {
+        ("Scenario", String::new())
+    }
+
+    fn place(&mut self, _: &Span) {}
+
+    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+        let tables = REGISTRY.iter().map(|entry| {
+            let reference = match entry.name {
+                HOST => generator.subschema_for::<Host>().to_value(),
+                name => {
+                    let blank = Kind::blank(name).expect("the registry names kinds");
+                    let schema = Plain::schema(&blank, generator);
+                    generator.definitions_mut().insert(entry.schema.to_owned(), schema);
+                    json!({ "$ref": format!("#/$defs/{}", entry.schema) })
+                }
+            };
+            let table = json!({
+                "type": "object",
+                "additionalProperties": reference,
+                "description": entry.doc,
+            });
+            (entry.name.to_owned(), table)
+        });
+        tables.collect()
+    }
+
+    fn required() -> Vec<&'static str> {
+        Vec::new()
+    }
+}
 
 /// The table of a node.
-pub(crate) trait Table {
-    /// The count of nodes, named NAME.1, NAME.2, …; `None` for a single node with the plain name.
-    fn count(&self) -> Option<&Count>;
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NodeTable<'f> {
+    /// An end system.
+    Host(&'f Host),
+    /// A node of another kind, with the kind's default settings.
+    Plain(&'f Kind, &'f Plain),
+}
 
-    /// The kind of the node with its settings.
-    fn kind(&self, problems: &mut Problems) -> Option<Kind>;
+impl<'f> NodeTable<'f> {
+    /// The count of nodes, named NAME.1, NAME.2, …; `None` for a single node with the plain name.
+    pub(crate) fn count(self) -> Option<&'f Count> {
+        match self {
+            Self::Host(host) => host.count.as_ref(),
+            Self::Plain(_, plain) => plain.count.as_ref(),
+        }
+    }
+
+    /// The kind of the node with its settings, and dependent ones derived.
+    pub(crate) fn kind(self, problems: &mut Problems) -> Option<Kind> {
+        match self {
+            Self::Host(host) => host.kind(problems),
+            Self::Plain(blank, Plain { settings, .. }) => {
+                let mut kind = blank.clone();
+                settings.apply(kind.settings_mut(), problems)?;
+                settings.accept(kind.fill_defaults(), problems)?;
+                Some(kind)
+            }
+        }
+    }
 
     /// The table as a host's, if it is one.
-    fn as_host(&self) -> Option<&Host> {
-        None
+    pub(crate) fn as_host(self) -> Option<&'f Host> {
+        match self {
+            Self::Host(host) => Some(host),
+            Self::Plain(..) => None,
+        }
     }
 }
 
 /// The table of a node with only settings and a count.
-pub(crate) type Plain<C> = With<Declared<C>, Counted>;
-
-// The settings describe the node.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Counted {
-    /// Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plain {
     pub(crate) count: Option<Count>,
+    pub(crate) settings: Values,
 }
 
-impl<C: Config + Named + Into<Kind>> Table for Plain<C> {
-    fn count(&self) -> Option<&Count> {
-        self.count.as_ref()
-    }
-
-    fn kind(&self, problems: &mut Problems) -> Option<Kind> {
-        config(&self.settings, problems).map(Into::into)
-    }
-}
-
-/// The settings of a kind of node, with dependent ones derived.
-fn config<C: Config + Named>(given: &Declared<C>, problems: &mut Problems) -> Option<C> {
-    let mut config = given.read(problems)?;
-    let settled = config.fill_defaults();
-    given.accept(settled, problems)?;
-    Some(config)
-}
-
-/// The registry: the table's name, its type, and its name in the schema.
-macro_rules! registry {
-    ($($table:ident: $type:ty = $config:ty as $name:literal;)*) => {
-        $(impl Named for $config {
-            const NAME: &'static str = $name;
-        })*
-
-        /// The tables of nodes in the file, with their names.
-        pub(crate) fn tables(file: &Scenario) -> Vec<(&Name, &dyn Table)> {
-            let mut tables: Vec<(&Name, &dyn Table)> = Vec::new();
-            $(tables.extend(file.$table.iter().map(|(name, table)| (name, table as &dyn Table)));)*
-            tables
+impl Plain {
+    /// The schema of such a table of that kind.
+    fn schema(kind: &Kind, generator: &mut SchemaGenerator) -> Json {
+        let mut schema = table(kind.settings(), generator).to_value();
+        schema["properties"]["count"] = json!({
+            "type": ["integer", "null"],
+            "minimum": 0,
+            "description": "Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.",
+        });
+        if schema["required"] == json!([]) {
+            schema.as_object_mut().and_then(|schema| schema.remove("required"));
         }
-    };
+        schema
+    }
 }
 
-registry! {
-    host: Host = host::Config as "Host";
-    router: Plain<router::Config> = router::Config as "Router";
-    emulator: Plain<emulator::Config> = emulator::Config as "Emulator";
-    balancer: Plain<balancer::Config> = balancer::Config as "Balancer";
-    switch: Plain<switch::Config> = switch::Config as "Switch";
+impl<'de> Entries<'de> for Plain {
+    fn empty() -> Self {
+        Self::default()
+    }
+
+    fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        match key.text.as_str() {
+            "count" => self.count = map.next_value()?,
+            _ => self.settings.take(key, map)?,
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for Plain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Unplaced(Plain);
+        impl<'de> Deserialize<'de> for Unplaced {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                entries(deserializer).map(Self)
+            }
+        }
+        let spanned = Spanned::<Unplaced>::deserialize(deserializer)?;
+        let span = spanned.span();
+        let Unplaced(mut plain) = spanned.into_inner();
+        plain.settings.span = span;
+        Ok(plain)
+    }
 }

@@ -31,7 +31,7 @@ use crate::value::{
 };
 
 pub(crate) use beside::{Keys, With};
-pub(crate) use declared::{Declared, Named};
+pub(crate) use declared::{Declared, Named, Values, table};
 pub(crate) use schema::{doc, object, one_line, properties, required};
 
 /// Reads a queue that is a setting's value. Its filters can refer to names unknown to the settings.

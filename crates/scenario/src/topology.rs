@@ -13,7 +13,7 @@ mod star;
 
 use std::borrow::Cow;
 
-use network::{router, switch};
+use network::node::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ use crate::diagnostic::{Problems, Span};
 use crate::file::{Link, LinkKeys, Scenario};
 use crate::node::{self, Host, Plain};
 use crate::queue::Queue;
-use crate::setting::Declared;
+use crate::setting::{Values, table};
 use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
 
 /// A topology: exactly one of the shapes, and the settings of all its links and hosts.
@@ -70,10 +70,19 @@ topologies! {
     star: star::Star,
 }
 
+/// The kinds of nodes between a topology's hosts.
+const ROUTER: &str = "router";
+const SWITCH: &str = "switch";
+
+/// The kind of that name.
+fn named(kind: &str) -> Kind {
+    Kind::blank(kind).expect("a kind of the registry")
+}
+
 /// The settings of a topology's switches; the shape determines their number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Switch(Declared<switch::Config>);
+pub(crate) struct Switch(Values);
 
 impl JsonSchema for Switch {
     fn schema_name() -> Cow<'static, str> {
@@ -81,7 +90,7 @@ impl JsonSchema for Switch {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Declared::<switch::Config>::json_schema(generator)
+        table(named(SWITCH).settings(), generator)
     }
 }
 
@@ -96,8 +105,8 @@ struct Parts<'f> {
     name: &'f Name,
     topology: &'f Topology,
     hosts: Vec<(Name, Host)>,
-    routers: Vec<(Name, Plain<router::Config>)>,
-    switches: Vec<(Name, Plain<switch::Config>)>,
+    routers: Vec<(Name, Plain)>,
+    switches: Vec<(Name, Plain)>,
     links: Vec<(Name, Link)>,
 }
 
@@ -131,14 +140,13 @@ impl Parts<'_> {
 
     /// Adds nodes between the hosts: routers, or switches if the topology has `switch`.
     fn routers(&mut self, part: &str, count: u64) {
-        let counted = node::Counted { count: Some(self.count(count)) };
-        let Some(Switch(settings)) = &self.topology.switch else {
-            self.routers.push((self.named(part), Plain::of(counted)));
-            return;
-        };
-        let mut switch = Plain::of(counted);
-        switch.settings = settings.clone();
-        self.switches.push((self.named(part), switch));
+        let (name, count) = (self.named(part), Some(self.count(count)));
+        match &self.topology.switch {
+            None => self.routers.push((name, Plain { count, ..<_>::default() })),
+            Some(Switch(settings)) => {
+                self.switches.push((name, Plain { count, settings: settings.clone() }));
+            }
+        }
     }
 
     /// Adds a link between two parts, at the topology's rate unless `rate` is given.
@@ -204,9 +212,10 @@ pub(crate) fn expand(file: &Scenario, problems: &mut Problems) -> Option<Scenari
         let (hosts, routers, switches, links) = <_>::default();
         let mut parts = Parts { name, topology, hosts, routers, switches, links };
         if shape.build(&mut parts, problems).is_some() {
-            expanded.host.0.extend(parts.hosts);
-            expanded.router.0.extend(parts.routers);
-            expanded.switch.0.extend(parts.switches);
+            let nodes = &mut expanded.settings;
+            nodes.hosts.0.extend(parts.hosts);
+            nodes.add(named(ROUTER), parts.routers);
+            nodes.add(named(SWITCH), parts.switches);
             expanded.link.0.extend(parts.links);
         }
     }

@@ -5,6 +5,7 @@ use traffic::setting::{choice, settings};
 use traffic::{Bytes, DscpMap, Duration};
 
 use super::{Coalescing, Processor};
+use crate::ingress::Notifications;
 use crate::node;
 use crate::reaction_point;
 
@@ -91,5 +92,9 @@ impl Config {
 impl node::Config for Config {
     fn timer(&self) -> Duration {
         self.timer
+    }
+
+    fn notifications(&self) -> Notifications {
+        Notifications::Take
     }
 }

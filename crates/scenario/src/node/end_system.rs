@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use traffic::setting::{Field, Setting, Settings, Value};
 
-use super::{Table, machine};
+use super::machine;
 use crate::diagnostic::Problems;
 use crate::file::User;
 use crate::lock::{line, node_programs, string};
@@ -78,6 +78,10 @@ impl Settings for Processor {
     }
 }
 
+impl Named for host::Config {
+    const NAME: &'static str = "Host";
+}
+
 impl Named for Processor {
     const NAME: &'static str = "Processor";
 }
@@ -90,14 +94,11 @@ impl Named for reaction_point::Config {
     const NAME: &'static str = "ReactionPoint";
 }
 
-impl Table for Host {
-    fn count(&self) -> Option<&Count> {
-        self.count.as_ref()
-    }
-
-    fn kind(&self, problems: &mut Problems) -> Option<Kind> {
+impl Host {
+    /// The kind of the node with its settings.
+    pub(super) fn kind(&self, problems: &mut Problems) -> Option<Kind> {
         let (config, processor, coalesce, qcn) = (
-            super::config(&self.settings, problems),
+            self.settings.read(problems),
             processor(self, problems),
             coalesce(self, problems),
             reaction_point(self, problems),
@@ -109,10 +110,6 @@ impl Table for Host {
             ..config?
         }))
     }
-
-    fn as_host(&self) -> Option<&Host> {
-        Some(self)
-    }
 }
 
 /// The processing costs; `Some(None)` for none.
@@ -121,7 +118,7 @@ fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Proce
     let machine = processor.scalar(MACHINE.name);
     let machine = machine.map(|named| machine::read(&named.text, &named.span, problems));
     let mut costs = Processor { costs: machine.unwrap_or(Some(host::Processor::FREE))? };
-    processor.adjust(&mut costs, problems)?;
+    processor.apply(&mut costs, problems)?;
     let Processor { costs } = costs;
     // Without costs nothing waits, and there is no backlog to model.
     Some((costs != host::Processor::FREE).then_some(costs))

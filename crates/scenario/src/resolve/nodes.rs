@@ -12,7 +12,7 @@ use crate::command;
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::nearest;
-use crate::node::{self, Host, Table};
+use crate::node::{Host, NodeTable};
 use crate::plan::{Node, NodeKind};
 use crate::value::{AddressUnit, Name, Quantity};
 
@@ -30,7 +30,7 @@ pub(super) struct Nodes<'f> {
 }
 
 pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<'f> {
-    let mut tables = node::tables(file);
+    let mut tables = file.nodes().tables();
     tables.sort_by_key(|(name, _)| name.span.start);
     let names = Directory::new("node", NODES_MAX);
     let mut nodes = Nodes { list: Vec::new(), names, profiles: Vec::new() };
@@ -48,7 +48,7 @@ fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems)
     /// `HOST_NAME_MAX` of Linux.
     const LETTERS_MAX: usize = 64;
     let mut taken: BTreeMap<String, &str> = BTreeMap::new();
-    for (name, _) in file.host.iter() {
+    for (name, _) in file.nodes().hosts.iter() {
         let Some(members) = nodes.names.get(&name.text) else { continue };
         let last = nodes.list.get(members.range).and_then(|hosts| hosts.last());
         let lower = name.text.to_ascii_lowercase();
@@ -77,7 +77,7 @@ fn programs(table: &Host, address: IpAddr, problems: &mut Problems) -> Vec<Vec<S
     lines.filter_map(|line| command::resolve(line, &known, problems)).collect()
 }
 
-fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &dyn Table, problems: &mut Problems) {
+fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: NodeTable<'_>, problems: &mut Problems) {
     let kind = table.kind(problems);
     let host = table.as_host();
     let profile = host.and_then(|host| profile(host.profile.as_ref(), problems));
@@ -131,7 +131,7 @@ pub(super) fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
 fn check_addresses(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems) {
     let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
     let (given, usual): (Vec<_>, Vec<_>) =
-        file.host.iter().partition(|(_, table)| table.address.is_some());
+        file.nodes().hosts.iter().partition(|(_, table)| table.address.is_some());
     // Default addresses come first, so that the error is at an address in the file.
     for (name, table) in usual.into_iter().chain(given) {
         let Some(members) = nodes.names.get(&name.text) else { continue };

@@ -17,7 +17,7 @@ pub(super) fn check(
     written: Units,
     problems: &mut Problems,
 ) {
-    for (name, table) in file.switch.iter() {
+    for (name, table) in file.nodes().of("switch") {
         let Some(mut members) = nodes.names.get(&name.text).map(|members| members.range) else {
             continue;
         };

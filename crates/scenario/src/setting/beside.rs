@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::{MapAccessDeserializer, StringDeserializer};
@@ -83,6 +83,12 @@ impl<K, T> Deref for With<K, T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.table
+    }
+}
+
+impl<K, T> DerefMut for With<K, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.table
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 
 use network::invalid::Invalid;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -20,33 +21,31 @@ pub(crate) trait Named: Settings + Default {
     const NAME: &'static str;
 }
 
-/// The given values of such parameters. Their declaration lists the settings.
-#[derive(Clone, Debug)]
-pub(crate) struct Declared<T> {
+/// The given values of parameters, whose declaration lists the settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values {
     given: Table<Given>,
     pub(crate) span: Span,
-    of: PhantomData<T>,
 }
 
-impl<T: Named> Declared<T> {
-    /// The parameters with the values in the file; `None` if any is invalid.
-    pub(crate) fn read(&self, problems: &mut Problems) -> Option<T> {
-        let mut parameters = T::blank();
-        self.adjust(&mut parameters, problems)?;
-        Some(parameters)
-    }
-
+impl Values {
     /// Applies the values in the file; `None` if any is invalid.
-    pub(crate) fn adjust(&self, parameters: &mut T, problems: &mut Problems) -> Option<()> {
+    pub(crate) fn apply(
+        &self,
+        parameters: &mut dyn Settings,
+        problems: &mut Problems,
+    ) -> Option<()> {
         adjust(parameters, &self.given.0, &self.span, NO_QUEUES, problems)
     }
 
-    /// Only the values in the file; `None` if any is invalid.
-    pub(crate) fn values(&self, problems: &mut Problems) -> Option<Vec<(&'static str, Value)>> {
-        let parameters = self.read(problems)?;
-        let settings = parameters.settings().into_iter().map(|setting| setting.name);
-        let given = settings.filter(|name| self.span_of(name).is_some());
-        Some(given.filter_map(|name| Some((name, parameters.get(name)?))).collect())
+    /// Adds a value, the next one of `map`.
+    pub(crate) fn take<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: Name,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        self.given.0.push((key, map.next_value()?));
+        Ok(())
     }
 
     /// Adds a setting that is not in the file.
@@ -75,11 +74,6 @@ impl<T: Named> Declared<T> {
         self.given.0.iter().map(|(name, _)| name).find(|name| name.text == setting)
     }
 
-    /// A given name that is not a setting.
-    pub(crate) fn unknown(&self) -> Option<&Name> {
-        self.given.0.iter().map(|(name, _)| name).find(|name| !Self::takes(&name.text))
-    }
-
     /// Reports an invalid combination at its setting.
     pub(crate) fn accept(
         &self,
@@ -93,9 +87,58 @@ impl<T: Named> Declared<T> {
     }
 }
 
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let table = Spanned::<Table<Given>>::deserialize(deserializer)?;
+        Ok(Self { span: table.span(), given: table.into_inner() })
+    }
+}
+
+/// The given values of parameters of the type `T`.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared<T> {
+    values: Values,
+    of: PhantomData<T>,
+}
+
+impl<T> Deref for Declared<T> {
+    type Target = Values;
+    fn deref(&self) -> &Values {
+        &self.values
+    }
+}
+
+impl<T> DerefMut for Declared<T> {
+    fn deref_mut(&mut self) -> &mut Values {
+        &mut self.values
+    }
+}
+
+impl<T: Named> Declared<T> {
+    /// The parameters with the values in the file; `None` if any is invalid.
+    pub(crate) fn read(&self, problems: &mut Problems) -> Option<T> {
+        let mut parameters = T::blank();
+        self.apply(&mut parameters, problems)?;
+        Some(parameters)
+    }
+
+    /// Only the values in the file; `None` if any is invalid.
+    pub(crate) fn values(&self, problems: &mut Problems) -> Option<Vec<(&'static str, Value)>> {
+        let parameters = self.read(problems)?;
+        let settings = parameters.settings().into_iter().map(|setting| setting.name);
+        let given = settings.filter(|name| self.span_of(name).is_some());
+        Some(given.filter_map(|name| Some((name, parameters.get(name)?))).collect())
+    }
+
+    /// A given name that is not a setting.
+    pub(crate) fn unknown(&self) -> Option<&Name> {
+        self.given.0.iter().map(|(name, _)| name).find(|name| !Self::takes(&name.text))
+    }
+}
+
 impl<T> Default for Declared<T> {
     fn default() -> Self {
-        Self { given: Table::default(), span: 0..0, of: PhantomData }
+        Self { values: Values::default(), of: PhantomData }
     }
 }
 
@@ -105,8 +148,7 @@ impl<T: Named> Keys for Declared<T> {
     }
 
     fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
-        self.given.0.push((key, map.next_value()?));
-        Ok(())
+        self.values.take(key, map)
     }
 
     fn about() -> (&'static str, String) {
@@ -128,8 +170,7 @@ impl<T: Named> Keys for Declared<T> {
 
 impl<'de, T> Deserialize<'de> for Declared<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let table = Spanned::<Table<Given>>::deserialize(deserializer)?;
-        Ok(Self { span: table.span(), given: table.into_inner(), of: PhantomData })
+        Ok(Self { values: Values::deserialize(deserializer)?, of: PhantomData })
     }
 }
 
@@ -139,10 +180,14 @@ impl<T: Named> JsonSchema for Declared<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let parameters = T::blank();
-        let settings = parameters.settings();
-        let properties = properties(&settings, generator);
-        let table = object(one_line(parameters.doc()), properties, required(&settings));
-        Schema::try_from(table).expect("an object is a schema")
+        table(&T::blank(), generator)
     }
+}
+
+/// The schema of a table of these parameters.
+pub(crate) fn table(parameters: &dyn Settings, generator: &mut SchemaGenerator) -> Schema {
+    let settings = parameters.settings();
+    let properties = properties(&settings, generator);
+    let table = object(one_line(parameters.doc()), properties, required(&settings));
+    Schema::try_from(table).expect("an object is a schema")
 }
