@@ -353,8 +353,7 @@ class Compare(Table):
         flow: Per flow. A flow with a count aggregates all its connections.
         link: Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all
             other quantities.
-        node: Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
-            members.
+        node: Per node of any kind, without its ports. A node with a count aggregates all its members.
         run: For the whole run.
         tolerance: Tolerance of quantities without one of their own; 5 % unless given. It only marks them; quantities to
             judge are listed below.
@@ -1149,8 +1148,7 @@ class Expect(Table):
         flow: Per flow. A flow with a count aggregates all its connections.
         link: Per link. A link with a count aggregates all its members: the sum of their drops, and the maximum of all
             other quantities.
-        node: Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
-            members.
+        node: Per node of any kind, without its ports. A node with a count aggregates all its members.
         run: For the whole run.
     """
 

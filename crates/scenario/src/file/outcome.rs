@@ -29,8 +29,7 @@ pub(crate) struct Expect {
     /// Per emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Bounds<Written>>>,
-    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
-    /// members.
+    /// Per node of any kind, without its ports. A node with a count aggregates all its members.
     #[serde(default)]
     pub(crate) node: Table<Judged<Node, Bounds<Written>>>,
     /// For the whole run.
@@ -54,8 +53,7 @@ pub(crate) struct Compare {
     /// Per emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Written>>,
-    /// Per host, router, balancer, switch or emulator, without its ports. A node with a count aggregates all its
-    /// members.
+    /// Per node of any kind, without its ports. A node with a count aggregates all its members.
     #[serde(default)]
     pub(crate) node: Table<Judged<Node, Written>>,
     /// For the whole run.
