@@ -3,6 +3,7 @@
 //! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings (a
 //! [`Kind`]) and its implementation (a [`Node`]).
 
+use traffic::condition;
 use traffic::setting::Settings;
 use traffic::{Bytes, Discipline, DropReason, Duration, Instant, PacketId, Packets};
 
@@ -173,6 +174,11 @@ pub trait Config: Settings + Default {
     fn notifications(&self) -> Notifications {
         Notifications::Discard
     }
+
+    /// The conditioner of packets that arrive at each of its ports. A kind that has one takes none from a scenario.
+    fn conditioner(&self) -> Option<condition::Parameters> {
+        None
+    }
 }
 
 /// An entry of the registry.
@@ -244,6 +250,11 @@ macro_rules! registry {
             /// The handling of congestion notifications that arrive at its ports.
             pub fn notifications(&self) -> Notifications {
                 match self { $(Self::$kind(config) => config.notifications(),)* }
+            }
+
+            /// The conditioner that the kind has at each of its ports.
+            pub fn conditioner(&self) -> Option<condition::Parameters> {
+                match self { $(Self::$kind(config) => config.conditioner(),)* }
             }
 
             /// The node of this kind.

@@ -238,7 +238,8 @@ fn link_end(
     if usual.is_none_or(|usual| usual.queue != end.queue) {
         queue(groups, &format!("{path}.queue"), &end.queue, text);
     }
-    if let Some(parameters) = &end.conditioner
+    let kind = &groups.plan.nodes[end.node].kind;
+    if let Some(parameters) = end.conditioner.as_ref().filter(|_| kind.conditioner().is_none())
         && usual.is_none_or(|usual| usual.conditioner != end.conditioner)
     {
         conditioner(groups, &format!("{path}.conditioner"), parameters, text);

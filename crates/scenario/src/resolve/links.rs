@@ -110,7 +110,8 @@ fn add<'f>(
             let (trace, impairments) = (trace.clone(), impairments.clone());
             let usual = usual(nodes, node, [from, to]).filter(|_| table.queue.is_none());
             let queue = usual.unwrap_or_else(|| queue.clone());
-            let (direction, conditioner) = (Direction::from(&config), None);
+            let direction = Direction::from(&config);
+            let conditioner = nodes.list[node].kind.conditioner();
             End { node, queue, direction, trace, conditioner, impairments }
         };
         let ends = [from, to].map(end);
@@ -220,10 +221,21 @@ fn own(
     let port = Port { rate: direction.rate, mtu: link.mtu, overhead: link.overhead, seed: 0 };
     let queue = end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
     let table = end.conditioner.as_ref();
+    if table.is_some() && conditions(node, entities.nodes) {
+        let message = format!("`{}` conditions what arrives at its ports itself", node.text);
+        problems.push(&node.span, message, "remove `conditioner`, or put a router there");
+        return None;
+    }
     let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
     let impairments = impairments::resolve(&impaired.0, problems);
     let (queue, conditioner) = (settled(queue)?, settled(conditioner)?);
     Some(Own { settings, queue, trace, conditioner, impairments: impairments? })
+}
+
+/// Whether the named node's kind has a conditioner at each port.
+fn conditions(name: &Name, nodes: &Nodes<'_>) -> bool {
+    let members = nodes.names.get(&name.text).and_then(|members| nodes.list.get(members.range));
+    members.into_iter().flatten().any(|node| node.kind.conditioner().is_some())
 }
 
 fn apply(settings: &[(&'static str, Value)], direction: &mut Direction) {
