@@ -134,13 +134,19 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
 /// lacks.
 fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
     plans.iter().find_map(|plan| match driver {
-        Driver::Simulator => simulate::refusal::check(plan).err().map(|error| error.to_string()),
+        Driver::Simulator => scenario::capability::check(simulate::capability::CAPABILITIES, plan)
+            .err()
+            .map(|error| error.to_string()),
         Driver::Kernel(_) => {
             let mut plan = plan.clone();
             driver.set_kernels(&mut plan);
-            simulate::refusal::check(&plan).err().map(|error| error.to_string())
+            scenario::capability::check(simulate::capability::CAPABILITIES, &plan)
+                .err()
+                .map(|error| error.to_string())
         }
-        Driver::Lab(_) => lab::refusal::check(plan).err().map(|error| error.to_string()),
+        Driver::Lab(_) => scenario::capability::check(lab::capability::CAPABILITIES, plan)
+            .err()
+            .map(|error| error.to_string()),
     })
 }
 

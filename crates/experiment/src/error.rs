@@ -16,6 +16,9 @@ pub enum Error {
     /// The simulator refused the plan.
     #[error(transparent)]
     Simulator(#[from] simulate::Refusal),
+    /// The plan asks for something that the driver lacks.
+    #[error(transparent)]
+    Obstacle(#[from] scenario::capability::Obstacle),
     /// A guest kernel could not be started, or hung.
     #[error(transparent)]
     Guest(#[from] guest::Error),

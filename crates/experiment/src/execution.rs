@@ -152,7 +152,7 @@ impl Job {
     /// Either.
     pub fn check(&self) -> Result<(), Error> {
         if !self.driver.is_lab() {
-            simulate::refusal::check(&self.plan)?;
+            scenario::capability::check(simulate::capability::CAPABILITIES, &self.plan)?;
         }
         forecast::check_expectations(&self.plan)
     }

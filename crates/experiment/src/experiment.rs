@@ -136,11 +136,11 @@ impl Experiment {
         let lock = scenario::lock(&plan);
         let left_out = match driver {
             Driver::Simulator | Driver::Kernel(_) => {
-                simulate::refusal::check(&plan)?;
+                scenario::capability::check(simulate::capability::CAPABILITIES, &plan)?;
                 simulate::leave_out(&mut plan)
             }
             Driver::Lab(_) => {
-                lab::refusal::check(&plan)?;
+                scenario::capability::check(lab::capability::CAPABILITIES, &plan)?;
                 Vec::new()
             }
         };

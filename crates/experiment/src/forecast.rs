@@ -29,7 +29,7 @@ fn quantities(plan: &Plan) -> Result<Option<Vec<(String, f64)>>, Error> {
         }
     }
     let plan = &plan;
-    if simulate::refusal::check(plan).is_err() {
+    if scenario::capability::check(simulate::capability::CAPABILITIES, plan).is_err() {
         return Ok(None);
     }
     let over = AtomicBool::new(true);

@@ -19,6 +19,7 @@ use std::thread::{self, JoinHandle};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use record::totals::FlowTotals;
 use scenario::Plan;
+use scenario::capability::Obstacle;
 use scenario::plan::Transport;
 use traffic::packet::Protocol;
 use traffic::{Duration, FlowId, Instant};
@@ -28,6 +29,7 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, threads};
 use socket::Route;
+pub(crate) use stack::check as check_stacks;
 use worker::Worker;
 
 /// The state of a flow at some time.
@@ -55,12 +57,11 @@ pub struct Ended {
     pub waited: Option<Duration>,
 }
 
-/// Rejects a plan whose sockets no kernel could open: TCP options that differ within a host, or two flows between
-/// the same addresses and ports.
+/// Rejects a plan whose sockets no kernel could open: two flows between the same addresses and ports.
 ///
 /// # Errors
-/// `Unfit`, for the first such problem.
-pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
+/// The first two such flows.
+pub(crate) fn check_ports(plan: &Plan) -> Result<(), Obstacle> {
     let mut known = HashMap::new();
     for flow in &plan.flows {
         let protocol = match flow.transport {
@@ -75,10 +76,10 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
                 "flows `{other}` and `{}` both go from {source} to {destination}",
                 flow.name
             );
-            return Err(Error::unfit(message, "give one of them a different source_port"));
+            return Err(Obstacle::new(message, "give one of them a different source_port"));
         }
     }
-    stack::check(plan)
+    Ok(())
 }
 
 /// The running agents.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use scenario::capability::Obstacle;
+
 /// An error of building or running a lab.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -31,6 +33,12 @@ pub enum Error {
         /// The change that helps.
         help: String,
     },
+}
+
+impl From<Obstacle> for Error {
+    fn from(Obstacle { message, help }: Obstacle) -> Self {
+        Self::Unfit { message, help }
+    }
 }
 
 impl Error {

@@ -13,15 +13,16 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Ended, MESSAGES, Message, SCENARIO, START};
-use scenario::{Document, Errors, Plan};
+use scenario::{Document, Errors, Plan, capability};
 use traffic::Instant;
 
 use crate::agents::{self, Agents, Sample};
+use crate::capability::CAPABILITIES;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::hosts::Hosts;
 use crate::programs::Programs;
-use crate::{Error, readiness, refusal};
+use crate::{Error, readiness};
 
 mod command;
 mod module;
@@ -92,7 +93,7 @@ fn run_agents(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     give_memory_to_tcp()?;
     let (plan, assignment) = read(folder)?;
     let plan = if assignment.command.is_some() { plan.by_hand() } else { plan };
-    refusal::check(&plan)?;
+    capability::check(CAPABILITIES, &plan)?;
     module::load(&plan, &assignment, folder)?;
     let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
     let own = Path::new(OWN);

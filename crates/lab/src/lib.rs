@@ -7,6 +7,7 @@
 pub mod agents;
 mod attachment;
 pub mod buffers;
+pub mod capability;
 pub mod clock;
 pub mod congestion;
 pub mod default_congestion;
@@ -29,7 +30,6 @@ pub mod privilege;
 pub mod program;
 pub mod programs;
 mod readiness;
-pub mod refusal;
 pub mod router;
 mod run;
 mod spoiled;

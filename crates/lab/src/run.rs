@@ -11,8 +11,8 @@ use frames::programs;
 use network::Observer;
 use record::totals::{Ending, FlowTotals, Totals};
 use record::{LabPort, LabReport, Steering};
-use scenario::Plan;
 use scenario::plan::{Flow, Node, Transport};
+use scenario::{Plan, capability};
 use traffic::{Instant, Packets};
 
 pub use fabric_bench::FabricBench;
@@ -20,6 +20,7 @@ pub use fabric_bench::FabricBench;
 use crate::agents::{Agents, Ended, Sample};
 use crate::attachment::{self, Attachment, Entry, Place};
 use crate::buffers::Buffers;
+use crate::capability::CAPABILITIES;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::device::{Device, Kind};
@@ -30,7 +31,7 @@ use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::spoiled::{self, Evidence};
 use crate::stalls::{StallDetector, Stalls};
-use crate::{host_queues, readiness, refusal, threads};
+use crate::{host_queues, readiness, threads};
 
 /// The options of a lab that are not part of the scenario.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +80,7 @@ pub fn run(
     observer: &mut impl Observer,
     steering: Steering<'_>,
 ) -> Result<Outcome, Error> {
-    refusal::check(plan)?;
+    capability::check(CAPABILITIES, plan)?;
     let congestion = Congestion::load(plan)?;
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());

@@ -18,6 +18,7 @@ use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
     LinkInfo, LinkMessage,
 };
+use scenario::capability::Obstacle;
 
 pub(crate) use card::adopt;
 pub use module::ModuleQdisc;
@@ -139,14 +140,14 @@ fn configure(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bo
 /// Rejects an MTU that the kernel or the address family of `address` does not support.
 ///
 /// # Errors
-/// `Unfit`.
-pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Error> {
+/// Such an MTU.
+pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Obstacle> {
     // The minimum is from RFC 791 or RFC 8200, section 5; the maximum is the limit of Linux interfaces.
     let (least, most) = (if address.is_ipv6() { 1_280 } else { 68 }, 65_535);
     if (least..=most).contains(&mtu) {
         return Ok(());
     }
-    Err(Error::unfit(
+    Err(Obstacle::new(
         format!("an MTU of {mtu} bytes at a host with address {address}"),
         format!("set the link's mtu to {least} to {most} bytes"),
     ))

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 mod aliases;
+pub mod capability;
 pub mod catalogue;
 mod classes;
 mod command;

@@ -19,11 +19,12 @@ use record::folder::{PROGRAMS, TemporaryFolder};
 use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, MODULE, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::plan::{Flow, NodeKind};
-use scenario::{Plan, TRACES};
+use scenario::{Plan, TRACES, capability};
 use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, FlowId, Instant};
 
-use crate::refusal::{self, Refusal};
+use crate::capability::CAPABILITIES;
+use crate::refusal::Refusal;
 use crate::run::{Finished, Simulation, drive};
 use inbox::Inbox;
 use samples::Samples;
@@ -118,7 +119,7 @@ pub fn run(
     observer: &mut impl Observer,
     steering: Steering<'_>,
 ) -> Result<Outcome, Refusal> {
-    refusal::check(plan)?;
+    capability::check(CAPABILITIES, plan)?;
     let mut guests = Guests::start(plan, options, None, observer)?;
     guests.wait_until_ready(steering.interrupted)?;
     let driven = drive(plan, &mut guests, steering);

@@ -1,7 +1,9 @@
 //! The parts of a plan that a simulation leaves out because they need a real kernel.
 
 use scenario::Plan;
-use scenario::plan::{Flow, Transport};
+use scenario::plan::Flow;
+
+use crate::capability::Lack;
 
 /// Removes the expectations of `plan` on flows that a simulation leaves out. Returns a description of everything
 /// left out: programs at hosts, flows (those of a `count` once), expectations.
@@ -37,16 +39,7 @@ pub fn left_out(plan: &Plan) -> Vec<String> {
             Some(group) => format!("flow `{group}` ({count})"),
             None => format!("flow `{}`", flow.name),
         };
-        found.push(match &flow.transport {
-            _ if plan.has_kernel(flow.from) != plan.has_kernel(flow.to) => {
-                format!("{name} has a `kernel` at one end only")
-            }
-            Transport::Tcp(tcp) => {
-                let control = tcp.kernel_congestion.as_deref().unwrap_or_default();
-                format!("{name} has the kernel's own congestion control `{control}`")
-            }
-            Transport::Udp(_) | Transport::Program(_) => format!("{name} runs a program"),
-        });
+        found.push(format!("{name} {}", Lack::of(plan, flow).text(flow)));
     }
     found
 }

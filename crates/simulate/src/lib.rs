@@ -2,9 +2,10 @@
 //!
 //! The same seed gives the same output bytes with any number of workers.
 
+pub mod capability;
 pub mod guests;
 mod left_out;
-pub mod refusal;
+mod refusal;
 pub mod run;
 pub mod sweep;
 

@@ -7,11 +7,12 @@ use engine::{Agenda, Engine, GoodputMarks, Tally, Task, World};
 use network::Observer;
 use record::Steering;
 use record::totals::{Ending, FlowTotals, Totals};
-use scenario::Plan;
 use scenario::plan::Target;
+use scenario::{Plan, capability};
 use traffic::{Duration, FlowId, Instant};
 
-use crate::refusal::{self, Refusal};
+use crate::capability::CAPABILITIES;
+use crate::refusal::Refusal;
 
 /// Runs `plan` to its end, or to an interruption, with modelled hosts alone: hosts with kernels need
 /// [`crate::guests::run`]. Parts that need a real kernel are left out; see [`crate::left_out`].
@@ -23,7 +24,7 @@ pub fn run(
     observer: &mut impl Observer,
     steering: Steering<'_>,
 ) -> Result<Totals, Refusal> {
-    refusal::check(plan)?;
+    capability::check(CAPABILITIES, plan)?;
     let engine = Engine::new(World::new(plan)?);
     let mut modelled = Modelled { engine, tally: Tally::new(plan, observer) };
     let Finished { totals, snapshots, .. } = drive(plan, &mut modelled, steering);

@@ -11,13 +11,13 @@ use nix::sys::socket::{
     AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, listen,
     setsockopt, socket, sockopt,
 };
+use scenario::capability::Obstacle;
 use scenario::plan::Flow;
 use traffic::Duration;
 use traffic::header::{Family, Header};
 use transport::config::{Buffer, BufferConfig};
 use transport::{OptionError, ProgramPhase, SocketOption};
 
-use crate::Error;
 use crate::congestion::Names;
 
 /// Options of `linux/in6.h` and `asm-generic/socket.h` without a wrapper elsewhere.
@@ -38,9 +38,9 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn of(flow: &Flow) -> Result<Self, Error> {
+    pub(super) fn of(flow: &Flow) -> Result<Self, Obstacle> {
         let Header { family, source, destination, ports: Some(ports), .. } = flow.header else {
-            return Err(Error::unfit(format!("flow `{}` has no ports", flow.name), "set them"));
+            return Err(Obstacle::new(format!("flow `{}` has no ports", flow.name), "set them"));
         };
         let address = |bits: u128| match family {
             Family::V6 => IpAddr::V6(Ipv6Addr::from_bits(bits)),

@@ -1,6 +1,7 @@
 //! The TCP settings that the kernel has per network namespace only, hence per host.
 
 use scenario::Plan;
+use scenario::capability::Obstacle;
 use scenario::plan::Flow;
 use transport::Config;
 use transport::config::{Buffer, Ecn, IdleRestart, SavedMetrics};
@@ -96,8 +97,8 @@ impl Stack {
 /// Rejects connections that need different settings of a host.
 ///
 /// # Errors
-/// `Unfit`.
-pub(super) fn check(plan: &Plan) -> Result<(), Error> {
+/// The first two such connections.
+pub(crate) fn check(plan: &Plan) -> Result<(), Obstacle> {
     let mut first: Vec<Option<(&Flow, Stack)>> = vec![None; plan.nodes.len()];
     for flow in &plan.flows {
         let Some(tcp) = flow.tcp() else { continue };
@@ -115,7 +116,7 @@ fn agree(
     (first, stack): (&Flow, Stack),
     (flow, other): (&Flow, Stack),
     host: &str,
-) -> Result<(), Error> {
+) -> Result<(), Obstacle> {
     if stack == other {
         return Ok(());
     }
@@ -126,7 +127,7 @@ fn agree(
         flow.name,
         stack.differences(&other)
     );
-    Err(Error::unfit(message, "give one of them separate hosts"))
+    Err(Obstacle::new(message, "give one of them separate hosts"))
 }
 
 /// Applies the settings that the plan's connections at the host `number` need.

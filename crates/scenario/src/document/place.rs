@@ -35,22 +35,89 @@ impl Document {
     /// The place of the key at `path`, such as `["flow", "bulk", "congestion"]`; `None` if neither the file nor the
     /// command line has it.
     pub fn place(&self, path: &[&str]) -> Option<Place> {
+        let table = self.spelled_out();
+        let mut found = Vec::new();
+        self.find(table.get_ref(), path, None, &mut Vec::new(), &mut found);
+        found.pop()
+    }
+
+    /// The places of the keys that match one of the patterns. A pattern is a path with dots, and `*` for any key:
+    /// `host.*.processor`; after `=`, the beginning of the value: `flow.*.congestion=kernel:`.
+    pub fn places(&self, patterns: &[&str]) -> Vec<Place> {
+        let table = self.spelled_out();
+        let mut found = Vec::new();
+        for pattern in patterns {
+            let (path, value) = match pattern.split_once('=') {
+                Some((path, value)) => (path, Some(value)),
+                None => (*pattern, None),
+            };
+            let path: Vec<&str> = path.split('.').collect();
+            self.find(table.get_ref(), &path, value, &mut Vec::new(), &mut found);
+        }
+        found
+    }
+
+    /// The tables of the file with the changes of the command line, without abbreviations.
+    fn spelled_out(&self) -> Spanned<DeTable<'_>> {
         let (mut table, _) = DeTable::parse_recoverable(self.source.slice(&(0..self.length)));
         aliases::spell_out(table.get_mut());
         // [`Self::plan`] reports the problems.
         let mut problems = Problems::default();
         self.overrides.iter().for_each(|change| self.apply(change, &mut table, &mut problems));
         aliases::spell_out(table.get_mut());
-        let (last, parents) = path.split_last()?;
-        let mut inner = table.get_ref();
-        for key in parents {
-            match inner.get(*key).map(Spanned::get_ref) {
-                Some(DeValue::Table(next)) => inner = next,
-                _ => return None,
+        table
+    }
+
+    /// Adds the places of the keys below `table` that match `path`, and whose value begins with `value`, if given.
+    fn find<'t>(
+        &self,
+        table: &'t DeTable<'_>,
+        path: &[&str],
+        value: Option<&str>,
+        above: &mut Vec<&'t str>,
+        found: &mut Vec<Place>,
+    ) {
+        let Some((first, rest)) = path.split_first() else { return };
+        for (key, inner) in
+            table.iter().filter(|(key, _)| matches!(*first, "*") || key.get_ref() == first)
+        {
+            above.push(key.get_ref());
+            match (inner.get_ref(), rest) {
+                (inner, []) if value.is_none_or(|value| begins_with(inner, value)) => {
+                    let (name, line) = self.source.line(&key.span());
+                    found.push(Place { name, line, path: above.join(".") });
+                }
+                (DeValue::Table(inner), [_, ..]) => self.find(inner, rest, value, above, found),
+                _ => {}
             }
+            above.pop();
         }
-        let (key, _) = inner.get_key_value(*last)?;
-        let (name, line) = self.source.line(&key.span());
-        Some(Place { name, line, path: path.join(".") })
+    }
+}
+
+/// Whether a value is text that begins with `text`.
+fn begins_with(value: &DeValue<'_>, text: &str) -> bool {
+    matches!(value, DeValue::String(found) if found.starts_with(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_match_patterns_in_the_file_and_on_the_command_line() {
+        let text = "[host.a]\nprogram = \"true\"\n[host.b]\nkernel = \"linux-6.12\"\n\n[flow.one]\n\
+                    congestion = \"kernel:bbr\"\n[flow.two]\ncongestion = \"cubic\"\n";
+        let mut document = Document::parse("my.toml", text).expect("tables");
+        let places = |document: &Document, patterns: &[&str]| -> Vec<String> {
+            document.places(patterns).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(places(&document, &["host.*.program"]), ["my.toml:2: host.a.program"]);
+        assert_eq!(places(&document, &["host.*"]), ["my.toml:1: host.a", "my.toml:3: host.b"]);
+        let kernels = places(&document, &["flow.*.congestion=kernel:"]);
+        assert_eq!(kernels, ["my.toml:7: flow.one.congestion"]);
+        document.set("host.b.program=false").expect("a setting");
+        assert_eq!(places(&document, &["host.b.program"]), ["--set: host.b.program"]);
+        assert_eq!(places(&document, &["router", "flow.*.mpi"]), [""; 0]);
     }
 }

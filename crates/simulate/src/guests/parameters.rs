@@ -3,15 +3,14 @@
 
 use congestion::Config;
 use scenario::Plan;
-
-use crate::refusal::Refusal;
+use scenario::capability::Obstacle;
 
 /// The kernel command line words for the flows of kernels, as in `sui_vegas.alpha=3`; an algorithm at its defaults
 /// needs none.
 ///
 /// # Errors
 /// If two flows set an algorithm differently.
-pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Refusal> {
+pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Obstacle> {
     let mut set: Vec<Config> = Vec::new();
     for config in plan.congestion(|flow| plan.is_simulated(flow) && !plan.is_modelled(flow)) {
         match set.iter().find(|it| it.algorithm().name() == config.algorithm().name()) {
@@ -28,23 +27,20 @@ pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Refusal> {
     Ok(words.collect())
 }
 
-fn two(one: &Config, other: &Config) -> Refusal {
+fn two(one: &Config, other: &Config) -> Obstacle {
     let values_of = |config: &Config| {
         let values = config.parameters().map(|(it, value)| format!("{} = {value}", it.name()));
         values.collect::<Vec<_>>().join(", ")
     };
     let name = one.algorithm().name();
-    Refusal::Parameters {
-        message: format!(
+    Obstacle::new(
+        format!(
             "flows between hosts with a `kernel` set `{name}` differently: {}; and {}",
             values_of(one),
             values_of(other)
         ),
-        help:
-            "a guest kernel has one set of parameters: use the same for all these flows, or run it with \
-               --on lab"
-                .into(),
-    }
+        "a guest kernel has one set of parameters: use the same for all these flows, or run it with --on lab",
+    )
 }
 
 #[cfg(test)]
@@ -54,7 +50,7 @@ mod tests {
     use super::*;
 
     /// The words for these flows from `a` to `b`, which have kernels, and from `c` to `d`, which have none.
-    fn words_of(flows: &str) -> Result<Vec<String>, Refusal> {
+    fn words_of(flows: &str) -> Result<Vec<String>, Obstacle> {
         let hosts = "[host.a]\nkernel = \"linux-6.12\"\n[host.b]\nkernel = \"linux-6.12\"\n[host.c]\n[host.d]\n\
                      [link.real]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\n\
                      [link.model]\nbetween = [\"c\", \"d\"]\nrate = \"10 Mbit/s\"\n";
