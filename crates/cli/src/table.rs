@@ -151,7 +151,7 @@ impl Table {
         let mut rows = self.rows.clone();
         for (cell, units) in rows.iter_mut().flat_map(|row| row.iter_mut().zip(&columns)) {
             if let Some((kind, value)) = cell.quantity {
-                cell.text = kind.unit(*units).show(value);
+                cell.text = units.unit(kind).show(value);
             }
         }
         rows

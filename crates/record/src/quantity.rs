@@ -11,7 +11,7 @@ pub fn of_column(units: Units, values: impl IntoIterator<Item = (Kind, f64)>) ->
     let values: Vec<_> = values.into_iter().collect();
     let fit = |kind: Kind| {
         let same = values.iter().filter(|(other, _)| *other == kind);
-        kind.unit(units).fit(same.map(|(_, value)| *value))
+        units.unit(kind).fit(same.map(|(_, value)| *value))
     };
     Units {
         rate: fit(Kind::Rate),
@@ -23,7 +23,7 @@ pub fn of_column(units: Units, values: impl IntoIterator<Item = (Kind, f64)>) ->
 
 /// Formats a single quantity of the summary.
 pub fn by_path(units: Units, path: &str, value: f64) -> String {
-    Kind::of(path).unit(units).text(value)
+    units.unit(Kind::of(path)).text(value)
 }
 
 /// Formats seconds of a machine, for which the scenario has no unit: `200.1 ms`.

@@ -186,7 +186,7 @@ impl Cell {
         match self {
             Self::Text(text) | Self::Number(text) => escape(text),
             Self::Quantity(kind, value, path) => {
-                let text = kind.unit(units).show(*value);
+                let text = units.unit(*kind).show(*value);
                 match path {
                     Some(path) => Measure::new(path, *value, text).html(),
                     None => escape(&text),

@@ -155,7 +155,7 @@ impl Run<'_> {
         let mut grid = Grid::new(&["Verdict", "Quantity", "Measured", "Expected"]);
         for Verdict { path, value, low, high, ok } in self.verdicts {
             let values = [Some(*value), *low, *high].into_iter().flatten();
-            let unit = Kind::of(path).unit(self.plan.units).fit(values);
+            let unit = self.plan.units.unit(Kind::of(path)).fit(values);
             let text = unit.show(*value);
             // A path may be an abbreviation of another one, and then the summary does not have it by that name.
             let named = known.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();

@@ -132,7 +132,7 @@ impl<'a> Digest<'a> {
             linked: sweep.linked,
             samples: samples.collect(),
             units: units
-                .map(|(measure, path)| Kind::of(path).unit(sweep.units).fit([greatest(measure)]))
+                .map(|(measure, path)| sweep.units.unit(Kind::of(path)).fit([greatest(measure)]))
                 .collect(),
         }
     }

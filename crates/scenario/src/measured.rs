@@ -5,8 +5,6 @@
 
 use std::fmt::Write;
 
-use crate::{Unit, Units};
-
 mod column;
 mod table;
 
@@ -283,18 +281,6 @@ impl Kind {
     /// The kind of the quantity at a path of the summary, or at a short path.
     pub fn of(path: &str) -> Self {
         Quantity::of(path).map_or(Self::Number, |quantity| quantity.kind)
-    }
-
-    /// The unit of such a quantity.
-    pub const fn unit(self, units: Units) -> Unit {
-        match self {
-            Self::Rate => units.rate,
-            Self::Size => units.size,
-            Self::Time => units.time,
-            Self::Duration => units.duration,
-            Self::Share => Unit::PERCENT,
-            Self::Ratio | Self::Number => Unit::NUMBER,
-        }
     }
 
     /// The unit in `summary.json` and in tables.

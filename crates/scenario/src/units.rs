@@ -9,6 +9,7 @@ use toml::de::DeTable;
 use traffic::{Bytes, Rate};
 
 use crate::measure::{Dimension, Measure, measure};
+use crate::measured::Kind;
 use crate::quantity::{Error, number_length};
 
 mod written;
@@ -262,6 +263,18 @@ impl Default for Units {
 }
 
 impl Units {
+    /// The unit of a quantity of that kind.
+    pub const fn unit(self, kind: Kind) -> Unit {
+        match kind {
+            Kind::Rate => self.rate,
+            Kind::Size => self.size,
+            Kind::Time => self.time,
+            Kind::Duration => self.duration,
+            Kind::Share => Unit::PERCENT,
+            Kind::Ratio | Kind::Number => Unit::NUMBER,
+        }
+    }
+
     /// A rate in a sentence: `62.5 MB/s`.
     pub fn rate(self, rate: Rate) -> String {
         self.rate.text(rate.bits_per_second() as f64 / 8.0)

@@ -423,7 +423,7 @@ fn verdicts(verdicts: &[Verdict], units: Units) -> String {
     let mut table = Table::new(&["expected", ">measured", "range", "verdict"]);
     for verdict in verdicts {
         let values = [Some(verdict.value), verdict.low, verdict.high];
-        let unit = Kind::of(&verdict.path).unit(units).fit(values.into_iter().flatten());
+        let unit = units.unit(Kind::of(&verdict.path)).fit(values.into_iter().flatten());
         let show = |value| unit.show(value);
         table.row([
             verdict.path.as_str().into(),

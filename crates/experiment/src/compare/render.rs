@@ -48,7 +48,7 @@ pub(super) fn headings(runs: &[StoredRun]) -> Vec<String> {
 
 /// The unit for the quantity `path`, fitted to its values and tolerances.
 pub(super) fn unit(units: Units, path: &str, values: impl IntoIterator<Item = f64>) -> Unit {
-    Kind::of(path).unit(units).fit(values)
+    units.unit(Kind::of(path)).fit(values)
 }
 
 /// The cells of a row, and its judgement.

@@ -94,7 +94,7 @@ fn range(rows: &[&[Cell]], column: usize, units: Units) -> String {
 fn shown(cell: &Cell, units: Units) -> String {
     match cell {
         Cell::Measure(measure) => measure.text.clone(),
-        Cell::Quantity(kind, value, _) => kind.unit(units).show(*value),
+        Cell::Quantity(kind, value, _) => units.unit(*kind).show(*value),
         Cell::Text(text) | Cell::Number(text) => text.clone(),
         Cell::Held(held) => if *held { "✓ holds" } else { "✗ fails" }.to_owned(),
     }

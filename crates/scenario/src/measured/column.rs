@@ -4,15 +4,13 @@
 use super::{Kind, Quantity};
 use crate::measure::Dimension;
 
-impl Kind {
-    /// The last words of a column's name that say the base unit; empty for counts, indices and shares of one.
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Rate => Dimension::Rate.suffix(),
-            Self::Size => Dimension::Size.suffix(),
-            Self::Time | Self::Duration => Dimension::Time.suffix(),
-            Self::Share | Self::Ratio | Self::Number => "",
-        }
+/// The last words of a column's name that say the base unit of its quantity; empty for counts, indices and shares of one.
+const fn suffix(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Rate => Dimension::Rate.suffix(),
+        Kind::Size => Dimension::Size.suffix(),
+        Kind::Time | Kind::Duration => Dimension::Time.suffix(),
+        Kind::Share | Kind::Ratio | Kind::Number => "",
     }
 }
 
@@ -31,7 +29,7 @@ impl Dimension {
 
 /// The name of a column that holds the quantity under `path` of the summary: `flow.bulk.goodput_bytes_per_s`.
 pub fn column(path: &str) -> String {
-    let suffix = Kind::of(path).suffix();
+    let suffix = suffix(Kind::of(path));
     let field = Quantity::of(path).map_or("", |quantity| quantity.field);
     let mut words = field.split(['.', '_']);
     if words.any(|word| word == suffix) { path.to_owned() } else { with_unit(path, suffix) }
@@ -78,7 +76,7 @@ mod tests {
         for entity in Entity::ALL {
             for quantity in entity.quantities() {
                 let path = format!("{}.{}", entity.place(), quantity.field);
-                let (name, suffix) = (column(&path), quantity.kind.suffix());
+                let (name, suffix) = (column(&path), suffix(quantity.kind));
                 let has = name.ends_with(&format!("_{suffix}"))
                     || name.split(['.', '_']).any(|word| word == suffix);
                 assert!(suffix.is_empty() || has, "{name}: {suffix}");
