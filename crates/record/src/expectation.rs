@@ -1,6 +1,6 @@
 //! A scenario's expectations, compared with the results.
 
-use scenario::measured::Quantity;
+use measured::Quantity;
 use scenario::plan::Expectation;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use scenario::{Unit, Units};
 
+pub use measured::Kind;
 pub use scenario::digits;
-pub use scenario::measured::Kind;
 
 /// Returns the units of a column that holds these quantities: those of the scenario, or others of the same family
 /// where the largest is not readable in them.

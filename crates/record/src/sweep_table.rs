@@ -17,7 +17,7 @@ use crate::folder;
 use crate::parquet_file;
 use crate::provenance;
 use crate::quantity::Kind;
-use scenario::{Dimension, measured};
+use scenario::Dimension;
 
 /// A column's values, one for each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +49,12 @@ impl SweepTable {
     /// Adds a column of measured values for a path of the summary, with its unit.
     pub fn measured(&mut self, path: &str, values: Vec<Option<f64>>) {
         let unit = Kind::of(path).base_unit();
-        self.with_unit(&measured::column(path), unit, Values::Number(values));
+        self.with_unit(&scenario::column(path), unit, Values::Number(values));
     }
 
     /// Adds a column of a setting's values in their base unit.
     pub fn setting(&mut self, path: &str, dimension: Dimension, values: Vec<Option<f64>>) {
-        let name = measured::setting_column(path, dimension);
+        let name = scenario::setting_column(path, dimension);
         let unit = provenance::unit_of(&name).unwrap_or_default();
         self.with_unit(&name, unit, Values::Number(values));
     }

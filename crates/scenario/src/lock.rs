@@ -3,6 +3,7 @@
 //! It parses to an equal plan, so that a run is repeatable after defaults change. Counted entities are written with
 //! their count, so that the file has about as many tables as the scenario.
 
+use measured::Kind;
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -14,7 +15,6 @@ use transport::SocketOption;
 
 use crate::congestion;
 use crate::joining::Joining;
-use crate::measured::Kind;
 use crate::plan::{
     Action, Change, Comparison, End, Expectation, Link, NodeKind, Options, Plan, Target, Window,
     Within,

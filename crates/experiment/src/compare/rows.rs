@@ -1,7 +1,7 @@
 //! The quantities of a summary that are compared by default: the most informative ones, by the paths that a
 //! scenario's `[compare]` and `[expect]` use.
 
-use scenario::measured::Entity;
+use measured::Entity;
 use serde_json::Value;
 
 const DIRECTIONS: [&str; 2] = ["forward", "reverse"];

@@ -1,6 +1,6 @@
 //! Flow completion times and slowdowns of the flows that one entry of the scenario made.
 
-use scenario::measured::SIZE_BUCKETS;
+use measured::SIZE_BUCKETS;
 use scenario::plan::{Flow, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The distribution of completion times of flows of a set size, by size.
 
-use scenario::measured::SIZE_BUCKETS;
+use measured::SIZE_BUCKETS;
 
 use super::flows::{cumulated, greatest_x};
 use super::{Figure, Points, TOGETHER, series};

@@ -4,12 +4,12 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use measured::{Entity, Kind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value as Json, json};
 
-use crate::measured::{self, Entity, Kind};
 use crate::tolerance::{NumberTolerance, PercentUnit, RateTolerance, SizeTolerance, TimeTolerance};
 use crate::value::{
     Name, NumberUnit, Quantity, RateUnit, RatioUnit, SizeUnit, Table, TimeUnit, Written,

@@ -1,10 +1,11 @@
 //! `[expect]`: bounds on the summary's quantities, in base units.
 
+use measured::Kind;
+
 use super::Network;
 use super::judgements::{self, Known};
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
-use crate::measured::Kind;
 use crate::plan::Expectation;
 use crate::tolerance::Base;
 use crate::value::{NumberUnit, RateUnit, RatioUnit, SizeUnit, TimeUnit, Unit, Written};

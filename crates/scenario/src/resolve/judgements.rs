@@ -1,10 +1,11 @@
 //! The common parts of `[expect]` and `[compare]`: the judged quantities of entities.
 
+use measured::{Entity, Part, Quantity, SIZE_BUCKETS};
+
 use super::{Directory, Network};
 use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{Given, Measured, Tables, quantities};
-use crate::measured::{Entity, Part, Quantity, SIZE_BUCKETS};
 use crate::nearest;
 use crate::plan::{Change, Flow, Node, NodeKind, Transport};
 use crate::value::{Name, Table};

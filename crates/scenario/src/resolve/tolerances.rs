@@ -1,10 +1,11 @@
 //! `[compare]`: tolerances between runs of different drivers.
 
+use measured::Kind;
+
 use super::Network;
 use super::judgements::{self, Known};
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
-use crate::measured::Kind;
 use crate::plan::{Comparison, Tolerance, Within};
 use crate::tolerance::{NumberTolerance, RateTolerance, SizeTolerance, TimeTolerance};
 use crate::value::Written;

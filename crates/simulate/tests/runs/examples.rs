@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use measured::Quantity;
 use record::{Summary, Verdict, judge};
-use scenario::measured::Quantity;
 use scenario::{Document, Plan};
 use traffic::qdisc::{Parameters, REGISTRY};
 

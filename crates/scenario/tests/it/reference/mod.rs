@@ -9,7 +9,7 @@ use std::path::Path;
 
 use examples::Examples;
 use key::Key;
-use scenario::measured::{Entity, Kind};
+use measured::{Entity, Kind};
 
 #[test]
 fn the_reference_that_is_checked_in_is_current() {

@@ -12,7 +12,7 @@ use crate::reference::key::{Key, definition, spaced, values};
 const GENERATED: &str = "<!-- Generated from docs/scenario.schema.json: UPDATE_REFERENCE=1 cargo test -p scenario \
                          --test it reference -->";
 /// The first line of the page of results.
-const RESULTS: &str = "<!-- Generated from crates/scenario/src/measured/table.rs: UPDATE_REFERENCE=1 cargo test -p \
+const RESULTS: &str = "<!-- Generated from crates/measured/src/table.rs: UPDATE_REFERENCE=1 cargo test -p \
                        scenario --test it reference -->";
 
 /// Every page by its file's name.
@@ -33,7 +33,7 @@ pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
     }
     pages.insert("README.md".into(), top);
     pages.insert("units.md".into(), units());
-    pages.insert("results.md".into(), format!("{RESULTS}\n\n{}", scenario::measured::reference()));
+    pages.insert("results.md".into(), format!("{RESULTS}\n\n{}", measured::reference()));
     pages
 }
 

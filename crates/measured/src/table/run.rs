@@ -6,7 +6,7 @@ use super::super::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
 use super::super::Quantity;
 use super::quantity;
 
-pub(in super::super) const RUN: &[Quantity] = &[
+pub(crate) const RUN: &[Quantity] = &[
     quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs in both directions, per second of the time during which any flow ran.").compared(),
     quantity("fairness", Ratio, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, or of all flows if there are none; 1 means equal shares.").compared(),
     quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere.").compared(),
@@ -30,7 +30,7 @@ pub(in super::super) const RUN: &[Quantity] = &[
     quantity("seed", Number, Aggregate::None, Neither, "The seed."),
 ];
 
-pub(in super::super) const ENGINE: &[Quantity] = &[
+pub(crate) const ENGINE: &[Quantity] = &[
     quantity("packet_hops", Number, Aggregate::None, Neither, "Packets transmitted on a link."),
     quantity("events", Number, Aggregate::None, Neither, "Events handled."),
     quantity("cpu_seconds", Time, Aggregate::None, Lower, "CPU time of the run; only in `--json`."),

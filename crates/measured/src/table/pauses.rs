@@ -50,5 +50,5 @@ pub(super) const NODE_PAUSED: Quantity = quantity(
 )
 .at("pause.stopped_seconds");
 /// The paused time per priority.
-pub(in crate::measured) const PAUSED_PRIORITY: Quantity =
+pub(crate) const PAUSED_PRIORITY: Quantity =
     quantity("paused", Time, Max, Lower, "Time that a priority was paused at its port.");

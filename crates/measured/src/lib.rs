@@ -5,10 +5,7 @@
 
 use std::fmt::Write;
 
-mod column;
 mod table;
-
-pub use column::{column, setting_column};
 
 /// The kind of a quantity, which determines its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

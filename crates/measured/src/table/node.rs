@@ -8,7 +8,7 @@ use super::notifications::{NODE_CNMS_RECEIVED, NODE_CNMS_SENT, NODE_FLOWS_LIMITE
 use super::pauses::{NODE_PAUSED, NODE_PAUSES_SENT};
 use super::quantity;
 
-pub(in crate::measured) const NODE: &[Quantity] = &[
+pub(crate) const NODE: &[Quantity] = &[
     quantity("drops", Number, Sum, Lower, "Packets dropped by the node itself."),
     quantity("memory_max", Size, Max, Lower, "Max bytes in a switch's packet memory.")
         .at("memory.bytes_max"),

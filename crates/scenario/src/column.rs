@@ -1,7 +1,8 @@
 //! Names of columns in tables. A column of a quantity with a unit has the unit in its name, by one convention for
 //! tables of runs, tables of sweeps and exports: the last word, unless the summary's own name has it elsewhere.
 
-use super::{Kind, Quantity};
+use measured::{Kind, Quantity};
+
 use crate::measure::Dimension;
 
 /// The last words of a column's name that say the base unit of its quantity; empty for counts, indices and shares of one.
@@ -48,8 +49,9 @@ fn with_unit(name: &str, suffix: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use measured::Entity;
+
     use super::*;
-    use crate::measured::Entity;
 
     #[test]
     fn a_column_names_its_unit_once() {
