@@ -9,10 +9,10 @@ mod notifications;
 mod pauses;
 mod run;
 
-use super::Aggregate::{self, Max, Mean, Sum};
-use super::Better::{self, Higher, Lower, Neither};
-use super::Kind::{self, Duration, Number, Rate, Ratio, Share, Size, Time};
-use super::Quantity;
+use crate::quantity::Aggregate::{self, Max, Mean, Sum};
+use crate::quantity::Better::{Higher, Lower, Neither};
+use crate::quantity::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
+use crate::quantity::{Quantity, quantity};
 use completion::{
     COMPLETED, FCT_P50, FCT_P95, FCT_P99, RESPONSE_P50, RESPONSE_P95, RESPONSE_P99, SLOWDOWN_P50,
     SLOWDOWN_P95, SLOWDOWN_P99,
@@ -36,35 +36,6 @@ use notifications::{CNMS_RECEIVED, CNMS_SENT, FLOWS_LIMITED};
 pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
 pub(super) use run::{ENGINE, RUN};
-
-/// A quantity that the summary has under its own name.
-const fn quantity(
-    name: &'static str,
-    kind: Kind,
-    aggregate: Aggregate,
-    better: Better,
-    what: &'static str,
-) -> Quantity {
-    let (field, compared, samples) = (name, false, None);
-    Quantity { name, field, kind, aggregate, better, compared, samples, what }
-}
-
-impl Quantity {
-    /// Sets its path in the summary.
-    const fn at(self, field: &'static str) -> Self {
-        Self { field, ..self }
-    }
-
-    /// Marks it as shown by `suimon compare`.
-    const fn compared(self) -> Self {
-        Self { compared: true, ..self }
-    }
-
-    /// Sets the quantity that counts its samples.
-    const fn samples(self, samples: &'static str) -> Self {
-        Self { samples: Some(samples), ..self }
-    }
-}
 
 pub(super) const FLOW: &[Quantity] = &[
     quantity(

@@ -1,10 +1,9 @@
 //! Completion times of flows and requests.
 
-use super::super::Aggregate::{self, Sum};
-use super::super::Better::{Higher, Lower};
-use super::super::Kind::{Number, Time};
-use super::super::Quantity;
-use super::quantity;
+use crate::quantity::Aggregate::{self, Sum};
+use crate::quantity::Better::{Higher, Lower};
+use crate::quantity::Kind::{Number, Time};
+use crate::quantity::{Quantity, quantity};
 
 pub(super) const FCT_P50: Quantity = fct(
     "fct_p50",

@@ -1,10 +1,9 @@
 //! Effects of a link's impairments on packets.
 
-use super::super::Aggregate::{Max, Sum};
-use super::super::Better::Neither;
-use super::super::Kind::{Number, Time};
-use super::super::Quantity;
-use super::quantity;
+use crate::quantity::Aggregate::{Max, Sum};
+use crate::quantity::Better::Neither;
+use crate::quantity::Kind::{Number, Time};
+use crate::quantity::{Quantity, quantity};
 
 pub(super) const LOST: Quantity =
     impaired("lost", "Packets lost by the impairments of the link.").at("impairments.lost");

@@ -1,10 +1,9 @@
 //! Results of an MPI job.
 
-use super::super::Aggregate::{self, Sum};
-use super::super::Better::{Higher, Lower, Neither};
-use super::super::Kind::{Number, Share, Time};
-use super::super::Quantity;
-use super::quantity;
+use crate::quantity::Aggregate::{self, Sum};
+use crate::quantity::Better::{Higher, Lower, Neither};
+use crate::quantity::Kind::{Number, Share, Time};
+use crate::quantity::{Quantity, quantity};
 
 pub(super) const TIME_TO_SOLUTION: Quantity = quantity(
     "time_to_solution",

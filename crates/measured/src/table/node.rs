@@ -1,12 +1,11 @@
 //! Results of a node itself.
 
-use super::super::Aggregate::{self, Max, Sum};
-use super::super::Better::{Higher, Lower, Neither};
-use super::super::Kind::{Duration, Number, Rate, Share, Size};
-use super::super::Quantity;
 use super::notifications::{NODE_CNMS_RECEIVED, NODE_CNMS_SENT, NODE_FLOWS_LIMITED};
 use super::pauses::{NODE_PAUSED, NODE_PAUSES_SENT};
-use super::quantity;
+use crate::quantity::Aggregate::{self, Max, Sum};
+use crate::quantity::Better::{Higher, Lower, Neither};
+use crate::quantity::Kind::{Duration, Number, Rate, Share, Size};
+use crate::quantity::{Quantity, quantity};
 
 pub(crate) const NODE: &[Quantity] = &[
     quantity("drops", Number, Sum, Lower, "Packets dropped by the node itself."),

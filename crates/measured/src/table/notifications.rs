@@ -1,10 +1,9 @@
 //! Congestion notification messages (CNMs, IEEE 802.1Qau).
 
-use super::super::Aggregate::Sum;
-use super::super::Better::Lower;
-use super::super::Kind::Number;
-use super::super::Quantity;
-use super::quantity;
+use crate::quantity::Aggregate::Sum;
+use crate::quantity::Better::Lower;
+use crate::quantity::Kind::Number;
+use crate::quantity::{Quantity, quantity};
 
 pub(super) const CNMS_SENT: Quantity = quantity(
     "cnms_sent",

@@ -1,10 +1,9 @@
 //! Results of flow control at a port.
 
-use super::super::Aggregate::{Max, Sum};
-use super::super::Better::{Lower, Neither};
-use super::super::Kind::{Number, Size, Time};
-use super::super::Quantity;
-use super::quantity;
+use crate::quantity::Aggregate::{Max, Sum};
+use crate::quantity::Better::{Lower, Neither};
+use crate::quantity::Kind::{Number, Size, Time};
+use crate::quantity::{Quantity, quantity};
 
 pub(super) const PAUSES_SENT: Quantity =
     quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames sent by its port.").at("pause.sent");

@@ -1,10 +1,9 @@
 //! Results of the whole run.
 
-use super::super::Aggregate;
-use super::super::Better::{Higher, Lower, Neither};
-use super::super::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
-use super::super::Quantity;
-use super::quantity;
+use crate::quantity::Aggregate;
+use crate::quantity::Better::{Higher, Lower, Neither};
+use crate::quantity::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
+use crate::quantity::{Quantity, quantity};
 
 pub(crate) const RUN: &[Quantity] = &[
     quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, and the payload of programs in both directions, per second of the time during which any flow ran.").compared(),

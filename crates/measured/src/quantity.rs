@@ -1,0 +1,116 @@
+//! A measured quantity: its names, kind, aggregate and better direction.
+
+/// The kind of a quantity, which determines its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes per second.
+    Rate,
+    /// Bytes.
+    Size,
+    /// Seconds, of a delay or a round trip.
+    Time,
+    /// Seconds of simulated time.
+    Duration,
+    /// A share of one.
+    Share,
+    /// An index from 0 to 1.
+    Ratio,
+    /// Any other number.
+    Number,
+}
+
+/// The aggregate of a quantity over several entities, or over both directions of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregate {
+    /// The sum of all.
+    Sum,
+    /// The maximum.
+    Max,
+    /// The mean, weighted by the number of samples.
+    Mean,
+    /// No aggregate follows from the members' values.
+    None,
+}
+
+/// The better direction of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Higher is better.
+    Higher,
+    /// Lower is better.
+    Lower,
+    /// Neither is better.
+    Neither,
+}
+
+/// A measured quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// Its name in `[expect]`, `[compare]` and sweeps.
+    pub name: &'static str,
+    /// Its field in the summary of the entity, by default its name.
+    pub field: &'static str,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its aggregate over several entities.
+    pub aggregate: Aggregate,
+    /// The better direction.
+    pub better: Better,
+    /// Whether `suimon compare` shows it.
+    pub compared: bool,
+    /// The field of the entity that counts its samples. With zero samples it has no value.
+    pub samples: Option<&'static str>,
+    /// Its definition.
+    pub what: &'static str,
+}
+
+/// A quantity that the summary has under its own name.
+pub(crate) const fn quantity(
+    name: &'static str,
+    kind: Kind,
+    aggregate: Aggregate,
+    better: Better,
+    what: &'static str,
+) -> Quantity {
+    let (field, compared, samples) = (name, false, None);
+    Quantity { name, field, kind, aggregate, better, compared, samples, what }
+}
+
+impl Quantity {
+    /// Sets its path in the summary.
+    pub(crate) const fn at(self, field: &'static str) -> Self {
+        Self { field, ..self }
+    }
+
+    /// Marks it as shown by `suimon compare`.
+    pub(crate) const fn compared(self) -> Self {
+        Self { compared: true, ..self }
+    }
+
+    /// Sets the quantity that counts its samples.
+    pub(crate) const fn samples(self, samples: &'static str) -> Self {
+        Self { samples: Some(samples), ..self }
+    }
+
+    /// The aggregate of several values; `None` without values.
+    pub fn together(&self, values: impl Iterator<Item = f64>) -> Option<f64> {
+        match self.aggregate {
+            Aggregate::Sum => values.reduce(|a, b| a + b),
+            Aggregate::Max => values.reduce(f64::max),
+            Aggregate::Mean | Aggregate::None => None,
+        }
+    }
+}
+
+impl Kind {
+    /// The unit in `summary.json` and in tables.
+    pub const fn base_unit(self) -> &'static str {
+        match self {
+            Self::Rate => "B/s",
+            Self::Size => "B",
+            Self::Time | Self::Duration => "s",
+            Self::Share => "share of 1",
+            Self::Ratio | Self::Number => "",
+        }
+    }
+}
