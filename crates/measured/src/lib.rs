@@ -7,6 +7,7 @@ mod entity;
 mod quantity;
 mod reference;
 mod table;
+pub mod totals;
 
 pub use entity::{Entity, Part};
 pub use quantity::{Aggregate, Better, Kind, Quantity};

@@ -7,14 +7,12 @@ use std::borrow::Cow;
 use std::iter;
 
 use scenario::plan::{Plan, Window};
+use traffic::Instant;
 use traffic::condition::Count;
-use traffic::{Bytes, Instant};
 
 use crate::ranks;
 
-use super::{
-    Carried, Drops, EngineTotals, FlowTotals, NodeTotals, Notifications, PortTotals, Totals,
-};
+use super::{EngineTotals, NodeTotals, Notifications, PortTotals, Totals};
 
 impl Totals {
     /// Returns the totals that `plan` wants of a run: all of it, or what was counted between two snapshots. If a run
@@ -35,7 +33,9 @@ impl Totals {
         let nodes = later.nodes.iter().zip(or_nothing(&earlier.nodes));
         Self {
             flows: flows
-                .map(|((flow, later), earlier)| flow.within(window, later, &earlier))
+                .map(|((flow, later), earlier)| {
+                    flow.within([window.from, window.until], later, &earlier)
+                })
                 .collect(),
             ports: ports.map(|(later, earlier)| later.since(&earlier)).collect(),
             nodes: nodes.map(|(later, earlier)| later.since(&earlier)).collect(),
@@ -78,63 +78,6 @@ impl Totals {
 /// Returns the totals, and then empty ones without end.
 fn or_nothing<T: Clone + Default>(counted: &[T]) -> impl Iterator<Item = Cow<'_, T>> {
     counted.iter().map(Cow::Borrowed).chain(iter::repeat_with(|| Cow::Owned(T::default())))
-}
-
-impl FlowTotals {
-    /// Returns the totals as a whole, with the counts between two snapshots.
-    fn within(&self, window: Window, later: &Self, earlier: &Self) -> Self {
-        let [from, until] = [self.start.max(window.from), self.end.min(window.until)];
-        let lost = Self::datagrams_lost;
-        let received = |snapshot: &Self| snapshot.received.0.min(self.received.0);
-        let before = received(earlier);
-        let by_half = self.received_by_half.map(|half| Bytes(half.0.saturating_sub(before)));
-        let delay = |later: &network::datagram::Delay| match &earlier.delay {
-            Some(earlier) => later.since(earlier),
-            None => *later,
-        };
-        let exchanges = |later: &network::exchange::Exchanges| match &earlier.exchanges {
-            Some(earlier) => later.since(earlier),
-            None => later.clone(),
-        };
-        let events = |later: &network::event_builder::Events| match &earlier.events {
-            Some(earlier) => later.since(earlier),
-            None => later.clone(),
-        };
-        let program = |later: [Carried; 2]| {
-            let earlier = earlier.program.unwrap_or_default();
-            [0, 1].map(|way| later[way].since(earlier[way]))
-        };
-        Self {
-            start: self.start,
-            end: self.end,
-            completed: self.completed,
-            received: Bytes(received(later).saturating_sub(before)),
-            received_by_half: by_half,
-            drops: later.drops.saturating_sub(earlier.drops),
-            marks: later.marks.saturating_sub(earlier.marks),
-            sender: later.sender.since(&earlier.sender),
-            receiver: later.receiver.since(&earlier.receiver),
-            delay: later.delay.as_ref().map(delay),
-            unseen: later.unseen,
-            exchanges: later.exchanges.as_ref().map(exchanges),
-            events: later.events.as_ref().map(events),
-            ranks: self.ranks.clone(),
-            program: later.program.map(program),
-            left_out: self.left_out,
-            measured: Some([from, until]),
-            lost: later.delay.map(|_| lost(later).saturating_sub(lost(earlier))),
-        }
-    }
-}
-
-impl Carried {
-    const fn since(self, earlier: Self) -> Self {
-        Self {
-            sent: self.sent.saturating_sub(earlier.sent),
-            received: self.received.saturating_sub(earlier.received),
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-        }
-    }
 }
 
 impl PortTotals {
@@ -206,14 +149,6 @@ impl Notifications {
             received: self.received.saturating_sub(earlier.received),
             limited: self.limited.saturating_sub(earlier.limited),
         }
-    }
-}
-
-impl Drops {
-    fn since(&self, earlier: &Self) -> Self {
-        let mut own = *self;
-        own.0.iter_mut().zip(earlier.0).for_each(|(count, before)| *count -= before.min(*count));
-        own
     }
 }
 

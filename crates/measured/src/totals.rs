@@ -1,0 +1,7 @@
+//! The totals that a driver counts in any run, with or without probes, from which quantities are computed.
+
+mod drops;
+mod flow;
+
+pub use drops::Drops;
+pub use flow::{Carried, FlowTotals};
