@@ -4,12 +4,14 @@
 //! entities, the rows of `suimon compare` and the reference page of results derive from it.
 
 mod entity;
+mod named;
 mod quantity;
 mod reference;
 mod table;
 pub mod totals;
 
 pub use entity::{Entity, Part};
+pub use named::Named;
 pub use quantity::{Aggregate, Better, Kind, Quantity};
 pub use reference::reference;
 

@@ -18,7 +18,6 @@ mod completion;
 mod flow;
 mod input;
 mod mpi;
-mod named;
 mod node;
 mod run;
 
@@ -28,8 +27,8 @@ pub use flow::{
     CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
 };
 pub use input::InputSummary;
+pub use measured::Named;
 pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
-pub use named::Named;
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};
 pub use run::group_of;
