@@ -22,6 +22,7 @@ pub mod ring;
 pub mod segment;
 pub mod setting;
 pub mod subject;
+pub mod text;
 pub mod thresholds;
 pub mod units;
 

@@ -10,8 +10,8 @@ use traffic::distribution::{Cdf, CdfError, Distribution, Scalar};
 use traffic::{Bytes, Duration};
 
 use crate::data_file::{self, DataFile, Line, shortened};
-use crate::lock::{size_text, time_text};
 use crate::quantity::{self, Error};
+use traffic::text;
 
 /// A quantity with distributions in scenarios.
 pub(crate) trait Written: Scalar {
@@ -47,7 +47,7 @@ impl Written for Duration {
     }
 
     fn text(self) -> String {
-        time_text(self)
+        text::time(self)
     }
 }
 
@@ -71,7 +71,7 @@ impl Written for Bytes {
     }
 
     fn text(self) -> String {
-        size_text(self)
+        text::size(self)
     }
 }
 

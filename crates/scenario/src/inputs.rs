@@ -5,7 +5,8 @@ use network::trace::Trace;
 use traffic::setting::{Settings, Value};
 use traffic::{Bytes, Distribution, Duration, Rate};
 
-use crate::lock::{Groups, key};
+use crate::literal::key;
+use crate::lock::Groups;
 use crate::plan::{End, Plan, Transport};
 use crate::units::{Unit, Units};
 use crate::workload;

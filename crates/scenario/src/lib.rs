@@ -26,6 +26,7 @@ mod impairment;
 mod included;
 mod inputs;
 mod joining;
+mod literal;
 mod lock;
 mod matrix;
 mod measure;
@@ -46,6 +47,7 @@ mod syntax;
 mod tcp;
 mod templates;
 mod tolerance;
+
 mod topology;
 mod trace;
 mod units;

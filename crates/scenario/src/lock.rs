@@ -9,12 +9,13 @@ use std::net::IpAddr;
 
 use network::link::Direction;
 use network::{impairment, link};
+use traffic::Instant;
 use traffic::setting::Settings;
-use traffic::{Bytes, Duration, Instant, Rate};
 use transport::SocketOption;
 
 use crate::congestion;
 use crate::joining::Joining;
+use crate::literal::{header, key, line, rate, size, string, time};
 use crate::plan::{
     Action, Change, Comparison, End, Expectation, Link, NodeKind, Options, Plan, Target, Window,
     Within,
@@ -58,78 +59,6 @@ pub fn lock(plan: &Plan) -> String {
     plan.changes.iter().for_each(|c| change(&groups, c, &mut text));
     probes(&groups, &mut text);
     text
-}
-
-pub(crate) fn line(text: &mut String, key: &str, value: &str) {
-    let _ = writeln!(text, "{key} = {value}");
-}
-
-fn header(text: &mut String, path: &str) {
-    let _ = writeln!(text, "\n[{path}]");
-}
-
-/// A TOML basic string.
-pub(crate) fn string(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted + "\""
-}
-
-/// A name as a key: bare where TOML allows it, else in quotes.
-pub(crate) fn key(name: &str) -> String {
-    let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    match !name.is_empty() && name.bytes().all(bare) {
-        true => name.to_owned(),
-        false => string(name),
-    }
-}
-
-/// A rate, to the bit.
-pub(crate) fn rate(rate: Rate) -> String {
-    format!("\"{rate}\"")
-}
-
-/// A size, to the byte.
-pub(crate) fn size(bytes: Bytes) -> String {
-    string(&size_text(bytes))
-}
-
-/// A size, to the byte, without quotes.
-pub(crate) fn size_text(bytes: Bytes) -> String {
-    match bytes.0 {
-        n if n > 0 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
-        n if n > 0 && n % (1 << 10) == 0 => format!("{} KiB", n >> 10),
-        n => format!("{n} B"),
-    }
-}
-
-/// A time, to the picosecond.
-pub(crate) fn time(duration: Duration) -> String {
-    string(&time_text(duration))
-}
-
-/// A time, to the picosecond, without quotes.
-pub(crate) fn time_text(duration: Duration) -> String {
-    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
-    let ps = duration.as_ps();
-    let unit = units.iter().find(|(scale, _)| ps.is_multiple_of(*scale));
-    let (scale, unit) = unit.copied().unwrap_or((1, "ps"));
-    format!("{} {unit}", ps / scale)
-}
-
-/// A period as its frequency in millihertz, which is exact for periods of whole picoseconds.
-pub(crate) fn frequency(period: Duration) -> String {
-    let millihertz = (1_000_000_000_000_000 + period.as_ps() / 2) / period.as_ps();
-    let (whole, rest) = (millihertz / 1_000, millihertz % 1_000);
-    format!("\"{whole}.{rest:03} Hz\"")
 }
 
 fn instant(instant: Instant) -> String {

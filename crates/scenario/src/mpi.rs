@@ -6,9 +6,9 @@ use network::mpi::collective::Kind;
 use network::mpi::program::Step;
 use traffic::Bytes;
 
-use crate::lock::{size_text, time_text};
 use crate::nearest;
 use crate::quantity::{self, Error};
+use traffic::text;
 
 /// The folder beside a lock file that contains its traces.
 pub const TRACES: &str = "traces";
@@ -91,15 +91,15 @@ pub(crate) fn text(steps: &[Step]) -> String {
 
 fn step_text(step: &Step) -> String {
     match *step {
-        Step::Compute(time) => format!("compute {}", time_text(time)),
+        Step::Compute(time) => format!("compute {}", text::time(time)),
         Step::Wavefront(size, time) => {
-            format!("wavefront {} {}", size_text(size), time_text(time))
+            format!("wavefront {} {}", text::size(size), text::time(time))
         }
         Step::Collective(Kind::Barrier, _) => "barrier".to_owned(),
         Step::Collective(kind, size) => {
             let name = COLLECTIVES.iter().find(|(_, known)| *known == kind);
             let (name, _) = name.expect("every step was read by its name");
-            format!("{name} {}", size_text(size))
+            format!("{name} {}", text::size(size))
         }
     }
 }

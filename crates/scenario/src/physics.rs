@@ -11,7 +11,8 @@ use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 
-use crate::lock::{Group, Groups, key};
+use crate::literal::key;
+use crate::lock::{Group, Groups};
 use crate::plan::{Flow, Node, NodeKind, Plan, Tcp, Transport};
 use crate::quantity;
 use crate::units::Units;

@@ -20,7 +20,7 @@ use traffic::{Bytes, Share};
 use crate::condition::action_text;
 use crate::diagnostic::{Problems, Span};
 use crate::header::{Keyed, Mapping, code_point_text, priorities_text, priority_map_text};
-use crate::lock::{frequency, rate, size, string, time};
+use crate::literal::{frequency, rate, size, string, time};
 use crate::nearest;
 use crate::quantity::{MEASURED, UNLIMITED};
 use crate::queue::Queue;

@@ -15,7 +15,7 @@ use traffic::setting::Settings;
 use crate::diagnostic::{Problems, Span};
 use crate::file::{Flow, Mpi};
 use crate::included::{self, Files};
-use crate::lock::{line, string};
+use crate::literal::{line, string};
 use crate::mpi;
 use crate::setting::{Declared, Named, written};
 use crate::value::{Count, Name};

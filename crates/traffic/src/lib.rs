@@ -23,7 +23,7 @@ pub use base::{
 };
 pub use base::{
     action, distribution, filter, frame, header, histogram, packet, priorities, priority_map,
-    random, ring, segment, setting, subject, thresholds, units,
+    random, ring, segment, setting, subject, text, thresholds, units,
 };
 pub use control::{Control, Notification, Pause};
 pub use discipline::{

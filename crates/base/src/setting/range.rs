@@ -7,7 +7,8 @@ use core::ops::{Bound, RangeBounds};
 
 use super::value::Kind;
 use crate::subject::Subject;
-use crate::units::{Bytes, Duration, PS_PER_SECOND, Rate, Share};
+use crate::text;
+use crate::units::{Bytes, Duration, Rate, Share};
 
 /// A type with ordered values that count in a unit.
 pub trait Measure: Copy {
@@ -117,13 +118,6 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SIZES: [(u64, &str); 4] =
             [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
-        const TIMES: [(u64, &str); 5] = [
-            (PS_PER_SECOND, "s"),
-            (PS_PER_SECOND / 1_000, "ms"),
-            (PS_PER_SECOND / 1_000_000, "us"),
-            (PS_PER_SECOND / 1_000_000_000, "ns"),
-            (1, "ps"),
-        ];
         let mut in_largest = |units: &[(u64, &str)]| {
             // Zero never gets here for bytes, and is a multiple of every unit of time.
             let fits = |&&(unit, _): &&(u64, &str)| self.number.is_multiple_of(unit);
@@ -133,7 +127,7 @@ impl fmt::Display for Amount {
         match (self.kind, Rate::from_bits_per_second(self.number)) {
             (Kind::Bytes | Kind::RandomBytes, _) if self.number == 0 => f.write_str("0 B"),
             (Kind::Bytes | Kind::RandomBytes, _) => in_largest(&SIZES),
-            (Kind::Time | Kind::RandomTime, _) => in_largest(&TIMES),
+            (Kind::Time | Kind::RandomTime, _) => in_largest(&text::TIMES),
             (Kind::Rate, Some(rate)) => rate.fmt(f),
             (Kind::Share, _) => Share(u32::try_from(self.number).unwrap_or(u32::MAX)).fmt(f),
             _ => self.number.fmt(f),

@@ -7,7 +7,7 @@ use traffic::{Bytes, Duration};
 use super::Written;
 use crate::data_file::{self, DataFile};
 use crate::inputs::Mean;
-use crate::lock::key;
+use crate::literal::key;
 use crate::physics::{Kind, Warning};
 use crate::units::Units;
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn check(value: &str) -> Vec<String> {
-        let text = format!("[flow.web]\nbytes = {}", crate::lock::string(value));
+        let text = format!("[flow.web]\nbytes = {}", crate::literal::string(value));
         let (table, errors) = DeTable::parse_recoverable(&text);
         assert!(errors.is_empty(), "{text}");
         let units = Units::of(table.get_ref());

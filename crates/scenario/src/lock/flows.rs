@@ -7,7 +7,7 @@ use traffic::setting::Settings;
 use traffic::{Distribution, Instant};
 
 use super::groups::{self, FlowEnds, Group, Groups};
-use super::{header, key, line, string};
+use crate::literal::{header, key, line, string};
 use crate::matrix::Matrix;
 use crate::plan::{Demand, Flow, Marks, Tcp, Transport};
 use crate::setting::written;

@@ -4,8 +4,8 @@ use traffic::classify::Filter;
 use traffic::{FlowId, HostId, condition, qdisc};
 
 use super::groups::{Group, Groups, starting};
-use super::{header, key, line, string};
 use crate::header::{dscp_text, ports_text, prefix_text, protocol_text};
+use crate::literal::{header, key, line, string};
 use crate::setting::written;
 
 pub(super) fn queue(

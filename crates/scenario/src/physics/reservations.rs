@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use traffic::reservation::TAKERS;
 
 use super::{Kind, Warning};
-use crate::lock::key;
+use crate::literal::key;
 use crate::plan::{Action, Plan};
 
 /// The changes that are refused in any case.

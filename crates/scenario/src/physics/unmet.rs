@@ -16,7 +16,8 @@ use traffic::{FlowId, Packet, qdisc};
 use super::{Kind, Warning, ports};
 use crate::classes;
 use crate::condition::reached;
-use crate::lock::{Groups, key};
+use crate::literal::key;
+use crate::lock::Groups;
 use crate::plan::{self, Plan, Target, Transport};
 
 /// The warnings for ports, then for probes, then for changes.

@@ -144,12 +144,3 @@ pub(crate) fn parent<'a, C>(
     }
     Ok(within)
 }
-
-/// A time in the largest unit that keeps the number whole.
-pub(crate) fn time_text(time: Duration) -> String {
-    let ps = time.as_ps();
-    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
-    let whole = units.into_iter().find(|(unit, _)| ps.is_multiple_of(*unit));
-    let (unit, name) = whole.unwrap_or((1, "ps"));
-    format!("{} {name}", ps / unit)
-}

@@ -34,10 +34,11 @@ use super::Cbq;
 use super::nodes::{Leaf, Nodes, own_ring};
 use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
 use crate::discipline::Port;
-use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals, time_text};
+use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals};
 use crate::reservation::Refusal;
 use crate::tree;
 use base::packet::FRAME_MIN;
+use base::text;
 use base::units::{Duration, Instant, PS_PER_SECOND};
 
 /// The priority of reservations.
@@ -185,12 +186,12 @@ fn check_delays(
             let rounded = rounded(time);
             return Err(Error::Late(Box::new(Late {
                 name: request.name.clone(),
-                bound: time_text(request.delay),
+                bound: text::time(request.delay),
                 parts,
                 bytes,
                 left: tree::sum_text(left),
-                time: time_text(rounded),
-                excess: time_text(rounded - request.delay),
+                time: text::time(rounded),
+                excess: text::time(rounded - request.delay),
             })));
         }
         longest = longest.max(time);

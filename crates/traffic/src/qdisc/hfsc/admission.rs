@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::curve::Curve;
 use super::parameters::{Class, Curves};
-use crate::qdisc::promises::time_text;
+use base::text;
 use base::units::Duration;
 
 /// The first point where a sum of curves is above its limit, in whole bits: the guarantee is rounded up, the
@@ -70,7 +70,7 @@ fn line(from: u128, slope: u128, ps: u64) -> u128 {
 
 fn by(ps: u64, promised: u128, limit: Curve) -> Excess {
     let (promised, limit) = (promised.div_ceil(PICOBITS_PER_BIT), limit.at(ps) / PICOBITS_PER_BIT);
-    Excess::By { by: time_text(Duration::from_ps(ps)), promised, limit, excess: promised - limit }
+    Excess::By { by: text::time(Duration::from_ps(ps)), promised, limit, excess: promised - limit }
 }
 
 /// The guarantee of a class.

@@ -26,8 +26,9 @@ use super::error::Error;
 use super::parameters::{self, Class, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
-use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals, time_text};
+use crate::qdisc::promises::{self, PastPromise, Promise, Reservations, refusals};
 use crate::reservation::Request;
+use base::text;
 use base::units::{Duration, Instant, Rate};
 
 refusals!();
@@ -37,7 +38,7 @@ refusals!();
 fn class(request: &Request, has_share: bool, port: Port) -> Result<Class, Error> {
     let frame = wire_time_max(port);
     if request.delay <= frame {
-        let [bound, frame] = [request.delay, frame].map(time_text);
+        let [bound, frame] = [request.delay, frame].map(text::time);
         return Err(Error::Bound { name: request.name.clone(), bound, frame });
     }
     let rate = request.rate.bits_per_second();
