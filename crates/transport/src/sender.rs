@@ -8,6 +8,7 @@ mod limited;
 mod loss;
 mod metrics;
 mod options;
+mod parts;
 mod prr;
 mod rack;
 mod rate;
@@ -24,11 +25,13 @@ use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State
 use traffic::{Duration, Instant};
 
 use crate::clock::TimestampClock;
-use crate::config::{Buffer, Config, Reduction};
+use crate::config::{Config, Reduction};
 use crate::scoreboard::Scoreboard;
 use crate::seq::{ORIGIN, SequenceSpace};
 use burst::Burst;
+
 pub use metrics::PathMetrics;
+use parts::{Forced, PeerWindow, Policy, Probe, Repair, Usage};
 use prr::Prr;
 use rack::Rack;
 use rate::Rates;
@@ -90,11 +93,7 @@ pub(crate) struct Sender {
     /// `writes`.
     written: u64,
     buffer: u64,
-    /// The right edge of the peer's window, the largest window seen, and the sequence number of the segment that last
-    /// updated the window.
-    window_end: u64,
-    window_max: u64,
-    window_from: u32,
+    peer: PeerWindow,
     pub(crate) space: SequenceSpace,
     pub(crate) agreed: Agreed,
     /// Nothing goes out before the next ACK, timer or write: everything that may be sent was sent, or the interface's
@@ -104,35 +103,17 @@ pub(crate) struct Sender {
     stopping: bool,
     /// The value of [`Self::is_fast_path`] at the last event that could change it.
     fast_path: bool,
-    /// Tail loss is probed for on this connection.
-    probes_tail: bool,
     /// The application will hand over no more.
     closing: bool,
     /// The FIN went out, at the end of the segment before `nxt`.
     pub(crate) fin_sent: bool,
     /// The next data segment carries CWR (RFC 3168, section 6.1.2).
     cwr_pending: bool,
-    /// The window was what limited sending, within the round trip that ends here.
-    window_limited: bool,
     /// The program waits for room in a send buffer that has `writes`.
     waits: bool,
-    /// Copies of settings in `config`, which is far from here: whether the send buffer is tuned, whether it has
-    /// `writes`, whether segments are paced, when the window may grow, whether the algorithm is called for ACKs where
-    /// it may not grow, and whether it reads the whole view.
-    tunes_buffer: bool,
-    queues: bool,
-    paces: bool,
-    growth: idle::Growth,
-    calls_unused: bool,
-    refreshes: bool,
-    packets_out_max: u32,
-    /// The most packets out since the window last limited sending, or came down because it was not used.
-    window_used: u32,
-    usage_end: u64,
-    /// `nxt` when sending last stopped: only new data counts as a use of the window.
-    stopped_at: u64,
+    policy: Policy,
+    usage: Usage,
     last_sent: Instant,
-    window_stamp: Instant,
     delivered_total: u64,
     delivered: u32,
     /// Timeouts of the head in a row.
@@ -152,23 +133,9 @@ pub(crate) struct Sender {
     pub(crate) stats: SenderStatistics,
     prr: Prr,
     pub(crate) state: State,
-    /// Recovery ends when this is acknowledged.
-    high_seq: u64,
-    /// Threshold of duplicate ACKs, as reordering raised it.
-    reordering: u32,
-    reordering_seen: bool,
-    /// F-RTO examines a timeout; `send_new_first` is its step 2b (RFC 5682, section 3.1).
-    frto: bool,
-    send_new_first: bool,
-    /// Duplicate ACKs that count as segments received, on connections without SACK.
-    reno_sacked: u32,
+    repair: Repair,
     undo: Undo,
-    /// A segment goes out whatever the window says.
-    forced: Option<Forced>,
-    /// The probe's end; 0 if none is out (RFC 8985, section 7.3), and whether it was a
-    /// retransmission.
-    tlp_high: u64,
-    tlp_retransmitted: bool,
+    probe: Probe,
     validated: idle::Validated,
     limited: limited::Limited,
     /// The SACK blocks of the last ACK that had any.
@@ -190,17 +157,6 @@ pub(crate) struct Echo {
     pub(crate) ce: bool,
     /// An ACK goes out at once. Before it goes the delayed ACK, with the other echo and up to this number.
     pub(crate) prior: Option<u32>,
-}
-
-/// A segment that goes out although the window would forbid it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forced {
-    /// Retransmit the first segment out.
-    Head,
-    /// A tail loss probe.
-    TailProbe,
-    /// A zero-window probe.
-    WindowProbe,
 }
 
 fn sock(config: &Config) -> Sock {
@@ -264,13 +220,8 @@ impl Sender {
             fin_sent: false,
             written: start,
             buffer: config.buffers.send.initial(config.initial_window_bytes()),
-            window_end: start,
-            window_max: 0,
-            window_from: 0,
-            high_seq: start,
-            reordering: config.recovery.dup_threshold,
-            reordering_seen: false,
-            reno_sacked: 0,
+            peer: PeerWindow::closed(start),
+            repair: Repair::new(start, config.recovery.dup_threshold),
             delivered: 0,
             delivered_total: 0,
             prr: Prr::default(),
@@ -279,31 +230,16 @@ impl Sender {
             undo: Undo::default(),
             burst: Burst::new(&config.emission),
             writes: WriteQueue::new(config),
-            frto: false,
-            send_new_first: false,
             retries: 0,
-            forced: None,
-            tlp_high: 0,
-            tlp_retransmitted: false,
+            probe: Probe::default(),
             timer: Timer::default(),
-            probes_tail: false,
-            tunes_buffer: matches!(config.buffers.send, Buffer::Auto { .. }),
-            queues: WriteQueue::is_kept(config),
+            policy: Policy::new(config),
             waits: true,
-            paces: config.emission.pacing,
-            growth: idle::Growth::new(&config.window),
-            calls_unused: idle::calls_unused(config),
-            refreshes: !config.congestion.algorithm().reads_window_only(),
             resting: false,
             stopping: false,
             fast_path: false,
             cwr_pending: false,
-            window_limited: false,
-            packets_out_max: 0,
-            window_used: 0,
-            usage_end: start,
-            stopped_at: start,
-            window_stamp: Instant::ZERO,
+            usage: Usage::new(start),
             last_sent: Instant::ZERO,
             validated: idle::Validated::default(),
             limited: limited::Limited::default(),
@@ -318,11 +254,11 @@ impl Sender {
     /// The handshake is complete; the peer's first window arrived.
     pub(crate) fn establish(&mut self, agreed: Agreed, window: u64, seq: u32, now: Instant) {
         self.agreed = agreed;
-        self.probes_tail = self.config.recovery.tlp && agreed.sack;
-        self.window_from = seq;
+        self.policy.probes_tail = self.config.recovery.tlp && agreed.sack;
+        self.peer.from = seq;
         (self.sock.mss, self.sock.sack) = (agreed.mss, u32::from(agreed.sack));
-        (self.window_end, self.window_max) = (self.una + window, window);
-        (self.last_sent, self.window_stamp) = (now, now);
+        (self.peer.end, self.peer.max) = (self.una + window, window);
+        (self.last_sent, self.usage.stamp) = (now, now);
         // The SYN was delivered: Linux counts it.
         self.delivered = 1;
         self.allow_sending();
@@ -334,8 +270,8 @@ impl Sender {
     /// Takes the window from the segment that completes the handshake, scaled.
     pub(crate) fn open_window(&mut self, tcp: &traffic::packet::Tcp) {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
-        self.window_end = self.una + window;
-        self.window_max = self.window_max.max(window);
+        self.peer.end = self.una + window;
+        self.peer.max = self.peer.max.max(window);
         self.allow_sending();
     }
 
@@ -367,7 +303,7 @@ impl Sender {
             // Duplicate ACKs inflate the window instead.
             return self.board.in_flight();
         }
-        self.board.in_flight().saturating_sub(self.reno_sacked)
+        self.board.in_flight().saturating_sub(self.repair.reno_sacked)
     }
 
     /// Brings the fields that an algorithm reads up to date, before a hook.
@@ -441,7 +377,7 @@ impl Sender {
 
     fn set_cwnd(&mut self, cwnd: u32, now: Instant) {
         self.sock.cwnd = cwnd.clamp(1, self.sock.cwnd_clamp);
-        self.window_stamp = now;
+        self.usage.stamp = now;
     }
 
     /// Linux's `tcp_current_ssthresh`: what an idle or troubled connection may come back to.
@@ -468,10 +404,10 @@ impl Sender {
         }
         self.state == State::Open
             && !self.board.is_marked()
-            && self.tlp_high == 0
-            && self.reno_sacked == 0
-            && self.forced.is_none()
-            && !self.send_new_first
+            && self.probe.high == 0
+            && self.repair.reno_sacked == 0
+            && self.probe.forced.is_none()
+            && !self.repair.send_new_first
             // What comes next may end the connection.
             && !self.fin_sent
             // Each segment and each ACK is sampled, or each mark is reported.
@@ -562,9 +498,11 @@ impl Sender {
         info.window_reductions = stats.window_reductions;
         info.delivered = self.delivered_total;
         (info.packets_out, info.in_flight) = (self.board.out(), self.in_flight());
-        (info.sacked, info.lost) = (self.board.sacked() + self.reno_sacked, self.board.lost());
-        (info.retransmitted, info.reordering) = (self.board.retransmitted(), self.reordering);
-        info.peer_window = self.window_end.saturating_sub(self.una);
+        (info.sacked, info.lost) =
+            (self.board.sacked() + self.repair.reno_sacked, self.board.lost());
+        (info.retransmitted, info.reordering) =
+            (self.board.retransmitted(), self.repair.reordering);
+        info.peer_window = self.peer.end.saturating_sub(self.una);
         info.send_buffer = self.buffer_size();
         (info.delivery_rate, info.pacing_rate) = (self.delivery_rate(), self.pacing_rate());
         info.walked = stats.walked;

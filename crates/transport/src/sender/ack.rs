@@ -47,7 +47,7 @@ impl Sender {
     /// Whether the ACK is within what was sent, and not older than a window (RFC 5961, section 5.2).
     pub(crate) fn accepts(&self, tcp: &Tcp) -> bool {
         let ack = self.space.unwrap(tcp.ack, self.una);
-        ack <= self.nxt && ack + self.window_max >= self.una
+        ack <= self.nxt && ack + self.peer.max >= self.una
     }
 
     /// Whether it acknowledges what was never sent.
@@ -111,10 +111,10 @@ impl Sender {
     pub(crate) fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
         self.allow_sending();
-        self.window_from = tcp.seq;
+        self.peer.from = tcp.seq;
         let window = u64::from(tcp.window) << self.agreed.window_shift;
-        self.window_end = ack + window;
-        self.window_max = self.window_max.max(window);
+        self.peer.end = ack + window;
+        self.peer.max = self.peer.max.max(window);
         self.una = ack;
         self.retries = 0;
         self.fill_buffer();
@@ -204,13 +204,13 @@ impl Sender {
     fn update_window(&mut self, ack: u64, tcp: &Tcp) -> bool {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         let end = ack + window;
-        let newer = tcp.seq.wrapping_sub(self.window_from) as i32;
-        if ack == self.una && newer <= 0 && (newer < 0 || end <= self.window_end) {
+        let newer = tcp.seq.wrapping_sub(self.peer.from) as i32;
+        if ack == self.una && newer <= 0 && (newer < 0 || end <= self.peer.end) {
             return false;
         }
-        let update = ack == self.una && end != self.window_end;
-        (self.window_from, self.window_end) = (tcp.seq, end);
-        self.window_max = self.window_max.max(window);
+        let update = ack == self.una && end != self.peer.end;
+        (self.peer.from, self.peer.end) = (tcp.seq, end);
+        self.peer.max = self.peer.max.max(window);
         update
     }
 
@@ -243,7 +243,7 @@ impl Sender {
         };
         self.rack.advance(&progress.rack, now);
         if let Some((place, end)) = progress.lowest_original {
-            event.original = end <= self.high_seq;
+            event.original = end <= self.repair.high_seq;
             let distance = top.wrapping_sub(place) as i32;
             if distance > 0 {
                 self.note_reordering(distance as u32);
@@ -283,7 +283,7 @@ impl Sender {
     #[inline]
     fn finish_ack(&mut self, event: &AckEvent, now: Instant, walked: u32) -> u32 {
         let mut event = *event;
-        if self.tlp_high != 0 {
+        if self.probe.high != 0 {
             self.end_tail_probe(&event, now);
         }
         if event.duplicate {
@@ -321,7 +321,7 @@ impl Sender {
         if matches!(self.state, State::Cwr | State::Recovery) {
             return self.reduce_window(event, now);
         }
-        let reorders = self.reordering > self.config.recovery.dup_threshold;
+        let reorders = self.repair.reordering > self.config.recovery.dup_threshold;
         if event.acked != 0 || reorders && event.new_sack {
             let delivered = if self.inflates() { event.acked } else { event.delivered };
             self.grow_window(event.acked, delivered, event.in_flight_before, now);
@@ -334,10 +334,10 @@ impl Sender {
         let limited = self.window_was_used(acked, in_flight_before);
         // Linux stamps the window whenever it calls the algorithm (`tcp_cong_avoid`), and asks since 2.6.13 only
         // within that call whether the window was used.
-        if limited || self.growth == Growth::LimitedLastRound {
-            self.window_stamp = now;
+        if limited || self.policy.growth == Growth::LimitedLastRound {
+            self.usage.stamp = now;
         }
-        if limited || self.calls_unused {
+        if limited || self.policy.calls_unused {
             self.grow(delivered, limited, now);
         }
     }
@@ -345,7 +345,7 @@ impl Sender {
     #[inline(never)]
     fn grow(&mut self, delivered: u32, limited: bool, now: Instant) {
         let acked = if self.config.window.count_acks { 1 } else { delivered.max(1) };
-        if self.refreshes && (self.refreshed != now || self.state != State::Open) {
+        if self.policy.refreshes && (self.refreshed != now || self.state != State::Open) {
             self.refresh(now);
         }
         self.sock.cwnd_limited = u32::from(limited);

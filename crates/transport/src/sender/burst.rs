@@ -143,9 +143,10 @@ impl Sender {
     /// Turns pacing on or off as the algorithm wants it.
     pub(super) fn follow_pacing(&mut self) {
         let paces = self.sock.paced != 0;
-        if self.paces != paces {
+        if self.policy.paces != paces {
             let emission = &self.config.emission;
-            (self.paces, self.burst.written) = (paces, if paces { self.burst.written } else { 0 });
+            (self.policy.paces, self.burst.written) =
+                (paces, if paces { self.burst.written } else { 0 });
             self.burst.on = emission.tso || paces || emission.small_queues;
         }
     }
@@ -176,7 +177,7 @@ impl Sender {
         }
         let bursts = 2 * u64::from(self.burst.goal) * u64::from(self.config.frame_max());
         let limit = bursts.max(rate >> 10);
-        if self.paces { limit } else { limit.min(SMALL_QUEUE_MAX) }
+        if self.policy.paces { limit } else { limit.min(SMALL_QUEUE_MAX) }
     }
 
     /// Frame bytes that this connection may have in its interface's queue before it waits.
@@ -229,7 +230,7 @@ impl Sender {
     pub(super) fn packet_max(&self) -> u64 {
         let mss = u64::from(self.agreed.mss);
         let most = if self.config.emission.tso { self.burst_max() } else { 1 };
-        most.min(self.window_max / 2 / mss).max(1) * mss
+        most.min(self.peer.max / 2 / mss).max(1) * mss
     }
 
     /// Returns whether new data up to `end` is the last of a burst that ends with PSH.
@@ -282,7 +283,7 @@ impl Sender {
         let mut allowed = room.min(goal);
         let quota = allowed.min(self.half_window());
         self.fill_first_packet(u64::from(quota) * mss);
-        let window = self.window_end.saturating_sub(self.nxt);
+        let window = self.peer.end.saturating_sub(self.nxt);
         if window < u64::from(allowed) * mss {
             // Less than a burst, so 32 bits hold it.
             allowed = window as u32 / self.agreed.mss;
@@ -319,7 +320,7 @@ impl Sender {
         let room = self.sock.cwnd.saturating_sub(self.in_flight());
         let room = room.min(self.goal()).min(self.half_window());
         self.fill_first_packet(u64::from(room.max(1)) * mss);
-        let window = (self.window_end - self.nxt) / mss;
+        let window = (self.peer.end - self.nxt) / mss;
         let segments = u64::from(room).min(window).min(self.buffer_left()).max(1);
         let end = self.burst_end(segments * mss);
         self.burst.left = segments as u32;
@@ -349,20 +350,20 @@ impl Sender {
         if self.config.emission.nagle && self.small_end > self.una {
             return end;
         }
-        self.burst.fill_end = self.window_end;
-        self.window_end
+        self.burst.fill_end = self.peer.end;
+        self.peer.end
     }
 
     /// Returns whether a short segment fills the peer's window, which has no room for a full one.
     #[inline]
     pub(super) fn fills_window(&self) -> bool {
-        self.burst.fill_end == self.window_end && self.window_end > self.nxt
+        self.burst.fill_end == self.peer.end && self.peer.end > self.nxt
     }
 
     /// Returns whether the pacer's time for the next burst is in the future.
     #[inline]
     pub(super) fn has_to_be_paced(&self, now: Instant) -> bool {
-        now < self.burst.next_at && self.paces
+        now < self.burst.next_at && self.policy.paces
     }
 
     /// The pacer's time for the next burst has not come.
@@ -397,7 +398,7 @@ impl Sender {
         }
         // In bytes: a third of eleven segments is more than three.
         let mss = u64::from(self.agreed.mss);
-        let window = self.window_end.saturating_sub(self.una).min(u64::from(self.sock.cwnd) * mss);
+        let window = self.peer.end.saturating_sub(self.una).min(u64::from(self.sock.cwnd) * mss);
         if u64::from(allowed) * mss >= window / u64::from(divisor) {
             return false;
         }
@@ -412,7 +413,7 @@ impl Sender {
     #[inline]
     pub(super) fn burst_sent(&mut self, bytes: u32, now: Instant) {
         self.burst.left = self.burst.left.saturating_sub(1);
-        if self.paces {
+        if self.policy.paces {
             self.pace(bytes, now);
         }
     }

@@ -4,7 +4,8 @@ use congestion::{Event, State};
 use traffic::Instant;
 use traffic::packet::flags;
 
-use super::{Forced, Sender};
+use super::Sender;
+use super::parts::Forced;
 use crate::config::LocalCongestion;
 use crate::scoreboard::{FIN, PUSHED, Segment};
 use crate::seq::SequenceSpace;
@@ -63,7 +64,7 @@ impl Sender {
         let (out, cwnd) = (self.board.out(), self.sock.cwnd);
         let mss = self.agreed.mss;
         let written = self.written();
-        let full = self.nxt + u64::from(mss) <= self.window_end.min(written);
+        let full = self.nxt + u64::from(mss) <= self.peer.end.min(written);
         if !full && (out == 0 || self.ends_at(written) || !self.has_no_segment(written)) {
             return Next::Unclear;
         }
@@ -81,7 +82,8 @@ impl Sender {
             return Next::Nothing;
         }
         let segment = self.send_new(mss, written, now);
-        self.stopping = !self.queues && !self.ends_at(written) && self.has_no_full_segment(written);
+        self.stopping =
+            !self.policy.queues && !self.ends_at(written) && self.has_no_full_segment(written);
         Next::Segment(segment)
     }
 
@@ -97,7 +99,7 @@ impl Sender {
     #[inline]
     fn has_no_full_segment(&self, written: u64) -> bool {
         let end = self.nxt + u64::from(self.agreed.mss);
-        end > self.window_end.min(written) && self.has_no_segment(written)
+        end > self.peer.end.min(written) && self.has_no_segment(written)
     }
 
     /// While a full segment is not there or does not fit the peer's window, and an ACK is to come:
@@ -107,7 +109,7 @@ impl Sender {
     fn has_no_segment(&self, written: u64) -> bool {
         let end = written.min(self.nxt + u64::from(self.agreed.mss));
         end <= self.nxt
-            || end > self.window_end && !self.fills_window()
+            || end > self.peer.end && !self.fills_window()
             || self.config.emission.nagle && self.small_end > self.una
     }
 
@@ -121,7 +123,7 @@ impl Sender {
     }
 
     fn choose(&mut self, now: Instant) -> Option<Outgoing> {
-        if (self.forced.is_some() || self.send_new_first)
+        if (self.probe.forced.is_some() || self.repair.send_new_first)
             && let Some(decided) = self.next_forced(now)
         {
             return decided;
@@ -137,7 +139,7 @@ impl Sender {
     /// Returns a segment that goes out of turn; `Some(None)` if nothing may go at all.
     #[cold]
     fn next_forced(&mut self, now: Instant) -> Option<Option<Outgoing>> {
-        match self.forced.take() {
+        match self.probe.forced.take() {
             Some(Forced::Head) if self.board.out() != 0 => {
                 return Some(Some(self.retransmit(self.board.head(), now)));
             }
@@ -149,15 +151,15 @@ impl Sender {
             Some(Forced::WindowProbe) => return Some(Some(self.window_probe(now))),
             _ => {}
         }
-        if self.send_new_first {
+        if self.repair.send_new_first {
             if let Some(new) = self.next_new(now) {
                 return Some(Some(new));
             }
             // RFC 5682, section 3.1, step 2b: what was sent decides; without new data it is over.
-            if self.nxt > self.high_seq {
+            if self.nxt > self.repair.high_seq {
                 return Some(None);
             }
-            (self.send_new_first, self.frto) = (false, false);
+            (self.repair.send_new_first, self.repair.frto) = (false, false);
         }
         None
     }
@@ -226,7 +228,7 @@ impl Sender {
     #[inline]
     fn in_flight_for_new(&self) -> u32 {
         let held = self.state == State::Disorder && !self.config.recovery.limited_transmit;
-        self.in_flight() + if held { self.board.sacked() + self.reno_sacked } else { 0 }
+        self.in_flight() + if held { self.board.sacked() + self.repair.reno_sacked } else { 0 }
     }
 
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
@@ -242,7 +244,7 @@ impl Sender {
         if full && !(self.config.emission.fin_ignores_cwnd && self.is_last(payload)) {
             return self.stop(true, now);
         }
-        let window = self.window_end.saturating_sub(self.nxt);
+        let window = self.peer.end.saturating_sub(self.nxt);
         if u64::from(payload) > window || payload < mss || full {
             return self.next_small(payload, window, now);
         }
@@ -267,7 +269,7 @@ impl Sender {
             }
             // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): half the largest
             // window seen is worth a segment when nothing else will bring an ACK.
-            if alone && window > 0 && window >= self.window_max / 2 {
+            if alone && window > 0 && window >= self.peer.max / 2 {
                 return Some(self.send_small(window as u32, now));
             }
             if alone {
@@ -305,8 +307,8 @@ impl Sender {
     /// Sending stopped, for whatever reason: what Linux's `tcp_write_xmit` does at its end.
     #[inline]
     fn note_stop(&mut self, limited: bool, in_flight: u32, now: Instant) {
-        if limited || self.nxt != self.stopped_at {
-            self.stopped_at = self.nxt;
+        if limited || self.nxt != self.usage.stopped_at {
+            self.usage.stopped_at = self.nxt;
             self.note_usage(limited, in_flight, now);
             self.arm_tail_probe_after(now);
         }
@@ -319,7 +321,7 @@ impl Sender {
         let room = u64::from(self.sock.cwnd.saturating_sub(in_flight)) * u64::from(self.agreed.mss);
         // What fits the window waits for more data (Linux's `tcp_tso_should_defer`).
         let limited = !self.has_to_be_paced(now)
-            && self.nxt + room < self.window_end
+            && self.nxt + room < self.peer.end
             && room <= self.packet_left(self.written());
         self.note_burst_limit(now);
         self.note_stop(limited, in_flight, now);
@@ -329,7 +331,7 @@ impl Sender {
     /// limit then.
     #[inline]
     pub(crate) fn held_back(&mut self, now: Instant) {
-        if self.nxt != self.stopped_at {
+        if self.nxt != self.usage.stopped_at {
             self.note_stop(false, self.in_flight(), now);
             self.takes_more();
         }
@@ -361,7 +363,7 @@ impl Sender {
             self.notify(Event::TxStart, now);
         }
         let (mut flags, mut fin, mut fate) = (0, false, 0);
-        let ends = if self.queues { end >= self.burst.buffer_end } else { end >= written };
+        let ends = if self.policy.queues { end >= self.burst.buffer_end } else { end >= written };
         if payload != 0 && (ends && self.packet_ended(end) || self.is_pushed_at(end)) {
             (flags, fate) = (flags::PSH, PUSHED);
         }
@@ -390,12 +392,12 @@ impl Sender {
     /// else the last segment. As in Linux, that is not a repair: it is not in flight beside its original, no undo
     /// waits for it, and it does not count as the first retransmission that timestamps distinguish from its original.
     fn tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.board.out() == 0 || self.tlp_high != 0 {
+        if self.board.out() == 0 || self.probe.high != 0 {
             return None;
         }
         let ready = (self.written().saturating_sub(self.nxt)).min(u64::from(self.agreed.mss));
-        let new = ready > 0 && self.nxt + ready <= self.window_end;
-        self.tlp_retransmitted = !new;
+        let new = ready > 0 && self.nxt + ready <= self.peer.end;
+        self.probe.retransmitted = !new;
         let mut end = self.nxt;
         let probe = if new {
             end = self.begin_probe();
@@ -409,7 +411,7 @@ impl Sender {
             self.board.probe(last, now, self.delivered);
             self.send_again(last, now)
         };
-        self.tlp_high = self.nxt.max(end);
+        self.probe.high = self.nxt.max(end);
         self.stats.tlp_probes += 1;
         self.arm_after_probe(now);
         Some(probe)
@@ -418,14 +420,14 @@ impl Sender {
     /// Whether the peer's window takes the next segment whole.
     pub(super) fn next_segment_fits(&self) -> bool {
         let ready = (self.written() - self.nxt).min(u64::from(self.agreed.mss));
-        self.nxt + ready <= self.window_end
+        self.nxt + ready <= self.peer.end
     }
 
     /// Sends the data that the window allows, or else a segment below the window, which makes the peer answer
     /// (Linux's `tcp_write_wakeup`).
     fn window_probe(&mut self, now: Instant) -> Outgoing {
         self.stats.zero_window_probes += 1;
-        let window = self.window_end.saturating_sub(self.nxt);
+        let window = self.peer.end.saturating_sub(self.nxt);
         let payload =
             (self.written() - self.nxt).min(u64::from(self.agreed.mss)).min(window) as u32;
         if payload != 0 {
@@ -482,8 +484,8 @@ impl Sender {
             self.nxt = at;
             self.small_end = if self.small_end > at { 0 } else { self.small_end };
         }
-        if self.tlp_high > self.nxt || retransmission && self.tlp_high != 0 {
-            self.tlp_high = 0;
+        if self.probe.high > self.nxt || retransmission && self.probe.high != 0 {
+            self.probe.high = 0;
         }
     }
 }

@@ -63,7 +63,7 @@ impl Sender {
     /// Whether the window limited sending, so that it may grow.
     #[inline]
     pub(super) fn window_was_used(&mut self, acked: u32, in_flight_before: u32) -> bool {
-        if self.growth != Growth::LimitedLastRound {
+        if self.policy.growth != Growth::LimitedLastRound {
             return self.window_was_used_before(acked, in_flight_before);
         }
         self.is_window_limited()
@@ -72,8 +72,8 @@ impl Sender {
     /// Does what [`Self::window_was_used`] does, by the other growth rules.
     #[inline(never)]
     fn window_was_used_before(&mut self, acked: u32, in_flight_before: u32) -> bool {
-        match self.growth {
-            Growth::LimitedLastRound => self.window_limited,
+        match self.policy.growth {
+            Growth::LimitedLastRound => self.usage.limited,
             Growth::FilledBeforeAck => in_flight_before >= self.sock.cwnd,
             Growth::Always => true,
             Growth::Validated => self.is_validated(acked),
@@ -92,7 +92,7 @@ impl Sender {
         }
         let pipe = validated.pipe().max(validated.packets);
         self.sock.cwnd <= 2 * pipe
-            || self.in_slow_start() && self.sock.cwnd <= 2 * self.packets_out_max
+            || self.in_slow_start() && self.sock.cwnd <= 2 * self.usage.packets_out_max
     }
 
     /// RFC 7661, section 4.4.1: a loss in the non-validated phase falls to what was validated.
@@ -107,7 +107,8 @@ impl Sender {
     /// Returns whether the window limits sending by the rule of Linux since 3.16 (`tcp_is_cwnd_limited`).
     #[inline]
     fn is_window_limited(&self) -> bool {
-        self.window_limited || self.in_slow_start() && self.sock.cwnd < 2 * self.packets_out_max
+        self.usage.limited
+            || self.in_slow_start() && self.sock.cwnd < 2 * self.usage.packets_out_max
     }
 
     /// Notes that sending stopped, for lack of window (`limited`) or of something to send (Linux's
@@ -116,8 +117,8 @@ impl Sender {
     #[inline]
     pub(super) fn note_usage(&mut self, limited: bool, in_flight: u32, now: Instant) {
         if limited || in_flight >= self.sock.cwnd {
-            self.window_limited = true;
-            (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
+            self.usage.limited = true;
+            (self.usage.packets_out_max, self.usage.end) = (self.board.out(), self.nxt);
             self.note_filled(now);
         } else {
             self.note_unfilled(now);
@@ -127,7 +128,7 @@ impl Sender {
     /// Notes that the window was filled.
     #[inline]
     fn note_filled(&mut self, now: Instant) {
-        (self.window_stamp, self.window_used) = (now, 0);
+        (self.usage.stamp, self.usage.used) = (now, 0);
         self.validated.since = None;
     }
 
@@ -135,23 +136,23 @@ impl Sender {
     #[inline(never)]
     fn note_unfilled(&mut self, now: Instant) {
         let out = self.board.out();
-        if self.una >= self.usage_end {
-            self.window_limited = false;
-            (self.packets_out_max, self.usage_end) = (out, self.nxt);
-        } else if !self.window_limited && out > self.packets_out_max {
-            (self.packets_out_max, self.usage_end) = (out, self.nxt);
+        if self.una >= self.usage.end {
+            self.usage.limited = false;
+            (self.usage.packets_out_max, self.usage.end) = (out, self.nxt);
+        } else if !self.usage.limited && out > self.usage.packets_out_max {
+            (self.usage.packets_out_max, self.usage.end) = (out, self.nxt);
         }
-        let limited = match self.growth {
+        let limited = match self.policy.growth {
             Growth::LimitedLastRound => self.is_window_limited(),
             // Until Linux 3.16 it was asked what is out now.
             Growth::FilledBeforeAck => false,
-            Growth::Always | Growth::Validated => self.window_limited,
+            Growth::Always | Growth::Validated => self.usage.limited,
         };
         if limited {
             return self.note_filled(now);
         }
-        self.window_used = self.window_used.max(out);
-        if now.since(self.window_stamp) >= self.rtt.rto() && !self.controls() {
+        self.usage.used = self.usage.used.max(out);
+        if now.since(self.usage.stamp) >= self.rtt.rto() && !self.controls() {
             self.underused(now);
         }
     }
@@ -172,14 +173,14 @@ impl Sender {
     /// limit (Linux's `tcp_cwnd_application_limited`).
     fn decay_underused(&mut self, now: Instant) {
         if self.state == State::Open && self.is_written() {
-            let used = self.window_used.max(self.config.window.initial);
+            let used = self.usage.used.max(self.config.window.initial);
             if used < self.sock.cwnd {
                 self.sock.ssthresh = self.current_ssthresh();
                 self.set_cwnd((self.sock.cwnd + used) / 2, now);
             }
-            self.window_used = 0;
+            self.usage.used = 0;
         }
-        self.window_stamp = now;
+        self.usage.stamp = now;
     }
 
     /// RFC 7661, section 4.4.3: after five minutes unvalidated, half the window.
@@ -223,7 +224,7 @@ impl Sender {
             left = left - rto;
         }
         self.set_cwnd(cwnd.max(restart), now);
-        self.window_used = 0;
+        self.usage.used = 0;
     }
 
     /// RFC 7661: kept for the non-validated period, then halved for each further one.

@@ -100,7 +100,7 @@ impl Sender {
 
     fn other_limit(&self) -> Limit {
         let end = self.written().min(self.nxt + u64::from(self.agreed.mss));
-        if end > self.nxt && end <= self.window_end { Limit::Nagle } else { Limit::Buffer }
+        if end > self.nxt && end <= self.peer.end { Limit::Nagle } else { Limit::Buffer }
     }
 
     fn begin_limit(&mut self, limit: Limit, now: Instant) {

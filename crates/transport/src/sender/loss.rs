@@ -13,7 +13,7 @@ impl Sender {
     pub(super) fn detection(&self) -> LossDetection {
         match self.config.recovery.detection {
             _ if !self.agreed.sack => LossDetection::DuplicateAcks,
-            LossDetection::Fack if self.reordering_seen => LossDetection::Sack,
+            LossDetection::Fack if self.repair.reordering_seen => LossDetection::Sack,
             configured => configured,
         }
     }
@@ -25,9 +25,9 @@ impl Sender {
 
     /// The network reordered segments by `distance` places.
     pub(super) fn note_reordering(&mut self, distance: u32) {
-        self.reordering_seen = true;
+        self.repair.reordering_seen = true;
         let limit = self.config.recovery.reordering_max.max(self.config.recovery.dup_threshold);
-        self.reordering = self.reordering.max(distance.min(limit));
+        self.repair.reordering = self.repair.reordering.max(distance.min(limit));
     }
 
     /// Marks what this ACK shows to be lost.
@@ -46,7 +46,7 @@ impl Sender {
 
     /// RFC 6675's IsLost: all below the segment that has `reordering` - 1 more SACKed above it.
     fn detect_by_sacks(&mut self) {
-        if let Some(place) = self.board.nth_sacked(self.reordering) {
+        if let Some(place) = self.board.nth_sacked(self.repair.reordering) {
             self.board.mark_lost_below(place);
         }
     }
@@ -55,8 +55,8 @@ impl Sender {
     /// lost.
     fn detect_by_forward_ack(&mut self) {
         let forward = self.board.forward();
-        if forward > self.reordering {
-            let edge = self.board.head().wrapping_add(forward - self.reordering);
+        if forward > self.repair.reordering {
+            let edge = self.board.head().wrapping_add(forward - self.repair.reordering);
             self.board.mark_lost_below(edge);
         }
     }
@@ -73,7 +73,7 @@ impl Sender {
 
     /// The third duplicate ACK.
     pub(super) fn enough_duplicates(&self) -> bool {
-        self.reno_sacked >= self.reordering
+        self.repair.reno_sacked >= self.repair.reordering
     }
 
     fn detect_lost_retransmissions(&mut self) {
@@ -83,15 +83,19 @@ impl Sender {
             && self.board.retransmitted() != 0
         {
             let fack = self.detection() == LossDetection::Fack;
-            self.board.mark_overtaken_retransmissions(if fack { 0 } else { self.reordering });
+            self.board.mark_overtaken_retransmissions(if fack {
+                0
+            } else {
+                self.repair.reordering
+            });
         }
     }
 
     /// Counts a duplicate ACK without SACK as a segment received, but never more than are out.
     pub(super) fn count_duplicate(&mut self, event: &mut AckEvent) {
         let most = self.board.out().saturating_sub(self.board.lost().max(1));
-        if self.reno_sacked < most {
-            self.reno_sacked += 1;
+        if self.repair.reno_sacked < most {
+            self.repair.reno_sacked += 1;
             event.delivered += 1;
             self.count_delivered(1);
         }
@@ -100,9 +104,9 @@ impl Sender {
     /// Handles a new ACK without SACK: one segment filled the hole, the others were already counted with their
     /// duplicate ACKs (Linux's `tcp_remove_reno_sacks`).
     pub(super) fn uncount_duplicates(&mut self, event: &mut AckEvent) {
-        event.delivered = event.acked.saturating_sub(self.reno_sacked).max(1);
-        self.reno_sacked -= event.acked.saturating_sub(1).min(self.reno_sacked);
+        event.delivered = event.acked.saturating_sub(self.repair.reno_sacked).max(1);
+        self.repair.reno_sacked -= event.acked.saturating_sub(1).min(self.repair.reno_sacked);
         let most = self.board.out().saturating_sub(self.board.lost());
-        self.reno_sacked = self.reno_sacked.min(most);
+        self.repair.reno_sacked = self.repair.reno_sacked.min(most);
     }
 }

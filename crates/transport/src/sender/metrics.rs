@@ -67,8 +67,8 @@ impl Sender {
     }
 
     fn leave_reordering(&self, metrics: &mut PathMetrics) {
-        if self.reordering != self.config.recovery.dup_threshold {
-            metrics.reordering = metrics.reordering.max(self.reordering);
+        if self.repair.reordering != self.config.recovery.dup_threshold {
+            metrics.reordering = metrics.reordering.max(self.repair.reordering);
         }
     }
 
@@ -89,7 +89,7 @@ impl Sender {
             return;
         }
         if metrics.reordering > 0 {
-            self.reordering = metrics.reordering;
+            self.repair.reordering = metrics.reordering;
         }
         match self.config.window.metrics {
             SavedMetrics::None => return,
@@ -99,7 +99,7 @@ impl Sender {
                     self.sock.ssthresh = metrics.threshold.min(self.sock.cwnd_clamp);
                 }
                 // FACK is not trusted where there was reordering (`sack_ok &= ~2`).
-                self.reordering_seen |= metrics.reordering > 0;
+                self.repair.reordering_seen |= metrics.reordering > 0;
                 self.rtt.adopt(metrics.srtt8, metrics.deviation4, self.nxt);
             }
         }

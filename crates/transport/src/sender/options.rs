@@ -30,8 +30,8 @@ impl Sender {
                 self.switch_congestion(new, established, now);
             }
             SocketOption::IdleRestart(_) => {
-                self.growth = idle::Growth::new(&self.config.window);
-                self.calls_unused = idle::calls_unused(&self.config);
+                self.policy.growth = idle::Growth::new(&self.config.window);
+                self.policy.calls_unused = idle::calls_unused(&self.config);
                 self.validated = idle::Validated::default();
             }
             _ => {}
@@ -49,8 +49,8 @@ impl Sender {
     /// Switches to another algorithm at the current window.
     fn switch_congestion(&mut self, new: &Congestion, established: bool, now: Instant) {
         let algorithm = new.algorithm();
-        self.calls_unused = idle::calls_unused(&self.config);
-        self.refreshes = !algorithm.reads_window_only();
+        self.policy.calls_unused = idle::calls_unused(&self.config);
+        self.policy.refreshes = !algorithm.reads_window_only();
         if !algorithm.controls() {
             self.rates = None;
         } else if self.rates.is_none() {
@@ -108,7 +108,7 @@ impl Sender {
         // A reduction of the phase before is not undone.
         self.undo.ssthresh = 0;
         if self.sock.cwnd != before {
-            self.window_stamp = now;
+            self.usage.stamp = now;
         }
         self.go_on();
     }

@@ -103,8 +103,8 @@ impl Sender {
     fn reordering_window(&self) -> Duration {
         let sure = self.state == State::Recovery
             || self.state == State::Loss
-            || self.board.sacked() >= self.reordering;
-        if !self.reordering_seen && sure {
+            || self.board.sacked() >= self.repair.reordering;
+        if !self.repair.reordering_seen && sure {
             return Duration::ZERO;
         }
         let quarters = u64::from(self.rtt.min_us()) / 4 * u64::from(self.rack.steps);

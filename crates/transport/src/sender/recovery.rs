@@ -4,9 +4,10 @@
 use congestion::{Event, INFINITE_SSTHRESH, State};
 use traffic::{Duration, Instant};
 
+use super::Sender;
 use super::ack::AckEvent;
+use super::parts::Forced;
 use super::prr::Prr;
-use super::{Forced, Sender};
 use crate::config::{LossDetection, PartialAck, Reduction};
 
 impl Sender {
@@ -26,7 +27,7 @@ impl Sender {
         }
         if self.state == State::Open {
             self.undo.stamped = false;
-        } else if self.una >= self.high_seq && self.leave(event, now) {
+        } else if self.una >= self.repair.high_seq && self.leave(event, now) {
             return;
         }
         match self.state {
@@ -54,12 +55,12 @@ impl Sender {
         match self.state {
             // CWR lasts until something beyond it is acknowledged: reductions are a round trip
             // apart.
-            State::Cwr if self.una > self.high_seq => {
+            State::Cwr if self.una > self.repair.high_seq => {
                 self.end_reduction(now);
                 self.set_state(State::Open, now);
             }
             State::Recovery => {
-                self.reno_sacked = 0;
+                self.repair.reno_sacked = 0;
                 if self.try_undo_recovery(event, now) {
                     return true;
                 }
@@ -88,13 +89,13 @@ impl Sender {
         self.identify_loss(event, now);
         if !self.agreed.sack && event.advanced {
             // RFC 6582, section 3.2, step 5: the hole after a partial ACK goes out at once.
-            self.forced = self.board.next_pending().map(|_| Forced::Head);
+            self.probe.forced = self.board.next_pending().map(|_| Forced::Head);
         }
     }
 
     /// Reno: the first new ACK deflates the window and recovery is over (RFC 5681, section 3.2, 6).
     fn end_reno_recovery(&mut self, now: Instant) {
-        self.reno_sacked = 0;
+        self.repair.reno_sacked = 0;
         self.board.clear_lost();
         self.end_reduction(now);
         self.set_state(State::Open, now);
@@ -103,7 +104,7 @@ impl Sender {
     fn in_disorder(&mut self, event: &mut AckEvent, now: Instant) {
         if !self.agreed.sack {
             if event.advanced {
-                self.reno_sacked = 0;
+                self.repair.reno_sacked = 0;
             } else if event.duplicate {
                 self.count_duplicate(event);
             }
@@ -136,12 +137,12 @@ impl Sender {
     }
 
     pub(super) fn keep_open(&mut self, now: Instant) {
-        let troubled = self.board.sacked() + self.reno_sacked + self.board.lost() != 0
+        let troubled = self.board.sacked() + self.repair.reno_sacked + self.board.lost() != 0
             || self.board.retransmitted() != 0;
         let state = if troubled { State::Disorder } else { State::Open };
         if self.state != state {
             self.set_state(state, now);
-            self.high_seq = self.nxt;
+            self.repair.high_seq = self.nxt;
         }
     }
 
@@ -156,8 +157,8 @@ impl Sender {
     /// The reduction for loss, a mark or local congestion begins (Linux's
     /// `tcp_init_cwnd_reduction`).
     fn begin_reduction(&mut self, now: Instant) {
-        self.high_seq = self.nxt;
-        self.tlp_high = 0;
+        self.repair.high_seq = self.nxt;
+        self.probe.high = 0;
         self.prr = Prr::default();
         self.refresh(now);
         self.sock.cwnd_cnt = 0;
@@ -223,7 +224,7 @@ impl Sender {
         } else if self.config.recovery.reduction != Reduction::Prr {
             // CWR turns into Recovery: the window is on its way down already. Its end moved with that
             // until Linux 3.7 (tcp_fastretrans_alert), and stays since (684bad110757).
-            self.high_seq = self.nxt;
+            self.repair.high_seq = self.nxt;
         }
         self.set_state(State::Recovery, now);
         self.stats.fast_recoveries += 1;
@@ -235,7 +236,7 @@ impl Sender {
             self.set_cwnd(self.sock.ssthresh + self.config.recovery.dup_threshold, now);
         }
         if !self.agreed.sack {
-            self.forced = Some(Forced::Head);
+            self.probe.forced = Some(Forced::Head);
         }
     }
 
@@ -244,9 +245,9 @@ impl Sender {
     pub(super) fn enter_loss(&mut self, forget_sack: bool, now: Instant) {
         let fresh = self.is_calm() || self.state == State::Cwr;
         self.board.mark_all_lost(forget_sack || self.config.recovery.timeout_forgets_sack);
-        self.reno_sacked = 0;
+        self.repair.reno_sacked = 0;
         let again = self.state == State::Loss && self.retries == 0;
-        if self.is_calm() || self.una >= self.high_seq || again {
+        if self.is_calm() || self.una >= self.repair.high_seq || again {
             self.undo.ssthresh = self.current_ssthresh();
             self.refresh(now);
             self.sock.prior_cwnd = self.sock.cwnd;
@@ -260,14 +261,14 @@ impl Sender {
         self.set_cwnd(self.in_flight() + 1, now);
         if self.is_calm() && self.board.sacked() >= self.config.recovery.dup_threshold {
             // The timer fired although duplicates arrived: the reordering was overestimated.
-            self.reordering = self.reordering.min(self.config.recovery.dup_threshold);
+            self.repair.reordering = self.repair.reordering.min(self.config.recovery.dup_threshold);
         }
         self.set_state(State::Loss, now);
-        self.high_seq = self.nxt;
-        self.tlp_high = 0;
+        self.repair.high_seq = self.nxt;
+        self.probe.high = 0;
         self.cwr_pending = self.agreed.ecn;
-        self.send_new_first = false;
-        self.frto = self.config.recovery.frto && (fresh || self.retries != 0);
+        self.repair.send_new_first = false;
+        self.repair.frto = self.config.recovery.frto && (fresh || self.retries != 0);
     }
 
     /// An ACK after a timeout. If it ends the state, or shows a retransmission to be lost, what it says
@@ -285,23 +286,23 @@ impl Sender {
 
     /// F-RTO (RFC 5682, section 3.1), then slow start over the holes.
     fn repair_after_timeout(&mut self, event: &mut AckEvent, now: Instant) {
-        let recovered = self.una >= self.high_seq;
+        let recovered = self.una >= self.repair.high_seq;
         if event.advanced && self.try_undo_loss(false, event, now) {
             return;
         }
-        if self.frto && self.detect_spurious_timeout(event, recovered, now) {
+        if self.repair.frto && self.detect_spurious_timeout(event, recovered, now) {
             return;
         }
         if recovered {
-            self.reno_sacked = 0;
+            self.repair.reno_sacked = 0;
             self.try_undo_recovery(event, now);
             return;
         }
         if !self.agreed.sack {
-            if self.nxt > self.high_seq && event.duplicate {
+            if self.nxt > self.repair.high_seq && event.duplicate {
                 self.count_duplicate(event);
             } else if event.advanced {
-                self.reno_sacked = 0;
+                self.repair.reno_sacked = 0;
             }
         }
     }
@@ -315,22 +316,22 @@ impl Sender {
         {
             return true;
         }
-        if self.nxt > self.high_seq {
+        if self.nxt > self.repair.high_seq {
             // Step 2b sends new data for one ACK; whatever the next one says, holes go first again.
-            self.send_new_first = false;
+            self.repair.send_new_first = false;
             // Step 3a: the ACK for new data is a duplicate, so the loss was real. One that reports a
             // duplicate answers a retransmission and says nothing of the new data.
             if event.new_sack || event.duplicate && !event.dsack {
-                self.frto = false;
+                self.repair.frto = false;
             }
         } else if event.advanced && !recovered {
             // Step 2b: new data, if there is any, before anything else is retransmitted.
-            self.high_seq = self.nxt;
-            if self.has_new_data() && self.window_end > self.nxt {
-                self.send_new_first = true;
+            self.repair.high_seq = self.nxt;
+            if self.has_new_data() && self.peer.end > self.nxt {
+                self.repair.send_new_first = true;
                 return true;
             }
-            self.frto = false;
+            self.repair.frto = false;
         }
         false
     }

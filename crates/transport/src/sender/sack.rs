@@ -47,9 +47,9 @@ impl Sender {
         }
         event.dsack = true;
         self.stats.dsacks += 1;
-        event.dsack_of_probe = end == self.tlp_high && event.duplicated == 1;
+        event.dsack_of_probe = end == self.probe.high && event.duplicated == 1;
         // A probe is sent by timer, and without reordering nothing was retransmitted too soon.
-        self.rack.dsack_seen |= self.reordering_seen && !event.dsack_of_probe;
+        self.rack.dsack_seen |= self.repair.reordering_seen && !event.dsack_of_probe;
         if self.undo.marker != 0 && self.undo.retransmissions > 0 && end > self.undo.marker {
             let segments = i32::try_from(event.duplicated).unwrap_or(i32::MAX);
             self.undo.retransmissions = (self.undo.retransmissions - segments).max(0);
@@ -66,7 +66,7 @@ impl Sender {
     /// A spurious retransmission is delivered as well (Linux's `tcp_dsack_seen`). False if the report
     /// cannot be: more than the peer's window ever was, or than was sent twice.
     fn count_duplicated(&mut self, bytes: u64, event: &mut AckEvent) -> bool {
-        if bytes > self.window_max {
+        if bytes > self.peer.max {
             return false;
         }
         let segments = bytes.div_ceil(u64::from(self.agreed.mss));

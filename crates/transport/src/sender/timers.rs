@@ -4,8 +4,9 @@
 use congestion::State;
 use traffic::{Duration, Instant};
 
+use super::Sender;
 use super::ack::AckEvent;
-use super::{Forced, Sender};
+use super::parts::Forced;
 use crate::config::RtoConfig;
 use crate::wheel::expiry;
 
@@ -108,7 +109,7 @@ impl Sender {
     /// Does what [`Self::rearm`] does, on the fast path, after a round trip was sampled.
     #[inline]
     pub(super) fn rearm_fast_path(&mut self, now: Instant) {
-        if !self.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
+        if !self.policy.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
             return self.rearm(now);
         }
         debug_assert!(self.rtt.backoff() == 0 && self.rtt.srtt8() != 0);
@@ -180,7 +181,7 @@ impl Sender {
     /// set for many packets out holds, but not beyond the head's timeout.
     #[inline]
     pub(super) fn arm_tail_probe_after(&mut self, now: Instant) {
-        if !self.probes_tail || self.last_sent != now || self.timer.is_reordering() {
+        if !self.policy.probes_tail || self.last_sent != now || self.timer.is_reordering() {
             return;
         }
         if self.timer.armed == now {
@@ -201,7 +202,7 @@ impl Sender {
     /// delayed ACK when one segment is out, but never after the retransmission `timeout`.
     #[inline(never)]
     fn arm_tail_probe(&mut self, timeout: Instant, now: Instant) -> bool {
-        if !self.probes_tail
+        if !self.policy.probes_tail
             || self.board.out() == 0
             || !matches!(self.state, State::Open | State::Cwr)
         {
@@ -247,8 +248,8 @@ impl Sender {
             }
             Purpose::TailProbe => {
                 // One probe at a time; sending it restarts the timer.
-                if self.tlp_high == 0 {
-                    self.forced = Some(Forced::TailProbe);
+                if self.probe.high == 0 {
+                    self.probe.forced = Some(Forced::TailProbe);
                 }
                 self.arm_for_head(now);
             }
@@ -267,7 +268,7 @@ impl Sender {
         self.enter_loss(self.board.reneged(), now);
         self.retries += 1;
         self.rtt.back_off();
-        self.forced = Some(Forced::Head);
+        self.probe.forced = Some(Forced::Head);
         self.arm_retransmission(now);
     }
 
@@ -277,7 +278,7 @@ impl Sender {
             return;
         }
         if !self.next_segment_fits() {
-            self.forced = Some(Forced::WindowProbe);
+            self.probe.forced = Some(Forced::WindowProbe);
             self.retries += 1;
             self.rtt.back_off();
         }
@@ -287,7 +288,7 @@ impl Sender {
     /// The peer lives; if its window opened the backoff is over.
     pub(super) fn answered_probe(&mut self, now: Instant) {
         self.retries = 0;
-        if self.window_end > self.nxt {
+        if self.peer.end > self.nxt {
             self.rtt.reset_backoff();
         }
         self.rearm(now);
@@ -301,18 +302,18 @@ impl Sender {
     /// Handles an ACK for all that was out when the tail probe was sent: it shows whether anything was lost (RFC
     /// 8985, section 7.4).
     pub(super) fn end_tail_probe(&mut self, event: &AckEvent, now: Instant) {
-        if self.una < self.tlp_high {
+        if self.una < self.probe.high {
             return;
         }
-        let past = self.una > self.tlp_high;
-        if !self.tlp_retransmitted || event.dsack_of_probe {
+        let past = self.una > self.probe.high;
+        if !self.probe.retransmitted || event.dsack_of_probe {
             // New data, or a needless retransmission: nothing was lost.
-            self.tlp_high = 0;
+            self.probe.high = 0;
         } else if past {
-            self.tlp_high = 0;
+            self.probe.high = 0;
             self.reduce_for_tail_loss(now);
         } else if event.duplicate && !event.new_sack {
-            self.tlp_high = 0;
+            self.probe.high = 0;
         }
     }
 }

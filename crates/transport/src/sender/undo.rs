@@ -26,7 +26,7 @@ impl Sender {
     pub(super) fn mark_for_undo(&mut self) {
         self.undo.marker = self.una;
         // A tail loss probe may be reported too (Linux 6.11 on).
-        let probe = self.tlp_high != 0 && self.tlp_retransmitted;
+        let probe = self.probe.high != 0 && self.probe.retransmitted;
         let out = self.board.retransmitted() as i32 + i32::from(probe);
         self.undo.retransmissions = if out == 0 { -1 } else { out };
     }
@@ -67,7 +67,7 @@ impl Sender {
             self.cwr_pending = false;
         }
         self.moderate(now);
-        self.window_stamp = now;
+        self.usage.stamp = now;
         self.undo.marker = 0;
         self.stats.undos += 1;
     }
@@ -80,7 +80,7 @@ impl Sender {
             self.undo_reduction(false, now);
             self.stats.spurious_timeouts += u64::from(timeout);
         }
-        if self.una == self.high_seq && !self.agreed.sack && !self.inflates() {
+        if self.una == self.repair.high_seq && !self.agreed.sack && !self.inflates() {
             self.undo.stamped &= self.board.retransmitted() != 0;
             self.moderate(now);
             return true;
@@ -108,7 +108,7 @@ impl Sender {
         self.retries = 0;
         if proven || self.agreed.sack {
             self.set_state(State::Open, now);
-            self.frto = false;
+            self.repair.frto = false;
         }
         true
     }

@@ -176,7 +176,7 @@ impl Sender {
 
     /// Bytes the send buffer would take.
     pub(crate) fn writable(&self) -> u64 {
-        if self.closing || self.queues && self.waits {
+        if self.closing || self.policy.queues && self.waits {
             return 0;
         }
         (self.una + self.buffer_size()).saturating_sub(self.supplied)
@@ -199,7 +199,7 @@ impl Sender {
     }
 
     fn expand_buffer(&mut self) {
-        let segments = self.sock.cwnd.max(SEGMENTS_MIN).max(self.reordering + 1);
+        let segments = self.sock.cwnd.max(SEGMENTS_MIN).max(self.repair.reordering + 1);
         let (mss, controls) = (self.agreed.mss, self.controls());
         if let Some(queue) = &mut self.writes {
             queue.expand(segments, mss, controls);
@@ -209,10 +209,10 @@ impl Sender {
     /// A buffer that counts payload has room for more, or more is to be written.
     #[inline]
     pub(super) fn fill_buffer(&mut self) {
-        if self.queues {
+        if self.policy.queues {
             return;
         }
-        if self.tunes_buffer {
+        if self.policy.tunes_buffer {
             let want = 2 * u64::from(self.sock.cwnd) * u64::from(self.agreed.mss);
             self.buffer = self.buffer.max(want.min(self.config.buffers.send.max()));
         }
@@ -222,7 +222,7 @@ impl Sender {
     /// Whether the program is in the middle of a write and does not wait for room.
     #[inline]
     pub(super) const fn is_writing(&self) -> bool {
-        self.queues && !self.waits && self.written < self.supplied
+        self.policy.queues && !self.waits && self.written < self.supplied
     }
 
     /// Continues the program's write, if it is in one: up to a packet that is full and next to leave, which goes at
@@ -237,7 +237,7 @@ impl Sender {
     #[inline(never)]
     fn fill_packets(&mut self, stopped: bool) {
         let goal = self.packet_max();
-        let half = self.window_max / 2;
+        let half = self.peer.max / 2;
         let (una, nxt) = (self.una, self.nxt);
         let Some(queue) = &mut self.writes else { return };
         // A piece that is about to leave in several segments counts as gone from the packet.
@@ -269,7 +269,7 @@ impl Sender {
     /// Nothing leaves now. Returns whether the program's write then gives more to send.
     #[inline]
     pub(crate) fn takes_more(&mut self) -> bool {
-        self.queues && self.written < self.supplied && self.look_for_room()
+        self.policy.queues && self.written < self.supplied && self.look_for_room()
     }
 
     #[inline(never)]
@@ -429,7 +429,7 @@ mod tests {
         assert_ne!(poll(&mut waiting), 0);
         assert_eq!(waiting.stall(), None, "packets are in flight");
         let mut closed = sender();
-        closed.window_end = closed.una;
+        closed.peer.end = closed.una;
         closed.supply(1, Instant::ZERO);
         assert_eq!(poll(&mut closed), 0);
         assert_eq!(closed.stall(), None, "a probe of the window is due");
