@@ -80,7 +80,8 @@ impl Rounds {
 
     /// Passes the turn on to the next queue that can pay for its first packet, or has none; `head` gives the
     /// packet's cost.
-    #[inline]
+    // Forced: a call here costs a packet of wfq 5 % more instructions.
+    #[inline(always)]
     pub(super) fn next(&mut self, mut head: impl FnMut(usize) -> Option<u64>) -> Option<Turn> {
         loop {
             let index = self.active.first()?;

@@ -166,7 +166,8 @@ impl Order {
 
     /// Sets when a class without children is due; `None` if it has no packets. Call it after
     /// [`Self::set_group`] of its changed ancestors.
-    #[inline]
+    // Forced, as the pacer's `charge`.
+    #[inline(always)]
     pub(super) fn set(&mut self, class: usize, due: Option<u64>) {
         let leaf = class as u32;
         let turn =

@@ -59,6 +59,8 @@ impl Pacer {
     /// was due.
     ///
     /// The least gap is the paper's 12 bytes: a frame never takes less of the wire than its minimum.
+    // Forced: a call for each packet that is sent costs psp 3 % more instructions.
+    #[inline(always)]
     pub(super) fn charge(&mut self, start: u64, length: u64, wire: u64) -> u64 {
         self.forfeit_before(start);
         let start = self.due;
@@ -81,6 +83,7 @@ impl Pacer {
     }
 
     /// `length * R / T` and the remainder.
+    #[inline]
     fn span(&self, length: u64) -> (u64, u64) {
         let t = self.rate.bits_per_second();
         let whole = length.saturating_mul(self.ratio);

@@ -99,6 +99,7 @@ impl Queues {
         }
     }
 
+    #[inline(never)]
     fn extend_to(&mut self, queues: usize) {
         if queues > self.queues.len() {
             self.queues.resize(queues, Queue::default());
@@ -211,6 +212,7 @@ impl Queues {
     }
 
     /// Drops a packet of the longest queue; `arriving` is not yet in the order.
+    #[inline(never)]
     fn drop_longest(&mut self, packets: &Packets, arriving: PacketId) -> Option<(PacketId, u64)> {
         let queue = self.longest.longest(|queue| self.queues[queue].length())?;
         let id = match &self.order {
@@ -231,7 +233,8 @@ impl Queues {
     }
 
     /// The queue that sends the next packet.
-    #[inline]
+    // Forced: a call here costs a packet 4 % more instructions.
+    #[inline(always)]
     fn next(&mut self, packets: &Packets) -> Option<usize> {
         let Self { chains, order, .. } = self;
         match order {
