@@ -1972,6 +1972,25 @@ class Ping(Table):
 
 
 @dataclass(kw_only=True, slots=True)
+class Policer(Table):
+    """A policer: a router that holds the packets of each ingress port to a rate. It counts bytes of IP packets.
+
+    Attributes:
+        burst: Bucket depth: the burst that passes after a pause. It must be at least the longest packet, which
+            otherwise never conforms. Range: at least 1 B.
+        rate: Token rate of each port's bucket.
+        count: Number of nodes, named NAME.1, NAME.2, …; without it, a single node with the plain name.
+        exceed: Action on packets that exceed rate and burst: "drop", or "mark af13" for another code point; "drop"
+            unless given.
+    """
+
+    burst: Size
+    rate: Rate
+    count: int | None = None
+    exceed: Action | None = None
+
+
+@dataclass(kw_only=True, slots=True)
 class Probes(Table):
     """Recorded data, besides the totals, which are always recorded.
 
@@ -3336,6 +3355,7 @@ class Scenario(Table):
         host: End systems, by name.
         link: Links, by name.
         measure: Measurement interval of the results; the whole run unless given.
+        policer: Policers, by name.
         probe: Recorded data.
         router: Routers, by name.
         seed: Seed of every random stream; 1 unless given.
@@ -3356,6 +3376,7 @@ class Scenario(Table):
     host: Mapping[str, Host | Plain] | None = None
     link: Mapping[str, Link | Plain] | None = None
     measure: Measure | Plain | None = None
+    policer: Mapping[str, Policer | Plain] | None = None
     probe: Probes | Plain | None = None
     router: Mapping[str, Router | Plain] | None = None
     seed: int | None = None

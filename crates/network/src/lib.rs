@@ -31,6 +31,7 @@ pub mod link;
 pub mod mpi;
 pub mod node;
 pub mod observer;
+pub mod policer;
 pub mod port;
 pub mod reaction_point;
 pub mod router;

@@ -16,6 +16,7 @@ use crate::ingress::{Ingress, Notifications, Side};
 use crate::invalid::Invalid;
 use crate::link::Launched;
 use crate::observer::{Event, Observer, Place, PortId};
+use crate::policer;
 use crate::port::Port;
 use crate::router::{self, Router};
 use crate::switch::{self, Switch};
@@ -347,10 +348,12 @@ registry! {
     /// A switch whose ports share a packet memory, and which stops the far ends of its links before it loses anything
     /// of a lossless priority.
     Switch(switch::Config) = "switch", "Switches for lossless Ethernet, by name.", |config, parts| Node::Switch(Box::new(Switch::new(config, parts)));
+    /// Holds the packets of each ingress port to a rate.
+    Policer(policer::Config) = "policer", "Policers, by name.", |_, parts| Node::Router(Router::new(parts));
     =>
     /// An end system.
     Host(Box<Host>);
-    /// A router, a load balancer, a WAN emulator, or the interfaces of a machine.
+    /// A node that forwards like a router, or the interfaces of a machine.
     Router(Router);
     /// A switch.
     Switch(Box<Switch>);

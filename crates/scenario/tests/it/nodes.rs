@@ -75,6 +75,34 @@ fn what_is_wrong_with_a_balancer_is_said() {
 }
 
 #[test]
+fn what_is_wrong_with_a_policer_is_said() {
+    let text = text("").replace("balancer.x", "policer.x");
+    let policed = |more: &str| {
+        plan(&text.replace("[policer.x]\n", &format!("[policer.x]\nrate = \"1 Mbit/s\"\n{more}\n")))
+    };
+    assert!(policed("burst = \"9 kB\"").is_ok());
+    let conditioner = "burst = \"9 kB\"\n[link.near.at.x.conditioner]\ndefault = \"drop\"";
+    for (more, told) in [
+        ("", "`x` lacks `burst`"),
+        ("burst = \"0 B\"", "`burst` cannot be 0 B"),
+        ("burst = \"9 kB\"\nexceed = \"next y\"", "a policer has a single bucket"),
+        (conditioner, "`x` conditions what arrives at its ports itself"),
+    ] {
+        let said = policed(more).unwrap_err();
+        assert!(said.contains(told), "{more}: {said}");
+    }
+}
+
+#[test]
+fn a_policer_writes_no_conditioner_to_the_lock_file() {
+    let table = "[policer.x]\nrate = \"1 Mbit/s\"\nburst = \"9 kB\"\n";
+    let plan = plan(&text("").replace("[balancer.x]\n", table)).unwrap();
+    let locked = scenario::lock(&plan);
+    assert!(locked.contains("[policer.x]\n") && !locked.contains("conditioner"), "{locked}");
+    assert_eq!(scenario::lock(&self::plan(&locked).unwrap()), locked);
+}
+
+#[test]
 fn counted_balancers_stay_a_table_in_the_lock_file() {
     let text =
         text("by = \"flowlet\"\ngap = \"1 ms\"") + "[balancer.many]\ncount = 3\nby = \"packet\"\n";

@@ -29,6 +29,7 @@ mod multipath;
 mod opening;
 mod options;
 mod pauses;
+mod policer;
 mod priorities;
 mod processor;
 mod programs;
