@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use experiment::sweep::{Keep, Sweep, SweepOptions};
-use experiment::{Driver, Error, Fabric, Outcome, Steering, folders};
-use network::host::Kernel;
+use experiment::{DriverChoice, Error, Outcome, Steering, folders};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use scenario::Run;
@@ -93,7 +92,7 @@ impl Experiment {
     ) -> PyResult<Ended> {
         let of = &self.of;
         let done = interruptible(py, 1, progress, |steering| {
-            of.run(Driver::Simulator, out, steering).map(Ended::of)
+            of.run(DriverChoice::default(), out, steering).map(Ended::of)
         })?;
         done.map_err(|error| exception(py, &error))
     }
@@ -118,7 +117,7 @@ impl Experiment {
         let point = |index: usize, steering: Steering<'_>| {
             let (run, count) = (&runs[index], runs.len());
             let place = |_: &_| folder.join(folders::of_point(index, count, &run.label));
-            let job = self.of.job(run, Driver::Simulator, place)?;
+            let job = self.of.job(run, DriverChoice::default(), place)?;
             job.check()?;
             job.execute_keeping(keep, steering).map(Ended::of)
         };
@@ -152,11 +151,7 @@ impl Experiment {
 
     /// Where a run goes by default, by a driver: `simulator`, `lab`, or a kernel's name.
     fn run_folder(&self, py: Python<'_>, on: &str) -> PyResult<PathBuf> {
-        let driver = match on {
-            "simulator" => Driver::Simulator,
-            "lab" => Driver::Lab(Fabric::default()),
-            _ => Driver::Kernel(Kernel::Linux6_12.into()),
-        };
+        let driver = DriverChoice::named(on).unwrap_or_default();
         let plan = py.detach(|| self.of.plan()).map_err(|error| exception(py, &error))?;
         Ok(folders::of_run(&self.of.name(), plan.seed, driver))
     }
@@ -217,7 +212,7 @@ impl Ended {
     fn of(outcome: Outcome) -> Self {
         Self {
             complete: outcome.complete(),
-            driver: Driver::Simulator.name(),
+            driver: DriverChoice::default().manifest(),
             summary: outcome.summary.to_json(),
             expectations: expectations(outcome.verdicts),
             failure: outcome.failure.as_ref().map(ToString::to_string),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use experiment::{Driver, Experiment};
+use experiment::{DriverChoice, Experiment};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use record::folder::SCENARIO;
@@ -46,7 +46,7 @@ impl Stored {
 fn read(folder: PathBuf) -> Result<Stored, experiment::Error> {
     let stored = StoredRun::read(&folder)?;
     let mut plan = Experiment::new(folder.join(SCENARIO)).plan()?;
-    Driver::default().set_kernels(&mut plan);
+    DriverChoice::default().prepare(&mut plan);
     let judged = if stored.complete { &plan.expectations[..] } else { &[] };
     let verdicts = record::judge_quantities(judged, &stored.quantities())?;
     Ok(Stored {

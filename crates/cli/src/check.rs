@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use experiment::{Driver, Error, Fabric, Guests, Job, format};
-use network::host::Kernel;
+use experiment::driver::{self, Description, Stacks};
+use experiment::{DriverChoice, Error, Job, format};
 use record::summary::InputSummary;
 use scenario::Input;
+use scenario::capability::Obstacle;
 use scenario::plan::{NodeKind, Plan};
 use serde::Serialize;
 use serde_json::json;
@@ -124,52 +125,37 @@ pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
 
 /// What a simulation of the plans leaves out; empty if the simulator refuses them.
 fn left_out(plans: &[Plan]) -> Vec<String> {
-    if refusal(Driver::Simulator, plans).is_some() {
+    let simulator = DriverChoice::default();
+    if obstacle(simulator, plans).is_some() {
         return Vec::new();
     }
-    each_once(plans.iter().flat_map(simulate::left_out))
+    each_once(plans.iter().flat_map(|plan| simulator.left_out(plan)))
 }
 
-/// Why a driver cannot run all plans, if it cannot. The lab reports only in a run what this machine alone
-/// lacks.
-fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
-    plans.iter().find_map(|plan| match driver {
-        Driver::Simulator => scenario::capability::check(simulate::capability::CAPABILITIES, plan)
-            .err()
-            .map(|error| error.to_string()),
-        Driver::Kernel(_) => {
-            let mut plan = plan.clone();
-            driver.set_kernels(&mut plan);
-            scenario::capability::check(simulate::capability::CAPABILITIES, &plan)
-                .err()
-                .map(|error| error.to_string())
-        }
-        Driver::Lab(_) => scenario::capability::check(lab::capability::CAPABILITIES, plan)
-            .err()
-            .map(|error| error.to_string()),
-    })
+/// The listed drivers, each with the first obstacle that keeps it from running all plans.
+fn takers(plans: &[Plan]) -> Vec<(&'static Description, Option<Obstacle>)> {
+    let listed = driver::listed();
+    listed.map(|driver| (driver.description(), obstacle(driver, plans))).collect()
 }
 
-/// Every driver, by the name that `--on` takes.
-const DRIVERS: [(Driver, &str); 3] = [
-    (Driver::Simulator, "simulator"),
-    (Driver::Kernel(Guests { kernel: Kernel::Linux6_12, qdisc: None }), "linux-6.12"),
-    (Driver::Lab(Fabric { port: None, sleep: false }), "lab"),
-];
+/// What keeps a driver from running all plans.
+fn obstacle(driver: DriverChoice, plans: &[Plan]) -> Option<Obstacle> {
+    plans.iter().find_map(|plan| driver.check(&driver.prepared(plan)).err())
+}
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     warn(&warnings(plans.iter()));
     note_programs(plans);
-    let mut takers = Vec::new();
+    let mut taking = Vec::new();
     let mut reported = Vec::new();
-    for (driver, name) in DRIVERS {
-        match refusal(driver, plans) {
-            None => takers.push(name),
+    for (Description { name, subject, .. }, obstacle) in takers(plans) {
+        match obstacle {
+            None => taking.push(*name),
             // What the simulator refuses need not be said again of its kernels.
-            Some(refusal) if reported.contains(&refusal) => {}
-            Some(refusal) => {
-                output::note(&format!("{}{name} cannot run it: {refusal}", article(driver)));
-                reported.push(refusal);
+            Some(obstacle) if reported.contains(&obstacle) => {}
+            Some(obstacle) => {
+                output::note(&format!("{subject} cannot run it: {obstacle}"));
+                reported.push(obstacle);
             }
         }
     }
@@ -179,14 +165,9 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
     let file = arguments.scenario.file.display();
-    let (means, on) = (means(plans), on(&takers));
+    let (means, on) = (means(plans), on(&taking));
     output::print(&format!("{file}: ok: {}{runs}\n{on}{means}", inventory(first)))?;
     Ok(Exit::Fine)
-}
-
-/// The article that goes before a driver's name.
-const fn article(driver: Driver) -> &'static str {
-    if matches!(driver, Driver::Kernel(_)) { "" } else { "the " }
 }
 
 /// The line that says which drivers run the scenario.
@@ -242,14 +223,12 @@ fn inventory(plan: &Plan) -> String {
 fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let file = arguments.scenario.file.display().to_string();
     let warnings = warnings(plans.iter());
-    let taking = DRIVERS.iter().filter(|(driver, _)| refusal(*driver, plans).is_none());
-    let taking: Vec<_> = taking.collect();
-    let on: Vec<&str> = taking.iter().map(|(_, name)| *name).collect();
-    let drivers: Vec<&str> = taking
-        .iter()
-        .filter(|(driver, _)| !matches!(driver, Driver::Kernel(_)))
-        .map(|(driver, _)| driver.name())
-        .collect();
+    let takers = takers(plans);
+    let taking = takers.iter().filter(|(_, obstacle)| obstacle.is_none());
+    let on: Vec<&str> = taking.clone().map(|(about, _)| about.name).collect();
+    // Without guest kernels, which were added to `on` only.
+    let drivers = taking.filter(|(about, _)| about.stacks != Stacks::Guests);
+    let drivers: Vec<&str> = drivers.map(|(about, _)| about.manifest).collect();
     output::print_json(&json!({
         "file": file,
         "ok": true,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::{Driver, Job, Outcome, Steering};
+use experiment::{DriverChoice, Job, Outcome, Steering};
 use record::{folder, summary::Summary};
 use scenario::{Document, Units};
 
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 /// Simulates the scenario, and shows the results.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = Document::parse("demo.toml", scenario::without_schema(SCENARIO))?.plan()?;
-    let job = Job::new(Driver::Simulator, plan, arguments.out.clone());
+    let job = Job::new(DriverChoice::default(), plan, arguments.out.clone());
     let interrupted = interruption::watch()?;
     let progress = Progress::new(1, arguments.quiet);
     let outcome = job.execute(Steering { interrupted: &interrupted, progress: &progress });

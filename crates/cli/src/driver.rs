@@ -2,26 +2,19 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ValueEnum};
-use experiment::Guests;
-use network::host::{self, Kernel};
+use experiment::DriverChoice;
+use experiment::driver::{DRIVERS, Options, Stacks};
+use network::host;
 
 use crate::failure::Failure;
 use crate::port::Fabric;
 
-/// A driver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Driver {
-    /// Simulator: virtual time, modelled TCP
-    #[default]
-    Simulator,
-    /// Simulator with a real kernel (from `suimon linux build`) at every host: virtual time, the kernel's TCP
-    #[value(name = "linux-6.12")]
-    Linux6_12,
-    /// Lab: real packets and this machine's kernel TCP, in real time
-    Lab,
-    /// Simulator on the workers of a Dask scheduler, for the points of a sweep
-    #[value(skip)]
-    Dask,
+/// A value of `--on`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct On {
+    driver: DriverChoice,
+    /// Whether the workers of a Dask scheduler run it, for the points of a sweep.
+    pub(crate) by_dask: bool,
 }
 
 /// A place of the disciplines of hosts with guest kernels.
@@ -42,26 +35,31 @@ impl From<QdiscPlace> for host::QdiscPlace {
     }
 }
 
-impl Driver {
+impl On {
+    /// The driver with that name; the default one, if there is none.
+    fn named(name: &str) -> Self {
+        Self { driver: DriverChoice::named(name).unwrap_or_default(), by_dask: name == DASK }
+    }
+
+    /// Whether it runs in real time on this machine.
+    pub(crate) fn is_real_time(self) -> bool {
+        self.driver.is_real_time()
+    }
+
     /// The driver for a run; `fabric` applies to the lab only, `qdisc` to guest kernels.
-    pub(crate) fn with(self, fabric: Fabric, qdisc: Option<QdiscPlace>) -> experiment::Driver {
-        match self {
-            Self::Simulator | Self::Dask => experiment::Driver::Simulator,
-            Self::Linux6_12 => experiment::Driver::Kernel(Guests {
-                kernel: Kernel::Linux6_12,
-                qdisc: qdisc.map(host::QdiscPlace::from),
-            }),
-            Self::Lab => experiment::Driver::Lab(fabric.into()),
-        }
+    pub(crate) fn with(self, fabric: Fabric, qdisc: Option<QdiscPlace>) -> DriverChoice {
+        let qdisc = qdisc.map(host::QdiscPlace::from);
+        DriverChoice { options: Options { fabric: fabric.into(), qdisc }, ..self.driver }
     }
 
     /// Refuses options of another driver.
     pub(crate) fn check(self, fabric: Fabric, qdisc: Option<QdiscPlace>) -> Result<(), Failure> {
-        if self != Self::Lab && fabric != Fabric::default() {
+        let stacks = self.driver.description().stacks;
+        if stacks != Stacks::Machine && fabric != Fabric::default() {
             let help = "leave them out, or use real packets: --on lab";
             return Err(Failure::usage("--port and --sleep are for the lab", help));
         }
-        if self != Self::Linux6_12 && qdisc.is_some() {
+        if stacks != Stacks::Guests && qdisc.is_some() {
             let help = "leave it out, or use guest kernels: --on linux-6.12";
             return Err(Failure::usage("--qdisc is for guest kernels", help));
         }
@@ -69,11 +67,24 @@ impl Driver {
     }
 }
 
+const DASK: &str = "dask";
+
+/// Every driver as a value of `--on`.
+fn values() -> impl Iterator<Item = PossibleValue> {
+    DRIVERS.iter().map(|driver| {
+        let about = driver.description();
+        PossibleValue::new(about.name).help(about.help).hide(about.is_hidden)
+    })
+}
+
+/// The parser of `--on`.
+pub(crate) fn parser() -> impl TypedValueParser<Value = On> {
+    PossibleValuesParser::new(values()).map(|name| On::named(&name))
+}
+
 /// The option `--on` with Dask as a possible value.
 pub(crate) fn with_dask(on: Arg) -> Arg {
     let help = "Simulator on the workers of a Dask scheduler: --on dask tcp://scheduler:8786";
-    let others = Driver::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-    let values = others.chain([PossibleValue::new("dask").help(help)]);
-    let driver = |name: String| Driver::from_str(&name, false).unwrap_or(Driver::Dask);
-    on.value_parser(PossibleValuesParser::new(values).map(driver))
+    let values = values().chain([PossibleValue::new(DASK).help(help)]);
+    on.value_parser(PossibleValuesParser::new(values).map(|name| On::named(&name)))
 }

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use lab::Attached;
 use serde_json::json;
 
-use crate::driver::{Driver, QdiscPlace};
+use crate::driver::{self, On, QdiscPlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -78,8 +78,8 @@ struct Network {
     #[arg(long, value_enum, value_name = "PLACE")]
     qdisc: Option<QdiscPlace>,
     /// The driver
-    #[arg(long, value_enum, default_value_t = Driver::Lab, value_name = "DRIVER")]
-    on: Driver,
+    #[arg(long, value_parser = driver::parser(), default_value = "lab", value_name = "DRIVER")]
+    on: On,
 }
 
 /// Runs on running networks, or on a temporary one. A command's exit code becomes the exit code of this
@@ -88,13 +88,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Up(arguments) => up::run(arguments),
         Verb::Ps { json } => list(*json),
-        Verb::Exec { network, host, words } if network.on != Driver::Lab => {
+        Verb::Exec { network, host, words } if !network.on.is_real_time() => {
             in_simulator::exec(network, host, words)
         }
         Verb::Exec { network, host, words } => within(network, host, words),
         Verb::Shell { network, host } => {
             let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
-            if network.on == Driver::Lab {
+            if network.on.is_real_time() {
                 within(network, host, &[shell])
             } else {
                 in_simulator::shell(network, host, shell)

@@ -7,7 +7,7 @@ use clap::Args;
 use experiment::Steering;
 use experiment::paper::{Paper, PaperOptions};
 
-use crate::driver::{Driver, QdiscPlace};
+use crate::driver::{self, On, QdiscPlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -27,8 +27,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "T3,F8", value_delimiter = ',')]
     only: Vec<String>,
     /// The driver; the lab runs experiments one at a time, in real time
-    #[arg(long, value_enum, value_name = "DRIVER", default_value_t)]
-    on: Driver,
+    #[arg(long, value_parser = driver::parser(), value_name = "DRIVER", default_value = "simulator")]
+    on: On,
     /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
     #[arg(long, value_enum, value_name = "PLACE")]
     qdisc: Option<QdiscPlace>,
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let interrupted = interruption::watch()?;
     let progress = Progress::new(paper.runs(), arguments.quiet);
     // Real-time runs do not share the machine.
-    let alone = arguments.on == Driver::Lab;
+    let alone = arguments.on.is_real_time();
     let workers = if alone { NonZeroUsize::MIN } else { workers(arguments.jobs) };
     let steering = Steering { interrupted: &interrupted, progress: &progress };
     let runs = paper.execute(workers, steering);

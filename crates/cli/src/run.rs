@@ -43,7 +43,7 @@ fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Fa
     let job = experiment.job(run, driver, folder)?;
     if !args.quiet {
         check::warn(&check::warnings(std::iter::once(&job.plan)));
-        if driver.is_lab() {
+        if driver.is_real_time() {
             check::note_programs([&job.plan]);
         }
         check::note_left_out([&job]);
@@ -53,7 +53,7 @@ fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Fa
         output::note(&render::beginning(&job));
     }
     let interrupted = interruption::watch()?;
-    let progress = match driver.is_lab() {
+    let progress = match driver.is_real_time() {
         false => Progress::new(1, args.quiet),
         true => Progress::in_real_time(&job.plan, args.quiet),
     };

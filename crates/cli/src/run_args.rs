@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::Experiment;
+use experiment::{DriverChoice, Experiment};
 
-use crate::driver::{Driver, QdiscPlace};
+use crate::driver::{self, On, QdiscPlace};
 use crate::failure::Failure;
 use crate::port::Fabric;
 use crate::scenario_args::ScenarioArgs;
@@ -17,8 +17,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// The driver
-    #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
-    pub(crate) on: Driver,
+    #[arg(long, value_parser = driver::parser(), default_value = "simulator", value_name = "DRIVER")]
+    pub(crate) on: On,
     #[command(flatten)]
     fabric: Fabric,
     /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
@@ -49,7 +49,7 @@ pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 
 impl RunArgs {
     /// The driver.
-    pub(crate) fn driver(&self) -> experiment::Driver {
+    pub(crate) fn driver(&self) -> DriverChoice {
         self.on.with(self.fabric, self.qdisc)
     }
 
@@ -66,6 +66,6 @@ impl RunArgs {
 
     /// The number of parallel runs: 1 in real time.
     pub(crate) fn workers(&self) -> NonZeroUsize {
-        if self.on == Driver::Lab { NonZeroUsize::MIN } else { workers(self.jobs) }
+        if self.on.is_real_time() { NonZeroUsize::MIN } else { workers(self.jobs) }
     }
 }

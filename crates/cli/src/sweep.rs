@@ -7,7 +7,7 @@ use experiment::sweep::{self, MEASURE, OpenSweep, Sweep, SweepOptions, SweepOutc
 use experiment::{Experiment, Job, Outcome, Steering, format};
 use scenario::Run;
 
-use crate::driver::{Driver, with_dask};
+use crate::driver::with_dask;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -67,7 +67,7 @@ impl Arguments {
     /// scheduler and scenario in the other order.
     fn dask(&self, experiment: &mut Experiment) -> Result<Option<Dask>, Failure> {
         let store = self.store.clone();
-        if self.args.on != Driver::Dask {
+        if !self.args.on.by_dask {
             return match (&self.scheduler, store) {
                 (None, None) => Ok(None),
                 _ => Err(Failure::usage("a scheduler and --store are for Dask", "add --on dask")),
@@ -134,7 +134,7 @@ pub(crate) fn run_all(
     if !args.quiet {
         let plans = || sweep.jobs().iter().map(|job| &job.plan);
         check::warn(&check::warnings(plans()));
-        if args.on == Driver::Lab {
+        if args.on.is_real_time() {
             check::note_programs(plans());
         }
         check::note_left_out(sweep.jobs());

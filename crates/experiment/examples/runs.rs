@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use experiment::{Driver, Experiment, Steering};
+use experiment::{DriverChoice, Experiment, Steering};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let text = text.clone();
         let experiment = Experiment { text, seed: Some(seed), ..Experiment::new(file) };
         let steering = Steering { interrupted: &interrupted, progress: &() };
-        experiment.run(Driver::Simulator, Some(folder.clone()), steering)?;
+        experiment.run(DriverChoice::default(), Some(folder.clone()), steering)?;
     }
     Ok(())
 }

@@ -1,133 +1,143 @@
-//! The drivers of an experiment: simulator, guest kernels and lab.
+//! The drivers of an experiment. Each is a file of its own and a line of the registry: the values of `--on`, the
+//! manifests, the folders and what `suimon check` and `suimon drivers` print follow from there.
 
-use lab::device::Kind;
-use network::host::{Kernel, QdiscPlace};
+mod guests;
+mod interface;
+mod lab;
+mod simulator;
+
+use std::ops::Deref;
+
+use network::host::{self, QdiscPlace};
 use scenario::Plan;
-use scenario::plan::NodeKind;
+use scenario::capability::{self, Obstacle};
 
-use crate::error::Error;
+pub use guests::Guests;
+pub use interface::{Description, Driver, Fabric, Options, Request, Run, Stacks};
+pub use lab::Lab;
+pub use simulator::Simulator;
 
-/// A driver, which moves the packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Driver {
-    /// The simulator: virtual time, modelled TCP.
-    #[default]
-    Simulator,
-    /// The simulator with a real kernel at every host: virtual time, the kernel's TCP.
-    Kernel(Guests),
-    /// The lab: real packets and the kernel's TCP, in real time on this machine.
-    Lab(Fabric),
+/// Every driver, in the order of lists.
+pub const DRIVERS: &[&dyn Driver] = &[&Simulator, &Guests(host::Kernel::Linux6_12), &Lab];
+
+/// The drivers for people, each with default options.
+pub fn listed() -> impl Iterator<Item = DriverChoice> {
+    let listed = DRIVERS.iter().filter(|driver| !driver.description().is_hidden);
+    listed.map(|driver| DriverChoice::of(*driver))
 }
 
-/// The kernels of hosts in virtual time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guests {
-    /// The kernel of every host.
-    pub kernel: Kernel,
-    /// The place of the disciplines of every host's ports; that of the scenario unless given.
-    pub qdisc: Option<QdiscPlace>,
+/// A driver with its options.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverChoice {
+    /// The driver.
+    pub driver: &'static dyn Driver,
+    /// The options.
+    pub options: Options,
 }
 
-impl From<Kernel> for Guests {
-    fn from(kernel: Kernel) -> Self {
-        Self { kernel, qdisc: None }
+impl Default for DriverChoice {
+    fn default() -> Self {
+        Self::of(&Simulator)
     }
 }
 
-/// The options of the lab's fabric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fabric {
-    /// The kind of port to the hosts' interfaces; by default the best that this machine permits.
-    pub port: Option<Kind>,
-    /// Whether it sleeps between packets, to leave its processor to others; packets are a little later then.
-    pub sleep: bool,
+impl Deref for DriverChoice {
+    type Target = dyn Driver;
+
+    fn deref(&self) -> &Self::Target {
+        self.driver
+    }
 }
 
-impl Driver {
+impl DriverChoice {
+    /// A driver with default options.
+    pub fn of(driver: &'static dyn Driver) -> Self {
+        Self { driver, options: Options::default() }
+    }
+
+    /// The driver with that value of `--on`.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = DRIVERS.iter().find(|driver| driver.description().name == name);
+        found.map(|driver| Self::of(*driver))
+    }
+
     /// Its name in manifests.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Simulator => "simulate",
-            Self::Kernel(_) => "kernel",
-            Self::Lab(_) => "lab",
-        }
+    pub fn manifest(self) -> &'static str {
+        self.driver.description().manifest
+    }
+
+    /// Whether its hosts have real stacks, regardless of their profiles.
+    pub fn is_real(self) -> bool {
+        self.driver.description().stacks != Stacks::Modelled
+    }
+
+    /// Whether time is real.
+    pub fn is_real_time(self) -> bool {
+        self.driver.description().is_real_time
     }
 
     /// Whether it has the disciplines of all hosts as qdiscs of their kernels.
     pub(crate) fn has_qdiscs(self) -> bool {
-        matches!(self, Self::Kernel(Guests { qdisc: Some(QdiscPlace::Kernel), .. }))
+        let stacks = self.driver.description().stacks;
+        stacks == Stacks::Guests && self.options.qdisc == Some(QdiscPlace::Kernel)
     }
 
-    /// Whether it is the lab.
-    pub const fn is_lab(self) -> bool {
-        matches!(self, Self::Lab(_))
+    /// Makes the changes to a plan that the driver is chosen for.
+    pub fn prepare(self, plan: &mut Plan) {
+        self.driver.prepare(plan, self.options);
     }
 
-    /// Whether its hosts have real stacks, regardless of their profiles.
-    pub(crate) const fn is_real(self) -> bool {
-        !matches!(self, Self::Simulator)
+    /// A plan with the changes that the driver is chosen for.
+    pub fn prepared(self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        self.prepare(&mut plan);
+        plan
     }
 
-    /// Sets a kernel at every host of `plan`, if this is the kernel driver.
-    pub fn set_kernels(self, plan: &mut Plan) {
-        let Self::Kernel(guests) = self else { return };
-        for node in &mut plan.nodes {
-            if let NodeKind::Host(host) = &mut node.kind {
-                host.kernel = Some(guests.kernel);
-                host.qdisc = guests.qdisc.or(host.qdisc);
-            }
-        }
-    }
-
-    /// Acquires the privileges to build a lab, if this is the lab: root's, or a user namespace, for which the
-    /// process must still have a single thread.
+    /// Refuses a prepared plan that it cannot run. What one machine lacks is found by a run.
     ///
     /// # Errors
-    /// A machine that does not permit it.
-    pub fn acquire(self) -> Result<(), Error> {
-        if self.is_lab() {
-            lab::privilege::acquire()?;
-        }
-        Ok(())
+    /// The first obstacle.
+    pub fn check(self, plan: &Plan) -> Result<(), Obstacle> {
+        capability::check(self.driver.description().capabilities, plan)
     }
 
-    /// The command-line arguments that choose this driver; none for the simulator.
+    /// The command-line arguments that choose it; none for the default.
     pub(crate) fn words(self) -> Vec<String> {
-        match self {
-            Self::Simulator => Vec::new(),
-            Self::Kernel(Guests { kernel, qdisc }) => {
-                let qdisc = qdisc.into_iter().flat_map(|place| ["--qdisc", place.name()]);
-                ["--on", kernel.name()].into_iter().chain(qdisc).map(str::to_owned).collect()
-            }
-            Self::Lab(fabric) => [vec!["--on".into(), "lab".into()], fabric.words()].concat(),
-        }
+        let name = self.driver.description().name;
+        let on = (name != Self::default().driver.description().name).then_some(["--on", name]);
+        let qdisc = self.options.qdisc.map(|place| ["--qdisc", place.name()]);
+        let words = on.into_iter().chain(qdisc).flatten().map(str::to_owned);
+        words.chain(self.options.fabric.words()).collect()
     }
 
-    /// The suffix of the default folder of a run or sweep, so that the lab does not overwrite the simulator's.
-    pub(crate) fn suffix(self) -> &'static str {
-        match self {
-            Self::Simulator => "",
-            Self::Kernel(_) if self.has_qdiscs() => "-kernel-qdisc",
-            Self::Kernel(_) => "-kernel",
-            Self::Lab(_) => "-lab",
-        }
+    /// The suffix of the default folder of a run or sweep.
+    pub(crate) fn suffix(self) -> String {
+        let qdisc = if self.has_qdiscs() { "-qdisc" } else { "" };
+        self.driver.description().suffix.to_owned() + qdisc
     }
 }
 
-impl Fabric {
-    /// The options for the lab.
-    pub fn options(self) -> lab::Options<'static> {
-        lab::Options { kind: self.port, sleeps: self.sleep, ..<_>::default() }
-    }
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-    /// The command-line arguments that choose these options.
-    fn words(self) -> Vec<String> {
-        let port = self.port.map(|port| match port {
-            Kind::Xdp { native: false } => "xdp",
-            Kind::Xdp { native: true } => "xdp-native",
-            Kind::Packet { .. } => "packet",
-        });
-        let port = port.into_iter().flat_map(|port| ["--port".to_owned(), port.to_owned()]);
-        port.chain(self.sleep.then(|| "--sleep".to_owned())).collect()
+    use scenario::capability::FEATURES;
+
+    use super::*;
+
+    #[test]
+    fn drivers_differ_and_say_something_about_every_feature() {
+        for of in [|it: &Description| it.name, |it| it.manifest, |it| it.suffix] {
+            let all: BTreeSet<&str> =
+                DRIVERS.iter().map(|driver| of(driver.description())).collect();
+            assert_eq!(all.len(), DRIVERS.len(), "{all:?}");
+        }
+        for driver in DRIVERS {
+            let table = driver.description().capabilities;
+            let named: Vec<&str> = table.iter().map(|row| row.feature.name).collect();
+            let wanted: Vec<&str> = FEATURES.iter().map(|feature| feature.name).collect();
+            assert_eq!(named, wanted, "{driver:?}");
+        }
     }
 }

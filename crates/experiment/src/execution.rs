@@ -1,14 +1,11 @@
 //! One run, from plan to finished run folder.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use guest::Kernel;
-use network::observer::Observer;
 use record::manifest::Environment;
-use record::{
-    Cost, Files, LabReport, Manifest, Recorder, Recording, RunFolder, Summary, Totals, Verdict,
-};
+use record::{Cost, LabReport, Manifest, Recording, RunFolder, Summary, Verdict};
 use report::RunReport;
 use report::run::Lab as ReportOfLab;
 use scenario::Plan;
@@ -16,7 +13,7 @@ use serde_json::{Value, json};
 use simulate::guests::Findings;
 use traffic::Instant;
 
-use crate::driver::{Driver, Fabric};
+use crate::driver::{DriverChoice, Request, Run};
 use crate::error::Error;
 use crate::forecast;
 use crate::live::Live;
@@ -28,7 +25,7 @@ use crate::sweep::Keep;
 #[derive(Debug)]
 pub struct Job {
     /// The driver.
-    pub driver: Driver,
+    pub driver: DriverChoice,
     /// The plan.
     pub plan: Plan,
     /// The scenario with every default written out.
@@ -138,8 +135,8 @@ impl Outcome {
 
 impl Job {
     /// A run of `plan` unchanged; the scenario's lock file in its folder runs it again.
-    pub fn new(driver: Driver, mut plan: Plan, folder: PathBuf) -> Self {
-        driver.set_kernels(&mut plan);
+    pub fn new(driver: DriverChoice, mut plan: Plan, folder: PathBuf) -> Self {
+        driver.prepare(&mut plan);
         let run = ["suimon", "run", record::folder::SCENARIO].map(str::to_owned);
         let command = [run.to_vec(), driver.words()].concat();
         let lock = scenario::lock(&plan);
@@ -151,9 +148,7 @@ impl Job {
     /// # Errors
     /// Either.
     pub fn check(&self) -> Result<(), Error> {
-        if !self.driver.is_lab() {
-            scenario::capability::check(simulate::capability::CAPABILITIES, &self.plan)?;
-        }
+        self.driver.check(&self.plan)?;
         forecast::check_expectations(&self.plan)
     }
 
@@ -163,11 +158,11 @@ impl Job {
     /// A folder that cannot be written, a plan that the driver refuses, a lab that cannot be built. A lab that
     /// broke later is the outcome's failure.
     pub fn execute(&self, steering: Steering<'_>) -> Result<Outcome, Error> {
-        let kernel = self.kernel()?;
+        let kernel = self.driver.kernel(&self.plan)?;
         let manifest = Manifest {
             run: String::new(),
             build: crate::BUILD.into(),
-            driver: self.driver.name().into(),
+            driver: self.driver.manifest().into(),
             seed: self.plan.seed,
             command: self.command.clone(),
             arguments: std::env::args().collect(),
@@ -182,7 +177,7 @@ impl Job {
             folder.keep_trace(name, file)?;
         }
         let advance = steering.of(&self.plan);
-        let live = Live::open(&self.plan, self.driver.name(), folder.path());
+        let live = Live::open(&self.plan, self.driver.manifest(), folder.path());
         let progress = |now| {
             live.reached(now);
             advance(now);
@@ -192,12 +187,14 @@ impl Job {
         };
         let of_run = record::Steering { interrupted: steering.interrupted, progress: &progress };
         let meter = Meter::start();
-        let run = match self.driver {
-            Driver::Simulator | Driver::Kernel(_) => {
-                simulate(&self.plan, kernel.as_ref(), folder.files(), &live, of_run)?
-            }
-            Driver::Lab(fabric) => self.in_lab(fabric, folder.files(), &live, of_run)?,
-        };
+        let run = self.driver.run(Request {
+            plan: &self.plan,
+            options: self.driver.options,
+            kernel: kernel.as_ref(),
+            files: folder.files(),
+            live: &live,
+            steering: of_run,
+        })?;
         let cost = meter.read();
         let outcome = self.close(folder, run, cost);
         // From here on, the results are in the folder itself.
@@ -221,14 +218,6 @@ impl Job {
             record::folder::keep_results(&self.folder)?;
         }
         Ok(outcome)
-    }
-
-    /// The kernel of the hosts of a simulation; `None` if none has one.
-    fn kernel(&self) -> Result<Option<Kernel>, Error> {
-        if self.driver.is_lab() || !self.plan.has_kernels() {
-            return Ok(None);
-        }
-        Ok(Some(guest::built::newest()?.ok_or(guest::Error::NotBuilt)?))
     }
 
     fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Error> {
@@ -264,72 +253,4 @@ impl Job {
         let folder = self.folder.clone();
         Ok(Outcome { folder, summary, verdicts, recording, cost, lab, guests, failure, left_out })
     }
-
-    /// Runs the plan in the lab.
-    fn in_lab(
-        &self,
-        fabric: Fabric,
-        files: &Files,
-        live: &Live,
-        steering: record::Steering<'_>,
-    ) -> Result<Run, Error> {
-        let plan = &self.plan;
-        let interrupted = Some(steering.interrupted);
-        let options = lab::Options { folder: Some(files.path()), interrupted, ..fabric.options() };
-        let mut recorder = Recorder::in_folder(plan, files)?.of_real_frames();
-        let lab::Outcome { totals, report, failure, .. } =
-            lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;
-        let recording = Some(recorder.finish(&totals)?);
-        let failure = failure.map(Error::from);
-        Ok(Run { totals, recording, lab: Some(report), guests: None, failure })
-    }
-}
-
-/// The result of a driver.
-struct Run {
-    totals: Totals,
-    recording: Option<Recording>,
-    lab: Option<LabReport>,
-    guests: Option<Findings>,
-    failure: Option<Error>,
-}
-
-/// Simulates `plan`, with a recorder only if a probe asks for one.
-fn simulate(
-    plan: &Plan,
-    kernel: Option<&Kernel>,
-    files: &Files,
-    live: &Live,
-    steering: record::Steering<'_>,
-) -> Result<Run, Error> {
-    if !Recorder::is_needed(plan) {
-        let run = simulate_for(plan, kernel, files, &mut (), steering)?;
-        let recording = Recording::of_jobs(plan, files, &run.totals)?;
-        return Ok(Run { recording, ..run });
-    }
-    let recorder = Recorder::in_folder(plan, files)?;
-    let mut recorder = if kernel.is_some() { recorder.of_real_frames() } else { recorder };
-    let run = simulate_for(plan, kernel, files, &mut live.tap(&mut recorder), steering)?;
-    let recording = Some(recorder.finish(&run.totals)?);
-    Ok(Run { recording, ..run })
-}
-
-fn simulate_for(
-    plan: &Plan,
-    kernel: Option<&Kernel>,
-    files: &Files,
-    observer: &mut impl Observer,
-    steering: record::Steering<'_>,
-) -> Result<Run, Error> {
-    let (recording, lab) = (None, None);
-    let Some(kernel) = kernel else {
-        let totals = simulate::run(plan, observer, steering)?;
-        return Ok(Run { totals, recording, lab, guests: None, failure: None });
-    };
-    let program = std::env::current_exe().map_err(Error::file(Path::new("/proc/self/exe")))?;
-    let options = simulate::guests::Options { kernel, program: &program };
-    let simulate::guests::Outcome { totals, findings, failure } =
-        simulate::guests::run(plan, options, files.path(), observer, steering)?;
-    let failure = failure.map(Error::from);
-    Ok(Run { totals, recording, lab, guests: Some(findings), failure })
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use scenario::{Document, Plan, Run};
 
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 use crate::execution::{Job, Outcome};
 use crate::folders;
@@ -92,7 +92,7 @@ impl Experiment {
     /// outcome's failure.
     pub fn run(
         &self,
-        driver: Driver,
+        driver: DriverChoice,
         out: Option<PathBuf>,
         steering: Steering<'_>,
     ) -> Result<Outcome, Error> {
@@ -128,22 +128,14 @@ impl Experiment {
     pub fn job(
         &self,
         run: &Run,
-        driver: Driver,
+        driver: DriverChoice,
         folder: impl FnOnce(&Plan) -> PathBuf,
     ) -> Result<Job, Error> {
         let mut plan = run.plan()?;
-        driver.set_kernels(&mut plan);
+        driver.prepare(&mut plan);
         let lock = scenario::lock(&plan);
-        let left_out = match driver {
-            Driver::Simulator | Driver::Kernel(_) => {
-                scenario::capability::check(simulate::capability::CAPABILITIES, &plan)?;
-                simulate::leave_out(&mut plan)
-            }
-            Driver::Lab(_) => {
-                scenario::capability::check(lab::capability::CAPABILITIES, &plan)?;
-                Vec::new()
-            }
-        };
+        driver.check(&plan)?;
+        let left_out = driver.leave_out(&mut plan);
         let command = [self.command(&run.parameters), driver.words()].concat();
         Ok(Job { driver, folder: folder(&plan), lock, left_out, command, plan })
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use record::folder::{FolderLock, LOCK};
 use serde::Serialize;
 
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 
 /// The file that marks a folder of many runs, as `manifest.json` marks that of one.
@@ -16,12 +16,12 @@ pub const SWEEP: &str = "sweep.json";
 const NAME_MAX: usize = 80;
 
 /// The default folder of a single run.
-pub fn of_run(name: &str, seed: u64, driver: Driver) -> PathBuf {
+pub fn of_run(name: &str, seed: u64, driver: DriverChoice) -> PathBuf {
     Path::new("runs").join(format!("{name}-{seed}{}", driver.suffix()))
 }
 
 /// The default folder of a sweep.
-pub fn of_sweep(name: &str, driver: Driver) -> PathBuf {
+pub fn of_sweep(name: &str, driver: DriverChoice) -> PathBuf {
     Path::new("runs").join(format!("{name}-sweep{}", driver.suffix()))
 }
 

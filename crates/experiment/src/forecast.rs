@@ -8,6 +8,7 @@ use scenario::Plan;
 use scenario::plan::NodeKind;
 use simulate::Steering;
 
+use crate::driver::DriverChoice;
 use crate::error::Error;
 use crate::execution::Job;
 
@@ -29,7 +30,7 @@ fn quantities(plan: &Plan) -> Result<Option<Vec<(String, f64)>>, Error> {
         }
     }
     let plan = &plan;
-    if scenario::capability::check(simulate::capability::CAPABILITIES, plan).is_err() {
+    if DriverChoice::default().check(plan).is_err() {
         return Ok(None);
     }
     let over = AtomicBool::new(true);
@@ -88,7 +89,7 @@ mod tests {
     use scenario::Document;
 
     use super::*;
-    use crate::Driver;
+    use crate::driver::Guests;
 
     #[test]
     fn what_the_examples_expect_will_be_there() {
@@ -106,7 +107,7 @@ mod tests {
                 // Scenarios that name further files are read by `Experiment`.
                 if let Ok(mut plan) = document.plan() {
                     check_expectations(&plan).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-                    Driver::Kernel(Kernel::Linux6_12.into()).set_kernels(&mut plan);
+                    DriverChoice::of(&Guests(Kernel::Linux6_12)).prepare(&mut plan);
                     check_expectations(&plan).unwrap_or_else(|error| panic!("{path:?}: {error}"));
                     checked += 1;
                 }

@@ -9,7 +9,7 @@
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use experiment::sweep::SweepOptions;
-//! use experiment::{Driver, Experiment, Steering, compare};
+//! use experiment::{DriverChoice, Experiment, Steering, compare};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -29,7 +29,7 @@
 //! let interrupted = AtomicBool::new(false);
 //! let steering = Steering { interrupted: &interrupted, progress: &() };
 //!
-//! let run = experiment.run(Driver::Simulator, Some(folder.join("run")), steering)?;
+//! let run = experiment.run(DriverChoice::default(), Some(folder.join("run")), steering)?;
 //! println!("{} bytes/s", run.summary.run.goodput);
 //!
 //! let grid = Experiment { vary: vec!["link.wire.delay=1ms,5ms".into()], ..experiment };
@@ -43,7 +43,6 @@
 //! # }
 //! ```
 
-mod driver;
 mod error;
 mod execution;
 mod experiment;
@@ -53,6 +52,7 @@ mod progress;
 
 pub mod compare;
 pub mod control;
+pub mod driver;
 pub mod folders;
 pub mod format;
 pub mod meter;
@@ -61,7 +61,7 @@ pub mod statistics;
 pub mod sweep;
 
 pub use compare::{Comparison, compare};
-pub use driver::{Driver, Fabric, Guests};
+pub use driver::{Driver, DriverChoice, Fabric};
 pub use error::{Error, ErrorKind};
 pub use execution::{Job, Outcome, Status};
 pub use experiment::{Experiment, read_text};

@@ -7,7 +7,7 @@ use record::folder::{FolderLock, REPORT};
 use record::paper::Results;
 use serde_json::Value;
 
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 use crate::execution::Status;
 use crate::folders::{self, json_text};
@@ -42,7 +42,7 @@ pub const ITEMS: &str = "paper.json";
 #[derive(Clone, Debug, Default)]
 pub struct PaperOptions {
     /// The driver.
-    pub driver: Driver,
+    pub driver: DriverChoice,
     /// Whether to run only what takes little time on real packets: fewer cells, shorter runs.
     pub quick: bool,
     /// The tables and figures to run; all if empty.
@@ -71,7 +71,7 @@ impl Paper {
     pub fn new(paper: &str, options: PaperOptions) -> Result<Self, Error> {
         let PaperOptions { driver, quick, only, out } = options;
         let mode = Mode { driver, quick };
-        if quick && !driver.is_lab() {
+        if quick && !driver.is_real_time() {
             let help = "add --on lab: a simulation takes no real time";
             return Err(Error::usage("--quick is for real packets", help));
         }
@@ -108,7 +108,7 @@ impl Paper {
         // Empty until there are results, so that a run that breaks can be repeated.
         let items = Results {
             paper: self.published.paper.clone(),
-            driver: self.mode.driver.name().into(),
+            driver: self.mode.driver.manifest().into(),
             items: Vec::new(),
         };
         record::folder::write(&self.folder.join(ITEMS), &json_text(&items))?;
@@ -202,17 +202,15 @@ impl PaperRuns {
 }
 
 /// The runs that were left out, and results that should not be trusted.
-fn notes(cells: &Cells, driver: Driver) -> Vec<String> {
+fn notes(cells: &Cells, driver: DriverChoice) -> Vec<String> {
     let left_out = cells.left_out();
     let mut notes = Vec::new();
     if !left_out.is_empty() {
         notes.push(format!("left out: {}", left_out.join(", ")));
     }
-    let why = match driver {
-        Driver::Lab(_) => {
-            "this machine cannot keep up with frames of real stacks at the rates of the paper"
-        }
-        _ => "kernels would take that many times as long at the rates of the paper",
+    let why = match driver.is_real_time() {
+        true => "this machine cannot keep up with frames of real stacks at the rates of the paper",
+        false => "kernels would take that many times as long at the rates of the paper",
     };
     let slowed = cells.slowed().into_iter().map(|(cell, by)| {
         format!(

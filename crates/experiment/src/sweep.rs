@@ -13,7 +13,7 @@ use scenario::Run;
 use serde_json::{Value, json};
 use simulate::sweep::{WorkerPool, sweep, weight};
 
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 use crate::execution::{Job, Outcome, Status};
 use crate::experiment::Experiment;
@@ -66,7 +66,7 @@ impl Keep {
 #[derive(Clone, Debug)]
 pub struct SweepOptions {
     /// The driver.
-    pub driver: Driver,
+    pub driver: DriverChoice,
     /// The folder of all runs; by default `runs/NAME-sweep`.
     pub out: Option<PathBuf>,
     /// The quantities in the report, by their path in `summary.json`.
@@ -79,7 +79,7 @@ pub struct SweepOptions {
 
 impl Default for SweepOptions {
     fn default() -> Self {
-        let (driver, measures) = (Driver::default(), vec![MEASURE.into()]);
+        let (driver, measures) = (DriverChoice::default(), vec![MEASURE.into()]);
         Self { driver, out: None, measures, fresh: false, keep: Keep::All }
     }
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use experiment::sweep::{Sweep, SweepOptions};
 use experiment::{
-    Driver, Error, ErrorKind, Experiment, Job, Outcome, Progress, STEPS, Status, Steering, compare,
+    DriverChoice, Error, ErrorKind, Experiment, Job, Outcome, Progress, STEPS, Status, Steering,
+    compare,
 };
 use tempfile::TempDir;
 
@@ -62,14 +63,14 @@ impl Progress for Count {
 fn run(experiment: &Experiment, out: &Path, interrupted: bool) -> Result<Outcome, Error> {
     let interrupted = AtomicBool::new(interrupted);
     let steering = Steering { interrupted: &interrupted, progress: &() };
-    experiment.run(Driver::Simulator, Some(out.to_owned()), steering)
+    experiment.run(DriverChoice::default(), Some(out.to_owned()), steering)
 }
 
 #[test]
 fn a_run_is_watched_and_its_folder_has_the_same() {
     let (out, interrupted, count) = (folder(), AtomicBool::new(false), Count::default());
     let steering = Steering { interrupted: &interrupted, progress: &count };
-    let outcome = scenario().run(Driver::Simulator, Some(out.path().join("run")), steering);
+    let outcome = scenario().run(DriverChoice::default(), Some(out.path().join("run")), steering);
     let outcome = outcome.expect("it runs");
     assert_eq!(outcome.status(), Status::Met);
     assert_eq!(count.steps.into_inner(), STEPS);

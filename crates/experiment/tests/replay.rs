@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use experiment::{Driver, Experiment, Outcome, Steering, compare};
+use experiment::{DriverChoice, Experiment, Outcome, Steering, compare};
 use record::folder::{SCENARIO, TRACES};
 
 /// EP of the NAS Parallel Benchmarks: 16 ranks that compute for 1.3 s and then agree on sums.
@@ -39,7 +39,7 @@ fn run(file: &Path, out: &Path) -> Outcome {
     let interrupted = AtomicBool::new(false);
     let steering = Steering { interrupted: &interrupted, progress: &() };
     let experiment = Experiment::new(file);
-    experiment.run(Driver::Simulator, Some(out.to_owned()), steering).expect("it runs")
+    experiment.run(DriverChoice::default(), Some(out.to_owned()), steering).expect("it runs")
 }
 
 fn quantity(outcome: &Outcome, path: &str) -> f64 {

@@ -81,7 +81,7 @@ impl Host {
         let Network { scenario, fabric, on, qdisc } = network;
         on.check(*fabric, *qdisc)?;
         let mut plan = scenario.experiment()?.plan()?;
-        on.with(*fabric, *qdisc).set_kernels(&mut plan);
+        on.with(*fabric, *qdisc).prepare(&mut plan);
         let hosts = plan.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Host(_)));
         let names: Vec<&str> = hosts.map(|node| node.name.as_str()).collect();
         if !names.contains(&name) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use experiment::{Driver, Job, Outcome, format};
+use experiment::{Job, Outcome, format};
 use record::quantity::{self, Kind};
 use record::summary::{DatagramSummary, Direction, FlowSummary, Group, ProgramSummary, Summary};
 use record::{Verdict, folder};
@@ -137,11 +137,7 @@ pub(crate) fn interruption(plan: &Plan, outcome: &Outcome) -> String {
 pub(crate) fn beginning(job: &Job) -> String {
     let (plan, folder) = (&job.plan, job.folder.display());
     let (seed, time) = (plan.seed, plan.units.duration.text(plan.duration.as_secs_f64()));
-    let driver = match job.driver {
-        Driver::Simulator => "simulating",
-        Driver::Kernel(_) => "running kernels for",
-        Driver::Lab(_) => "sending real packets for",
-    };
+    let driver = job.driver.description().doing;
     format!("{folder}: {driver} {time}, seed {seed}, suimon {}", env!("CARGO_PKG_VERSION"))
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use experiment::sweep::SweepOptions;
-use experiment::{BUILD, Driver, Experiment, folders};
+use experiment::{BUILD, DriverChoice, Experiment, folders};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ impl Dask {
         options: &SweepOptions,
         quiet: bool,
     ) -> Result<Option<Exit>, Failure> {
-        let usual = || folders::of_sweep(&experiment.name(), Driver::Simulator);
+        let usual = || folders::of_sweep(&experiment.name(), DriverChoice::default());
         let asked = json!({
             "build": BUILD,
             "scheduler": self.scheduler,

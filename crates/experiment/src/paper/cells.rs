@@ -13,7 +13,7 @@ use simulate::sweep::{WorkerPool, sweep, weight};
 
 use super::library;
 use super::published::{AtHost, Published, Run};
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 use crate::execution::{Job, Outcome};
 use crate::folders;
@@ -31,7 +31,7 @@ pub(super) struct Cells {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mode {
     /// The driver.
-    pub(super) driver: Driver,
+    pub(super) driver: DriverChoice,
     /// Whether to run only the lab's quick cells.
     pub(super) quick: bool,
 }
@@ -39,14 +39,14 @@ pub(super) struct Mode {
 impl Mode {
     /// Additional settings for a run; `None` if it is left out.
     fn settings(self, run: &Run) -> Option<Vec<&toml::Table>> {
-        match (self.driver, &run.lab) {
-            (Driver::Simulator, _) => Some(Vec::new()),
-            (_, Some(lab)) if lab.same_as.is_none() => match &lab.quick {
+        match (self.driver.is_real(), &run.lab) {
+            (false, _) => Some(Vec::new()),
+            (true, Some(lab)) if lab.same_as.is_none() => match &lab.quick {
                 Some(quick) if self.quick => Some(vec![&lab.set, &quick.set]),
                 None if self.quick => None,
                 _ => Some(vec![&lab.set]),
             },
-            (_, _) => None,
+            (true, _) => None,
         }
     }
 
@@ -232,7 +232,7 @@ impl Cell {
     ) -> Result<(Outcome, NonZeroU64), Error> {
         let run = |job: &Job| job.execute(steering).and_then(unbroken);
         // A kernel takes as much CPU time per frame as several frames at the paper's rate would have.
-        let slower = |_: &&Slower| late.load(Ordering::Relaxed) || !self.job.driver.is_lab();
+        let slower = |_: &&Slower| late.load(Ordering::Relaxed) || !self.job.driver.is_real_time();
         if let Some(slower) = self.slower.as_ref().filter(slower) {
             return Ok((run(&slower.job)?, slower.by));
         }

@@ -83,7 +83,7 @@ mod tests {
     use traffic::qdisc::REGISTRY;
 
     use super::*;
-    use crate::driver::{Driver, Fabric};
+    use crate::driver::{DriverChoice, Lab};
     use crate::paper::cells::{Cells, Mode};
     use crate::paper::costs::Costs;
     use crate::paper::published::Item;
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn every_paper_refers_to_runs_cells_and_scenarios_that_there_are() {
         assert!(papers().count() > 0);
-        let drivers = [Driver::Simulator, Driver::Lab(Fabric::default())];
-        let modes = drivers.map(|driver| Mode { driver, quick: driver.is_lab() });
+        let drivers = [DriverChoice::default(), DriverChoice::of(&Lab)];
+        let modes = drivers.map(|driver| Mode { driver, quick: driver.is_real_time() });
         for (paper, mode) in papers().flat_map(|paper| modes.map(|mode| (paper, mode))) {
             let published = published(paper).expect(paper);
             let cells = Cells::new(&published, Path::new("nowhere"), mode).expect(paper);

@@ -9,7 +9,7 @@ use super::costs::Costs;
 use super::library::{self, Simulated};
 use super::published::{Case, Item, Published};
 use super::statistic;
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 
 /// All items of complete runs.
@@ -18,7 +18,7 @@ pub(super) struct Measured {
     /// The paper.
     pub(super) paper: String,
     /// The driver.
-    pub(super) driver: Driver,
+    pub(super) driver: DriverChoice,
     /// The items' cases, in the paper's order.
     pub(super) rows: Vec<MeasuredCase>,
 }
@@ -38,7 +38,7 @@ impl Measured {
     /// The cases as data.
     pub(super) fn results(&self) -> Results {
         let items = self.rows.iter().map(|case| case.row.clone()).collect();
-        Results { paper: self.paper.clone(), driver: self.driver.name().into(), items }
+        Results { paper: self.paper.clone(), driver: self.driver.manifest().into(), items }
     }
 
     /// Whether every case with limits is within them.
@@ -89,11 +89,11 @@ pub(super) fn all(
     published: &Published,
     cells: &Cells,
     costs: &Costs,
-    driver: Driver,
+    driver: DriverChoice,
 ) -> Result<Measured, Error> {
-    let simulated = match driver {
-        Driver::Simulator => Vec::new(),
-        Driver::Kernel(_) | Driver::Lab(_) => library::simulated(&published.paper)?,
+    let simulated = match driver.is_real() {
+        false => Vec::new(),
+        true => library::simulated(&published.paper)?,
     };
     let mut reader = Reader { cells, costs, summaries: BTreeMap::new() };
     let mut rows = Vec::new();
@@ -126,7 +126,7 @@ pub(super) fn all(
     Ok(Measured { paper: published.paper.clone(), driver, rows })
 }
 
-fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
+fn row(item: &Item, case: &Case, measured: f64, driver: DriverChoice) -> Row {
     let limits = case.limits(driver);
     let row = Row {
         item: item.item.clone(),

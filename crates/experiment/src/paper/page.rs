@@ -9,7 +9,7 @@ use super::figures;
 use super::measure::{Measured, MeasuredCase, TOLERANCE};
 use super::measured_table;
 use super::published::{Item, Published};
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::error::Error;
 use crate::format;
 
@@ -67,15 +67,15 @@ pub(super) fn items<'a>(published: &'a Published, measured: &'a Measured) -> Vec
 }
 
 /// `T4 bandwidth (MB/s), calibrated`.
-fn heading(item: &Item, driver: Driver) -> String {
+fn heading(item: &Item, driver: DriverChoice) -> String {
     let unit = if item.unit.is_empty() { String::new() } else { format!(" ({})", item.unit) };
     let calibrated = if is_calibrated(item, driver) { ", calibrated" } else { "" };
     format!("{} {}{unit}{calibrated}", item.item, item.quantity)
 }
 
 /// Whether a value depends on a fit to the paper: on real packets none does.
-pub(super) fn is_calibrated(item: &Item, driver: Driver) -> bool {
-    item.calibrated && driver == Driver::Simulator
+pub(super) fn is_calibrated(item: &Item, driver: DriverChoice) -> bool {
+    item.calibrated && !driver.is_real()
 }
 
 /// The meaning of `calibrated`, if an item is.
@@ -93,11 +93,7 @@ pub(super) fn page(
     notes: &[String],
     command: &[String],
 ) -> Result<Page, Error> {
-    let by = match measured.driver {
-        Driver::Simulator => "in the simulator",
-        Driver::Kernel(_) => "with real kernels in the simulator",
-        Driver::Lab(_) => "on real packets",
-    };
+    let by = measured.driver.description().place;
     let lead = format!("Paper {}: published numbers and those measured {by}", published.paper);
     let mut page = Page::new(&published.title, &lead);
     let (mood, verdict) = verdict(measured);
@@ -162,11 +158,11 @@ fn section(item: &MeasuredItem<'_>) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::Fabric;
+    use crate::driver::Lab;
     use crate::paper::library;
 
     /// One case of each item, measured by `driver`.
-    fn measured(published: &Published, driver: Driver) -> Measured {
+    fn measured(published: &Published, driver: DriverChoice) -> Measured {
         let rows = published.item.iter().enumerate().map(|(item, of)| {
             let row = record::paper::Item {
                 item: of.item.clone(),
@@ -181,7 +177,7 @@ mod tests {
     #[test]
     fn what_hangs_on_an_estimate_is_labelled_calibrated_wherever_it_is_shown() {
         let published = library::published("p0").expect("a paper");
-        let simulated = measured(&published, Driver::Simulator);
+        let simulated = measured(&published, DriverChoice::default());
         let headings = |measured: &Measured| -> Vec<String> {
             items(&published, measured).into_iter().map(|item| item.heading).collect()
         };
@@ -198,7 +194,7 @@ mod tests {
         let mut page = report::Page::new("", "");
         sections(&published, &simulated).iter().for_each(|section| page.section(section));
         assert!(page.to_html().contains("T4 drops, calibrated"), "the report");
-        let real = measured(&published, Driver::Lab(Fabric::default()));
+        let real = measured(&published, DriverChoice::of(&Lab));
         assert!(!headings(&real).join("").contains("calibrated"), "nothing is on real packets");
         assert_eq!(calibration(&published, &real), None);
     }

@@ -10,7 +10,7 @@ use record::quantity::digits;
 use serde::Deserialize;
 
 use super::table::{InTable, Table};
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::format;
 
 /// A paper.
@@ -287,10 +287,10 @@ impl Limits {
 
 impl Case {
     /// The limits of the value for a driver.
-    pub(super) fn limits(&self, driver: Driver) -> Limits {
-        match driver {
-            Driver::Simulator => Limits { low: self.low, high: self.high },
-            Driver::Kernel(_) | Driver::Lab(_) => self.lab.unwrap_or_default(),
+    pub(super) fn limits(&self, driver: DriverChoice) -> Limits {
+        match driver.is_real() {
+            false => Limits { low: self.low, high: self.high },
+            true => self.lab.unwrap_or_default(),
         }
     }
 }

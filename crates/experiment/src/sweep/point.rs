@@ -31,7 +31,7 @@ pub struct Point {
 /// (identical lock file), by the same driver and build, with all files unchanged that it keeps until the sweep's end.
 pub(super) fn is_done(job: &Job, keep: Keep) -> bool {
     StoredRun::read(&job.folder).is_ok_and(|stored| {
-        stored.stands_for(&job.lock, job.driver.name(), crate::BUILD)
+        stored.stands_for(&job.lock, job.driver.manifest(), crate::BUILD)
             && match keep {
                 Keep::All => stored.is_whole(),
                 Keep::Table => stored.has_results(),
