@@ -58,16 +58,8 @@ pub enum Part {
 }
 
 /// Entries with names not known in advance: drops by reason, relaxed guarantees by kind.
-const COUNTED: Quantity = Quantity {
-    name: "NAME",
-    field: "NAME",
-    kind: Kind::Number,
-    aggregate: Aggregate::Sum,
-    better: Better::Lower,
-    compared: false,
-    samples: None,
-    what: "Packets, by the reason of their drop or the guarantee that was relaxed.",
-};
+const COUNTED: Quantity = Quantity::new("NAME", Kind::Number, Aggregate::Sum, Better::Lower)
+    .what("Packets, by the reason of their drop or the guarantee that was relaxed.");
 
 impl Entity {
     /// Every entity, in the order of the reference.

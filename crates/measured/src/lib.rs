@@ -3,17 +3,25 @@
 //! Units in tables, reports and sweeps, the short names of `[expect]` and `[compare]`, the aggregates over several
 //! entities, the rows of `suimon compare` and the reference page of results derive from it.
 
+mod datagrams;
+mod declare;
 mod entity;
+mod exchanges;
 mod named;
 mod quantity;
 mod reference;
 mod table;
 pub mod totals;
+mod value;
 
+pub use datagrams::DatagramSummary;
+pub use declare::per;
 pub use entity::{Entity, Part};
+pub use exchanges::ExchangeSummary;
 pub use named::Named;
 pub use quantity::{Aggregate, Better, Kind, Quantity};
 pub use reference::reference;
+pub use value::{Measured, Value};
 
 /// The size buckets of completion times: the name of each and its upper limit in bytes. The last one has no limit.
 pub const SIZE_BUCKETS: [(&str, u64); 5] = [

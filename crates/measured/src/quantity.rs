@@ -62,6 +62,10 @@ pub struct Quantity {
     pub samples: Option<&'static str>,
     /// Its definition.
     pub what: &'static str,
+    /// Its label in headings of tables, in lower case.
+    pub label: &'static str,
+    /// Its group in the tables of its entity, which begin with group 0.
+    pub(crate) row: u8,
 }
 
 /// A quantity that the summary has under its own name.
@@ -72,11 +76,42 @@ pub(crate) const fn quantity(
     better: Better,
     what: &'static str,
 ) -> Quantity {
-    let (field, compared, samples) = (name, false, None);
-    Quantity { name, field, kind, aggregate, better, compared, samples, what }
+    Quantity::new(name, kind, aggregate, better).what(what)
 }
 
 impl Quantity {
+    /// A quantity that the summary has under its own name, which is also its label.
+    pub(crate) const fn new(
+        field: &'static str,
+        kind: Kind,
+        aggregate: Aggregate,
+        better: Better,
+    ) -> Self {
+        let (name, label, what) = (field, field, "");
+        let (compared, samples, row) = (false, None, 0);
+        Self { name, field, kind, aggregate, better, compared, samples, what, label, row }
+    }
+
+    /// Sets its name, where that is not its path in the summary.
+    pub(crate) const fn name(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Sets its label.
+    pub(crate) const fn label(self, label: &'static str) -> Self {
+        Self { label, ..self }
+    }
+
+    /// Sets its definition.
+    pub(crate) const fn what(self, what: &'static str) -> Self {
+        Self { what, ..self }
+    }
+
+    /// Sets its group in tables.
+    pub(crate) const fn row(self, row: u8) -> Self {
+        Self { row, ..self }
+    }
+
     /// Sets its path in the summary.
     pub(crate) const fn at(self, field: &'static str) -> Self {
         Self { field, ..self }

@@ -9,14 +9,13 @@ mod notifications;
 mod pauses;
 mod run;
 
-use crate::quantity::Aggregate::{self, Max, Mean, Sum};
+use crate::datagrams::DatagramSummary;
+use crate::exchanges::ExchangeSummary;
+use crate::quantity::Aggregate::{self, Max, Sum};
 use crate::quantity::Better::{Higher, Lower, Neither};
 use crate::quantity::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
 use crate::quantity::{Quantity, quantity};
-use completion::{
-    COMPLETED, FCT_P50, FCT_P95, FCT_P99, RESPONSE_P50, RESPONSE_P95, RESPONSE_P99, SLOWDOWN_P50,
-    SLOWDOWN_P95, SLOWDOWN_P99,
-};
+use completion::{COMPLETED, FCT_P50, FCT_P95, FCT_P99, SLOWDOWN_P50, SLOWDOWN_P95, SLOWDOWN_P99};
 use events::{
     EVENT_COMPLETION_MAX, EVENT_COMPLETION_MEAN, EVENT_COMPLETION_P50, EVENT_COMPLETION_P99,
     EVENT_COMPLETION_P999, EVENT_RATE, EVENTS, FRAGMENTS, FRAGMENTS_LATE,
@@ -37,7 +36,91 @@ pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
 pub(super) use run::{ENGINE, RUN};
 
-pub(super) const FLOW: &[Quantity] = &[
+/// The parts of an entity: the quantities of each of their fields.
+type Parts = [&'static [&'static [Quantity]]];
+
+/// The quantities of these parts: group by group, within a group part by part.
+const fn ordered<const N: usize>(parts: &Parts) -> [Quantity; N] {
+    let mut table = [quantity("", Number, Aggregate::None, Neither, ""); N];
+    let (mut filled, mut row) = (0, 0);
+    while filled < N {
+        let mut part = 0;
+        while part < parts.len() {
+            let mut field = 0;
+            while field < parts[part].len() {
+                let mut place = 0;
+                while place < parts[part][field].len() {
+                    let quantity = parts[part][field][place];
+                    if quantity.row == row {
+                        table[filled] = quantity;
+                        filled += 1;
+                    }
+                    place += 1;
+                }
+                field += 1;
+            }
+            part += 1;
+        }
+        row += 1;
+    }
+    table
+}
+
+/// The number of quantities of these parts.
+const fn count(parts: &Parts) -> usize {
+    let (mut all, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut field = 0;
+        while field < parts[part].len() {
+            all += parts[part][field].len();
+            field += 1;
+        }
+        part += 1;
+    }
+    all
+}
+
+const FLOW_PARTS: &Parts =
+    &[&[FLOW_OWN], DatagramSummary::QUANTITIES, ExchangeSummary::QUANTITIES, &[EVENT]];
+
+pub(super) const FLOW: &[Quantity] = &ordered::<{ count(FLOW_PARTS) }>(FLOW_PARTS);
+
+const GROUP_PARTS: &Parts =
+    &[&[GROUP_OWN], DatagramSummary::QUANTITIES, ExchangeSummary::QUANTITIES, &[EVENT, MPI]];
+
+pub(super) const GROUP: &[Quantity] = &ordered::<{ count(GROUP_PARTS) }>(GROUP_PARTS);
+
+const EVENT: &[Quantity] = &[
+    EVENTS.row(1),
+    EVENT_RATE.row(1),
+    EVENT_COMPLETION_MEAN.row(1),
+    EVENT_COMPLETION_P50.row(1),
+    EVENT_COMPLETION_P99.row(1),
+    EVENT_COMPLETION_P999.row(1),
+    EVENT_COMPLETION_MAX.row(1),
+    FRAGMENTS.row(2),
+    FRAGMENTS_LATE.row(2),
+];
+
+const MPI: &[Quantity] = &[
+    TIME_TO_SOLUTION.compared().row(1),
+    RANKS_FINISHED.row(1),
+    COMPUTING_SHARE.row(1),
+    WAITING_SHARE.row(1),
+    LATE_SENDER_SHARE.row(1),
+    SLOW_START_WAIT_SHARE.row(1),
+    WINDOW_WAIT_SHARE.row(1),
+    RECOVERY_WAIT_SHARE.row(1),
+    RTO_WAIT_SHARE.row(1),
+    BUFFER_WAIT_SHARE.row(1),
+    NAGLE_WAIT_SHARE.row(1),
+    PACING_WAIT_SHARE.row(1),
+    BANDWIDTH_WAIT_SHARE.row(1),
+    LATENCY_WAIT_SHARE.row(1),
+    MESSAGES.row(1),
+];
+
+const FLOW_OWN: &[Quantity] = &[
     quantity(
         "goodput",
         Rate,
@@ -69,158 +152,111 @@ pub(super) const FLOW: &[Quantity] = &[
     quantity("min_rtt", Time, Aggregate::None, Lower, "Minimum RTT.")
         .at("min_rtt_seconds")
         .compared(),
-    quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
-        .at("datagrams.delay_mean_seconds")
-        .samples("datagrams.received")
-        .compared(),
-    quantity("delay_max", Time, Max, Lower, "Max one-way delay of its datagrams.")
-        .at("datagrams.delay_max_seconds")
-        .samples("datagrams.received")
-        .compared(),
-    quantity("exchanges", Number, Sum, Higher, "Completed requests.").at("exchanges.completed"),
-    quantity(
-        "response_mean",
-        Time,
-        Mean,
-        Lower,
-        "Mean time from a request to the end of its response.",
-    )
-    .at("exchanges.response_mean_seconds")
-    .samples("exchanges.completed")
-    .compared(),
-    RESPONSE_P50,
-    RESPONSE_P95,
-    RESPONSE_P99,
-    quantity(
-        "response_max",
-        Time,
-        Max,
-        Lower,
-        "Max time from a request to the end of its response.",
-    )
-    .at("exchanges.response_max_seconds")
-    .samples("exchanges.completed"),
-    EVENTS,
-    EVENT_RATE,
-    EVENT_COMPLETION_MEAN,
-    EVENT_COMPLETION_P50,
-    EVENT_COMPLETION_P99,
-    EVENT_COMPLETION_P999,
-    EVENT_COMPLETION_MAX,
-    FRAGMENTS,
-    FRAGMENTS_LATE,
-    quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
-    quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
-    quantity(
-        "datagrams.lost",
-        Number,
-        Sum,
-        Lower,
-        "Datagrams neither received nor in flight at the end.",
-    ),
-    quantity("datagrams.marked", Number, Sum, Lower, "Datagrams received with a congestion mark."),
-    quantity(
-        "datagrams.loss",
-        Share,
-        Aggregate::None,
-        Lower,
-        "Datagrams lost, as a share of those sent.",
-    ),
-    quantity(
-        "datagrams.jitter_seconds",
-        Time,
-        Max,
-        Lower,
-        "Interarrival jitter at the end (RFC 3550, section 6.4.1).",
-    ),
     quantity(
         "seconds",
         Duration,
         Aggregate::None,
         Lower,
         "Time from the flow's start to its end; the completion time of a completed flow of fixed size.",
-    ),
-    quantity("completed", Number, Aggregate::None, Higher, "1 if all data arrived."),
+    ).row(5),
+
+    quantity("completed", Number, Aggregate::None, Higher, "1 if all data arrived.").row(5),
+
     quantity(
         "segments",
         Number,
         Aggregate::None,
         Neither,
         "Segments or datagrams sent, pure ACKs and retransmissions included.",
-    ),
-    quantity("retransmitted_bytes", Size, Aggregate::None, Lower, "Retransmitted payload bytes."),
+    ).row(5),
+
+    quantity("retransmitted_bytes", Size, Aggregate::None, Lower, "Retransmitted payload bytes.").row(5),
+
     quantity(
         "spurious_timeouts",
         Number,
         Aggregate::None,
         Lower,
         "Retransmission timeouts found spurious.",
-    ),
-    quantity("fast_recoveries", Number, Aggregate::None, Lower, "Entries into fast recovery."),
-    quantity("undos", Number, Aggregate::None, Neither, "Undone window reductions."),
-    quantity("tail_loss_probes", Number, Aggregate::None, Neither, "Tail loss probes."),
+    ).row(5),
+
+    quantity("fast_recoveries", Number, Aggregate::None, Lower, "Entries into fast recovery.").row(5),
+
+    quantity("undos", Number, Aggregate::None, Neither, "Undone window reductions.").row(5),
+
+    quantity("tail_loss_probes", Number, Aggregate::None, Neither, "Tail loss probes.").row(5),
+
     quantity(
         "local_drops",
         Number,
         Aggregate::None,
         Lower,
         "Segments refused by the sender's own interface queue.",
-    ),
+    ).row(5),
+
     quantity(
         "congestion_echoes",
         Number,
         Aggregate::None,
         Lower,
         "Packets acknowledged by ACKs that echo a congestion mark.",
-    ),
-    quantity("srtt", Time, Aggregate::None, Lower, "Smoothed RTT at the end.").at("srtt_seconds"),
+    ).row(5),
+
+    quantity("srtt", Time, Aggregate::None, Lower, "Smoothed RTT at the end.").at("srtt_seconds").row(5),
+
     quantity("cwnd", Number, Aggregate::None, Neither, "Congestion window at the end, packets.")
-        .at("cwnd_packets"),
+        .at("cwnd_packets").row(5),
+
     quantity(
         "program.forward.sent",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program sent, from the program's host.",
-    ),
+    ).row(5),
+
     quantity(
         "program.forward.received",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program received, from the program's host.",
-    ),
+    ).row(5),
+
     quantity(
         "program.forward.bytes",
         Size,
         Aggregate::None,
         Neither,
         "Payload bytes of a program received, from the program's host.",
-    ),
+    ).row(5),
+
     quantity(
         "program.reverse.sent",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program sent, to the program's host.",
-    ),
+    ).row(5),
+
     quantity(
         "program.reverse.received",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program received, to the program's host.",
-    ),
+    ).row(5),
+
     quantity(
         "program.reverse.bytes",
         Size,
         Aggregate::None,
         Neither,
         "Payload bytes of a program received, to the program's host.",
-    ),
+    ).row(5),
 ];
 
-pub(super) const GROUP: &[Quantity] = &[
+const GROUP_OWN: &[Quantity] = &[
     quantity(
         "goodput",
         Rate,
@@ -267,89 +303,13 @@ pub(super) const GROUP: &[Quantity] = &[
     ),
     quantity("retransmissions", Number, Aggregate::None, Lower, "Retransmitted segments."),
     quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts."),
-    quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
-        .at("datagrams.delay_mean_seconds")
-        .samples("datagrams.received"),
-    quantity("delay_max", Time, Max, Lower, "Max one-way delay of its datagrams.")
-        .at("datagrams.delay_max_seconds")
-        .samples("datagrams.received"),
-    quantity("exchanges", Number, Sum, Higher, "Completed requests.").at("exchanges.completed"),
-    quantity(
-        "response_mean",
-        Time,
-        Mean,
-        Lower,
-        "Mean time from a request to the end of its response.",
-    )
-    .at("exchanges.response_mean_seconds")
-    .samples("exchanges.completed"),
-    RESPONSE_P50,
-    RESPONSE_P95,
-    RESPONSE_P99,
-    quantity(
-        "response_max",
-        Time,
-        Max,
-        Lower,
-        "Max time from a request to the end of its response.",
-    )
-    .at("exchanges.response_max_seconds")
-    .samples("exchanges.completed"),
-    EVENTS,
-    EVENT_RATE,
-    EVENT_COMPLETION_MEAN,
-    EVENT_COMPLETION_P50,
-    EVENT_COMPLETION_P99,
-    EVENT_COMPLETION_P999,
-    EVENT_COMPLETION_MAX,
-    TIME_TO_SOLUTION.compared(),
-    RANKS_FINISHED,
-    COMPUTING_SHARE,
-    WAITING_SHARE,
-    LATE_SENDER_SHARE,
-    SLOW_START_WAIT_SHARE,
-    WINDOW_WAIT_SHARE,
-    RECOVERY_WAIT_SHARE,
-    RTO_WAIT_SHARE,
-    BUFFER_WAIT_SHARE,
-    NAGLE_WAIT_SHARE,
-    PACING_WAIT_SHARE,
-    BANDWIDTH_WAIT_SHARE,
-    LATENCY_WAIT_SHARE,
-    MESSAGES,
-    FRAGMENTS,
-    FRAGMENTS_LATE,
-    quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
-    quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
-    quantity(
-        "datagrams.lost",
-        Number,
-        Sum,
-        Lower,
-        "Datagrams neither received nor in flight at the end.",
-    ),
-    quantity("datagrams.marked", Number, Sum, Lower, "Datagrams received with a congestion mark."),
-    quantity(
-        "datagrams.loss",
-        Share,
-        Aggregate::None,
-        Lower,
-        "Datagrams lost, as a share of those sent.",
-    ),
-    quantity(
-        "datagrams.jitter_seconds",
-        Time,
-        Max,
-        Lower,
-        "Interarrival jitter at the end (RFC 3550, section 6.4.1).",
-    ),
-    FCT_P50.at("completion.fct_p50_seconds").samples("completion.completed").compared(),
-    FCT_P95.at("completion.fct_p95_seconds").samples("completion.completed"),
-    FCT_P99.at("completion.fct_p99_seconds").samples("completion.completed").compared(),
-    SLOWDOWN_P50.at("completion.slowdown_p50").samples("completion.completed"),
-    SLOWDOWN_P95.at("completion.slowdown_p95").samples("completion.completed"),
-    SLOWDOWN_P99.at("completion.slowdown_p99").samples("completion.completed"),
-    COMPLETED.at("completion.completed"),
+    FCT_P50.at("completion.fct_p50_seconds").samples("completion.completed").compared().row(5),
+    FCT_P95.at("completion.fct_p95_seconds").samples("completion.completed").row(5),
+    FCT_P99.at("completion.fct_p99_seconds").samples("completion.completed").compared().row(5),
+    SLOWDOWN_P50.at("completion.slowdown_p50").samples("completion.completed").row(5),
+    SLOWDOWN_P95.at("completion.slowdown_p95").samples("completion.completed").row(5),
+    SLOWDOWN_P99.at("completion.slowdown_p99").samples("completion.completed").row(5),
+    COMPLETED.at("completion.completed").row(5),
 ];
 
 pub(super) const SIZE: &[Quantity] = &[

@@ -23,11 +23,10 @@ mod run;
 
 pub use completion::Completion;
 use flow::sum_flow;
-pub use flow::{
-    CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
-};
+pub use flow::{CarriedSummary, EventSummary, FlowSummary, ProgramSummary};
 pub use input::InputSummary;
-pub use measured::Named;
+use measured::per;
+pub use measured::{DatagramSummary, ExchangeSummary, Named};
 pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};
@@ -368,11 +367,6 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
         serde_json::Value::Bool(b) => found.push((path.clone(), f64::from(u8::from(*b)))),
         other => found.extend(other.as_f64().map(|number| (path.clone(), number))),
     }
-}
-
-/// `amount` per `seconds`; zero when no time passed.
-fn per(amount: f64, seconds: f64) -> f64 {
-    if seconds > 0.0 { amount / seconds } else { 0.0 }
 }
 
 fn by_reason(drops: &Drops) -> Named<u64> {

@@ -1,4 +1,4 @@
-//! Completion times of flows and requests.
+//! Completion times of flows.
 
 use crate::quantity::Aggregate::{self, Sum};
 use crate::quantity::Better::{Higher, Lower};
@@ -19,22 +19,6 @@ pub(super) const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the s
 pub(super) const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the slowdown.");
 pub(super) const COMPLETED: Quantity =
     quantity("completed", Number, Sum, Higher, "Completed flows of fixed size.");
-
-pub(super) const RESPONSE_P50: Quantity = response(
-    "response_p50",
-    "p50 of the time from a request to the end of its response, to 0.8 %.",
-)
-.at("exchanges.response_p50_seconds")
-.compared();
-pub(super) const RESPONSE_P95: Quantity =
-    response("response_p95", "p95 of the response time.").at("exchanges.response_p95_seconds");
-pub(super) const RESPONSE_P99: Quantity = response("response_p99", "p99 of the response time.")
-    .at("exchanges.response_p99_seconds")
-    .compared();
-
-const fn response(name: &'static str, what: &'static str) -> Quantity {
-    quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")
-}
 
 const fn fct(name: &'static str, what: &'static str) -> Quantity {
     quantity(name, Time, Aggregate::None, Lower, what)

@@ -84,7 +84,8 @@ impl Completion {
     fn of<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Self {
         let done = || flows.clone().filter(|(flow, _)| flow.completed);
         let fct = sorted(done().map(|(flow, _)| flow.seconds));
-        let slowdown = sorted(done().map(|(flow, ideal)| super::per(flow.seconds, ideal.seconds)));
+        let slowdown =
+            sorted(done().map(|(flow, ideal)| measured::per(flow.seconds, ideal.seconds)));
         Self {
             completed: fct.len() as u64,
             fct_p50_seconds: percentile(&fct, 50),

@@ -1,14 +1,12 @@
 //! A flow's part of the summary.
 
-use network::datagram::Delay;
+use measured::{DatagramSummary, ExchangeSummary, per};
 use network::event_builder::Events;
-use network::exchange::Exchanges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::Bytes;
 use traffic::units::PS_PER_SECOND;
 
-use super::per;
 use crate::totals::{Carried, FlowTotals};
 
 /// One flow.
@@ -109,26 +107,6 @@ pub struct CarriedSummary {
     pub bytes: u64,
 }
 
-/// What became of a flow's requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ExchangeSummary {
-    /// Requests that were answered.
-    pub completed: u64,
-    /// Mean time from writing a request to reading the last of its response, seconds.
-    pub response_mean_seconds: f64,
-    /// p50 of these, to 0.8 %, seconds; none in runs of before it was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_p50_seconds: Option<f64>,
-    /// p95 of these, to 0.8 %, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_p95_seconds: Option<f64>,
-    /// p99 of these, to 0.8 %, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_p99_seconds: Option<f64>,
-    /// The longest of these, seconds.
-    pub response_max_seconds: f64,
-}
-
 /// What became of the events of a builder, and of the fragments of one source or of several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventSummary {
@@ -151,52 +129,6 @@ pub struct EventSummary {
     /// Those read after the deadline; none where there is no deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragments_late: Option<u64>,
-}
-
-/// What became of a flow's datagrams, from the sending program to the receiving one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DatagramSummary {
-    /// Datagrams sent.
-    pub sent: u64,
-    /// Datagrams received.
-    pub received: u64,
-    /// Sent and lost: neither received nor still under way at the end of the run.
-    pub lost: u64,
-    /// Their share of those sent.
-    pub loss: f64,
-    /// Received with a congestion mark.
-    pub marked: u64,
-    /// Mean one-way delay, seconds.
-    pub delay_mean_seconds: f64,
-    /// The longest one-way delay, seconds.
-    pub delay_max_seconds: f64,
-    /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
-    pub jitter_seconds: f64,
-}
-
-/// Returns the mean of two means, each with the number of its values.
-fn mean_of(a: (f64, u64), b: (f64, u64)) -> f64 {
-    per(a.0 * a.1 as f64 + b.0 * b.1 as f64, (a.1 + b.1) as f64)
-}
-
-impl DatagramSummary {
-    /// Sums up the datagrams of both.
-    pub(super) fn and(self, other: Self) -> Self {
-        let (sent, lost) = (self.sent + other.sent, self.lost + other.lost);
-        Self {
-            sent,
-            received: self.received + other.received,
-            lost,
-            loss: per(lost as f64, sent as f64),
-            marked: self.marked + other.marked,
-            delay_mean_seconds: mean_of(
-                (self.delay_mean_seconds, self.received),
-                (other.delay_mean_seconds, other.received),
-            ),
-            delay_max_seconds: self.delay_max_seconds.max(other.delay_max_seconds),
-            jitter_seconds: self.jitter_seconds.max(other.jitter_seconds),
-        }
-    }
 }
 
 pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
@@ -229,8 +161,8 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         srtt_seconds: t.sender.srtt.as_secs_f64(),
         min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
         cwnd_packets: t.sender.cwnd,
-        datagrams: t.delay.as_ref().map(|delay| sum_datagrams(t, delay)),
-        exchanges: t.exchanges.as_ref().map(sum_exchanges),
+        datagrams: t.delay.as_ref().map(|delay| DatagramSummary::of(t, delay)),
+        exchanges: t.exchanges.as_ref().map(ExchangeSummary::of),
         events: t.events.as_ref().map(|events| sum_events(events, seconds)),
         program: t.program.map(|[forward, reverse]| ProgramSummary {
             forward: sum_carried(forward),
@@ -249,36 +181,6 @@ fn sum_stall(t: &FlowTotals) -> Option<String> {
 
 const fn sum_carried(Carried { sent, received, bytes }: Carried) -> CarriedSummary {
     CarriedSummary { sent, received, bytes }
-}
-
-fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
-    let (sent, received) = (t.sender.segments_sent, t.receiver.segments_received);
-    let lost = t.datagrams_lost();
-    let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
-    DatagramSummary {
-        sent,
-        received,
-        lost,
-        loss: per(lost as f64, sent as f64),
-        marked: t.receiver.ecn_marks,
-        delay_mean_seconds: per(seconds, received as f64),
-        delay_max_seconds: delay.max.as_secs_f64(),
-        jitter_seconds: delay.jitter().as_secs_f64(),
-    }
-}
-
-/// Sums up the requests of one flow, or of several together.
-pub(super) fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
-    let seconds = exchanges.sum as f64 / PS_PER_SECOND as f64;
-    let percentile = |share| Some(exchanges.times.quantile(share).as_secs_f64());
-    ExchangeSummary {
-        completed: exchanges.completed,
-        response_mean_seconds: per(seconds, exchanges.completed as f64),
-        response_p50_seconds: percentile(0.5),
-        response_p95_seconds: percentile(0.95),
-        response_p99_seconds: percentile(0.99),
-        response_max_seconds: exchanges.max.as_secs_f64(),
-    }
 }
 
 /// Sums up the events of one builder over `seconds` seconds.

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::Duration;
 
-use super::per;
 use crate::ranks;
 use crate::totals::FlowTotals;
+use measured::per;
 
 /// What became of an MPI job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

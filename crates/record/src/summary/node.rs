@@ -1,12 +1,13 @@
 //! What nodes themselves did: drops, a switch's memory and pauses.
 
+use measured::per;
 use network::host::Operation;
 use scenario::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::Duration;
 
-use super::{Named, NotificationSummary, by_reason, per, ports_of};
+use super::{Named, NotificationSummary, by_reason, ports_of};
 use crate::totals::{NodeTotals, Notifications, ProcessorTotals, Totals};
 
 /// The packet memory that a switch's ports share.

@@ -1,5 +1,6 @@
 //! The run as a whole, and the flows of a `count` together.
 
+use measured::per;
 use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::workload::Workload;
@@ -9,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
 use super::completion::{Completion, Ideal, ideal, sum_completion};
-use super::flow::{DatagramSummary, EventSummary, ExchangeSummary, sum_events, sum_exchanges};
+use super::flow::{EventSummary, sum_events};
 use super::mpi::{MpiSummary, sum_mpi};
-use super::{FlowSummary, Named, per};
+use super::{DatagramSummary, ExchangeSummary, FlowSummary, Named};
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
@@ -189,7 +190,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         retransmissions: members.clone().map(|f| f.retransmissions).sum(),
         timeouts: members.clone().map(|f| f.timeouts).sum(),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
-        exchanges: exchanges.reduce(Exchanges::and).map(|all| sum_exchanges(&all)),
+        exchanges: exchanges.reduce(Exchanges::and).map(|all| ExchangeSummary::of(&all)),
         events: built(totals.clone()).map(|events| sum_events(&events, seconds)),
         mpi: sum_mpi(totals),
         completion,

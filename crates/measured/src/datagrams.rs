@@ -1,0 +1,41 @@
+//! Results of datagrams.
+
+use network::datagram::Delay;
+use traffic::units::PS_PER_SECOND;
+
+use crate::declare::{measured, per};
+use crate::totals::FlowTotals;
+
+measured! {
+    /// What became of a flow's datagrams, from the sending program to the receiving one.
+    pub struct DatagramSummary at "datagrams." and;
+    /// Sums up the datagrams of a flow.
+    of(flow: &FlowTotals, delay: &Delay)
+    let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
+    {
+        /// Datagrams sent.
+        sent: u64 = flow.sender.segments_sent, Number Sum Neither "sent".row(3);
+        /// Datagrams received.
+        received: u64 = flow.receiver.segments_received, Number Sum Higher "received".row(3);
+        /// Sent and lost: neither received nor still under way at the end of the run.
+        lost: u64 = flow.datagrams_lost(), Number Sum Lower "lost"
+            what "Datagrams neither received nor in flight at the end.".row(3);
+        /// Their share of those sent.
+        loss: f64 => |all| per(all.lost as f64, all.sent as f64), Share None Lower "share lost"
+            what "Datagrams lost, as a share of those sent.".row(4);
+        /// Received with a congestion mark.
+        marked: u64 = flow.receiver.ecn_marks, Number Sum Lower "marked"
+            what "Datagrams received with a congestion mark.".row(3);
+        /// Mean one-way delay, seconds.
+        delay_mean_seconds: f64 = per(seconds, flow.receiver.segments_received as f64),
+            Time Mean(received) Lower "mean delay" what "Mean one-way delay of its datagrams."
+            .name("delay_mean").samples("datagrams.received").compared().row(1);
+        /// The longest one-way delay, seconds.
+        delay_max_seconds: f64 = delay.max.as_secs_f64(),
+            Time Max Lower "max delay" what "Max one-way delay of its datagrams."
+            .name("delay_max").samples("datagrams.received").compared().row(1);
+        /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
+        jitter_seconds: f64 = delay.jitter().as_secs_f64(), Time Max Lower "jitter"
+            what "Interarrival jitter at the end (RFC 3550, section 6.4.1).".row(4);
+    }
+}

@@ -1,0 +1,133 @@
+//! The declaration of a part of the summary: its fields, how each is computed, and the quantities that they are.
+
+/// Declares a struct of the summary, in the order of `summary.json`.
+///
+/// A field has its documentation, its type, and after `=` its value from the arguments of `of`, or after `=>` its value
+/// from the other fields. If it is a quantity, then follow its kind, its aggregate, its better direction and its label
+/// in headings; `what` and the definition in the reference where that is not the documentation; and the rest of its
+/// declaration as methods of [`Quantity`](crate::Quantity). With `and`, two values of the struct can be merged: each
+/// field by its aggregate, a mean with its weight, the field in parentheses.
+macro_rules! measured {
+    (
+        $(#[$attribute:meta])*
+        pub struct $name:ident at $at:literal $($and:ident)?;
+        $(#[$of:meta])*
+        of($($argument:ident: $given:ty),*) $(let $local:pat_param = $init:expr;)* {
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])*
+                $field:ident: $type:ty $(= $value:expr)? $(=> |$all:ident| $derived:expr)?
+                $(,
+                    $kind:ident $aggregate:ident $(($weight:ident))? $better:ident $label:literal
+                    $(what $what:literal)?
+                    $(. $method:ident($($setting:expr),*))*
+                )?;
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(
+            Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        pub struct $name {
+            $(
+                $(#[doc = $doc])*
+                $(#[serde($($serde)*)])*
+                pub $field: $type,
+            )*
+        }
+
+        impl $name {
+            /// The quantity of each field that is one, in the order of the fields.
+            pub(crate) const QUANTITIES: &[&[$crate::Quantity]] = &[$(
+                $crate::declare::measured!(@quantity $at $field [$($doc)*] $([
+                    $kind $aggregate $better $label [$($what)?] $(.$method($($setting),*))*
+                ])?),
+            )*];
+
+            $(#[$of])*
+            pub fn of($($argument: $given),*) -> Self {
+                $(let $local = $init;)*
+                Self { $($field: $crate::declare::measured!(@or $($value)?),)* }.derived()
+            }
+
+            #[allow(unused_mut, clippy::missing_const_for_fn)]
+            fn derived(mut self) -> Self {
+                $($(
+                    self.$field = {
+                        let $all = &self;
+                        $derived
+                    };
+                )?)*
+                self
+            }
+        }
+
+        impl $crate::Measured for $name {
+            fn value(&self, path: &str) -> Option<$crate::Value> {
+                let (field, path) = path.split_once('.').unwrap_or((path, ""));
+                match field {
+                    $(stringify!($field) => $crate::Measured::value(&self.$field, path),)*
+                    _ => None,
+                }
+            }
+        }
+
+        $crate::declare::measured!(
+            @merge [$($and)?] $name { $($field [$($aggregate $($weight)?)?])* }
+        );
+    };
+    (@or) => { Default::default() };
+    (@or $value:expr) => { $value };
+    (@quantity $at:literal $field:ident [$($doc:literal)*]) => { &[] };
+    (@quantity $at:literal $field:ident [$($doc:literal)*] [
+        $kind:ident $aggregate:ident $better:ident $label:literal [$($what:literal)?]
+        $(. $method:ident($($setting:expr),*))*
+    ]) => {
+        &[$crate::Quantity::new(
+            concat!($at, stringify!($field)),
+            $crate::Kind::$kind,
+            $crate::Aggregate::$aggregate,
+            $crate::Better::$better,
+        )
+        .label($label)
+        .what($crate::declare::measured!(@what [$($what)?] $($doc)*))
+        $(.$method($($setting),*))*]
+    };
+    (@what [] $($doc:literal)*) => { concat!($($doc),*).trim_ascii() };
+    (@what [$what:literal] $($doc:literal)*) => { $what };
+    (@merge [] $($rest:tt)*) => {};
+    (@merge [and] $name:ident { $($field:ident [$($aggregate:ident $($weight:ident)?)?])* }) => {
+        impl $name {
+            /// Merges two of them, each quantity by its aggregate.
+            #[must_use]
+            pub fn and(self, other: Self) -> Self {
+                let (a, b) = (&self, &other);
+                Self {
+                    $($field: $crate::declare::measured!(
+                        @merged a b $field $($aggregate $($weight)?)?
+                    ),)*
+                }
+                .derived()
+            }
+        }
+    };
+    (@merged $a:ident $b:ident $field:ident Sum) => { $a.$field + $b.$field };
+    (@merged $a:ident $b:ident $field:ident Max) => { $a.$field.max($b.$field) };
+    (@merged $a:ident $b:ident $field:ident Mean $weight:ident) => {
+        $crate::declare::mean(($a.$field, $a.$weight), ($b.$field, $b.$weight))
+    };
+    (@merged $a:ident $b:ident $field:ident $($derived:ident)?) => { Default::default() };
+}
+
+pub(crate) use measured;
+
+/// `amount` per `whole`, or zero of nothing.
+pub fn per(amount: f64, whole: f64) -> f64 {
+    if whole > 0.0 { amount / whole } else { 0.0 }
+}
+
+/// The mean of two means, each with the number of its samples.
+pub(crate) fn mean(a: (f64, u64), b: (f64, u64)) -> f64 {
+    per(a.0 * a.1 as f64 + b.0 * b.1 as f64, (a.1 + b.1) as f64)
+}
