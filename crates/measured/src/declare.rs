@@ -39,7 +39,7 @@ macro_rules! measured {
 
         impl $name {
             /// The quantity of each field that is one, in the order of the fields.
-            pub(crate) const QUANTITIES: &[&[$crate::Quantity]] = &[$(
+            pub const QUANTITIES: &[&[$crate::Quantity]] = &[$(
                 $crate::declare::measured!(@quantity $at $field [$($doc)*] $([
                     $kind $aggregate $better $label [$($what)?] $(.$method($($setting),*))*
                 ])?),

@@ -1,7 +1,6 @@
 //! The tables of quantities.
 
 mod completion;
-mod events;
 mod impairments;
 mod mpi;
 mod node;
@@ -10,16 +9,14 @@ mod pauses;
 mod run;
 
 use crate::datagrams::DatagramSummary;
+use crate::events::EventSummary;
 use crate::exchanges::ExchangeSummary;
+use crate::flow::FlowSummary;
 use crate::quantity::Aggregate::{self, Max, Sum};
 use crate::quantity::Better::{Higher, Lower, Neither};
 use crate::quantity::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
 use crate::quantity::{Quantity, quantity};
 use completion::{COMPLETED, FCT_P50, FCT_P95, FCT_P99, SLOWDOWN_P50, SLOWDOWN_P95, SLOWDOWN_P99};
-use events::{
-    EVENT_COMPLETION_MAX, EVENT_COMPLETION_MEAN, EVENT_COMPLETION_P50, EVENT_COMPLETION_P99,
-    EVENT_COMPLETION_P999, EVENT_RATE, EVENTS, FRAGMENTS, FRAGMENTS_LATE,
-};
 use impairments::{
     ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, CORRUPTED_UNDETECTED, DUPLICATED, LOST, PASSED,
     REORDERED,
@@ -80,27 +77,25 @@ const fn count(parts: &Parts) -> usize {
     all
 }
 
-const FLOW_PARTS: &Parts =
-    &[&[FLOW_OWN], DatagramSummary::QUANTITIES, ExchangeSummary::QUANTITIES, &[EVENT]];
+const FLOW_PARTS: &Parts = &[
+    FlowSummary::QUANTITIES,
+    DatagramSummary::QUANTITIES,
+    ExchangeSummary::QUANTITIES,
+    EventSummary::QUANTITIES,
+    &[PROGRAM],
+];
 
 pub(super) const FLOW: &[Quantity] = &ordered::<{ count(FLOW_PARTS) }>(FLOW_PARTS);
 
-const GROUP_PARTS: &Parts =
-    &[&[GROUP_OWN], DatagramSummary::QUANTITIES, ExchangeSummary::QUANTITIES, &[EVENT, MPI]];
+const GROUP_PARTS: &Parts = &[
+    &[GROUP_OWN],
+    DatagramSummary::QUANTITIES,
+    ExchangeSummary::QUANTITIES,
+    EventSummary::QUANTITIES,
+    &[MPI],
+];
 
 pub(super) const GROUP: &[Quantity] = &ordered::<{ count(GROUP_PARTS) }>(GROUP_PARTS);
-
-const EVENT: &[Quantity] = &[
-    EVENTS.row(1),
-    EVENT_RATE.row(1),
-    EVENT_COMPLETION_MEAN.row(1),
-    EVENT_COMPLETION_P50.row(1),
-    EVENT_COMPLETION_P99.row(1),
-    EVENT_COMPLETION_P999.row(1),
-    EVENT_COMPLETION_MAX.row(1),
-    FRAGMENTS.row(2),
-    FRAGMENTS_LATE.row(2),
-];
 
 const MPI: &[Quantity] = &[
     TIME_TO_SOLUTION.compared().row(1),
@@ -120,140 +115,55 @@ const MPI: &[Quantity] = &[
     MESSAGES.row(1),
 ];
 
-const FLOW_OWN: &[Quantity] = &[
-    quantity(
-        "goodput",
-        Rate,
-        Aggregate::None,
-        Higher,
-        "Bytes per second that the receiving program read, from the flow's start to its end.",
-    )
-    .compared(),
-    quantity(
-        "goodput_last_half",
-        Rate,
-        Aggregate::None,
-        Higher,
-        "Bytes per second that the receiving program read in the second half of that time.",
-    )
-    .compared(),
-    quantity("bytes", Size, Sum, Higher, "Bytes that the receiving program read.").compared(),
-    quantity("drops", Number, Sum, Lower, "Packets dropped anywhere on the path, both directions.")
-        .compared(),
-    quantity(
-        "marks",
-        Number,
-        Sum,
-        Lower,
-        "Packets received with a congestion mark (CE), both directions.",
-    ),
-    quantity("retransmissions", Number, Sum, Lower, "Retransmitted segments.").compared(),
-    quantity("timeouts", Number, Sum, Lower, "Retransmission timeouts.").compared(),
-    quantity("min_rtt", Time, Aggregate::None, Lower, "Minimum RTT.")
-        .at("min_rtt_seconds")
-        .compared(),
-    quantity(
-        "seconds",
-        Duration,
-        Aggregate::None,
-        Lower,
-        "Time from the flow's start to its end; the completion time of a completed flow of fixed size.",
-    ).row(5),
-
-    quantity("completed", Number, Aggregate::None, Higher, "1 if all data arrived.").row(5),
-
-    quantity(
-        "segments",
-        Number,
-        Aggregate::None,
-        Neither,
-        "Segments or datagrams sent, pure ACKs and retransmissions included.",
-    ).row(5),
-
-    quantity("retransmitted_bytes", Size, Aggregate::None, Lower, "Retransmitted payload bytes.").row(5),
-
-    quantity(
-        "spurious_timeouts",
-        Number,
-        Aggregate::None,
-        Lower,
-        "Retransmission timeouts found spurious.",
-    ).row(5),
-
-    quantity("fast_recoveries", Number, Aggregate::None, Lower, "Entries into fast recovery.").row(5),
-
-    quantity("undos", Number, Aggregate::None, Neither, "Undone window reductions.").row(5),
-
-    quantity("tail_loss_probes", Number, Aggregate::None, Neither, "Tail loss probes.").row(5),
-
-    quantity(
-        "local_drops",
-        Number,
-        Aggregate::None,
-        Lower,
-        "Segments refused by the sender's own interface queue.",
-    ).row(5),
-
-    quantity(
-        "congestion_echoes",
-        Number,
-        Aggregate::None,
-        Lower,
-        "Packets acknowledged by ACKs that echo a congestion mark.",
-    ).row(5),
-
-    quantity("srtt", Time, Aggregate::None, Lower, "Smoothed RTT at the end.").at("srtt_seconds").row(5),
-
-    quantity("cwnd", Number, Aggregate::None, Neither, "Congestion window at the end, packets.")
-        .at("cwnd_packets").row(5),
-
+const PROGRAM: &[Quantity] = &[
     quantity(
         "program.forward.sent",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program sent, from the program's host.",
-    ).row(5),
-
+    )
+    .row(5),
     quantity(
         "program.forward.received",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program received, from the program's host.",
-    ).row(5),
-
+    )
+    .row(5),
     quantity(
         "program.forward.bytes",
         Size,
         Aggregate::None,
         Neither,
         "Payload bytes of a program received, from the program's host.",
-    ).row(5),
-
+    )
+    .row(5),
     quantity(
         "program.reverse.sent",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program sent, to the program's host.",
-    ).row(5),
-
+    )
+    .row(5),
     quantity(
         "program.reverse.received",
         Number,
         Aggregate::None,
         Neither,
         "Packets of a program received, to the program's host.",
-    ).row(5),
-
+    )
+    .row(5),
     quantity(
         "program.reverse.bytes",
         Size,
         Aggregate::None,
         Neither,
         "Payload bytes of a program received, to the program's host.",
-    ).row(5),
+    )
+    .row(5),
 ];
 
 const GROUP_OWN: &[Quantity] = &[

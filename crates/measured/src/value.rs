@@ -33,6 +33,26 @@ impl Measured for u64 {
     }
 }
 
+impl Measured for u32 {
+    fn value(&self, path: &str) -> Option<Value> {
+        u64::from(*self).value(path)
+    }
+}
+
+/// 1 if it holds.
+impl Measured for bool {
+    fn value(&self, path: &str) -> Option<Value> {
+        u64::from(*self).value(path)
+    }
+}
+
+/// Words are no quantity.
+impl Measured for String {
+    fn value(&self, _: &str) -> Option<Value> {
+        None
+    }
+}
+
 impl Measured for f64 {
     fn value(&self, path: &str) -> Option<Value> {
         path.is_empty().then_some(Value::Real(*self))

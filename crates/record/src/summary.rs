@@ -15,18 +15,18 @@ use network::link::Counters;
 use traffic::histogram::Histogram;
 
 mod completion;
-mod flow;
 mod input;
 mod mpi;
 mod node;
 mod run;
 
 pub use completion::Completion;
-use flow::sum_flow;
-pub use flow::{CarriedSummary, EventSummary, FlowSummary, ProgramSummary};
 pub use input::InputSummary;
 use measured::per;
-pub use measured::{DatagramSummary, ExchangeSummary, Named};
+pub use measured::{
+    CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named,
+    ProgramSummary,
+};
 pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};
@@ -293,7 +293,8 @@ impl Summary {
         let known = plan.flows.iter().zip(&totals.flows).enumerate();
         let known = known.filter(|(_, (_, t))| t.is_known());
         let (numbers, known): (Vec<usize>, Vec<_>) = known.unzip();
-        let flow: Vec<_> = known.iter().map(|(f, t)| (f.name.clone(), sum_flow(t))).collect();
+        let flow: Vec<_> =
+            known.iter().map(|(f, t)| (f.name.clone(), FlowSummary::of(t))).collect();
         let node = plan.nodes.iter().enumerate();
         let node = node.map(|(number, n)| (n.name.clone(), sum_node(plan, totals, number)));
         Self {

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
 use super::completion::{Completion, Ideal, ideal, sum_completion};
-use super::flow::{EventSummary, sum_events};
 use super::mpi::{MpiSummary, sum_mpi};
-use super::{DatagramSummary, ExchangeSummary, FlowSummary, Named};
+use super::{DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named};
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
@@ -191,7 +190,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         timeouts: members.clone().map(|f| f.timeouts).sum(),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
         exchanges: exchanges.reduce(Exchanges::and).map(|all| ExchangeSummary::of(&all)),
-        events: built(totals.clone()).map(|events| sum_events(&events, seconds)),
+        events: built(totals.clone()).map(|events| EventSummary::of(&events, seconds)),
         mpi: sum_mpi(totals),
         completion,
         size: size.unwrap_or_default(),
