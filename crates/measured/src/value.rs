@@ -21,7 +21,7 @@ impl Value {
     }
 }
 
-/// A part of the summary, of which each number has a path.
+/// A part of the summary. Each of its numbers has a path.
 pub trait Measured {
     /// The value at a path below it; `None` if there is none, or if nothing was measured.
     fn value(&self, path: &str) -> Option<Value>;
@@ -46,7 +46,7 @@ impl Measured for bool {
     }
 }
 
-/// Words are no quantity.
+/// A text has no value.
 impl Measured for String {
     fn value(&self, _: &str) -> Option<Value> {
         None

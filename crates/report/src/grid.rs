@@ -58,8 +58,8 @@ impl Measure {
 
 impl Grid {
     /// A table with these column heads.
-    pub fn new(head: &[&str]) -> Self {
-        let head = head.iter().map(|&h| h.to_owned()).collect();
+    pub fn new(head: &[impl AsRef<str>]) -> Self {
+        let head = head.iter().map(|head| head.as_ref().to_owned()).collect();
         Self { head, rows: Vec::new(), units: Units::default(), rows_max: None }
     }
 

@@ -1,5 +1,6 @@
 //! Every flow, link and queue of a run.
 
+use measured::{Measured, Quantity, Value};
 use scenario::Units;
 
 use crate::{Cell, Grid, Section};
@@ -19,6 +20,18 @@ struct Below(String);
 impl Below {
     fn cell(&self, name: &str, value: f64, text: String) -> Cell {
         Cell::measure(format!("{}.{name}", self.0), value, text)
+    }
+
+    /// A declared quantity, empty if nothing was measured.
+    fn measured(&self, quantity: &Quantity, value: Option<Value>) -> Cell {
+        let name = quantity.field;
+        match (quantity.kind, value) {
+            (_, None) => Cell::text_of(""),
+            (Kind::Number, Some(Value::Count(value))) => self.count(name, value),
+            (Kind::Number | Kind::Ratio, Some(value)) => self.digits(name, value.number()),
+            (Kind::Share, Some(value)) => self.share(name, value.number()),
+            (kind, Some(value)) => self.quantity(kind, name, value.number()),
+        }
     }
 
     fn count(&self, name: &str, value: u64) -> Cell {
@@ -213,22 +226,24 @@ fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<
 }
 
 fn datagrams(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Datagrams",
-        "Goodput",
-        "Sent",
-        "Received",
-        "Lost",
-        "Share lost",
-        "Marked",
-        "Mean delay",
-        "Max delay",
-        "Jitter",
-    ]);
+    let columns = || DatagramSummary::QUANTITIES.iter().copied().flatten();
+    let labels = columns().map(|quantity| capitalised(quantity.label));
+    let head: Vec<_> = ["Datagrams".into(), "Goodput".into()].into_iter().chain(labels).collect();
+    let mut grid = Grid::new(&head);
     let flows = summary.flow.0.iter();
-    let flows = flows.filter_map(|(name, f)| Some((name, f, f.datagrams.as_ref()?)));
-    flows.for_each(|(name, f, d)| grid.row(datagrams_row(name, f, d)));
+    for (name, flow) in flows.filter(|(_, flow)| flow.datagrams.is_some()) {
+        let of = Below(format!("flow.{name}"));
+        let mut row = vec![Cell::text_of(name), of.rate("goodput", flow.goodput)];
+        row.extend(columns().map(|quantity| of.measured(quantity, flow.value(quantity.field))));
+        grid.row(row);
+    }
     grid
+}
+
+/// A label as a heading.
+fn capitalised(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
@@ -244,23 +259,6 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
         of.count("marks", flow.marks),
         of.time("min_rtt_seconds", flow.min_rtt_seconds),
         of.time("srtt_seconds", flow.srtt_seconds),
-    ]
-}
-
-fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) -> Vec<Cell> {
-    let goodput = Below(format!("flow.{name}")).rate("goodput", flow.goodput);
-    let of = Below(format!("flow.{name}.datagrams"));
-    vec![
-        Cell::text_of(name),
-        goodput,
-        of.count("sent", datagrams.sent),
-        of.count("received", datagrams.received),
-        of.count("lost", datagrams.lost),
-        of.share("loss", datagrams.loss),
-        of.count("marked", datagrams.marked),
-        of.time("delay_mean_seconds", datagrams.delay_mean_seconds),
-        of.time("delay_max_seconds", datagrams.delay_max_seconds),
-        of.time("jitter_seconds", datagrams.jitter_seconds),
     ]
 }
 
