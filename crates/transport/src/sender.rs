@@ -31,7 +31,7 @@ use crate::seq::{ORIGIN, SequenceSpace};
 use burst::Burst;
 
 pub use metrics::PathMetrics;
-use parts::{Forced, PeerWindow, Policy, Probe, Repair, Usage};
+use parts::{PeerWindow, Policy, Probe, Repair, Usage};
 use prr::Prr;
 use rack::Rack;
 use rate::Rates;
