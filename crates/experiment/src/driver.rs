@@ -128,7 +128,11 @@ mod tests {
 
     #[test]
     fn drivers_differ_and_say_something_about_every_feature() {
-        for of in [|it: &Description| it.name, |it: &Description| it.manifest, |it: &Description| it.suffix] {
+        for of in [
+            |it: &Description| it.name,
+            |it: &Description| it.manifest,
+            |it: &Description| it.suffix,
+        ] {
             let all: BTreeSet<&str> =
                 DRIVERS.iter().map(|driver| of(driver.description())).collect();
             assert_eq!(all.len(), DRIVERS.len(), "{all:?}");

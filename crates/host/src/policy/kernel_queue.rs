@@ -4,61 +4,19 @@
 mod classes;
 mod filters;
 mod leaf;
+mod port;
 
+use traffic::Rate;
 use traffic::qdisc::{Parameters, tbr};
 use traffic::setting::Value;
-use traffic::{Bytes, Rate};
 use traffic_kernel::{netlink, table};
 
-use super::gaps::GapFrame;
-use super::setting::queue::{Part, Role, Tree};
+use super::setting::queue::{Part, Tree};
 use crate::rtnetlink::queue as tca;
 use crate::wire::push;
 use leaf::{NO_FCS, Place, leaf};
-
-/// The numbers of our disciplines: `5100:` at the device, and `5101:` within it.
-const OUTER: u32 = 0x5100_0000;
-const INNER: u32 = 0x5101_0000;
-/// The first class of a discipline.
-const FIRST: u32 = 1;
-/// Bytes of the frame check sequence, which Linux does not count.
-const FCS: u64 = 4;
-/// The bytes of Ethernet's shortest frame, with its check sequence.
-const SHORTEST: u16 = 64;
-
-/// What a device is given.
-#[derive(Clone, Debug)]
-pub(super) struct KernelQueue {
-    /// The disciplines.
-    pub(super) tree: Tree,
-    /// How it differs from the scenario's; empty if it does not.
-    pub(super) difference: String,
-    /// Whether it is the module's, which does exactly what the simulator's does.
-    pub(super) module: bool,
-}
-
-impl KernelQueue {
-    /// Whether it divides packets among classes.
-    pub(super) fn has_classes(&self) -> bool {
-        self.tree.parts.iter().any(|part| part.role != Role::Discipline)
-            || self
-                .tree
-                .parts
-                .first()
-                .is_some_and(|root| ["prio", "ets"].contains(&&root.kind()[..]))
-    }
-}
-
-/// The port that a discipline is attached to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Port {
-    pub(super) rate: Rate,
-    pub(super) mtu: Bytes,
-    /// Bytes of a frame on the wire besides the frame itself.
-    pub(super) overhead: Bytes,
-    /// The frame that fills a gap.
-    pub(super) gap: GapFrame,
-}
+use port::{FCS, FIRST, INNER, OUTER, SHORTEST};
+pub(super) use port::{KernelQueue, Port};
 
 /// The kernel's disciplines for `queue`: the first one that the kernel has is used.
 #[derive(Clone, Debug)]

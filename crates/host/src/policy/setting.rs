@@ -7,6 +7,7 @@ pub(super) mod offload;
 pub(super) mod priority_pause;
 pub(super) mod queue;
 pub(super) mod route;
+mod state;
 
 use std::io;
 
@@ -16,8 +17,8 @@ use super::algorithm;
 use super::device::Device;
 use crate::mpi;
 pub(super) use mpi_options::MpiOptions;
-use queue::Tree;
 use route::Route;
+pub use state::State;
 
 /// A setting of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,48 +46,6 @@ pub enum Setting {
     Algorithm(String, Vec<u32>),
     /// The socket options for programs of MPI jobs.
     Mpi(MpiOptions),
-}
-
-/// The state of a setting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// For people.
-    pub shown: String,
-    /// What restores it. States with the same text are the same.
-    pub exact: String,
-}
-
-impl State {
-    pub(super) fn plain(text: impl Into<String>) -> Self {
-        let exact: String = text.into();
-        Self { shown: exact.split_whitespace().collect::<Vec<_>>().join(" "), exact }
-    }
-
-    pub(super) fn switch(on: bool) -> Self {
-        Self::plain(if on { "on" } else { "off" })
-    }
-
-    pub(super) fn tree(tree: &Tree) -> Self {
-        let exact = serde_json::to_string(tree).unwrap_or_default();
-        Self { shown: tree.names.clone(), exact }
-    }
-
-    pub(super) fn to_tree(&self) -> io::Result<Tree> {
-        serde_json::from_str(&self.exact).map_err(io::Error::other)
-    }
-
-    /// Whether both restore the same.
-    pub fn is_same(&self, other: &Self) -> bool {
-        match (self.to_tree(), other.to_tree()) {
-            (Ok(mine), Ok(theirs)) => mine.parts == theirs.parts,
-            _ => self.exact == other.exact,
-        }
-    }
-
-    /// The parts in which two states of disciplines differ, of each one; `None` if all of it does.
-    pub(super) fn differing(&self, other: &Self) -> Option<[String; 2]> {
-        queue::differing(&self.to_tree().ok()?, &other.to_tree().ok()?)
-    }
 }
 
 impl Setting {

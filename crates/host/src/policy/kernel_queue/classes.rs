@@ -8,7 +8,7 @@ use traffic::{Duration, Rate};
 use super::super::setting::queue::{Part, Role, counted, number};
 use super::filters::filters;
 use super::leaf::{Place, leaf};
-use super::{FCS, INNER, KernelQueue, OUTER, Port, SHORTEST};
+use super::port::{FCS, INNER, KernelQueue, OUTER, Port, SHORTEST};
 use crate::rtnetlink::queue as tca;
 use crate::wire::{NESTED, push};
 

@@ -4,7 +4,7 @@ use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, red};
 use traffic::{Bytes, Duration};
 
 use super::super::setting::queue::{Part, number};
-use super::Port;
+use super::port::Port;
 use crate::rtnetlink::queue as tca;
 use crate::wire::push;
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::device::Device;
-use super::State;
+use super::state::State;
 use crate::ethtool::{self, Channels};
 
 pub(super) fn read(device: &Device) -> io::Result<State> {

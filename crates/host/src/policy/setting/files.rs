@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::super::device::Device;
-use super::State;
+use super::state::State;
 
 /// The file of a kernel setting, written with dots. It belongs to the namespace of the thread that opens it.
 fn sysctl(name: &str) -> PathBuf {

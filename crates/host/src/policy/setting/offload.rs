@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::device::Device;
-use super::State;
+use super::state::State;
 use crate::ethtool::{self, Pause};
 
 /// The feature's number, or that this kernel has none of that name.

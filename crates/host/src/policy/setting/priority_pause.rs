@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::device::Device;
-use super::State;
+use super::state::State;
 use crate::dcb::{self, PriorityFlowControl};
 use crate::wire::{hex, unhex};
 

@@ -5,7 +5,7 @@ use std::io;
 use netlink_packet_core::NLM_F_REPLACE;
 use serde::{Deserialize, Serialize};
 
-use super::State;
+use super::state::State;
 use crate::netlink::Socket;
 use crate::rtnetlink::message::{RTM_GETROUTE, RTM_NEWROUTE};
 use crate::rtnetlink::route::{

@@ -5,7 +5,8 @@ use traffic::Bytes;
 use transport::config::Buffer;
 
 use super::super::setting::{Setting, State};
-use super::{Draft, FlowEnd, sysctls};
+use super::draft::{Draft, FlowEnd};
+use super::sysctls;
 
 /// A sender keeps what it sent until it is acknowledged. To recover from a loss at full rate, it needs two products:
 /// one for the round trip of the loss, and one for that of the retransmission.

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::super::setting::{Setting, State, route};
 use super::super::{algorithm, apply, rehearsal};
+use super::draft::{Draft, FlowEnd};
 use super::links::Attached;
-use super::{Draft, FlowEnd, sysctls};
+use super::sysctls;
 use crate::rtnetlink::route::{RTAX_CC_ALGO, RTAX_INITCWND, RTAX_RTO_MIN};
 use crate::wire::Attribute;
 

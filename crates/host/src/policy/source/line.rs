@@ -8,7 +8,7 @@ use traffic::priorities::Priorities;
 use traffic::qdisc::Parameters;
 
 use super::super::setting::{Setting, State, channels, offload, priority_pause};
-use super::Draft;
+use super::draft::Draft;
 use super::links::Attached;
 use super::queues::place;
 

@@ -7,7 +7,7 @@ use scenario::Plan;
 use super::super::device::{Device, devices};
 use super::super::error::Error;
 use super::super::setting::route;
-use super::Request;
+use super::draft::Request;
 
 /// A device for a link, as typed: `LINK=DEVICE`, or `DEVICE` for the only link.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::super::setting::{Setting, State};
 use super::super::{kernel_queue, rehearsal};
+use super::draft::{Draft, FlowEnd};
 use super::links::Attached;
-use super::{Draft, FlowEnd, line, queues};
+use super::{line, queues};
 
 /// The kernel's qdisc that paces TCP, and those that only hold one for each transmit queue.
 const PACES: &str = "fq";

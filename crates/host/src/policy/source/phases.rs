@@ -5,7 +5,7 @@ use network::mpi::Phases;
 use network::workload::Workload;
 
 use super::super::setting::{MpiOptions, Setting, State};
-use super::{Draft, FlowEnd};
+use super::draft::{Draft, FlowEnd};
 use crate::mpi;
 
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {

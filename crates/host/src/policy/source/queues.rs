@@ -14,8 +14,9 @@ use super::super::rehearsal;
 use super::super::setting::queue::Part;
 use super::super::setting::queue::{Role, Tree};
 use super::super::setting::{Setting, State, offload};
+use super::draft::{Draft, FlowEnd, Problem};
 use super::links::Attached;
-use super::{Draft, FlowEnd, Problem, line, pacing};
+use super::{line, pacing};
 
 /// The features that let a device segment what TCP passes to it.
 const SEGMENTATION: [&str; 5] = [

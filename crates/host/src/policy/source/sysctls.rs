@@ -6,7 +6,7 @@ use transport::config::{Ecn, IdleRestart, SavedMetrics};
 
 use super::super::rehearsal;
 use super::super::setting::Setting;
-use super::{Draft, FlowEnd};
+use super::draft::{Draft, FlowEnd};
 
 /// A key of `[flow.NAME.tcp]`, and the setting with its value.
 struct Mapped {

@@ -1,6 +1,7 @@
 //! TCP's keys that no setting of a machine has.
 
-use super::{Draft, FlowEnd, pacing, sysctls};
+use super::draft::{Draft, FlowEnd};
+use super::{pacing, sysctls};
 
 /// Notes the keys that the file gives and nothing sets.
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
