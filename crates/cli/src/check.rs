@@ -17,7 +17,7 @@ use crate::failure::{Failure, problem};
 use crate::output;
 use crate::scenario_args::ScenarioArgs;
 
-/// Arguments of `check`.
+/// Check a scenario for errors without running it
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

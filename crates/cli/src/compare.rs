@@ -11,7 +11,7 @@ use crate::output;
 
 mod render;
 
-/// Arguments of `compare`.
+/// Compare runs side by side
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Run folders or sweeps of one scenario, or folders of one paper, by any driver; the others are compared

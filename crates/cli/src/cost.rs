@@ -26,7 +26,7 @@ enum Command {
     Host(machine::Arguments),
 }
 
-/// Arguments of `cost`.
+/// Measure the cost of queueing disciplines and of host operations on this machine
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {

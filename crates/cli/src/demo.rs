@@ -20,7 +20,7 @@ const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
 /// Its two flows, and the probes of what each sends, which have the same names.
 const FLOWS: [&str; 2] = ["stock", "paced"];
 
-/// Arguments of `demo`.
+/// Show in a few seconds what pacing does: a run, a plot, a report
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The run folder

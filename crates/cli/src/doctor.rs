@@ -13,7 +13,7 @@ mod guest_kernel;
 mod programs;
 mod simulator;
 
-/// Arguments of `doctor`.
+/// Report what this machine supports, and the commands that install what is missing
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Only these topics [default: all]

@@ -11,7 +11,7 @@ use crate::output;
 /// The name of the schema file beside a scenario, for `suimon init`.
 pub(crate) const SCHEMA: &str = "scenario.schema.json";
 
-/// Arguments of `schema`.
+/// Write the JSON Schema of scenarios, for editors
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Editors find it by a scenario's first line: #:schema scenario.schema.json

@@ -18,7 +18,7 @@ mod writer;
 /// Columns that the list of tables names; a sweep may have thousands.
 const COLUMNS_MAX: usize = 24;
 
-/// Arguments of `export`.
+/// Write the tables of a run or a sweep as CSV or JSON
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The folder of a run or a sweep; without options its tables are listed

@@ -7,8 +7,9 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Arguments of `guest`.
+/// Run as init of a guest kernel (internal)
 #[derive(Debug, Args)]
+#[command(hide = true)]
 pub(crate) struct Arguments {
     /// The folder
     folder: PathBuf,

@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Arguments of `host`.
+/// Apply the policy of a scenario's host to this machine, watch it, and take it back
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

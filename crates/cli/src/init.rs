@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::table::Table;
 use crate::{editor, output};
 
-/// Arguments of `init`.
+/// Write a commented scenario to start from
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The template [default: list the templates]

@@ -19,7 +19,7 @@ use crate::scenario_args::ScenarioArgs;
 use crate::{check, output};
 use runtime::{Folder, Standing};
 
-/// Arguments of `lab`.
+/// Open a shell or run commands on a scenario's hosts, with real packets or in virtual time
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -19,7 +19,7 @@ use needs::Missing;
 /// The command that builds a kernel.
 pub(crate) const BUILD: &str = "suimon linux build";
 
-/// Arguments of `linux`.
+/// Build the guest kernel (Linux on the simulator's clock), or show its status
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

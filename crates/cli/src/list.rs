@@ -13,7 +13,7 @@ use crate::output;
 
 use crate::table::Table;
 
-/// Arguments of `list`.
+/// List algorithms, disciplines, profiles, probes, papers and templates
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// List only these

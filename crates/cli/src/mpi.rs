@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Arguments of `mpi`.
+/// Run and record MPI programs; enable, disable and report paced restart for them
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -18,7 +18,7 @@ use crate::{interruption, output};
 mod costs;
 mod render;
 
-/// Arguments of `paper`.
+/// Reproduce a paper's experiments and compare them with its published values
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The paper; see `suimon list papers`

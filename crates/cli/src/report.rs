@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Arguments of `report`.
+/// Render the report of a finished run again
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Run folders

@@ -24,7 +24,7 @@ use crate::{interruption, output};
 use control_server::{ControlServer, Source, Tick};
 use metrics::Endpoint;
 
-/// Arguments of `router`.
+/// Bridge two interfaces of this machine through a scenario's router
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {

@@ -13,7 +13,7 @@ use crate::{check, interruption, output, sweep};
 
 pub(crate) mod render;
 
-/// Arguments of `run`.
+/// Run a scenario, or every point of its sweep
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

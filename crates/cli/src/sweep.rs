@@ -19,7 +19,7 @@ use dask::Dask;
 mod dask;
 mod render;
 
-/// Arguments of `sweep`.
+/// Run a grid of settings and seeds into one table and report; resumes an interrupted sweep
 #[derive(Debug, Args)]
 #[command(mut_arg("on", with_dask))]
 pub(crate) struct Arguments {

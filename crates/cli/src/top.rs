@@ -30,7 +30,7 @@ use replay::Replay;
 use socket::Answered;
 use source::{Live, Source};
 
-/// Arguments of `top`.
+/// Watch classes and flows of a run in progress, a finished run or a router
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The folder of a run in progress or finished, or a control socket [default: that of `suimon router`]

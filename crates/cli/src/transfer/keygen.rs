@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Arguments of `keygen`.
+/// Create a private key for transfers, or print its public key
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The file of the private key; created if it is missing

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
 
-/// Arguments of `recv`.
+/// Receive files from `suimon send`, encrypted and verified
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Directory for the files; created if it is missing

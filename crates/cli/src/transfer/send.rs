@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{interruption, output};
 
-/// Arguments of `send`.
+/// Send files and folders to a machine that runs `suimon recv`, at the path's rate
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Files and folders; folders with everything in them
