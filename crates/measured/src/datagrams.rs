@@ -1,18 +1,16 @@
 //! Results of datagrams.
 
 use network::datagram::Delay;
-use traffic::units::PS_PER_SECOND;
 
-use crate::declare::{measured, per};
+use crate::declare::measured;
+use crate::mean::{mean_seconds, per};
 use crate::totals::FlowTotals;
 
 measured! {
     /// What became of a flow's datagrams, from the sending program to the receiving one.
     pub struct DatagramSummary at "datagrams." and;
     /// Sums up the datagrams of a flow.
-    of(flow: &FlowTotals, delay: &Delay)
-    let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
-    {
+    of(flow: &FlowTotals, delay: &Delay) {
         /// Datagrams sent.
         sent: u64 = flow.sender.segments_sent, Number Sum Neither "sent".row(3);
         /// Datagrams received.
@@ -27,7 +25,8 @@ measured! {
         marked: u64 = flow.receiver.ecn_marks, Number Sum Lower "marked"
             what "Datagrams received with a congestion mark.".row(3);
         /// Mean one-way delay, seconds.
-        delay_mean_seconds: f64 = per(seconds, flow.receiver.segments_received as f64),
+        delay_mean_seconds: f64 =
+            mean_seconds(delay.sum, flow.receiver.segments_received).unwrap_or_default(),
             Time Mean(received) Lower "mean delay" what "Mean one-way delay of its datagrams."
             .name("delay_mean").samples("datagrams.received").compared().row(1);
         /// The longest one-way delay, seconds.

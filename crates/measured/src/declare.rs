@@ -115,19 +115,9 @@ macro_rules! measured {
     (@merged $a:ident $b:ident $field:ident Sum) => { $a.$field + $b.$field };
     (@merged $a:ident $b:ident $field:ident Max) => { $a.$field.max($b.$field) };
     (@merged $a:ident $b:ident $field:ident Mean $weight:ident) => {
-        $crate::declare::mean(($a.$field, $a.$weight), ($b.$field, $b.$weight))
+        $crate::mean::Mean::of(($a.$field, $a.$weight), ($b.$field, $b.$weight))
     };
     (@merged $a:ident $b:ident $field:ident $($derived:ident)?) => { Default::default() };
 }
 
 pub(crate) use measured;
-
-/// `amount` per `whole`, or zero of nothing.
-pub fn per(amount: f64, whole: f64) -> f64 {
-    if whole > 0.0 { amount / whole } else { 0.0 }
-}
-
-/// The mean of two means, each with the number of its samples.
-pub(crate) fn mean(a: (f64, u64), b: (f64, u64)) -> f64 {
-    per(a.0 * a.1 as f64 + b.0 * b.1 as f64, (a.1 + b.1) as f64)
-}

@@ -1,16 +1,15 @@
 //! Results of an event builder.
 
 use network::event_builder::Events;
-use traffic::units::PS_PER_SECOND;
 
-use crate::declare::{measured, per};
+use crate::declare::measured;
+use crate::mean::{mean_seconds, per};
 
 measured! {
     /// What became of the events of a builder, and of the fragments of one source or of several.
     pub struct EventSummary at "events.";
     /// Sums up the events of one builder over `seconds` seconds.
     of(events: &Events, seconds: f64)
-    let sum = events.sum as f64 / PS_PER_SECOND as f64;
     let percentile = |share| events.times.quantile(share).as_secs_f64();
     {
         /// Events with the fragments of all sources read by the builder.
@@ -21,7 +20,8 @@ measured! {
         rate: f64 = per(events.completed as f64, seconds), Number None Higher "per second"
             what "Completed events per second.".name("event_rate").row(1);
         /// Mean time from the trigger to reading the last byte of the last fragment, seconds.
-        completion_mean_seconds: f64 = per(sum, events.completed as f64),
+        completion_mean_seconds: f64 =
+            mean_seconds(events.sum, events.completed).unwrap_or_default(),
             Time None Lower "mean completion time"
             what "Mean event completion time, from the trigger to the end of the last fragment."
             .name("event_completion_mean").samples("events.completed").row(1);

@@ -1,23 +1,23 @@
 //! Results of requests.
 
 use network::exchange::Exchanges;
-use traffic::units::PS_PER_SECOND;
 
-use crate::declare::{measured, per};
+use crate::declare::measured;
+use crate::mean::mean_seconds;
 
 measured! {
     /// What became of a flow's requests.
     pub struct ExchangeSummary at "exchanges.";
     /// Sums up the requests of one flow, or of several together.
     of(exchanges: &Exchanges)
-    let seconds = exchanges.sum as f64 / PS_PER_SECOND as f64;
     let percentile = |share| Some(exchanges.times.quantile(share).as_secs_f64());
     {
         /// Requests that were answered.
         completed: u64 = exchanges.completed, Number Sum Higher "requests"
             what "Completed requests.".name("exchanges").row(1);
         /// Mean time from writing a request to reading the last of its response, seconds.
-        response_mean_seconds: f64 = per(seconds, exchanges.completed as f64),
+        response_mean_seconds: f64 =
+            mean_seconds(exchanges.sum, exchanges.completed).unwrap_or_default(),
             Time Mean Lower "mean response time"
             what "Mean time from a request to the end of its response."
             .name("response_mean").samples("exchanges.completed").compared().row(1);

@@ -3,9 +3,10 @@
 use traffic::Bytes;
 
 use crate::datagrams::DatagramSummary;
-use crate::declare::{measured, per};
+use crate::declare::measured;
 use crate::events::EventSummary;
 use crate::exchanges::ExchangeSummary;
+use crate::mean::per;
 use crate::totals::{Carried, FlowTotals};
 
 measured! {
