@@ -173,7 +173,6 @@ pub struct Packet {
 
 impl Packet {
     /// The default priority of a type of service: its DSCP's class selector.
-    #[inline]
     pub const fn priority_of(tos: u8) -> u8 {
         tos >> 5
     }
@@ -204,13 +203,11 @@ pub struct PacketId(u32);
 
 impl PacketId {
     /// The packet in the place of that number, for a driver that stores packet bytes by place.
-    #[inline]
     pub const fn at(place: u32) -> Self {
         Self(place)
     }
 
     /// The number of the packet's place.
-    #[inline]
     pub const fn place(self) -> u32 {
         self.0
     }

@@ -14,19 +14,16 @@ impl Priorities {
     pub const ALL: Self = Self(u8::MAX);
 
     /// The priorities with a set bit in `bits`. The lowest bit is priority 0.
-    #[inline]
     pub const fn of(bits: u8) -> Self {
         Self(bits)
     }
 
     /// A bit for each, the lowest for priority 0.
-    #[inline]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
     /// The set of one priority, 0 to 7; empty for other values.
-    #[inline]
     pub const fn one(priority: u8) -> Self {
         if priority < PRIORITIES as u8 { Self(1 << priority) } else { Self::NONE }
     }
@@ -45,13 +42,11 @@ impl Priorities {
 
     /// The union with another set.
     #[must_use]
-    #[inline]
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 
     /// Iterates over the priorities, the lowest first.
-    #[inline]
     pub fn iter(self) -> impl DoubleEndedIterator<Item = u8> {
         (0..PRIORITIES as u8).filter(move |&priority| self.contains(priority))
     }

@@ -39,13 +39,11 @@ impl Random {
     }
 
     /// The stream that starts from `seed` itself.
-    #[inline]
     pub const fn from_seed(seed: u64) -> Self {
         Self(seed)
     }
 
     /// 64 random bits.
-    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -59,7 +57,6 @@ impl Random {
     /// Uses Ahrens and Dieter 1972, "Computer methods for sampling from the exponential and normal
     /// distributions", algorithm SA, which needs no logarithm: the leading zeros of a uniform number count
     /// whole multiples of ln 2, and the remainder is the number's low part or the minimum of several others.
-    #[inline]
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let uniform = self.next_u64();
         let zeros = uniform.leading_zeros();
@@ -85,7 +82,6 @@ impl Random {
     }
 
     /// 32 random bits.
-    #[inline]
     pub fn next_u32(&mut self) -> u32 {
         (self.next_u64() >> 32) as u32
     }

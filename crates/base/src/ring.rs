@@ -53,7 +53,6 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Puts an item before those at the end that come `after` it.
-    #[inline]
     pub fn insert(&mut self, item: T, after: impl Fn(T) -> bool) {
         self.push(item);
         let mut free = self.tail.wrapping_sub(1);
@@ -85,13 +84,11 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// The items in order.
-    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = T> {
         (0..self.len() as u32).map(|n| self.slots[self.place(self.head.wrapping_add(n))])
     }
 
     /// Takes the memory for `items` items in all.
-    #[inline]
     pub fn reserve(&mut self, items: usize) {
         if items > self.slots.len() {
             self.resize(items.next_power_of_two());

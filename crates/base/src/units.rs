@@ -41,19 +41,16 @@ impl Instant {
     pub const NEVER: Self = Self(u64::MAX);
 
     /// `ps` picoseconds after the start.
-    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
     /// Picoseconds since the start.
-    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
     /// Nanoseconds since the start, rounded down.
-    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0 / 1_000
     }
@@ -69,7 +66,6 @@ impl Instant {
     }
 
     /// The time since `earlier`; zero if `earlier` is in the future.
-    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -82,12 +78,10 @@ impl Duration {
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ps` picoseconds.
-    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
     /// `ns` nanoseconds, saturating.
-    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1_000))
     }
@@ -105,12 +99,10 @@ impl Duration {
     }
 
     /// The time in picoseconds.
-    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
     /// The time in nanoseconds, rounded down.
-    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0 / 1_000
     }
@@ -123,7 +115,6 @@ impl Duration {
         self.0 as f64 / PS_PER_SECOND as f64
     }
     /// `self * n`, saturating.
-    #[inline]
     pub const fn times(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
     }
@@ -134,7 +125,6 @@ impl Rate {
     pub const MIN: Self = Self(core::num::NonZeroU64::MIN);
 
     /// `bits` per second; `None` for zero, which is not a rate.
-    #[inline]
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         match core::num::NonZeroU64::new(bits) {
             Some(bits) => Some(Self(bits)),
@@ -143,19 +133,16 @@ impl Rate {
     }
 
     /// Bits per second.
-    #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0.get()
     }
 
     /// The time `bytes` take at this rate, rounded down to a picosecond; saturating.
-    #[inline]
     pub fn time_for(self, bytes: Bytes) -> Duration {
         Duration(self.split(bytes).0)
     }
 
     /// Picoseconds and the remainder, in units of 1/rate ps, that `bytes` take.
-    #[inline]
     fn split(self, bytes: Bytes) -> (u64, u64) {
         match bytes.0.checked_mul(PS_PER_BYTE_SECOND) {
             Some(n) => (n / self.0, n % self.0),
@@ -180,7 +167,6 @@ pub struct Pace {
 
 impl Pace {
     /// The pace of a rate.
-    #[inline]
     pub const fn new(rate: Rate) -> Self {
         let bits = rate.0.get();
         let (byte, rest) = (PS_PER_BYTE_SECOND / bits, PS_PER_BYTE_SECOND % bits);
@@ -199,7 +185,6 @@ impl Pace {
 
     /// The division for more bytes than a frame has.
     #[cold]
-    #[inline]
     fn split_many(&self, bytes: Bytes) -> (u64, u64) {
         self.rate.split(bytes)
     }
@@ -230,20 +215,17 @@ pub struct Serializer {
 
 impl Serializer {
     /// Creates a serializer of the given rate with nothing carried.
-    #[inline]
     pub const fn new(rate: Rate) -> Self {
         Self { pace: Pace::new(rate), remainder: 0 }
     }
 
     /// A serializer without a whole number of picoseconds per byte: [`Serializer::whole`] returns none.
-    #[inline]
     pub const fn uneven(rate: Rate) -> Self {
         let pace = Pace { whole_byte: 0, ..Pace::new(rate) };
         Self { pace, remainder: 0 }
     }
 
     /// The rate.
-    #[inline]
     pub const fn rate(&self) -> Rate {
         self.pace.rate
     }
@@ -276,66 +258,56 @@ impl Serializer {
 
 impl Add<Duration> for Instant {
     type Output = Self;
-    #[inline]
     fn add(self, rhs: Duration) -> Self {
         Self(self.0.saturating_add(rhs.0))
     }
 }
 impl AddAssign<Duration> for Instant {
-    #[inline]
     fn add_assign(&mut self, rhs: Duration) {
         *self = *self + rhs;
     }
 }
 impl Sub for Instant {
     type Output = Duration;
-    #[inline]
     fn sub(self, rhs: Self) -> Duration {
         self.since(rhs)
     }
 }
 impl Add for Duration {
     type Output = Self;
-    #[inline]
     fn add(self, rhs: Self) -> Self {
         Self(self.0.saturating_add(rhs.0))
     }
 }
 impl AddAssign for Duration {
-    #[inline]
     fn add_assign(&mut self, rhs: Self) {
         *self = *self + rhs;
     }
 }
 impl Sub for Duration {
     type Output = Self;
-    #[inline]
     fn sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }
 }
 impl Add for Bytes {
     type Output = Self;
-    #[inline]
     fn add(self, rhs: Self) -> Self {
         Self(self.0.saturating_add(rhs.0))
     }
 }
 impl AddAssign for Bytes {
-    #[inline]
     fn add_assign(&mut self, rhs: Self) {
         *self = *self + rhs;
     }
 }
 impl Sub for Bytes {
     type Output = Self;
-    #[inline]
     fn sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }
 }
 impl SubAssign for Bytes {
-    #[inline]
     fn sub_assign(&mut self, rhs: Self) {
         *self = *self - rhs;
     }
