@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use experiment::driver::{self, Description, Stacks};
+use experiment::driver::{self, Description, Role, Stacks};
 use experiment::{DriverChoice, Error, Job, format};
 use record::summary::InputSummary;
 use scenario::Input;
@@ -134,7 +134,7 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
 
 /// The listed drivers, each with the first obstacle that keeps it from running all plans.
 fn takers(plans: &[Plan]) -> Vec<(&'static Description, Option<Obstacle>)> {
-    let listed = driver::listed();
+    let listed = driver::of_role(Role::Run);
     listed.map(|driver| (driver.description(), obstacle(driver, plans))).collect()
 }
 

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ValueEnum};
 use experiment::DriverChoice;
-use experiment::driver::{DRIVERS, Options, Stacks};
+use experiment::driver::{DRIVERS, Options, Role, Stacks};
 use network::host;
 
 use crate::failure::Failure;
@@ -12,7 +12,8 @@ use crate::port::Fabric;
 /// A value of `--on`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct On {
-    driver: DriverChoice,
+    /// The driver.
+    pub(crate) driver: DriverChoice,
     /// Whether the workers of a Dask scheduler run it, for the points of a sweep.
     pub(crate) by_dask: bool,
 }
@@ -71,10 +72,9 @@ const DASK: &str = "dask";
 
 /// Every driver as a value of `--on`.
 fn values() -> impl Iterator<Item = PossibleValue> {
-    DRIVERS.iter().map(|driver| {
-        let about = driver.description();
-        PossibleValue::new(about.name).help(about.help).hide(about.is_hidden)
-    })
+    let all = DRIVERS.iter().map(|driver| driver.description());
+    all.filter(|about| about.role != Role::Policy)
+        .map(|about| PossibleValue::new(about.name).help(about.help).hide(about.role == Role::Test))
 }
 
 /// The parser of `--on`.

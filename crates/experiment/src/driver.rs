@@ -2,28 +2,30 @@
 //! manifests, the folders and what `suimon check` and `suimon drivers` print follow from there.
 
 mod guests;
+mod host;
 mod interface;
 mod lab;
 mod simulator;
 
 use std::ops::Deref;
 
-use network::host::{self, QdiscPlace};
+use network::host::{Kernel, QdiscPlace};
 use scenario::Plan;
 use scenario::capability::{self, Obstacle};
 
 pub use guests::Guests;
-pub use interface::{Description, Driver, Fabric, Options, Request, Run, Stacks};
+pub use host::Host;
+pub use interface::{Description, Driver, Fabric, Options, Request, Role, Run, Stacks};
 pub use lab::Lab;
 pub use simulator::Simulator;
 
 /// Every driver, in the order of lists.
-pub const DRIVERS: &[&dyn Driver] = &[&Simulator, &Guests(host::Kernel::Linux6_12), &Lab];
+pub const DRIVERS: &[&dyn Driver] = &[&Simulator, &Guests(Kernel::Linux6_12), &Lab, &Host];
 
-/// The drivers for people, each with default options.
-pub fn listed() -> impl Iterator<Item = DriverChoice> {
-    let listed = DRIVERS.iter().filter(|driver| !driver.description().is_hidden);
-    listed.map(|driver| DriverChoice::of(*driver))
+/// The drivers for that, each with default options.
+pub fn of_role(role: Role) -> impl Iterator<Item = DriverChoice> {
+    let found = DRIVERS.iter().filter(move |driver| driver.description().role == role);
+    found.map(|driver| DriverChoice::of(*driver))
 }
 
 /// A driver with its options.
@@ -57,7 +59,8 @@ impl DriverChoice {
 
     /// The driver with that value of `--on`.
     pub fn named(name: &str) -> Option<Self> {
-        let found = DRIVERS.iter().find(|driver| driver.description().name == name);
+        let is_it = |about: &Description| about.name == name && about.role != Role::Policy;
+        let found = DRIVERS.iter().find(|driver| is_it(driver.description()));
         found.map(|driver| Self::of(*driver))
     }
 

@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod apply;
+pub mod capability;
 mod device;
 mod error;
 mod gaps;

@@ -338,6 +338,27 @@ fn what_the_machine_lacks_is_told_before_anything_changes() {
 }
 
 #[test]
+fn keys_that_only_a_run_uses_are_noted() {
+    if lacks("keys of runs") {
+        return;
+    }
+    let text = EVERYTHING.replacen(
+        "[host.a]",
+        "[host.a]\nprogram = \"true\"\ncoalesce.delay = \"1 us\"",
+        1,
+    );
+    let machine = Machine::new(&text);
+    let plan = json(&machine.host(&["plan", "a", "--json"]));
+    let notes = plan["notes"].to_string();
+    for (key, why) in
+        [("host.a.program", "it starts none"), ("host.a.coalesce", "the machine takes the time")]
+    {
+        assert!(notes.contains(&format!(": {key} ({why}")), "{key}: {notes}");
+    }
+    assert!(!notes.contains("host.b"), "that is another machine: {notes}");
+}
+
+#[test]
 fn keys_that_nothing_sets_are_noted() {
     if lacks("keys without a setting") {
         return;

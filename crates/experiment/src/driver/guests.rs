@@ -10,7 +10,7 @@ use scenario::capability::{
 use scenario::plan::NodeKind;
 use simulate::capability;
 
-use super::interface::{Description, Driver, Options, Request, Run, Stacks};
+use super::interface::{Description, Driver, Options, Request, Role, Run, Stacks};
 use super::simulator::Simulator;
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ static LINUX_6_12: Description = Description {
     suffix: "-kernel",
     stacks: Stacks::Guests,
     is_real_time: false,
-    is_hidden: false,
+    role: Role::Run,
     capabilities: CAPABILITIES,
 };
 

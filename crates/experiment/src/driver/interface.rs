@@ -79,10 +79,21 @@ pub struct Description {
     pub stacks: Stacks,
     /// Whether time is real: runs go one after the other, and programs start on this machine.
     pub is_real_time: bool,
-    /// Whether it is for tests only, and not listed.
-    pub is_hidden: bool,
+    /// What it is for.
+    pub role: Role,
     /// What it can do.
     pub capabilities: &'static [Capability],
+}
+
+/// What a driver is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It runs scenarios.
+    Run,
+    /// It takes the policy of one host from a scenario, and runs nothing.
+    Policy,
+    /// It runs scenarios in tests, and is in no list.
+    Test,
 }
 
 /// The stacks of a driver's hosts.

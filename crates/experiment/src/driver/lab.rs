@@ -2,7 +2,7 @@
 
 use record::Recorder;
 
-use super::interface::{Description, Driver, Request, Run, Stacks};
+use super::interface::{Description, Driver, Request, Role, Run, Stacks};
 use crate::error::Error;
 
 /// The lab.
@@ -19,7 +19,7 @@ static DESCRIPTION: Description = Description {
     suffix: "-lab",
     stacks: Stacks::Machine,
     is_real_time: true,
-    is_hidden: false,
+    role: Role::Run,
     capabilities: ::lab::capability::CAPABILITIES,
 };
 

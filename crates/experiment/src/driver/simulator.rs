@@ -7,7 +7,7 @@ use network::observer::Observer;
 use record::{Recorder, Recording};
 use scenario::Plan;
 
-use super::interface::{Description, Driver, Request, Run, Stacks};
+use super::interface::{Description, Driver, Request, Role, Run, Stacks};
 use crate::error::Error;
 
 /// The simulator.
@@ -24,7 +24,7 @@ static DESCRIPTION: Description = Description {
     suffix: "",
     stacks: Stacks::Modelled,
     is_real_time: false,
-    is_hidden: false,
+    role: Role::Run,
     capabilities: simulate::capability::CAPABILITIES,
 };
 

@@ -60,6 +60,7 @@ impl Policy {
         sysctls::add(&mut draft, &ends);
         queues::add(&mut draft, &ends, &attached);
         unset::add(&mut draft, &ends);
+        unset::add_lacking(&mut draft, node);
         let Draft { settings, notes, problems, .. } = draft;
         let origin = Origin { file: request.file.clone(), host: request.host.to_owned() };
         Ok(Self { origin, settings, notes, problems })

@@ -1,7 +1,30 @@
-//! TCP's keys that no setting of a machine has.
+//! The keys of a host that no setting of a machine has.
 
+use scenario::capability::Support;
+
+use super::super::capability::CAPABILITIES;
 use super::draft::{Draft, FlowEnd};
 use super::{pacing, sysctls};
+
+/// Notes the keys of the host and of its flows that ask for what a policy lacks.
+pub(super) fn add_lacking(draft: &mut Draft<'_>, node: usize) {
+    let request = draft.request;
+    let flows = request.plan.flows.iter().filter(|flow| flow.from == node || flow.to == node);
+    let mut owners = vec![("host", request.host)];
+    owners.extend(flows.map(|flow| ("flow", &*flow.name)));
+    for capability in CAPABILITIES {
+        let Support::Lacking(why) = capability.support else { continue };
+        for (table, name) in &owners {
+            let pattern = format!("{table}.*.");
+            let keys = capability.feature.keys.iter().filter_map(|key| key.strip_prefix(&*pattern));
+            for key in keys {
+                if let Some(place) = draft.place(table, name, &[key]) {
+                    draft.note(format!("not set on a host: {place} ({why})"));
+                }
+            }
+        }
+    }
+}
 
 /// Notes the keys that the file gives and nothing sets.
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
