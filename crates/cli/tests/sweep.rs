@@ -43,6 +43,9 @@ count = 2
 /// A sweep's own files.
 const FILES: [&str; 3] = ["sweep.json", "sweep.parquet", "report.html"];
 
+/// The driver of no packets, where only folders matter.
+const NO_PACKETS: [&str; 2] = ["--on", "none"];
+
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("two.toml"), SCENARIO).expect("the scenario");
@@ -253,7 +256,7 @@ fn a_sweep_can_keep_only_its_table() {
 #[test]
 fn an_interrupted_sweep_keeps_the_results_of_its_runs() {
     let folder = folder();
-    let grid = ["--seeds", "1..2", "--keep", "table"];
+    let grid = [&NO_PACKETS[..], &["--seeds", "1..2", "--keep", "table"]].concat();
     // The second run's folder contains something else: it cannot be run.
     std::fs::create_dir_all(folder.path().join("parts/2-seed-2")).expect("a folder");
     std::fs::write(folder.path().join("parts/sweep.json"), "{}").expect("a file");
@@ -327,7 +330,7 @@ fn names_of_folders_need_no_quotes() {
     let folder = folder();
     let queue = "link.west.at.a.queue={fifo={packets=500}},{ fq_codel = { target = \"5 ms\" } }";
     let grid = ["--vary", queue, "--vary", "emulator.wan.rate=10Mbit/s", "--seeds", "1..1"];
-    sweep(folder.path(), "grid", &grid);
+    sweep(folder.path(), "grid", &[&grid[..], &NO_PACKETS].concat());
     let folders = names(&folder.path().join("grid"));
     let wanted = [
         "1-link.west.at.a.queue-fifo-packets-500_emulator.wan.rate-10Mbit-s_seed-1",
@@ -375,10 +378,10 @@ fn what_cannot_be_swept_says_what_to_change() {
 #[test]
 fn a_grid_does_not_take_the_place_of_another_one() {
     let folder = folder();
-    let short = ["--set", "duration=100 ms", "--seeds"];
+    let short = [&NO_PACKETS[..], &["--seeds"]].concat();
     sweep(folder.path(), "grid", &[&short[..], &["1..2"]].concat());
     let before = text(folder.path(), "grid/sweep.json");
-    let words = ["sweep", "two.toml", "-o", "grid", "--set", "duration=100 ms", "--seeds", "3..4"];
+    let words = [&["sweep", "two.toml", "-o", "grid"], &short[..], &["3..4"]].concat();
     let other = suimon(folder.path(), &words);
     assert_eq!(code(&other), 2);
     assert!(stderr(&other).contains("another sweep: 1-seed-1"), "{}", stderr(&other));

@@ -5,6 +5,7 @@ mod guests;
 mod host;
 mod interface;
 mod lab;
+mod none;
 mod simulator;
 
 use std::ops::Deref;
@@ -17,10 +18,12 @@ pub use guests::Guests;
 pub use host::Host;
 pub use interface::{Description, Driver, Fabric, Options, Request, Role, Run, Stacks};
 pub use lab::Lab;
+pub use none::Nothing;
 pub use simulator::Simulator;
 
 /// Every driver, in the order of lists.
-pub const DRIVERS: &[&dyn Driver] = &[&Simulator, &Guests(Kernel::Linux6_12), &Lab, &Host];
+pub const DRIVERS: &[&dyn Driver] =
+    &[&Simulator, &Guests(Kernel::Linux6_12), &Lab, &Host, &Nothing];
 
 /// The drivers for that, each with default options.
 pub fn of_role(role: Role) -> impl Iterator<Item = DriverChoice> {

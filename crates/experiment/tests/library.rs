@@ -81,6 +81,20 @@ fn a_run_is_watched_and_its_folder_has_the_same() {
 }
 
 #[test]
+fn the_driver_of_no_packets_fills_a_folder_at_once() {
+    let out = folder();
+    let set = vec!["duration=24 h".into(), "expect={}".into()];
+    let experiment = Experiment { set, ..scenario() };
+    let none = DriverChoice::named("none").expect("it is there for tests");
+    let steering = Steering { interrupted: &AtomicBool::new(false), progress: &() };
+    let outcome = experiment.run(none, Some(out.path().join("run")), steering).expect("it runs");
+    assert_eq!((outcome.status(), outcome.summary.run.seconds), (Status::Met, 86_400.0));
+    assert_eq!((outcome.summary.run.goodput, outcome.summary.engine.packet_hops), (0.0, 0));
+    let stored = record::StoredRun::read(&outcome.folder).expect("a run folder");
+    assert_eq!(stored.driver, "none");
+}
+
+#[test]
 fn what_is_expected_in_vain_is_no_error() {
     let out = folder();
     let set = vec!["expect.flow.bulk.goodput.min=200 Mbit/s".into()];

@@ -98,7 +98,7 @@ impl Obstacle {
 }
 
 /// A row of a driver's table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Capability {
     /// The feature.
     pub feature: &'static Feature,
@@ -137,6 +137,18 @@ impl Capability {
             _ => document.places(self.feature.keys),
         }
     }
+}
+
+/// A table that says the same of every feature, and refuses no plan.
+pub const fn of_every(support: Support) -> [Capability; FEATURES.len()] {
+    let mut table =
+        [Capability { feature: &FEATURES[0], support, check: |_| Ok(()) }; FEATURES.len()];
+    let mut row = 1;
+    while row < table.len() {
+        table[row].feature = &FEATURES[row];
+        row += 1;
+    }
+    table
 }
 
 /// Refuses a plan that a driver with this table cannot run.
