@@ -8,6 +8,7 @@ mod cost;
 mod demo;
 mod doctor;
 mod driver;
+mod drivers;
 mod editor;
 mod excerpt;
 mod exit;
@@ -95,6 +96,7 @@ verbs! {
     Linux: linux,
     Guest: guest_program,
     Doctor: doctor,
+    Drivers: drivers,
     Schema: editor,
     Completions: completions,
     Man: man,

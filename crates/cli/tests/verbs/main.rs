@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod drivers;
 mod export;
 mod list;
 mod paper;
