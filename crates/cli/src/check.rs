@@ -148,11 +148,11 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     note_programs(plans);
     let mut taking = Vec::new();
     let mut reported = Vec::new();
-    for (Description { name, subject, .. }, obstacle) in takers(plans) {
+    for (Description { name, subject, stacks, .. }, obstacle) in takers(plans) {
         match obstacle {
             None => taking.push(*name),
             // What the simulator refuses need not be said again of its kernels.
-            Some(obstacle) if reported.contains(&obstacle) => {}
+            Some(obstacle) if *stacks == Stacks::Guests && reported.contains(&obstacle) => {}
             Some(obstacle) => {
                 output::note(&format!("{subject} cannot run it: {obstacle}"));
                 reported.push(obstacle);

@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, threads};
 use socket::Route;
-pub(crate) use stack::check as check_stacks;
+pub use stack::check as check_stacks;
 use worker::Worker;
 
 /// The state of a flow at some time.
@@ -61,7 +61,7 @@ pub struct Ended {
 ///
 /// # Errors
 /// The first two such flows.
-pub(crate) fn check_ports(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check_ports(plan: &Plan) -> Result<(), Obstacle> {
     let mut known = HashMap::new();
     for flow in &plan.flows {
         let protocol = match flow.transport {

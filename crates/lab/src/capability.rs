@@ -7,7 +7,9 @@ use scenario::capability::{
 };
 use scenario::plan::NodeKind;
 
-use crate::{agents, veth};
+use crate::veth;
+
+pub use crate::agents::{check_ports, check_stacks};
 
 /// The lab: this machine's kernel at every host.
 pub const CAPABILITIES: &[Capability] = &[
@@ -16,11 +18,11 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::lacking(&KERNELS, "every host has this machine's kernel"),
     Capability::full(&KERNEL_CONGESTION),
     Capability::full(&PROGRAMS),
-    Capability::limited(&MTU, "68 to 65535 bytes at a host, 1280 or more with IPv6").refusing(mtus),
-    Capability::lacking(&PORTS, "sockets differ in an address or a port")
-        .refusing(agents::check_ports),
+    Capability::limited(&MTU, "68 to 65535 bytes at a host, 1280 or more with IPv6")
+        .refusing(check_mtus),
+    Capability::lacking(&PORTS, "sockets differ in an address or a port").refusing(check_ports),
     Capability::limited(&TCP, "those that a kernel has for each connection, or for a whole host")
-        .refusing(agents::check_stacks),
+        .refusing(check_stacks),
     Capability::lacking(&PROFILES, "TCP is the kernel's"),
     Capability::lacking(&PROCESSOR, "the machine takes the time that it takes"),
     Capability::lacking(&WINDOWS, "Linux has no socket option for them: such a change is reported"),
@@ -34,7 +36,10 @@ pub const CAPABILITIES: &[Capability] = &[
 ];
 
 /// Refuses an MTU that no interface of Linux can have.
-fn mtus(plan: &Plan) -> Result<(), Obstacle> {
+///
+/// # Errors
+/// The first link with one.
+pub fn check_mtus(plan: &Plan) -> Result<(), Obstacle> {
     for link in &plan.links {
         for end in &link.ends {
             let node = &plan.nodes[end.node];

@@ -155,6 +155,7 @@ fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
         );
         let drivers = json(&suimon(folder.path(), &["check", "odd.toml", "--json"]));
         assert_eq!(drivers["drivers"], serde_json::json!(["simulate"]), "{why}");
+        assert_eq!(drivers["on"], serde_json::json!(["simulator"]), "guests have one kernel too");
         // If the lab does not accept the user or the machine, it reports that first.
         let run = suimon(folder.path(), &["run", "odd.toml", "--on", "lab"]);
         assert!(code(&run) == 3 || stderr(&run).contains(why), "{}", stderr(&run));

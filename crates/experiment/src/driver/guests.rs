@@ -39,9 +39,12 @@ const CAPABILITIES: &[Capability] = &[
     Capability::full(&KERNELS),
     Capability::full(&KERNEL_CONGESTION),
     Capability::full(&PROGRAMS),
-    Capability::full(&MTU),
-    Capability::full(&PORTS),
-    Capability::full(&TCP),
+    Capability::limited(&MTU, "68 to 65535 bytes at a host, 1280 or more with IPv6")
+        .refusing(::lab::capability::check_mtus),
+    Capability::lacking(&PORTS, "sockets differ in an address or a port")
+        .refusing(::lab::capability::check_ports),
+    Capability::limited(&TCP, "those that a kernel has for each connection, or for a whole host")
+        .refusing(::lab::capability::check_stacks),
     Capability::lacking(&PROFILES, "TCP is the kernel's"),
     Capability::lacking(&PROCESSOR, "a kernel computes in no time"),
     Capability::lacking(&WINDOWS, "Linux has no socket option for them: such a change is reported"),

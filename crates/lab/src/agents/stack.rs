@@ -98,7 +98,7 @@ impl Stack {
 ///
 /// # Errors
 /// The first two such connections.
-pub(crate) fn check(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check(plan: &Plan) -> Result<(), Obstacle> {
     let mut first: Vec<Option<(&Flow, Stack)>> = vec![None; plan.nodes.len()];
     for flow in &plan.flows {
         let Some(tcp) = flow.tcp() else { continue };
