@@ -453,6 +453,7 @@ class CompareFlow(Table):
         goodput_last_half: Bytes per second that the receiving program read in the second half of that time.
         goodput_max: Max of the goodputs of the flows of a `count` or a `matrix`.
         goodput_min: Min of the goodputs of the flows of a `count` or a `matrix`.
+        jitter: Mean magnitude of the delay variation from one datagram to the next received (IPDV, RFC 3393).
         late_sender_share: Share of the ranks' time spent waiting for data not yet sent.
         latency_wait_share: Share of the ranks' time spent waiting for half the minimum RTT.
         local_drops: Segments refused by the sender's own interface queue.
@@ -522,6 +523,7 @@ class CompareFlow(Table):
     goodput_last_half: RateTolerance | None = None
     goodput_max: RateTolerance | None = None
     goodput_min: RateTolerance | None = None
+    jitter: TimeTolerance | None = None
     late_sender_share: NumberTolerance | None = None
     latency_wait_share: NumberTolerance | None = None
     local_drops: NumberTolerance | None = None
@@ -1245,6 +1247,7 @@ class ExpectFlow(Table):
         goodput_last_half: Bytes per second that the receiving program read in the second half of that time.
         goodput_max: Max of the goodputs of the flows of a `count` or a `matrix`.
         goodput_min: Min of the goodputs of the flows of a `count` or a `matrix`.
+        jitter: Mean magnitude of the delay variation from one datagram to the next received (IPDV, RFC 3393).
         late_sender_share: Share of the ranks' time spent waiting for data not yet sent.
         latency_wait_share: Share of the ranks' time spent waiting for half the minimum RTT.
         local_drops: Segments refused by the sender's own interface queue.
@@ -1314,6 +1317,7 @@ class ExpectFlow(Table):
     goodput_last_half: RateBounds | Plain | None = None
     goodput_max: RateBounds | Plain | None = None
     goodput_min: RateBounds | Plain | None = None
+    jitter: TimeBounds | Plain | None = None
     late_sender_share: RatioBounds | Plain | None = None
     latency_wait_share: RatioBounds | Plain | None = None
     local_drops: NumberBounds | Plain | None = None

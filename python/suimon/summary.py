@@ -159,6 +159,8 @@ class DatagramSummary:
         marked: Received with a congestion mark.
         received: Datagrams received.
         sent: Datagrams sent.
+        jitter_mean_seconds: Mean magnitude of the delay variation from one datagram to the next received (IPDV, RFC
+            3393).
     """
 
     delay_max_seconds: float
@@ -169,6 +171,7 @@ class DatagramSummary:
     marked: int
     received: int
     sent: int
+    jitter_mean_seconds: float | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DatagramSummary:
@@ -176,6 +179,7 @@ class DatagramSummary:
         return cls(
             delay_max_seconds=data.get("delay_max_seconds", 0.0),
             delay_mean_seconds=data.get("delay_mean_seconds", 0.0),
+            jitter_mean_seconds=data.get("jitter_mean_seconds"),
             jitter_seconds=data.get("jitter_seconds", 0.0),
             loss=data.get("loss", 0.0),
             lost=data.get("lost", 0),

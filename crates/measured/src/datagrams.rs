@@ -36,5 +36,47 @@ measured! {
         /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
         jitter_seconds: f64 = delay.jitter().as_secs_f64(), Time Max Lower "jitter"
             what "Interarrival jitter at the end (RFC 3550, section 6.4.1).".row(4);
+        /// Mean magnitude of the delay variation from one datagram to the next received (IPDV, RFC 3393).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        jitter_mean_seconds: Option<f64> = mean_seconds(delay.variation.sum, delay.variation.samples),
+            Time Mean(received) Lower "mean jitter"
+            .name("jitter").samples("datagrams.received").compared().row(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use traffic::Duration;
+
+    use super::*;
+
+    /// Datagrams with these delays, in milliseconds.
+    fn received(delays: &[u64]) -> DatagramSummary {
+        let mut flow = FlowTotals::default();
+        let mut counted = Delay::default();
+        for delay in delays {
+            flow.sender.segments_sent += 1;
+            flow.receiver.segments_received += 1;
+            counted.add(Duration::from_ms(*delay));
+        }
+        DatagramSummary::of(&flow, &counted)
+    }
+
+    #[test]
+    fn jitter_is_the_mean_change_of_the_delay() {
+        let jitter = |delays: &[u64]| received(delays).jitter_mean_seconds;
+        assert_eq!(jitter(&[10, 30, 20]), Some(0.015));
+        assert_eq!(jitter(&[10, 10, 10]), Some(0.0));
+        assert_eq!([jitter(&[10]), jitter(&[])], [None, None]);
+    }
+
+    #[test]
+    fn a_merge_weights_means_by_the_datagrams_received() {
+        // The delay changes by 20 ms between the 3 datagrams, and by 4 ms between the 5.
+        let [a, b] = [received(&[10, 30, 10]), received(&[2, 6, 2, 6, 2])];
+        let all = a.clone().and(b);
+        assert_eq!(all.jitter_mean_seconds, Some((3.0 * 0.02 + 5.0 * 0.004) / 8.0));
+        assert_eq!((all.received, all.delay_max_seconds), (8, 0.03));
+        assert_eq!(a.and(received(&[])).jitter_mean_seconds, Some(0.02), "none has no weight");
     }
 }

@@ -106,6 +106,37 @@ fn what_fits_arrives_after_the_way_and_nothing_is_lost() {
     assert!(datagrams.jitter_seconds < 1e-6, "{}", datagrams.jitter_seconds);
 }
 
+/// Bursts of three datagrams come faster than the link behind takes them: each waits longer than the one before by the
+/// same time, and the first of a burst does not wait.
+#[test]
+fn jitter_is_the_mean_variation_over_the_measured_part() {
+    // A frame of 1008 bytes and 20 of overhead at 10 Mbit/s, less the spacing of 962 bytes at 20 Mbit/s.
+    let wait = (1_028.0 * 8.0 / 10e6) - (962.0 * 8.0 / 20e6);
+    let bursts = "bytes = \"28860 B\"\ndatagrams = { rate = \"20 Mbit/s\", size = \"962 B\", \
+                  on = \"1154.4 us\", off = \"98845.6 us\" }";
+    let (_, datagrams) = result(bursts, "10 Mbit/s");
+    assert_eq!(datagrams.received, 30);
+    // Ten bursts with variations of one and one, and nine of two between them.
+    let jitter = datagrams.jitter_mean_seconds.expect("more than one arrived");
+    assert!((jitter / wait - 38.0 / 29.0).abs() < 1e-9, "{jitter}");
+
+    // From the fourth burst on, each begins with the variation from the last datagram of the one before.
+    let measured = format!("{bursts}\n[measure]\nfrom = \"250 ms\"");
+    let (_, datagrams) = result(&measured, "10 Mbit/s");
+    assert_eq!(datagrams.received, 21);
+    let jitter = datagrams.jitter_mean_seconds.expect("more than one arrived");
+    assert!((jitter / wait - 28.0 / 21.0).abs() < 1e-9, "{jitter}");
+}
+
+#[test]
+fn jitter_can_be_expected() {
+    let text = scenario("datagrams = { rate = \"1 Mbit/s\" }", "10 Mbit/s");
+    let plan = driver::plan(&format!("{text}[expect.flow.u]\njitter = {{ max = \"1 ns\" }}\n"));
+    let verdicts = record::judge(&plan.expectations, &driver::summary(&plan)).expect("known");
+    let [verdict] = &verdicts[..] else { panic!("{verdicts:?}") };
+    assert_eq!((verdict.path.as_str(), verdict.value, verdict.ok), ("flow.u.jitter", 0.0, true));
+}
+
 #[test]
 fn what_does_not_fit_is_lost_and_the_rest_fills_the_link() {
     let (flow, datagrams) =
