@@ -5,6 +5,8 @@
 //! read the fragments of all sources. The two architectures are those of the LHC experiments' networks (G. Jereczek,
 //! G. Lehmann Miotto and D. Malone, "Analogues between tuning TCP for data acquisition and datacenter networks", ICC 2015).
 
+mod results;
+
 use std::collections::VecDeque;
 
 use traffic::setting::{choice, settings};
@@ -14,6 +16,8 @@ use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Socke
 use crate::invalid::Invalid;
 use crate::workload::INTERVAL_MIN;
 use traffic::histogram::Histogram;
+
+pub use results::Events;
 
 settings! {
     required: fragment;
@@ -333,55 +337,6 @@ impl Application for EventSource {
             (State::Connected, None) => self.due(),
             _ => Instant::NEVER,
         }
-    }
-}
-
-/// The results of the events of one builder.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Events {
-    /// Events with the fragments of all sources read.
-    pub completed: u64,
-    /// The time from the trigger to reading the last byte of the last fragment: picoseconds, summed over all events.
-    pub sum: u128,
-    /// The longest of these.
-    pub max: Duration,
-    /// The distribution of these times.
-    pub times: Histogram,
-    /// Fragments that were read, of one source or of several.
-    pub fragments: u64,
-    /// Those read after the deadline; `None` if there is none.
-    pub late: Option<u64>,
-}
-
-impl Events {
-    fn complete(&mut self, time: Duration) {
-        self.completed += 1;
-        self.sum += u128::from(time.as_ps());
-        self.max = self.max.max(time);
-        self.times.note(time);
-    }
-
-    /// The results since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let times = self.times.since(&earlier.times);
-        let late = |late: u64| late - earlier.late.unwrap_or_default();
-        Self {
-            completed: self.completed - earlier.completed,
-            sum: self.sum - earlier.sum,
-            max: if self.max > earlier.max { self.max } else { times.longest() },
-            times,
-            fragments: self.fragments - earlier.fragments,
-            late: self.late.map(late),
-        }
-    }
-
-    /// These events, with the fragments of another source of the same builder added.
-    #[must_use]
-    pub fn and_source(self, other: &Self) -> Self {
-        let late = self.late.map(|late| late + other.late.unwrap_or_default());
-        Self { fragments: self.fragments + other.fragments, late, ..self }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Requests and responses in turn on one connection: the client program and the server program.
 
+mod results;
+
 use std::collections::VecDeque;
 
 use traffic::setting::settings;
@@ -9,6 +11,8 @@ use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Socke
 use crate::invalid::Invalid;
 use crate::workload::INTERVAL_MIN;
 use traffic::histogram::Histogram;
+
+pub use results::Exchanges;
 
 settings! {
     required: request, response;
@@ -143,46 +147,6 @@ impl Sizes {
     /// The size of the next response; never 0, for the same reason.
     fn response(&mut self) -> u64 {
         self.of.response.draw(&mut self.responses).0.max(1)
-    }
-}
-
-/// The results of the requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Exchanges {
-    /// Requests with the whole response read.
-    pub completed: u64,
-    /// The time from writing a request to reading the last of its response: picoseconds, summed over all.
-    pub sum: u128,
-    /// The longest of these.
-    pub max: Duration,
-    /// The distribution of these times.
-    pub times: Histogram,
-}
-
-impl Exchanges {
-    fn add(&mut self, time: Duration) {
-        self.completed += 1;
-        self.sum += u128::from(time.as_ps());
-        self.max = self.max.max(time);
-        self.times.note(time);
-    }
-
-    /// The requests that were answered since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let times = self.times.since(&earlier.times);
-        let max = if self.max > earlier.max { self.max } else { times.longest() };
-        let (completed, sum) = (self.completed - earlier.completed, self.sum - earlier.sum);
-        Self { completed, sum, max, times }
-    }
-
-    /// The results of both together.
-    #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
-        self.times.merge(&other.times);
-        let (completed, sum) = (self.completed + other.completed, self.sum + other.sum);
-        Self { completed, sum, max: self.max.max(other.max), times: self.times }
     }
 }
 

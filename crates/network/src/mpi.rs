@@ -10,6 +10,7 @@ mod envelope;
 mod matching;
 pub mod program;
 pub mod rank;
+mod results;
 pub mod timeline;
 pub mod wait;
 

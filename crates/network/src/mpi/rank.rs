@@ -10,36 +10,13 @@ use super::collective::{Collective, Kind, Round};
 use super::envelope::{Content, Envelope, Header, Headers};
 use super::matching::{Matching, Unexpected};
 use super::program::{Call, Calls, Message, Program, Request};
-use super::timeline::Timeline;
-use super::wait::{Transfer, Waits};
+use super::wait::Transfer;
 use super::{Library, Phases, Progress};
 use crate::application::{
     ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
 };
 
-/// The results of a rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RankTotals {
-    /// Its number.
-    pub rank: u32,
-    /// The start of its first call: its connections were established.
-    pub started: Option<Instant>,
-    /// The return from its last call.
-    pub finished: Option<Instant>,
-    /// How long it computed.
-    pub computing: Duration,
-    /// How long it waited in calls, by cause.
-    pub waiting: Waits,
-    /// Messages that it sent to other ranks.
-    pub messages: u64,
-    /// Their payload.
-    pub bytes: u64,
-    /// Its timeline, shared by the ends of all its connections. Absent if a driver runs the rank in another
-    /// process.
-    #[cfg_attr(feature = "serde", serde(skip))]
-    pub timeline: Arc<Timeline>,
-}
+pub use super::results::RankTotals;
 
 /// An MPI job.
 #[derive(Clone, Debug, PartialEq, Eq)]
