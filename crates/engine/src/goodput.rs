@@ -2,7 +2,6 @@
 //! real kernels alike.
 
 use network::exchange::Exchanges;
-use network::workload::Workload;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Flow;
@@ -81,9 +80,5 @@ impl GoodputMarks {
 
 /// The number of requests that the flow makes, if it is limited.
 fn asked(flow: &Flow) -> Option<u64> {
-    match &flow.tcp()?.workload {
-        Workload::Exchange(exchange) => exchange.count,
-        Workload::Ping(ping) => ping.count,
-        _ => None,
-    }
+    flow.tcp()?.workload.responses()
 }

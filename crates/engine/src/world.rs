@@ -267,7 +267,8 @@ impl World {
                 let (isn, tcp) = [(isn, &tcp.sender), (!isn, &tcp.receiver)][end];
                 SocketKind::Connection { isn, connects: end == 0, tcp: tcp.clone() }
             }
-            Transport::Udp(config) => {
+            Transport::Udp(udp) => {
+                let config = udp.datagrams();
                 let (tos, ip_header) = (config.tos(), config.ip_header);
                 SocketKind::Datagrams { tos, ip_header }
             }

@@ -70,7 +70,7 @@ pub(crate) fn judge(plan: &Plan, ports: &[PortTotals], evidence: &Evidence<'_>) 
 /// section 3.1). TCP never sends more than its window.
 fn released(flow: &Flow, narrowest: Rate, stall: Duration) -> u64 {
     match &flow.transport {
-        Transport::Udp(config) => bytes(config.rate.min(narrowest), stall),
+        Transport::Udp(udp) => bytes(udp.datagrams().rate.min(narrowest), stall),
         Transport::Program(_) => bytes(narrowest, stall).saturating_mul(2),
         Transport::Tcp(tcp) => {
             let window = tcp.sender.buffers.send.max().min(tcp.receiver.buffers.receive.max());

@@ -13,7 +13,7 @@ use traffic::{Duration, FlowId, HostId, Instant, Packet, Random};
 use crate::forwarding::pick;
 use crate::invalid::Invalid;
 use crate::node;
-use crate::workload::INTERVAL_MIN;
+use crate::workload::config::INTERVAL_MIN;
 
 choice! {
     /// The unit of traffic that stays on one link.

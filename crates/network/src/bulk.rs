@@ -1,10 +1,12 @@
 //! Bulk transfer: writes as much as it can, or a message every so often.
 
 use traffic::setting::settings;
+use traffic::setting::{Setting, Settings, Value};
 use traffic::{Bytes, Duration, Instant};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
-use crate::workload::INTERVAL_MIN;
+use crate::sink::{Reader, Sink};
+use crate::workload::config::{self, Applications, INTERVAL_MIN};
 
 settings! {
     required: message, every;
@@ -17,6 +19,64 @@ settings! {
         /// Time between the starts of two messages.
         #[range(INTERVAL_MIN..)]
         pub every: Duration,
+    }
+}
+
+/// Writing as much as possible, without settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk;
+
+impl Settings for Bulk {
+    fn settings(&self) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    fn get(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn set(&mut self, _: &str, _: Value) -> bool {
+        false
+    }
+}
+
+impl config::Config for Bulk {
+    fn title(&self) -> &'static str {
+        "bulk"
+    }
+
+    fn applications(&self, span: ActivePeriod, reader: Reader, _: (u64, &str)) -> Applications {
+        [Box::new(BulkSender::new(span, None)), Box::new(Sink::new(reader))]
+    }
+
+    fn sets_data(&self) -> bool {
+        false
+    }
+
+    fn is_greedy(&self) -> bool {
+        true
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+}
+
+impl config::Config for Train {
+    fn title(&self) -> &'static str {
+        "a train"
+    }
+
+    fn applications(&self, span: ActivePeriod, reader: Reader, _: (u64, &str)) -> Applications {
+        [Box::new(BulkSender::new(span, Some(*self))), Box::new(Sink::new(reader))]
+    }
+
+    fn sets_data(&self) -> bool {
+        false
+    }
+
+    fn draws(&self) -> bool {
+        false
     }
 }
 

@@ -11,7 +11,8 @@ use traffic::{Bytes, Duration, Instant, Random, Rate};
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
 use crate::link::RATE_MAX;
-use crate::workload::INTERVAL_MIN;
+use crate::sink::Reader;
+use crate::workload::config::{self, Applications, INTERVAL_MIN};
 
 pub use counters::Counters;
 
@@ -76,13 +77,24 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// Whether it makes sense, if each of its settings is within its range.
-    ///
-    /// # Errors
-    ///
-    /// `on` or `off` without the other, or a silence that is invalid.
-    pub fn check(&self) -> Result<(), Invalid> {
+impl config::Config for Config {
+    fn title(&self) -> &'static str {
+        "datagrams"
+    }
+
+    fn applications(&self, span: ActivePeriod, _: Reader, stream: (u64, &str)) -> Applications {
+        self.applications(span, stream)
+    }
+
+    fn datagrams(&self) -> Option<Config> {
+        Some(*self)
+    }
+
+    fn draws(&self) -> bool {
+        self.spacing == Spacing::Poisson
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
         let half = |setting| {
             let help = "give both, or neither to send all the time";
             Err(Invalid { setting, message: "only one of `on` and `off`", help })
@@ -98,6 +110,14 @@ impl Config {
             _ => Ok(()),
         }
     }
+}
+
+impl Config {
+    /// The programs of the named flow in a run with that seed, the sender first. The flow is active for `span`.
+    pub fn applications(&self, span: ActivePeriod, (seed, name): (u64, &str)) -> Applications {
+        let sender = Sender::new(*self, span, Random::new(seed, name));
+        [Box::new(sender), Box::new(Receiver)]
+    }
 
     /// A datagram's frame, header and FCS included.
     pub fn frame(&self) -> Bytes {
@@ -107,16 +127,6 @@ impl Config {
     /// The type of service in the IP header, or the traffic class.
     pub const fn tos(&self) -> u8 {
         self.dscp << 2 | if self.ecn { ecn::ECT0 } else { ecn::NOT_ECT }
-    }
-
-    /// The programs of the named flow in a run with that seed, the sender first. The flow is active for `span`.
-    pub fn applications(
-        &self,
-        span: ActivePeriod,
-        (seed, name): (u64, &str),
-    ) -> [Box<dyn Application>; 2] {
-        let sender = Sender::new(*self, span, Random::new(seed, name));
-        [Box::new(sender), Box::new(Receiver)]
     }
 }
 

@@ -14,8 +14,8 @@ use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
-use crate::workload::INTERVAL_MIN;
-use traffic::histogram::Histogram;
+use crate::sink::Reader;
+use crate::workload::config::{self, Applications, INTERVAL_MIN};
 
 pub use results::Events;
 
@@ -86,13 +86,32 @@ impl Default for Readout {
 /// The size of a request for a fragment, unless given.
 const REQUEST: Bytes = Bytes(64);
 
-impl Readout {
-    /// Whether it makes sense, if each of its settings is within its range.
-    ///
-    /// # Errors
-    ///
-    /// Triggers that are too close together, and settings of the other mode.
-    pub fn check(&self) -> Result<(), Invalid> {
+impl config::Config for Readout {
+    fn title(&self) -> &'static str {
+        "events"
+    }
+
+    /// A source with a builder of its own.
+    fn applications(
+        &self,
+        span: ActivePeriod,
+        _: Reader,
+        (seed, flow): (u64, &str),
+    ) -> Applications {
+        let names = Names { seed, flow, group: flow };
+        [Box::new(self.source(span, (0, 1), names)), Box::new(self.builder(span, [names]))]
+    }
+
+    fn both_write(&self) -> bool {
+        self.mode == Mode::Pull
+    }
+
+    /// The end of a fragment does not wait for the ACK of earlier data.
+    fn nagle(&self) -> bool {
+        false
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
         if self.every.as_ref().is_some_and(|every| every.mean() < INTERVAL_MIN) {
             let (message, help) = ("triggers come too fast", "set the mean to at least 100 ns");
             return Err(Invalid { setting: "every", message, help });
@@ -112,7 +131,9 @@ impl Readout {
             None => Ok(()),
         }
     }
+}
 
+impl Readout {
     /// The program of source `index` (counted from 0) of `sources`.
     pub fn source(
         &self,

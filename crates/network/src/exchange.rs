@@ -9,8 +9,8 @@ use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
-use crate::workload::INTERVAL_MIN;
-use traffic::histogram::Histogram;
+use crate::sink::Reader;
+use crate::workload::config::{self, Applications, INTERVAL_MIN};
 
 pub use results::Exchanges;
 
@@ -44,13 +44,24 @@ impl Default for Exchange {
     }
 }
 
-impl Exchange {
-    /// Whether it makes sense, if each of its settings is within its range.
-    ///
-    /// # Errors
-    ///
-    /// Two paces.
-    pub fn check(&self) -> Result<(), Invalid> {
+impl config::Config for Exchange {
+    fn title(&self) -> &'static str {
+        "an exchange"
+    }
+
+    fn applications(&self, span: ActivePeriod, _: Reader, stream: (u64, &str)) -> Applications {
+        Requests::from(self).applications(span, stream)
+    }
+
+    fn asks(&self) -> bool {
+        true
+    }
+
+    fn responses(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
         if self.every.is_some() && self.think.is_some() {
             let help = "remove one of them: every counts from the request, think from the response";
             return Err(Invalid {
@@ -85,6 +96,29 @@ impl Default for Ping {
     }
 }
 
+impl config::Config for Ping {
+    fn title(&self) -> &'static str {
+        "a ping"
+    }
+
+    fn applications(&self, span: ActivePeriod, _: Reader, stream: (u64, &str)) -> Applications {
+        Requests::from(self).applications(span, stream)
+    }
+
+    fn asks(&self) -> bool {
+        true
+    }
+
+    /// It measures the round trip without waiting data.
+    fn nagle(&self) -> bool {
+        false
+    }
+
+    fn responses(&self) -> Option<u64> {
+        self.count
+    }
+}
+
 /// The common settings of both kinds of workload: sizes of both messages, pace, and count.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
@@ -93,6 +127,15 @@ pub(crate) struct Requests {
     pace: Pace,
     /// The number of responses after which the connection is closed; `None` for no limit.
     count: Option<u64>,
+}
+
+impl Requests {
+    fn applications(&self, span: ActivePeriod, stream: (u64, &str)) -> Applications {
+        [
+            Box::new(RequestClient::new(span, self, stream)),
+            Box::new(RequestServer::new(self, stream)),
+        ]
+    }
 }
 
 impl From<&Exchange> for Requests {

@@ -7,6 +7,7 @@
 
 pub mod collective;
 mod envelope;
+mod job;
 mod matching;
 pub mod program;
 pub mod rank;

@@ -1,82 +1,92 @@
-//! Workloads: what the programs at the two ends of a connection do. A new one is an application file and a line
-//! here.
+//! Workloads: what the programs at the two ends of a flow do. A new one is a file with its settings, its programs and
+//! a [`Config`], and a line of the registry here.
 
-use traffic::Duration;
+pub mod config;
 
-use crate::application::{ActivePeriod, Application};
-use crate::bulk::{BulkSender, Train};
-use crate::event_builder::{Mode, Names, Readout};
-use crate::exchange::{Exchange, Ping, RequestClient, RequestServer, Requests};
-use crate::mpi::rank::{Job, Rank};
-use crate::sink::{Reader, Sink};
+use core::ops::Deref;
 
-/// The shortest time from one thing that a program does to the next: a full frame at 100 Gbit/s.
-pub const INTERVAL_MIN: Duration = Duration::from_ns(100);
+use traffic::setting::Settings;
 
-/// What the program that connects does; the other one suits it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Workload {
-    /// Writes as much as it can.
-    Bulk,
-    /// Writes messages with silence between.
-    Train(Train),
-    /// Asks, and is answered.
-    Exchange(Exchange),
-    /// Asks by the clock.
-    Ping(Ping),
-    /// Sends its fragments of events to an event builder, which it shares with other sources.
-    Events(Readout),
-    /// Is a rank of an MPI job, with a connection to each other rank.
-    Mpi(Job),
+use crate::bulk::{Bulk, Train};
+use crate::datagram;
+use crate::event_builder::Readout;
+use crate::exchange::{Exchange, Ping};
+use crate::mpi::rank::Job;
+
+pub use config::{Applications, Config, INTERVAL_MIN};
+
+/// An entry of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name in a scenario: that of its key in a flow.
+    pub name: &'static str,
+    /// The name of its settings in the schema.
+    pub schema: &'static str,
+    /// The documentation of its key.
+    pub doc: &'static str,
 }
 
-impl Workload {
-    /// The programs of the flow of that name in a run with that seed, the one that connects first. It is active
-    /// for `span`; what is written to the other, that one reads as `reader` says. A source of events has a builder of its
-    /// own, and an MPI job two ranks.
-    pub fn applications(
-        &self,
-        span: ActivePeriod,
-        reader: Reader,
-        stream: (u64, &str),
-    ) -> [Box<dyn Application>; 2] {
-        let bulk = |train: Option<Train>| -> [Box<dyn Application>; 2] {
-            [Box::new(BulkSender::new(span, train)), Box::new(Sink::new(reader))]
-        };
-        let asking = |requests: &Requests| -> [Box<dyn Application>; 2] {
-            [
-                Box::new(RequestClient::new(span, requests, stream)),
-                Box::new(RequestServer::new(requests, stream)),
-            ]
-        };
-        match self {
-            Self::Bulk => bulk(None),
-            Self::Train(train) => bulk(Some(*train)),
-            Self::Exchange(exchange) => asking(&exchange.into()),
-            Self::Ping(ping) => asking(&ping.into()),
-            Self::Events(readout) => {
-                let names = Names { seed: stream.0, flow: stream.1, group: stream.1 };
-                [
-                    Box::new(readout.source(span, (0, 1), names)),
-                    Box::new(readout.builder(span, [names])),
-                ]
+/// The registry: variant, settings, name in a scenario, documentation of the key. A workload cannot be combined with
+/// those before it.
+macro_rules! registry {
+    ($($kind:ident($config:ty) = $name:literal, $doc:literal;)*) => {
+        /// Every workload except bulk, which a flow without a workload has.
+        pub const REGISTRY: &[Entry] =
+            &[$(Entry { name: $name, schema: stringify!($kind), doc: $doc },)*];
+
+        /// What the programs of a flow do.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Workload {
+            /// The program that connects writes as much as it can.
+            Bulk,
+            $(#[doc = concat!("See [`", stringify!($config), "`].")]
+            $kind($config),)*
+        }
+
+        impl Workload {
+            /// The named workload with its default settings.
+            pub fn blank(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$kind(Settings::blank())),)*
+                    _ => None,
+                }
             }
-            Self::Mpi(job) => {
-                let rank = |rank: &Rank| -> Box<dyn Application> { Box::new(rank.clone()) };
-                let ranks = job.ranks(span, 2);
-                [rank(&ranks[0]), rank(&ranks[1])]
+
+            /// Its name in a scenario; none for bulk.
+            pub const fn name(&self) -> Option<&'static str> {
+                match self {
+                    Self::Bulk => None,
+                    $(Self::$kind(_) => Some($name),)*
+                }
+            }
+
+            /// Its settings, to be changed; none for bulk.
+            pub fn settings_mut(&mut self) -> Option<&mut dyn Settings> {
+                match self {
+                    Self::Bulk => None,
+                    $(Self::$kind(config) => Some(config),)*
+                }
             }
         }
-    }
 
-    /// Whether what counts is what the program that connects reads: responses.
-    pub const fn asks(&self) -> bool {
-        matches!(self, Self::Exchange(_) | Self::Ping(_))
-    }
+        impl Deref for Workload {
+            type Target = dyn Config;
 
-    /// Whether the program that is connected to writes, too: responses, requests for fragments, or messages of a rank.
-    pub fn both_write(&self) -> bool {
-        let pull = matches!(self, Self::Events(Readout { mode: Mode::Pull, .. }));
-        pull || self.asks() || matches!(self, Self::Mpi(_))
-    }
+            fn deref(&self) -> &(dyn Config + 'static) {
+                match self {
+                    Self::Bulk => &Bulk,
+                    $(Self::$kind(config) => config,)*
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    Datagrams(datagram::Config) = "datagrams", "UDP datagrams at a given rate, unresponsive to loss, in place of TCP.";
+    Train(Train) = "train", "Messages with pauses between them, instead of continuous writing.";
+    Exchange(Exchange) = "exchange", "Alternating requests and responses on one connection, instead of continuous writing.";
+    Ping(Ping) = "ping", "Small periodic requests that measure latency: `ping = {}`.";
+    Events(Readout) = "events", "Data acquisition: at each trigger, every flow of the table sends a fragment of an event to one event builder\non the receiving host.";
+    Mpi(Job) = "mpi", "MPI job: the hosts of both ends are its ranks, in file order, and every two share a connection.";
 }

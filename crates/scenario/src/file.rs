@@ -4,10 +4,6 @@
 
 mod outcome;
 
-use network::bulk::Train;
-use network::datagram;
-use network::event_builder::Readout;
-use network::exchange::{Exchange, Ping};
 use network::link;
 use network::mpi::Library;
 use network::sink::Reader;
@@ -30,6 +26,7 @@ use crate::value::{
     AddressUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RateUnit, ShareUnit, SizeUnit,
     StepsUnit, Table, TimeUnit, TraceUnit, UnitOfRate, UnitOfSize, UnitOfTime,
 };
+use crate::workload::Workloads;
 
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
 
@@ -168,7 +165,24 @@ impl Named for link::Direction {
 }
 
 /// The table of a flow.
-pub(crate) type Flow = With<(Declared<Marks>, Declared<Demand>), FlowKeys>;
+pub(crate) type Flow = With<(Declared<Marks>, (Declared<Demand>, Workloads)), FlowKeys>;
+
+impl Flow {
+    /// The marks of its packets.
+    pub(crate) fn marks(&self) -> &Declared<Marks> {
+        &self.settings.0
+    }
+
+    /// Its starts and sizes.
+    pub(crate) fn demand(&self) -> &Declared<Demand> {
+        &self.settings.1.0
+    }
+
+    /// Its workloads.
+    pub(crate) fn workloads(&self) -> &Workloads {
+        &self.settings.1.1
+    }
+}
 
 /// TCP connections or UDP flows from one host to another. If an end is a counted host, one per member.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -194,19 +208,6 @@ pub(crate) struct FlowKeys {
     /// Load on the busiest link of the paths, from flows of `bytes` bytes each, headers included. It sets Poisson
     /// arrivals in place of `stagger`, and Poisson triggers of `events`.
     pub(crate) load: Option<Quantity<ShareUnit>>,
-    /// UDP datagrams at a given rate, unresponsive to loss, in place of TCP.
-    pub(crate) datagrams: Option<Declared<datagram::Config>>,
-    /// Messages with pauses between them, instead of continuous writing.
-    pub(crate) train: Option<Declared<Train>>,
-    /// Alternating requests and responses on one connection, instead of continuous writing.
-    pub(crate) exchange: Option<Declared<Exchange>>,
-    /// Small periodic requests that measure latency: `ping = {}`.
-    pub(crate) ping: Option<Declared<Ping>>,
-    /// Data acquisition: at each trigger, every flow of the table sends a fragment of an event to one event builder
-    /// on the receiving host.
-    pub(crate) events: Option<Declared<Readout>>,
-    /// MPI job: the hosts of both ends are its ranks, in file order, and every two share a connection.
-    pub(crate) mpi: Option<Mpi>,
     /// Sending program in place of the built-in one, in the lab or where the hosts have a `kernel`: "iperf3 -c {to}
     /// -p {port} -t 10". `{from}` and `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,

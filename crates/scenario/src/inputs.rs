@@ -62,7 +62,11 @@ pub fn inputs(plan: &Plan) -> Vec<Input> {
                 }
                 of_settings(&format!("{flow}.read"), &tcp.reader, &mut all);
             }
-            Transport::Udp(config) => of_settings(&format!("{flow}.datagrams"), config, &mut all),
+            Transport::Udp(udp) => {
+                if let Some((table, settings)) = workload::settings(&udp.workload) {
+                    of_settings(&format!("{flow}.{table}"), settings, &mut all);
+                }
+            }
             Transport::Program(_) => {}
         }
     }

@@ -298,10 +298,10 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
     let plan = names.plan;
     let mut ports = BTreeMap::new();
     for (number, flow) in plan.flows.iter().enumerate() {
-        let Transport::Udp(config) = &flow.transport else { continue };
+        let Transport::Udp(udp) = &flow.transport else { continue };
         let ends = [flow.source, flow.destination];
         for hop in way(plan, number, ends).into_iter().flat_map(|(hops, _)| hops) {
-            let load = load(config, hop.overhead);
+            let load = load(&udp.datagrams(), hop.overhead);
             let (_, flows, changes) = ports
                 .entry((hop.link, hop.end))
                 .or_insert_with(|| (hop, BTreeSet::new(), Vec::<(Instant, i128)>::new()));

@@ -337,9 +337,28 @@ pub enum Transport {
     /// A connection.
     Tcp(Box<Tcp>),
     /// Datagrams of an unresponsive sender.
-    Udp(datagram::Config),
+    Udp(Udp),
     /// The traffic of a program.
     Program(Program),
+}
+
+/// The two ends of datagrams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// The workload of the programs.
+    pub workload: Workload,
+    /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
+    pub ip_header: u32,
+    /// The code point of every datagram (RFC 2474), 0 to 63.
+    pub dscp: u8,
+}
+
+impl Udp {
+    /// What the sender sends.
+    pub fn datagrams(&self) -> datagram::Config {
+        let config = self.workload.datagrams().unwrap_or_default();
+        datagram::Config { ip_header: self.ip_header, dscp: self.dscp, ..config }
+    }
 }
 
 /// A program on a real kernel, as words with addresses and ports filled in.

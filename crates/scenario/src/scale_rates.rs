@@ -4,7 +4,8 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use network::{datagram, switch};
+use network::switch;
+use network::workload::Workload;
 use traffic::qdisc::psp::PacingRate;
 use traffic::qdisc::{Parameters, fifo};
 use traffic::thresholds::Thresholds;
@@ -126,7 +127,10 @@ fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
             }
             tcp.reader.rate.iter_mut().for_each(|value| rate(value, by));
         }
-        Transport::Udp(datagram::Config { rate: load, .. }) => rate(load, by),
+        Transport::Udp(udp) => match &mut udp.workload {
+            Workload::Datagrams(datagrams) => rate(&mut datagrams.rate, by),
+            _ => return None,
+        },
         Transport::Program(_) => return None,
     }
     Some(())

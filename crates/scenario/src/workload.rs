@@ -1,15 +1,14 @@
-//! Workloads as written in the file: the traffic of a flow's programs other than bulk, and the reading of the
-//! receiver. Their parameters declare the settings.
+//! Workloads as written in a flow: any one of the registry of [`network::workload`], with the settings that it
+//! declares, and the reading of the receiver.
 
-use network::bulk::Train;
-use network::datagram;
-use network::event_builder::Readout;
-use network::exchange::{Exchange, Ping};
 use network::mpi::Library;
 use network::mpi::program::{Program, Steps};
 use network::mpi::rank::Job;
 use network::sink::Reader;
-use network::workload::Workload;
+use network::workload::{Config, REGISTRY, Workload};
+use schemars::SchemaGenerator;
+use serde::de::MapAccess;
+use serde_json::{Map, Value as Json, json};
 use traffic::setting::Settings;
 
 use crate::diagnostic::{Problems, Span};
@@ -17,121 +16,194 @@ use crate::file::{Flow, Mpi};
 use crate::included::{self, Files};
 use crate::literal::{line, string};
 use crate::mpi;
-use crate::setting::{Declared, Named, written};
+use crate::setting::{Keys, Named, Values, required, table, written};
 use crate::value::{Count, Name};
 
-impl Named for Train {
-    const NAME: &'static str = "Train";
-}
-
-impl Named for Exchange {
-    const NAME: &'static str = "Exchange";
-}
-
-impl Named for Ping {
-    const NAME: &'static str = "Ping";
-}
-
-impl Named for Readout {
-    const NAME: &'static str = "Events";
-}
+/// The name of the workload that has further keys: see [`crate::file::MpiKeys`].
+const MPI: &str = "mpi";
+/// The name of the workload whose flows share triggers.
+const EVENTS: &str = "events";
 
 impl Named for Library {
     const NAME: &'static str = "Mpi";
-}
-
-impl Named for datagram::Config {
-    const NAME: &'static str = "Datagrams";
 }
 
 impl Named for Reader {
     const NAME: &'static str = "Read";
 }
 
-/// The workload of the flow's programs.
-pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Option<Workload> {
-    let flow = &table.from.span;
-    if let Some(events) = &table.events {
-        return read_events(events, table, problems).map(Workload::Events);
+/// The workloads of a flow's table; at most one makes sense.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workloads {
+    /// Those with only settings.
+    plain: Vec<Plain>,
+    /// An MPI job.
+    pub(crate) mpi: Option<Mpi>,
+}
+
+/// A workload with only settings, as given.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    /// The workload with its default settings.
+    blank: Workload,
+    /// The given settings.
+    pub(crate) values: Values,
+}
+
+impl Plain {
+    /// The name of its key.
+    pub(crate) fn name(&self) -> &'static str {
+        self.blank.name().unwrap_or_default()
     }
-    if let Some(mpi) = &table.mpi {
-        return read_mpi(mpi, table, files, problems).map(Workload::Mpi);
+
+    /// The place of its first required setting, or of `flow` if none is required.
+    pub(crate) fn place<'f>(&'f self, flow: &'f Span) -> &'f Span {
+        match required(&self.blank.settings())[..] {
+            [first, ..] => self.values.span_of(first).unwrap_or(&self.values.span),
+            [] => flow,
+        }
     }
-    match (&table.train, &table.exchange, &table.ping) {
-        (None, None, None) => Some(Workload::Bulk),
-        (Some(train), None, None) => train.read(problems).map(Workload::Train),
-        (None, Some(exchange), None) => {
-            answered(place(exchange), "an exchange", table, problems);
-            let read = exchange.read(problems)?;
-            exchange.accept(read.check(), problems)?;
-            Some(Workload::Exchange(read))
-        }
-        (None, None, Some(ping)) => {
-            answered(flow, "a ping", table, problems);
-            ping.read(problems).map(Workload::Ping)
-        }
-        (Some(_), Some(exchange), _) => {
-            beside(place(exchange), "train", "an exchange", problems);
-            None
-        }
-        (train, _, Some(_)) => {
-            let key = if train.is_some() { "train" } else { "exchange" };
-            beside(flow, key, "a ping", problems);
-            None
-        }
+
+    /// The workload; `None` if a value is invalid, or if they conflict.
+    pub(crate) fn read(&self, problems: &mut Problems) -> Option<Workload> {
+        let mut workload = self.blank.clone();
+        self.values.apply(workload.settings_mut()?, problems)?;
+        self.values.accept(workload.check(), problems)?;
+        Some(workload)
     }
 }
 
-/// The workload of the flow's sources of events. With `load` the network determines the triggers.
-fn read_events(
-    events: &Declared<Readout>,
-    table: &Flow,
-    problems: &mut Problems,
-) -> Option<Readout> {
-    let place = events.span_of("fragment").unwrap_or(&events.span);
-    let others = [
-        (table.train.is_some(), "train"),
-        (table.exchange.is_some(), "exchange"),
-        (table.ping.is_some(), "ping"),
-    ];
-    if let Some((_, key)) = others.into_iter().find(|(given, _)| *given) {
-        beside(place, key, "events", problems);
-        return None;
+impl Workloads {
+    /// The given workload of that name, if it has only settings.
+    fn get(&self, name: &str) -> Option<&Plain> {
+        self.plain.iter().find(|plain| plain.name() == name)
     }
-    answered(place, "events", table, problems);
-    let readout = events.read(problems)?;
-    events.accept(readout.check(), problems)?;
-    match (&readout.every, &table.load) {
-        (None, None) => {
+
+    /// Those with only settings, in the registry's order.
+    fn plain(&self) -> impl DoubleEndedIterator<Item = &Plain> {
+        REGISTRY.iter().filter_map(|entry| self.get(entry.name))
+    }
+
+    /// The last one in the registry that sends datagrams.
+    pub(crate) fn datagrams(&self) -> Option<&Plain> {
+        self.plain().rfind(|plain| plain.blank.datagrams().is_some())
+    }
+
+    /// Those over a connection that have only settings.
+    fn connections(&self) -> impl DoubleEndedIterator<Item = &Plain> {
+        self.plain().filter(|plain| plain.blank.datagrams().is_none())
+    }
+
+    /// The source of events.
+    pub(crate) fn events(&self) -> Option<&Plain> {
+        self.get(EVENTS)
+    }
+
+    /// Whether any over a connection is given.
+    pub(crate) fn has_connection(&self) -> bool {
+        self.connections().next().is_some()
+    }
+
+    /// The names of those with only settings, in the registry's order, and whether each is given.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (bool, &'static str)> {
+        let plain = REGISTRY.iter().filter(|entry| entry.name != MPI);
+        plain.map(|entry| (self.get(entry.name).is_some(), entry.name))
+    }
+
+    /// Whether the small segments of its connection wait for the ACK of earlier data.
+    pub(crate) fn nagle(&self) -> bool {
+        self.mpi.is_none() && self.plain.iter().all(|plain| plain.blank.nagle())
+    }
+}
+
+/// The names of workloads over a connection that have only settings.
+pub(crate) fn connections() -> impl Iterator<Item = &'static str> {
+    let blank = REGISTRY.iter().filter(|entry| entry.name != MPI);
+    blank
+        .map(|entry| entry.name)
+        .filter(|name| Workload::blank(name).is_some_and(|workload| workload.datagrams().is_none()))
+}
+
+impl Keys for Workloads {
+    fn takes(name: &str) -> bool {
+        REGISTRY.iter().any(|entry| entry.name == name)
+    }
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        match Workload::blank(&key.text) {
+            Some(Workload::Mpi(_)) => self.mpi = Some(map.next_value()?),
+            Some(blank) => self.plain.push(Plain { blank, values: map.next_value()? }),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn about() -> (&'static str, String) {
+        ("Workloads", String::new())
+    }
+
+    fn place(&mut self, _: &Span) {}
+
+    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+        let keys = REGISTRY.iter().map(|entry| {
+            let reference = if entry.name == MPI {
+                generator.subschema_for::<Mpi>().to_value()
+            } else {
+                let blank = Workload::blank(entry.name).expect("the registry names workloads");
+                let schema = table(as_settings(&blank), generator).to_value();
+                generator.definitions_mut().insert(entry.schema.to_owned(), schema);
+                json!({ "$ref": format!("#/$defs/{}", entry.schema) })
+            };
+            let key = json!({
+                "anyOf": [reference, { "type": "null" }],
+                "description": entry.doc,
+            });
+            (entry.name.to_owned(), key)
+        });
+        keys.collect()
+    }
+
+    fn required() -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// The workload of the flow's programs over a connection.
+pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Option<Workload> {
+    let workloads = table.workloads();
+    if let Some(mpi) = &workloads.mpi {
+        return read_mpi(mpi, table, files, problems).map(Workload::Mpi);
+    }
+    let Some(last) = workloads.connections().next_back() else { return Some(Workload::Bulk) };
+    let place = last.place(&table.from.span);
+    alone(&last.blank, last.name(), place, table, problems)?;
+    let workload = last.read(problems)?;
+    if let Workload::Events(readout) = &workload {
+        check_triggers(readout.every.is_some(), place, table, problems)?;
+    }
+    Some(workload)
+}
+
+/// Checks that events have triggers. With `load` the network determines them.
+fn check_triggers(every: bool, place: &Span, table: &Flow, problems: &mut Problems) -> Option<()> {
+    match (every, &table.load) {
+        (false, None) => {
             let help = "add `every = \"exponential 1 ms\"` to the events, or `load = \"50 %\"` to the flow";
             problems.push(place, "events without triggers", help);
-            return None;
+            None
         }
-        (Some(_), Some(load)) => {
+        (true, Some(load)) => {
             let help = "remove one of them: `load` sets the time between triggers";
             problems.push(&load.span, "`load` and `every` are mutually exclusive", help);
-            return None;
+            None
         }
-        _ => {}
+        _ => Some(()),
     }
-    Some(readout)
 }
 
 /// The workload of the flow's hosts as ranks of an MPI job.
 fn read_mpi(mpi: &Mpi, table: &Flow, files: &Files, problems: &mut Problems) -> Option<Job> {
-    let others = [
-        (table.train.is_some(), "train"),
-        (table.exchange.is_some(), "exchange"),
-        (table.ping.is_some(), "ping"),
-        (table.events.is_some(), "events"),
-        (table.load.is_some(), "load"),
-        (table.settings.1.span_of("stop").is_some(), "stop"),
-    ];
-    if let Some((_, key)) = others.into_iter().find(|(given, _)| *given) {
-        beside(mpi.span(), key, "mpi", problems);
-        return None;
-    }
-    answered(mpi.span(), "mpi", table, problems);
+    alone(&Workload::Mpi(Job::default()), MPI, mpi.span(), table, problems)?;
     let library = mpi.settings.read(problems);
     let program = program(mpi, files, problems);
     let (library, program) = (library?, program?);
@@ -198,20 +270,30 @@ fn recorded(name: &Name, mpi: &Mpi, files: &Files, problems: &mut Problems) -> O
     trace.cloned().map(Program::Recorded)
 }
 
-/// The place of an exchange.
-fn place(exchange: &Declared<Exchange>) -> &Span {
-    exchange.span_of("request").unwrap_or(&exchange.span)
-}
-
-/// Reports keys without a meaning for requests and responses.
-fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) {
-    for (given, key) in
-        [(table.settings.1.span_of("bytes").is_some(), "bytes"), (table.read.is_some(), "read")]
-    {
-        if given {
-            beside(workload, key, name, problems);
-        }
+/// Reports keys that cannot be combined with a workload, whose key is `name`: another workload, a key that it
+/// excludes, and keys without a meaning for it.
+fn alone(
+    workload: &Workload,
+    name: &str,
+    place: &Span,
+    table: &Flow,
+    problems: &mut Problems,
+) -> Option<()> {
+    let demand = table.demand();
+    let others = table.workloads().connections().map(Plain::name).filter(|other| *other != name);
+    let excluded = workload.excludes().iter().copied().filter(|key| match *key {
+        "load" => table.load.is_some(),
+        key => demand.span_of(key).is_some(),
+    });
+    if let Some(key) = others.chain(excluded).next() {
+        beside(place, key, workload.title(), problems);
+        return None;
     }
+    let data = [(demand.span_of("bytes").is_some(), "bytes"), (table.read.is_some(), "read")];
+    for (_, key) in data.iter().filter(|(given, _)| *given && workload.sets_data()) {
+        beside(place, key, workload.title(), problems);
+    }
+    Some(())
 }
 
 /// Reports a key that cannot be combined with a workload.
@@ -223,14 +305,13 @@ fn beside(workload: &Span, key: &str, name: &str, problems: &mut Problems) {
 
 /// Its table within a flow's, and its settings; `None` for bulk.
 pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settings)> {
-    match workload {
-        Workload::Bulk => None,
-        Workload::Train(train) => Some(("train", train)),
-        Workload::Exchange(exchange) => Some(("exchange", exchange)),
-        Workload::Ping(ping) => Some(("ping", ping)),
-        Workload::Events(readout) => Some(("events", readout)),
-        Workload::Mpi(job) => Some(("mpi", &job.library)),
-    }
+    workload.name().map(|name| (name, as_settings(workload)))
+}
+
+/// The settings of a workload.
+fn as_settings(workload: &Workload) -> &dyn Settings {
+    let config: &dyn Config = &**workload;
+    config
 }
 
 /// Writes its lines of a lock file.

@@ -197,8 +197,8 @@ fn open_at(
             Transport::Tcp(tcp) if flow.to == number => {
                 ends[1] = Some(tcp::expect(flow, tcp, modules).into());
             }
-            Transport::Udp(config) if flow.from == number => {
-                ends[0] = Some(udp::open_source(flow, config)?.into());
+            Transport::Udp(sender) if flow.from == number => {
+                ends[0] = Some(udp::open_source(flow, &sender.datagrams())?.into());
             }
             Transport::Udp(_) if flow.to == number => {
                 ends[1] = Some(udp::open_sink(flow)?.into());

@@ -2,7 +2,7 @@
 
 use traffic::Duration;
 
-use crate::histogram::Histogram;
+use traffic::histogram::Histogram;
 
 /// The results of the events of one builder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

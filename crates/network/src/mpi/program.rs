@@ -84,6 +84,13 @@ impl fmt::Debug for Recorded {
     }
 }
 
+/// No steps.
+impl Default for Program {
+    fn default() -> Self {
+        Self::Steps(Steps { steps: Arc::default(), iterations: 1 })
+    }
+}
+
 /// The program of a job's ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {

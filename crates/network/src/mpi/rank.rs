@@ -19,7 +19,7 @@ use crate::application::{
 pub use super::results::RankTotals;
 
 /// An MPI job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
     /// Its MPI library.
     pub library: Library,

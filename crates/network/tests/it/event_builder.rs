@@ -2,6 +2,7 @@
 
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use network::event_builder::{EventBuilder, EventSource, Events, Mode, Names, Readout};
+use network::workload::Config as _;
 use proptest::prelude::*;
 use traffic::{Bytes, Distribution, Duration, Instant, Random};
 use transport::{OptionError, SocketOption};

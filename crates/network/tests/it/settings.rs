@@ -11,6 +11,7 @@ use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
 use network::mpi::Library;
 use network::reaction_point;
 use network::sink::Reader;
+use network::workload::Config as _;
 use proptest::prelude::*;
 use traffic::setting::{Settings, Value, in_range};
 use traffic::{Duration, Instant, Random};

@@ -3,7 +3,6 @@
 use measured::per;
 use network::event_builder::Events;
 use network::exchange::Exchanges;
-use network::workload::Workload;
 use scenario::plan::{Flow, Plan, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,7 +134,7 @@ pub(super) fn sum_run(
 /// Returns Jain's index over the flows that send as much as they can, as a flow of a set rate does not compete with
 /// the others. If every flow has a rate of its own, or waits for responses, the index is over all.
 fn fairness<'p>(flows: impl Iterator<Item = (&'p Flow, f64)> + Clone) -> f64 {
-    let greedy = |flow: &Flow| flow.tcp().is_some_and(|tcp| tcp.workload == Workload::Bulk);
+    let greedy = |flow: &Flow| flow.tcp().is_some_and(|tcp| tcp.workload.is_greedy());
     let some_greedy = flows.clone().any(|(flow, _)| greedy(flow));
     let competing = flows.filter(|(flow, _)| !some_greedy || greedy(flow));
     jain(competing.map(|(_, goodput)| goodput))

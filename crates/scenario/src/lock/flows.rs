@@ -1,7 +1,6 @@
 //! Flows of a lock file.
 
 use network::application::ActivePeriod;
-use network::datagram;
 use traffic::header::Header;
 use traffic::setting::Settings;
 use traffic::{Distribution, Instant};
@@ -9,7 +8,7 @@ use traffic::{Distribution, Instant};
 use super::groups::{self, FlowEnds, Group, Groups};
 use crate::literal::{header, key, line, string};
 use crate::matrix::Matrix;
-use crate::plan::{Demand, Flow, Marks, Tcp, Transport};
+use crate::plan::{Demand, Flow, Marks, Tcp, Transport, Udp};
 use crate::setting::written;
 use crate::{tcp, workload};
 
@@ -37,7 +36,7 @@ pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     demand.iter().filter(|line| stagger(line)).for_each(|(name, value)| line(text, name, value));
     match &flow.transport {
         Transport::Tcp(tcp) => connection(&name, tcp, members, text),
-        Transport::Udp(config) => datagrams(&name, config, members, text),
+        Transport::Udp(udp) => datagrams(&name, udp, members, text),
         Transport::Program(program) => {
             line(text, "as", &string(program.user.name()));
             let lines = groups::flow_programs(plan.plan, members).unwrap_or_default();
@@ -115,10 +114,11 @@ fn tcp_settings(config: &transport::Config, mtu: bool, text: &mut String) {
     text.extend(lines.filter(|line| mtu || !line.starts_with("segment.mtu =")));
 }
 
-fn datagrams(name: &str, config: &datagram::Config, members: &[Flow], text: &mut String) {
-    header(text, &format!("flow.{name}.datagrams"));
+fn datagrams(name: &str, udp: &Udp, members: &[Flow], text: &mut String) {
+    let Some((table, settings)) = workload::settings(&udp.workload) else { return };
+    header(text, &format!("flow.{name}.{table}"));
     let sized = groups::same_length(members, groups::datagram_size);
-    for (name, value) in written(config).iter().filter(|(name, _)| sized || *name != "size") {
+    for (name, value) in written(settings).iter().filter(|(name, _)| sized || *name != "size") {
         line(text, name, value);
     }
 }

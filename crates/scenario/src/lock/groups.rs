@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::ops::Range;
 
+use network::workload::Workload;
 use traffic::HostId;
 use traffic::header::Ports;
 
@@ -393,7 +394,13 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
                 && one.reader == other.reader
         }
         (Transport::Udp(one), Transport::Udp(other)) => {
-            network::datagram::Config { size: other.size, ..*one } == *other
+            let same = match (&one.workload, &other.workload) {
+                (Workload::Datagrams(one), Workload::Datagrams(other)) => {
+                    network::datagram::Config { size: other.size, ..*one } == *other
+                }
+                (one, other) => one == other,
+            };
+            same && (one.ip_header, one.dscp) == (other.ip_header, other.dscp)
         }
         (Transport::Program(one), Transport::Program(other)) => one.user == other.user,
         _ => false,
@@ -439,7 +446,7 @@ pub(super) fn receiver_mtu(flow: &Flow) -> Option<u32> {
 
 pub(super) fn datagram_size(flow: &Flow) -> Option<u32> {
     match &flow.transport {
-        Transport::Udp(config) => Some(config.size),
+        Transport::Udp(udp) => Some(udp.datagrams().size),
         Transport::Tcp(_) | Transport::Program(_) => None,
     }
 }
@@ -455,7 +462,8 @@ fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: boo
 
 /// Whether a flow's datagrams have the maximum size of its path.
 fn fills_path(plan: &Plan, flow: &Flow) -> bool {
-    let Transport::Udp(config) = &flow.transport else { return false };
+    let Transport::Udp(udp) = &flow.transport else { return false };
+    let config = udp.datagrams();
     let [from, to] = [flow.source, flow.destination].map(|end| usize::from(end.0));
     let path = plan.routes.links_between(&plan.links, from, to);
     let mtus = path.into_iter().map(|link| plan.links[link as usize].config.mtu.0);

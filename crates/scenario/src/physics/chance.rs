@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use network::datagram::Spacing;
-use network::workload::Workload;
 use traffic::qdisc;
 use traffic::setting::Settings;
 
@@ -67,8 +65,8 @@ fn queue_draws(queue: &qdisc::Parameters) -> bool {
 
 fn transport_draws(transport: &Transport) -> bool {
     match transport {
-        Transport::Tcp(tcp) => !matches!(tcp.workload, Workload::Bulk | Workload::Train(_)),
-        Transport::Udp(config) => config.spacing == Spacing::Poisson,
+        Transport::Tcp(tcp) => tcp.workload.draws(),
+        Transport::Udp(udp) => udp.workload.draws(),
         Transport::Program(_) => true,
     }
 }

@@ -61,7 +61,7 @@ fn asks(programs: &BTreeSet<usize>, flow: &Flow) -> Option<Asks> {
     let is_marked_by_hand = flow.header.tos & 3 != 0;
     Some(match &flow.transport {
         Transport::Program(_) => return None,
-        Transport::Udp(config) if config.ecn => Asks::Ecn,
+        Transport::Udp(udp) if udp.datagrams().ecn => Asks::Ecn,
         Transport::Tcp(tcp) if needs_marks(tcp) => Asks::Marks,
         Transport::Tcp(tcp) if tcp.sender.segment.ecn == transport::config::Ecn::Request => {
             Asks::Ecn

@@ -7,6 +7,7 @@ use std::ops::Range;
 use network::application::Application;
 use network::event_builder::{Names, Readout};
 use network::mpi::rank::{Job, Rank};
+use network::sink::Reader;
 use network::workload::Workload;
 
 use super::{Flow, Plan, Transport};
@@ -121,7 +122,9 @@ impl Flow {
         let stream = (seed, self.name.as_str());
         match &self.transport {
             Transport::Tcp(tcp) => Some(tcp.workload.applications(self.span, tcp.reader, stream)),
-            Transport::Udp(config) => Some(config.applications(self.span, stream)),
+            Transport::Udp(udp) => {
+                Some(udp.workload.applications(self.span, Reader::default(), stream))
+            }
             Transport::Program(_) => None,
         }
     }

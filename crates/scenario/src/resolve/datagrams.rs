@@ -1,42 +1,45 @@
-//! `[flow.NAME.datagrams]`: an open-loop sender.
+//! Workloads that send datagrams.
 
-use network::datagram::{Config, UDP_HEADER};
+use network::datagram::UDP_HEADER;
+use network::workload::Workload;
 use traffic::Bytes;
 
 use super::Network;
 use super::flows::{Ends, dscp, ip_header};
 use crate::diagnostic::{Problems, Span};
 use crate::file;
-use crate::setting::Declared;
+use crate::plan::Udp;
+use crate::workload::{self, Plain};
 
 /// The source of a flow from one host to another.
 pub(super) fn resolve(
-    table: &Declared<Config>,
+    table: &Plain,
     flow: &file::Flow,
     ends: Ends,
     network: &Network<'_>,
     problems: &mut Problems,
-) -> Option<Config> {
-    let connection = flow.congestion.is_some() || flow.train.is_some() || flow.read.is_some();
-    let connection =
-        connection || flow.exchange.is_some() || flow.ping.is_some() || flow.events.is_some();
-    if connection || flow.tcp.is_some() || flow.receiver_tcp.is_some() {
-        let help = "remove congestion, train, exchange, ping, events, read, tcp and receiver_tcp, or datagrams";
-        let span = table.span_of("rate").unwrap_or(&table.span);
+) -> Option<Udp> {
+    let connection = flow.workloads().has_connection() || flow.congestion.is_some();
+    if connection || flow.read.is_some() || flow.tcp.is_some() || flow.receiver_tcp.is_some() {
+        let others: Vec<_> = workload::connections().collect();
+        let (others, own) = (others.join(", "), table.name());
+        let help = format!("remove congestion, {others}, read, tcp and receiver_tcp, or {own}");
+        let span = table.place(&flow.from.span);
         problems.push(span, "datagrams are sent without TCP", help);
     }
-    let config = table.read(problems);
+    let workload = table.read(problems);
     let ip_header = ip_header(ends, flow, network, problems)?;
     let dscp = dscp(flow, problems);
-    let config = config?;
-    let accepted = table.accept(config.check(), problems);
+    let mut workload = workload?;
     let headers = ip_header + UDP_HEADER;
     let fits = u32::try_from(mtu(ends, network)?.0).ok()?.saturating_sub(headers);
-    let size = match table.span_of("size") {
-        Some(span) => size(config.size, span, fits, headers, problems),
-        None => Some(fits),
-    };
-    accepted.and(Some(Config { size: size?, ip_header, dscp: dscp?, ..config }))
+    let given = table.values.span_of("size");
+    if let (Workload::Datagrams(config), None) = (&mut workload, given) {
+        config.size = fits;
+    }
+    let span = given.unwrap_or_else(|| table.place(&flow.from.span));
+    size(workload.datagrams()?.size, span, fits, headers, problems)?;
+    Some(Udp { workload, ip_header, dscp: dscp? })
 }
 
 /// The minimum MTU of the paths.
@@ -47,12 +50,12 @@ fn mtu([from, to]: Ends, network: &Network<'_>) -> Option<Bytes> {
 }
 
 /// Checks the size. Fragmentation is not modelled: a datagram that exceeds the path MTU would never arrive.
-fn size(size: u32, span: &Span, fits: u32, headers: u32, problems: &mut Problems) -> Option<u32> {
+fn size(size: u32, span: &Span, fits: u32, headers: u32, problems: &mut Problems) -> Option<()> {
     if size > fits {
         let message = format!("datagrams of {size} B exceed the MTU of the path");
         let help = format!("use 1 B to {fits} B: the path MTU minus {headers} B of headers");
         problems.push(span, message, help);
         return None;
     }
-    Some(size)
+    Some(())
 }

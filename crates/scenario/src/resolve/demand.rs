@@ -19,10 +19,10 @@ pub(super) fn read(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Demand> {
-    let (_, declared) = &table.settings;
+    let declared = table.demand();
     let demand = declared.read(problems);
     let bytes = demand.as_ref().and_then(|demand| demand.bytes.as_ref());
-    let load = match &table.events {
+    let load = match table.workloads().events() {
         None => load::stagger(table, bytes, pairs, network, problems),
         // The load determines the triggers.
         Some(_) => None,
@@ -57,7 +57,7 @@ pub(super) fn check(
 ) {
     let stop = demand.stops();
     let end = stop.min(Instant::ZERO + network.duration);
-    let stagger = table.settings.1.span_of("stagger");
+    let stagger = table.demand().span_of("stagger");
     let (Some(span), Some(&last)) = (stagger, starts.last()) else { return };
     let begun = starts.iter().filter(|&&start| start < end).count();
     if !demand.is_fixed() || begun == starts.len() || begun == 0 {

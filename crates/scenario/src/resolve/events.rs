@@ -16,7 +16,7 @@ pub(super) fn check(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    if table.events.is_none() {
+    if table.workloads().events().is_none() {
         return Some(());
     }
     let node = |end| network.node(end);
@@ -26,7 +26,7 @@ pub(super) fn check(
         problems.push(&table.to.span, message, help);
         return None;
     }
-    let (_, demand) = &table.settings;
+    let demand = table.demand();
     let read = demand.read(problems)?;
     let together = Distribution::Fixed(Duration::ZERO);
     if let Some(stagger) = demand.span_of("stagger").filter(|_| read.stagger != together) {

@@ -101,7 +101,7 @@ fn declare_one<'f>(
 
 /// The traffic matrix; the ranks of an MPI job have a connection for every two.
 fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matrix>> {
-    let Some(mpi) = &table.mpi else { return Some(table.matrix) };
+    let Some(mpi) = &table.workloads().mpi else { return Some(table.matrix) };
     let matrix = table.matrix.unwrap_or(Matrix::Pairs);
     let complaint = if matrix != Matrix::Pairs {
         (
@@ -178,12 +178,12 @@ fn add(
     programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, &pairs, network, problems)?;
     let mut configs = Configs::default();
-    let mut transport = |&ends: &Ends| match (&table.program, &table.datagrams) {
+    let mut transport = |&ends: &Ends| match (&table.program, table.workloads().datagrams()) {
         // The program's words contain each flow's own port.
         (Some(_), _) => ip_header(ends, table, network, problems).map(|_| None),
         (None, Some(datagrams)) => {
-            let config = datagrams::resolve(datagrams, table, ends, network, problems)?;
-            Some(Some(Transport::Udp(config)))
+            let udp = datagrams::resolve(datagrams, table, ends, network, problems)?;
+            Some(Some(Transport::Udp(udp)))
         }
         (None, None) => {
             let mut connection = connection(ends, table, name, &mut configs, network, problems)?;
@@ -194,7 +194,7 @@ fn add(
         }
     };
     let transports: Vec<_> = pairs.iter().map(&mut transport).collect::<Option<_>>()?;
-    let (demand, marks) = (demand?, table.settings.0.read(problems)?);
+    let (demand, marks) = (demand?, table.marks().read(problems)?);
     let names =
         (0..members.range.len()).map(|index| member_name(&name.text, members.counted, index));
     let names: Vec<String> = names.collect();
@@ -260,14 +260,15 @@ fn header(
         source: port(table.source_port.as_ref(), usual.source, index, problems)?,
         destination: port(table.destination_port.as_ref(), listening, servers, problems)?,
     };
-    let protocol = if table.datagrams.is_some() { Protocol::Udp } else { Protocol::Tcp };
+    let udp = table.workloads().datagrams().is_some();
+    let protocol = if udp { Protocol::Udp } else { Protocol::Tcp };
     let header = Header::between(source, destination, protocol as u8, ports);
     Some(Header { tos: marks.dscp << 2, flow_label: marks.flow_label, ..header })
 }
 
 /// The code point of its packets.
 pub(super) fn dscp(table: &file::Flow, problems: &mut Problems) -> Option<u8> {
-    table.settings.0.read(problems).map(|marks| marks.dscp)
+    table.marks().read(problems).map(|marks| marks.dscp)
 }
 
 fn connection(
@@ -285,7 +286,7 @@ fn connection(
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
     // Both ends of a rank's connection send.
     let own = table.receiver_tcp.as_ref();
-    let changes = own.or(table.tcp.as_ref().filter(|_| table.mpi.is_some()));
+    let changes = own.or(table.tcp.as_ref().filter(|_| table.workloads().mpi.is_some()));
     let receiver = tcp(to, from, table, changes, name, network, problems)?;
     let (workload, reader) = (workload?, reader?);
     let (sender, receiver) = (configs.shared(sender), configs.shared(receiver));
@@ -404,9 +405,7 @@ fn tcp(
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
-    // A ping measures the round trip without waiting data, so Nagle's algorithm is off; nor does the end of a
-    // fragment wait for the ACK of earlier data.
-    config.emission.nagle &= table.ping.is_none() && table.events.is_none() && table.mpi.is_none();
+    config.emission.nagle &= table.workloads().nagle();
     if let Some(changes) = changes {
         changes.apply(&mut config, problems);
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use network::workload::Workload;
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
 use traffic::{Bytes, Distribution, Duration, HostId};
 
@@ -24,7 +25,7 @@ pub(super) fn stagger(
     problems: &mut Problems,
 ) -> Option<Distribution<Duration>> {
     let (load, share) = share(table, problems)?;
-    if let Some(stagger) = table.settings.1.span_of("stagger") {
+    if let Some(stagger) = table.demand().span_of("stagger") {
         let help = "remove one of them: `load` sets the time between starts";
         problems.push(stagger, "`stagger` and `load` are mutually exclusive", help);
         return None;
@@ -45,7 +46,8 @@ pub(super) fn triggers(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Distribution<Duration>> {
-    let readout = table.events.as_ref()?.read(&mut Problems::default())?;
+    let events = table.workloads().events()?.read(&mut Problems::default())?;
+    let Workload::Events(readout) = events else { return None };
     let (_, share) = share(table, problems)?;
     let event = readout.fragment.mean().0 as f64 * flows as f64;
     Some(poisson(seconds_of_busiest(event, pairs, network) / share))

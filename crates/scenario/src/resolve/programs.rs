@@ -51,14 +51,9 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         }
         return;
     };
-    let (marks, demand) = &table.settings;
-    let given = [
-        (demand.span_of("bytes").is_some(), "bytes"),
-        (table.datagrams.is_some(), "datagrams"),
-        (table.train.is_some(), "train"),
-        (table.exchange.is_some(), "exchange"),
-        (table.ping.is_some(), "ping"),
-        (table.events.is_some(), "events"),
+    let (marks, demand) = (table.marks(), table.demand());
+    let bytes = [(demand.span_of("bytes").is_some(), "bytes")];
+    let others = [
         (table.read.is_some(), "read"),
         (table.congestion.is_some(), "congestion"),
         (table.tcp.is_some(), "tcp"),
@@ -67,7 +62,8 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         (marks.span_of("dscp").is_some(), "dscp"),
         (marks.span_of("flow_label").is_some(), "flow_label"),
     ];
-    if let Some((_, key)) = given.iter().find(|(given, _)| *given) {
+    let mut given = bytes.into_iter().chain(table.workloads().given()).chain(others);
+    if let Some((_, key)) = given.find(|(given, _)| *given) {
         let message = format!(
             "`{key}` applies to built-in programs only, but this flow has its own `program`"
         );

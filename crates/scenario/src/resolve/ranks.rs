@@ -13,7 +13,9 @@ pub(super) fn check(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    let Some(name) = table.mpi.as_ref().and_then(|mpi| mpi.trace.as_ref()) else { return Some(()) };
+    let Some(name) = table.workloads().mpi.as_ref().and_then(|mpi| mpi.trace.as_ref()) else {
+        return Some(());
+    };
     let trace = included::named(&name.text).and_then(|(_, file)| network.files.traces.get(file));
     let Some(trace) = trace else { return Some(()) };
     let (hosts, ranks) = (ranks(pairs.len()), trace.ranks.len());
