@@ -84,7 +84,7 @@ pub enum Support {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}\n  help: {help}")]
 pub struct Obstacle {
-    /// The part of the plan that the driver cannot run.
+    /// The part of the plan that is the obstacle.
     pub message: String,
     /// The change of the scenario or of the command line that helps.
     pub help: String,
@@ -104,7 +104,7 @@ pub struct Capability {
     pub feature: &'static Feature,
     /// Whether the driver has it.
     pub support: Support,
-    /// Refuses a plan that the driver cannot run without the feature.
+    /// Refuses a plan that the driver cannot run because it lacks the feature.
     pub check: fn(&Plan) -> Result<(), Obstacle>,
 }
 
