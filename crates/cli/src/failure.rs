@@ -20,14 +20,6 @@ pub(crate) enum Failure {
     /// A discipline refused its parameters.
     #[error(transparent)]
     Discipline(#[from] traffic::qdisc::Error),
-    /// The machine lacks something.
-    #[error("{message}\n  help: {help}")]
-    Lacking {
-        /// What is missing.
-        message: String,
-        /// What would help.
-        help: String,
-    },
     /// A file or stream cannot be written.
     #[error("{}: {source}\n  help: {}", path.display(), room(source))]
     Unwritten {
@@ -69,7 +61,7 @@ impl Failure {
 
     /// The machine lacks something.
     pub(crate) fn lacking(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::Lacking { message: message.into(), help: help.into() }
+        Self::Experiment(Error::lacking(message, help))
     }
 
     /// A file could not be read.
@@ -105,7 +97,7 @@ impl Failure {
     /// The message and the help.
     fn parts(&self) -> (String, String) {
         match self {
-            Self::Lacking { message, help } | Self::Experiment(Error::Usage { message, help }) => {
+            Self::Experiment(Error::Lacking { message, help } | Error::Usage { message, help }) => {
                 (message.clone(), help.clone())
             }
             other => {
@@ -124,7 +116,7 @@ impl Failure {
                 ErrorKind::Lacking => Exit::Lacking,
             },
             Self::Discipline(_) => Exit::Usage,
-            Self::Lacking { .. } | Self::Unwritten { .. } => Exit::Lacking,
+            Self::Unwritten { .. } => Exit::Lacking,
         }
     }
 

@@ -33,6 +33,14 @@ pub enum Error {
         /// The remedy.
         help: String,
     },
+    /// The machine lacks something.
+    #[error("{message}\n  help: {help}")]
+    Lacking {
+        /// What is missing.
+        message: String,
+        /// What would help.
+        help: String,
+    },
     /// A file cannot be read.
     #[error("{}: {source}{}", path.display(), remedy(source))]
     File {
@@ -94,6 +102,11 @@ impl Error {
         Self::Usage { message: message.into(), help: help.into() }
     }
 
+    /// An error of the machine: it lacks something.
+    pub fn lacking(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Lacking { message: message.into(), help: help.into() }
+    }
+
     /// Makes an error for a file that cannot be read: a closure for `map_err`.
     pub fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::File { path: path.to_owned(), source }
@@ -113,6 +126,7 @@ impl Error {
             },
             Self::Results(record::Error::Io { .. } | record::Error::Busy { .. })
             | Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. })
+            | Self::Lacking { .. }
             | Self::DiskFull { .. }
             | Self::Folder { .. } => ErrorKind::Lacking,
             _ => ErrorKind::Usage,
