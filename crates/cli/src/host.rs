@@ -1,7 +1,6 @@
 //! `suimon host`: the policy of a scenario's host on this machine.
 
 mod boot;
-pub(crate) mod configured;
 mod metrics;
 mod render;
 

@@ -2,15 +2,9 @@
 //! `cbqmonitor` for this.)
 
 mod columns;
-mod history;
-mod host;
-mod lines;
 mod palette;
 mod plain;
-mod replay;
 mod screen;
-mod socket;
-mod source;
 mod terminal;
 mod view;
 
@@ -20,15 +14,15 @@ use std::thread;
 use std::time;
 
 use clap::Args;
+use experiment::top::host::Host;
+use experiment::top::replay::Replay;
+use experiment::top::socket::Answered;
+use experiment::top::source::{Live, Source};
 use traffic::{Duration, Instant};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, router};
-use host::Host;
-use replay::Replay;
-use socket::Answered;
-use source::{Live, Source};
 
 /// Watch classes and flows of a run in progress, a finished run or a router
 #[derive(Debug, Args)]

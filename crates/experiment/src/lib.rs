@@ -59,6 +59,7 @@ pub mod meter;
 pub mod paper;
 pub mod statistics;
 pub mod sweep;
+pub mod top;
 
 pub use compare::{Comparison, compare};
 pub use driver::{Driver, DriverChoice, Fabric};

@@ -12,12 +12,12 @@ use host::connections::{Connection, connections};
 use host::policy::{self, Journal};
 use host::queue_statistics::{QueueStatistics, queue_statistics};
 
-use super::configured;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::metrics::queues::{self, Queue};
 use crate::metrics::{Family, Kind, Page, labels, server};
 use crate::output;
+use experiment::top::configured;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -9,10 +9,10 @@ use ratatui::widgets::{Cell, Row, Table};
 use record::quantity::{self, Kind};
 use scenario::Units;
 
-use super::history::History;
-use super::lines::Line;
 use super::palette::Palette;
 use super::plain;
+use experiment::top::history::History;
+use experiment::top::lines::Line;
 
 /// Minimum width of names.
 const NAME: u16 = 12;

@@ -3,8 +3,8 @@
 use experiment::statistics::{Connections, Flow, Statistics};
 use record::quantity::{self, Kind};
 
-use super::lines::{self, Line, Sort};
 use crate::table::{Cell, Table};
+use experiment::top::lines::{self, Line, Sort};
 
 /// One line.
 pub(super) fn json(now: &Statistics) -> String {

@@ -7,11 +7,11 @@ use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 
 use super::columns;
-use super::lines::{self, Line};
 use super::palette::Palette;
 use super::plain;
 use super::view::{View, chosen};
 use crate::sanitise;
+use experiment::top::lines::{self, Line};
 
 const KEYS: &str = "q quit  Tab port  s sort  Space pause  ? help";
 const KEYS_RECORDED: &str = "q quit  \u{2190}\u{2192} time  Tab port  s sort  Space pause  ? help";

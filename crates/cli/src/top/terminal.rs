@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time;
 
+use experiment::Error;
 use experiment::meter::clock;
 use experiment::statistics::Statistics;
 use nix::errno::Errno;
@@ -25,16 +26,16 @@ use ratatui::crossterm::terminal::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use traffic::{Duration, Instant};
 
-use super::history::{History, LOOKS};
 use super::palette::Palette;
-use super::replay::Replay;
 use super::screen;
-use super::socket::Answered;
-use super::source::{Live, Source};
 use super::view::{View, Wish};
 use super::{PACE_MIN, gone};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use experiment::top::history::{History, LOOKS};
+use experiment::top::replay::Replay;
+use experiment::top::socket::Answered;
+use experiment::top::source::{Live, Source};
 
 /// Interval between checks for keys and signals.
 const GLANCE_MS: u8 = 50;
@@ -145,7 +146,7 @@ fn glance() -> io::Result<Glance> {
 /// The source of updates for the view.
 enum Updates {
     /// A live source, queried by a thread of its own.
-    Asked { answers: Receiver<Result<Option<Statistics>, Failure>>, name: String },
+    Asked { answers: Receiver<Result<Option<Statistics>, Error>>, name: String },
     /// A recorded run.
     Played(Box<Player>),
 }
@@ -213,7 +214,7 @@ fn ask(
     mut live: Live,
     target: &Path,
     pace: time::Duration,
-) -> Receiver<Result<Option<Statistics>, Failure>> {
+) -> Receiver<Result<Option<Statistics>, Error>> {
     // At most one snapshot waits for the screen.
     let (sender, answers) = sync_channel(1);
     let target = target.to_owned();

@@ -3,8 +3,8 @@
 use experiment::statistics::Statistics;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::history::History;
-use super::lines::{self, Sort};
+use experiment::top::history::History;
+use experiment::top::lines::{self, Sort};
 
 /// Number of flow lines that a page key scrolls.
 const PAGE: usize = 8;

@@ -1,11 +1,11 @@
 //! The rates that the settings of Suimon's module promise.
 
-use experiment::statistics::configured_rate;
-use host::queue_statistics::QueueStatistics;
+use crate::statistics::configured_rate;
+use ::host::queue_statistics::QueueStatistics;
 
 /// The rate configured for a discipline of the module, or for a class of one, in bytes per second. `all` are those of this
 /// machine.
-pub(crate) fn rate(queue: &QueueStatistics, all: &[QueueStatistics]) -> Option<f64> {
+pub fn rate(queue: &QueueStatistics, all: &[QueueStatistics]) -> Option<f64> {
     let major = |queue: &QueueStatistics| queue.handle.split(':').next().map(str::to_owned);
     let is_owner = |other: &&QueueStatistics| {
         !other.class && other.device == queue.device && major(other) == major(queue)

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use experiment::statistics::Statistics;
+use crate::statistics::Statistics;
 
 /// Number of snapshots remembered.
-pub(super) const LOOKS: usize = 64;
+pub const LOOKS: usize = 64;
 
 /// The rates of ports and classes at the latest snapshots.
 #[derive(Debug, Default)]
-pub(super) struct History(BTreeMap<(String, String), VecDeque<f64>>);
+pub struct History(BTreeMap<(String, String), VecDeque<f64>>);
 
 impl History {
     /// Remembers another snapshot.
-    pub(super) fn push(&mut self, now: &Statistics) {
+    pub fn push(&mut self, now: &Statistics) {
         for (name, port) in &now.port.0 {
             self.note(name, "", port.counts.rate);
             for (class, counted) in &port.class.0 {
@@ -31,7 +31,7 @@ impl History {
     }
 
     /// The latest rates of a class, or of a port if `class` is empty, as bars relative to their maximum.
-    pub(super) fn picture(&self, port: &str, class: &str, width: usize) -> String {
+    pub fn picture(&self, port: &str, class: &str, width: usize) -> String {
         const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let Some(rates) = self.0.get(&(port.to_owned(), class.to_owned())) else {
             return String::new();
@@ -51,7 +51,7 @@ mod tests {
     use record::summary::Named;
 
     use super::*;
-    use experiment::statistics::{Counts, Port};
+    use crate::statistics::{Counts, Port};
 
     #[test]
     fn the_latest_rates_are_drawn() {

@@ -5,15 +5,15 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use experiment::meter::clock;
-use experiment::statistics::{Class, Connections, Counts, Port, Statistics};
-use host::connections::{Connection, connections};
-use host::policy::devices;
-use host::queue_statistics::{QueueStatistics, queue_statistics};
+use crate::meter::clock;
+use crate::statistics::{Class, Connections, Counts, Port, Statistics};
+use ::host::connections::{Connection, connections};
+use ::host::policy::devices;
+use ::host::queue_statistics::{QueueStatistics, queue_statistics};
 use record::summary::Named;
 
-use crate::failure::Failure;
-use crate::host::configured;
+use super::configured;
+use crate::error::Error;
 
 /// A connection that has sent nothing for longer does not send.
 const SENDS: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const CHOSEN: &str = "0:";
 const ROOT: &str = "root";
 
 /// This machine, and its counters at the last time.
-pub(super) struct Host {
+pub struct Host {
     name: String,
     start: Instant,
     every: Duration,
@@ -46,14 +46,14 @@ impl Sample {
 
 impl Host {
     /// Takes the first counters. Snapshots are wanted at that interval.
-    pub(super) fn open(every: Duration) -> Result<Self, Failure> {
+    pub fn open(every: Duration) -> Result<Self, Error> {
         let before = Sample::take().map_err(refused)?;
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Ok(Self { name: name.trim().to_owned(), start: before.at, every, before, shown: false })
     }
 
     /// The statistics now, with the rates since the last time. The first time, one interval passes before.
-    pub(super) fn ask(&mut self) -> Result<Statistics, Failure> {
+    pub fn ask(&mut self) -> Result<Statistics, Error> {
         if !std::mem::replace(&mut self.shown, true) {
             thread::sleep(self.every);
         }
@@ -76,8 +76,8 @@ impl Host {
     }
 }
 
-fn refused(error: io::Error) -> Failure {
-    Failure::lacking(format!("read the counters of this machine: {error}"), "run it as root")
+fn refused(error: io::Error) -> Error {
+    Error::lacking(format!("read the counters of this machine: {error}"), "run it as root")
 }
 
 /// The devices, in the kernel's order. `rates` has the rates of their lines, in bits per second.

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::statistics::{Class, Counts, Flow, Notifications, Pauses, Port, Statistics};
+use crate::statistics::{Class, Counts, Flow, Notifications, Pauses, Port, Statistics};
 
 /// The order of siblings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Sort {
+pub enum Sort {
     /// The scenario's order.
     #[default]
     Scenario,
@@ -20,7 +20,7 @@ pub(super) enum Sort {
 
 impl Sort {
     /// The next order.
-    pub(super) const fn next(self) -> Self {
+    pub const fn next(self) -> Self {
         match self {
             Self::Scenario => Self::Rate,
             Self::Rate => Self::Backlog,
@@ -30,7 +30,7 @@ impl Sort {
     }
 
     /// Its name.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
             Self::Rate => "rate",
@@ -61,30 +61,30 @@ impl Sort {
 
 /// A port or a class.
 #[derive(Clone, Debug)]
-pub(super) struct Line<'a> {
+pub struct Line<'a> {
     /// The port.
-    pub(super) port: &'a str,
+    pub port: &'a str,
     /// The class; empty for the port itself.
-    pub(super) class: &'a str,
+    pub class: &'a str,
     /// Depth below the port.
-    pub(super) depth: usize,
+    pub depth: usize,
     /// The configured rate; the link rate if a port has none.
-    pub(super) promised: Option<f64>,
+    pub promised: Option<f64>,
     /// The link rate.
-    pub(super) line_rate: Option<f64>,
+    pub line_rate: Option<f64>,
     /// The port's discipline.
-    pub(super) discipline: &'a str,
+    pub discipline: &'a str,
     /// The counters.
-    pub(super) counts: &'a Counts,
+    pub counts: &'a Counts,
     /// The port's pauses; none for a class.
-    pub(super) pauses: Option<&'a Pauses>,
+    pub pauses: Option<&'a Pauses>,
     /// The port's congestion notifications; none for a class.
-    pub(super) notifications: Option<&'a Notifications>,
+    pub notifications: Option<&'a Notifications>,
 }
 
 impl Line<'_> {
     /// Its name, indented by its depth.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self.class {
             "" if self.discipline.is_empty() => self.port.to_owned(),
             "" => format!("{} {}", self.port, self.discipline),
@@ -94,12 +94,12 @@ impl Line<'_> {
 }
 
 /// Whether a port or a class has sent gap frames.
-pub(super) fn have_gaps(now: &Statistics) -> bool {
+pub fn have_gaps(now: &Statistics) -> bool {
     have(now, |counts| counts.gap_bytes > Some(0))
 }
 
 /// Whether the delay of a port or a class is known.
-pub(super) fn have_delays(now: &Statistics) -> bool {
+pub fn have_delays(now: &Statistics) -> bool {
     have(now, |counts| counts.delay_seconds.is_some())
 }
 
@@ -110,21 +110,21 @@ fn have(now: &Statistics, has: fn(&Counts) -> bool) -> bool {
 }
 
 /// The ports in their order.
-pub(super) fn ports(now: &Statistics, sort: Sort) -> Vec<(&str, &Port)> {
+pub fn ports(now: &Statistics, sort: Sort) -> Vec<(&str, &Port)> {
     let mut ports: Vec<_> = now.port.0.iter().map(|(name, port)| (name.as_str(), port)).collect();
     ports.sort_by(|(_, a), (_, b)| sort.of_counts(&b.counts).total_cmp(&sort.of_counts(&a.counts)));
     ports
 }
 
 /// The flows in their order.
-pub(super) fn flows(now: &Statistics, sort: Sort) -> Vec<(&str, &Flow)> {
+pub fn flows(now: &Statistics, sort: Sort) -> Vec<(&str, &Flow)> {
     let mut flows: Vec<_> = now.flow.0.iter().map(|(name, flow)| (name.as_str(), flow)).collect();
     flows.sort_by(|(_, a), (_, b)| sort.of_flow(b).total_cmp(&sort.of_flow(a)));
     flows
 }
 
 /// A port, and its classes below it.
-pub(super) fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a>> {
+pub fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a>> {
     let root = Line {
         port: name,
         class: "",

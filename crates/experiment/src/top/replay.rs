@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use experiment::statistics::sampled::{self, Pair};
-use experiment::statistics::{Statistics, configured_rate};
+use crate::statistics::sampled::{self, Pair};
+use crate::statistics::{Statistics, configured_rate};
 use record::summary::Named;
 use record::{ClassRow, FlowRow, Name, NotificationRow, PauseRow, QueueRow, Row, StoredRun, Table};
 use scenario::{Plan, Units};
 use traffic::{Duration, Instant};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Maximum number of samples kept, in total.
 const ROWS_MAX: u64 = 1 << 20;
@@ -18,7 +18,7 @@ const ROWS_MAX: u64 = 1 << 20;
 const MOMENTS: std::ops::RangeInclusive<u64> = 200..=10_000;
 
 /// A finished run.
-pub(super) struct Replay {
+pub struct Replay {
     /// The constant part of the statistics.
     still: Statistics,
     /// The plan of the run, if this version can read its scenario.
@@ -35,7 +35,7 @@ pub(super) struct Replay {
 
 impl Replay {
     /// Reads a run's tables from `folder`.
-    pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
+    pub fn read(folder: &Path) -> Result<Self, Error> {
         let stored = StoredRun::read(folder)?;
         let plan = stored.plan().ok();
         let seconds = stored.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
@@ -93,17 +93,17 @@ impl Replay {
     }
 
     /// When the run ended.
-    pub(super) const fn end(&self) -> Instant {
+    pub const fn end(&self) -> Instant {
         self.end
     }
 
     /// A step that divides the run into about `steps` parts.
-    pub(super) fn step(&self, steps: u64) -> Duration {
+    pub fn step(&self, steps: u64) -> Duration {
         Duration::from_ps(self.end.as_ps() / steps).max(self.moment)
     }
 
     /// The statistics at that time; rates are over the `span` before it.
-    pub(super) fn at(&self, now: Instant, span: Duration) -> Statistics {
+    pub fn at(&self, now: Instant, span: Duration) -> Statistics {
         let now = now.min(self.end);
         let known =
             self.plan.as_ref().map(|plan| configured_rate::ports_at(plan, now)).unwrap_or_default();
@@ -181,7 +181,7 @@ impl<R: Copy> Tracks<R> {
         moment: Duration,
         key: impl Fn(&T) -> (Name, Name, u64),
         keep: impl Fn(&T) -> R,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let mut tracks: Vec<Track<R>> = Vec::new();
         // Each track's index, and the moment of its last sample.
         let mut known: BTreeMap<(Name, Name), (usize, u64)> = BTreeMap::new();

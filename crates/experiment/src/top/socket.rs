@@ -3,18 +3,18 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use experiment::control::Connection;
-use experiment::statistics::{REQUEST, Statistics};
+use crate::control::Connection;
+use crate::statistics::{REQUEST, Statistics};
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The connection to it.
 #[derive(Debug)]
-pub(super) struct Socket(Connection);
+pub struct Socket(Connection);
 
 /// The result of a request.
-pub(super) enum Answered {
+pub enum Answered {
     /// An answer.
     Counters(Box<Statistics>),
     /// The source has ended.
@@ -29,30 +29,27 @@ struct Refusal {
 
 impl Socket {
     /// Connects to the socket at `path`.
-    pub(super) fn open(path: &Path) -> std::io::Result<Self> {
+    pub fn open(path: &Path) -> std::io::Result<Self> {
         Connection::open(path).map(Self)
     }
 
     /// Requests the current statistics; `target` is shown in messages.
-    pub(super) fn ask(&mut self, target: &Path) -> Result<Answered, Failure> {
+    pub fn ask(&mut self, target: &Path) -> Result<Answered, Error> {
         let text = match self.0.ask(REQUEST) {
             Ok(text) => text,
             Err(error) if is_end(error.kind()) => return Ok(Answered::Gone),
             Err(error) if is_silence(error.kind()) => {
                 let message = format!("{} does not answer", target.display());
-                return Err(Failure::usage(
+                return Err(Error::usage(
                     message,
                     "check whether it is stopped, or start it again",
                 ));
             }
-            Err(error) => return Err(Failure::file(target)(error)),
+            Err(error) => return Err(Error::file(target)(error)),
         };
         let other = |why: String| {
             let message = format!("unexpected answer from {}: {why}", target.display());
-            Failure::usage(
-                message,
-                "give a run in progress, or the control socket of suimon router",
-            )
+            Error::usage(message, "give a run in progress, or the control socket of suimon router")
         };
         let refusal: Refusal =
             serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;

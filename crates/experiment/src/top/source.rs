@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use experiment::folders::SWEEP;
+use crate::folders::SWEEP;
 
 use super::host::Host;
 use super::replay::Replay;
 use super::socket::{Answered, Socket};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The source.
-pub(super) enum Source {
+pub enum Source {
     /// A source that changes now.
     Live(Live),
     /// The recording of a finished run.
@@ -18,7 +18,7 @@ pub(super) enum Source {
 }
 
 /// A source that answers with the statistics of now.
-pub(super) enum Live {
+pub enum Live {
     /// A router, or a run in progress.
     Socket(Socket),
     /// This machine.
@@ -27,7 +27,7 @@ pub(super) enum Live {
 
 impl Live {
     /// Requests the current statistics; `target` is shown in messages.
-    pub(super) fn ask(&mut self, target: &Path) -> Result<Answered, Failure> {
+    pub fn ask(&mut self, target: &Path) -> Result<Answered, Error> {
         match self {
             Self::Socket(socket) => socket.ask(target),
             Self::Host(host) => host.ask().map(|now| Answered::Counters(Box::new(now))),
@@ -40,24 +40,24 @@ const HELP: &str = "give a run's folder, such as runs/NAME-1, or a router's cont
 
 impl Source {
     /// Opens it; `named` if the command line gives the path.
-    pub(super) fn open(target: &Path, named: bool) -> Result<Self, Failure> {
+    pub fn open(target: &Path, named: bool) -> Result<Self, Error> {
         if target.is_dir() {
             return Self::of_folder(target);
         }
         let socket = Socket::open(target).map_err(|error| {
             let who = if named { "nothing listens" } else { "no router listens" };
-            Failure::usage(format!("{who} on {}: {error}", target.display()), HELP)
+            Error::usage(format!("{who} on {}: {error}", target.display()), HELP)
         })?;
         Ok(Self::Live(Live::Socket(socket)))
     }
 
-    fn of_folder(folder: &Path) -> Result<Self, Failure> {
-        if let Ok(socket) = Socket::open(&experiment::live_socket(folder)) {
+    fn of_folder(folder: &Path) -> Result<Self, Error> {
+        if let Ok(socket) = Socket::open(&crate::live_socket(folder)) {
             return Ok(Self::Live(Live::Socket(socket)));
         }
         if folder.join(SWEEP).exists() {
             let message = format!("{} holds a sweep", folder.display());
-            return Err(Failure::usage(message, "give one of the run folders in it"));
+            return Err(Error::usage(message, "give one of the run folders in it"));
         }
         Replay::read(folder).map(|replay| Self::Replay(Box::new(replay)))
     }
