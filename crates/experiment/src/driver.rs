@@ -134,11 +134,9 @@ mod tests {
 
     #[test]
     fn drivers_differ_and_say_something_about_every_feature() {
-        for of in [
-            |it: &Description| it.name,
-            |it: &Description| it.manifest,
-            |it: &Description| it.suffix,
-        ] {
+        let names: [fn(&Description) -> &'static str; 3] =
+            [|it| it.name, |it| it.manifest, |it| it.suffix];
+        for of in names {
             let all: BTreeSet<&str> =
                 DRIVERS.iter().map(|driver| of(driver.description())).collect();
             assert_eq!(all.len(), DRIVERS.len(), "{all:?}");
