@@ -3,27 +3,37 @@
 //! Units in tables, reports and sweeps, the short names of `[expect]` and `[compare]`, the aggregates over several
 //! entities, the rows of `suimon compare` and the reference page of results derive from it.
 
+mod class;
+mod conditioner;
 mod datagrams;
 mod declare;
 mod entity;
 mod events;
 mod exchanges;
 mod flow;
+mod impairments;
 mod mean;
 mod named;
+mod notifications;
+mod pauses;
 mod quantity;
 mod reference;
 mod table;
 pub mod totals;
 mod value;
 
+pub use class::ClassSummary;
+pub use conditioner::ElementSummary;
 pub use datagrams::DatagramSummary;
 pub use entity::{Entity, Part};
 pub use events::EventSummary;
 pub use exchanges::ExchangeSummary;
 pub use flow::{CarriedSummary, FlowSummary, ProgramSummary};
+pub use impairments::ImpairmentSummary;
 pub use mean::per;
 pub use named::Named;
+pub use notifications::NotificationSummary;
+pub use pauses::PauseSummary;
 pub use quantity::{Aggregate, Better, Kind, Quantity};
 pub use reference::reference;
 pub use value::{Measured, Value};

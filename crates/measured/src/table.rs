@@ -1,26 +1,26 @@
 //! The tables of quantities.
 
 mod completion;
-mod impairments;
 mod mpi;
 mod node;
 mod notifications;
 mod pauses;
 mod run;
 
+use crate::class::ClassSummary;
+use crate::conditioner::ElementSummary;
 use crate::datagrams::DatagramSummary;
 use crate::events::EventSummary;
 use crate::exchanges::ExchangeSummary;
 use crate::flow::FlowSummary;
+use crate::impairments::ImpairmentSummary;
+use crate::notifications::NotificationSummary;
+use crate::pauses::PauseSummary;
 use crate::quantity::Aggregate::{self, Max, Sum};
 use crate::quantity::Better::{Higher, Lower, Neither};
-use crate::quantity::Kind::{Duration, Number, Rate, Ratio, Share, Size, Time};
+use crate::quantity::Kind::{Number, Rate, Ratio, Share, Size, Time};
 use crate::quantity::{Quantity, quantity};
 use completion::{COMPLETED, FCT_P50, FCT_P95, FCT_P99, SLOWDOWN_P50, SLOWDOWN_P95, SLOWDOWN_P99};
-use impairments::{
-    ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, CORRUPTED_UNDETECTED, DUPLICATED, LOST, PASSED,
-    REORDERED,
-};
 use mpi::{
     BANDWIDTH_WAIT_SHARE, BUFFER_WAIT_SHARE, COMPUTING_SHARE, LATE_SENDER_SHARE,
     LATENCY_WAIT_SHARE, MESSAGES, NAGLE_WAIT_SHARE, PACING_WAIT_SHARE, RANKS_FINISHED,
@@ -28,9 +28,7 @@ use mpi::{
     WINDOW_WAIT_SHARE,
 };
 pub(super) use node::NODE;
-use notifications::{CNMS_RECEIVED, CNMS_SENT, FLOWS_LIMITED};
 pub(super) use pauses::PAUSED_PRIORITY;
-use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
 pub(super) use run::{ENGINE, RUN};
 
 /// The parts of an entity: the quantities of each of their fields.
@@ -232,7 +230,16 @@ pub(super) const SIZE: &[Quantity] = &[
     COMPLETED,
 ];
 
-pub(super) const LINK: &[Quantity] = &[
+const LINK_PARTS: &Parts = &[
+    &[LINK_OWN],
+    ImpairmentSummary::QUANTITIES,
+    PauseSummary::QUANTITIES,
+    NotificationSummary::QUANTITIES,
+];
+
+pub(super) const LINK: &[Quantity] = &ordered::<{ count(LINK_PARTS) }>(LINK_PARTS);
+
+const LINK_OWN: &[Quantity] = &[
     quantity(
         "drops",
         Number,
@@ -283,26 +290,18 @@ pub(super) const LINK: &[Quantity] = &[
         "Max sojourn time in the queue, in the direction where it is greater.",
     )
     .at("sojourn_max_seconds"),
-    LOST,
-    PASSED,
-    REORDERED,
-    DUPLICATED,
-    CORRUPTED,
-    CORRUPTED_UNDETECTED,
-    ADDED_DELAY_MEAN,
-    ADDED_DELAY_MAX,
-    PAUSES_SENT,
-    PAUSES_RECEIVED,
-    PAUSE_STORMS,
-    PAUSED,
-    HEADROOM_MAX,
-    HEADROOM,
-    CNMS_SENT,
-    CNMS_RECEIVED,
-    FLOWS_LIMITED,
 ];
 
-pub(super) const DIRECTION: &[Quantity] = &[
+const DIRECTION_PARTS: &Parts = &[
+    &[DIRECTION_OWN],
+    ImpairmentSummary::QUANTITIES,
+    PauseSummary::QUANTITIES,
+    NotificationSummary::QUANTITIES,
+];
+
+pub(super) const DIRECTION: &[Quantity] = &ordered::<{ count(DIRECTION_PARTS) }>(DIRECTION_PARTS);
+
+const DIRECTION_OWN: &[Quantity] = &[
     quantity("drops", Number, Sum, Lower, "Packets dropped in the queue or on the link."),
     quantity(
         "marks",
@@ -329,75 +328,15 @@ pub(super) const DIRECTION: &[Quantity] = &[
         .at("sojourn_p99_seconds"),
     quantity("sojourn_max", Time, Max, Lower, "Max sojourn time in the queue.")
         .at("sojourn_max_seconds"),
-    LOST,
-    PASSED,
-    REORDERED,
-    DUPLICATED,
-    CORRUPTED,
-    CORRUPTED_UNDETECTED,
-    ADDED_DELAY_MEAN,
-    ADDED_DELAY_MAX,
-    PAUSES_SENT,
-    PAUSES_RECEIVED,
-    PAUSE_STORMS,
-    PAUSED,
-    HEADROOM_MAX,
-    HEADROOM,
-    CNMS_SENT,
-    CNMS_RECEIVED,
-    FLOWS_LIMITED,
 ];
 
-pub(super) const CLASS: &[Quantity] = &[
-    quantity(
-        "rate",
-        Rate,
-        Max,
-        Higher,
-        "Bytes sent per second of the run, Ethernet header and FCS included.",
-    )
-    .compared(),
-    quantity(
-        "measured_rate",
-        Rate,
-        Max,
-        Higher,
-        "Rate of its path as measured at the end, in frame bytes per second (`psp`).",
-    ),
-    quantity(
-        "measured_after",
-        Duration,
-        Max,
-        Lower,
-        "Time from the start of the run to the first measured rate.",
-    )
-    .at("measured_after_seconds"),
-    quantity("drops", Number, Sum, Lower, "Packets dropped.").compared(),
-    quantity("marks", Number, Sum, Lower, "Packets marked \"congestion experienced\"."),
-    quantity("packets", Number, Sum, Neither, "Packets sent."),
-    quantity("bytes", Size, Sum, Neither, "Bytes sent, Ethernet header and FCS included."),
-    quantity("queue_max", Size, Max, Lower, "Max length of its queue.").at("backlog_bytes_max"),
-    quantity("sojourn_p50", Time, Max, Lower, "p50 of the sojourn time of its packets, to 0.8 %.")
-        .at("sojourn_p50_seconds")
-        .samples("packets")
-        .compared(),
-    quantity("sojourn_p99", Time, Max, Lower, "p99 of the sojourn time of its packets, to 0.8 %.")
-        .at("sojourn_p99_seconds")
-        .samples("packets")
-        .compared(),
-    quantity("sojourn_max", Time, Max, Lower, "Max sojourn time of its packets.")
-        .at("sojourn_max_seconds")
-        .samples("packets"),
-];
+const CLASS_PARTS: &Parts = &[ClassSummary::QUANTITIES];
 
-pub(super) const ELEMENT: &[Quantity] = &[
-    quantity("green", Number, Sum, Neither, "Green packets, or packets without a meter."),
-    quantity("green_bytes", Size, Sum, Neither, "Bytes of green IP packets."),
-    quantity("yellow", Number, Sum, Neither, "Yellow packets."),
-    quantity("yellow_bytes", Size, Sum, Neither, "Bytes of yellow IP packets."),
-    quantity("red", Number, Sum, Neither, "Red packets."),
-    quantity("red_bytes", Size, Sum, Neither, "Bytes of red IP packets."),
-];
+pub(super) const CLASS: &[Quantity] = &ordered::<{ count(CLASS_PARTS) }>(CLASS_PARTS);
+
+const ELEMENT_PARTS: &Parts = &[ElementSummary::QUANTITIES];
+
+pub(super) const ELEMENT: &[Quantity] = &ordered::<{ count(ELEMENT_PARTS) }>(ELEMENT_PARTS);
 
 pub(super) const EMULATOR: &[Quantity] = &[
     quantity("drops", Number, Sum, Lower, "Packets dropped at any of its ports."),

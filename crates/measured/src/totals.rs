@@ -2,6 +2,8 @@
 
 mod drops;
 mod flow;
+mod notifications;
 
 pub use drops::Drops;
 pub use flow::{Carried, FlowTotals};
+pub use notifications::Notifications;

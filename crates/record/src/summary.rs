@@ -6,12 +6,9 @@
 use scenario::plan::{Change, Link, NodeKind, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use traffic::condition::Count;
-use traffic::{Bytes, Duration, Rate};
+use traffic::{Duration, Rate};
 
-use crate::totals::{Drops, EngineTotals, Notifications, PortTotals, Totals};
-use network::flow_control;
-use network::link::Counters;
+use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
 use traffic::histogram::Histogram;
 
 mod completion;
@@ -24,8 +21,8 @@ pub use completion::Completion;
 pub use input::InputSummary;
 use measured::per;
 pub use measured::{
-    CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named,
-    ProgramSummary,
+    CarriedSummary, ClassSummary, DatagramSummary, ElementSummary, EventSummary, ExchangeSummary,
+    FlowSummary, ImpairmentSummary, Named, NotificationSummary, PauseSummary, ProgramSummary,
 };
 pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 use node::sum_node;
@@ -135,29 +132,6 @@ pub struct Direction {
     pub cnm: Option<NotificationSummary>,
 }
 
-/// What the impairments of one direction of a link did to the packets on it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ImpairmentSummary {
-    /// Packets lost.
-    pub lost: u64,
-    /// Packets that passed, copies included.
-    pub passed: u64,
-    /// Packets held back while later ones passed them.
-    pub reordered: u64,
-    /// Copies made.
-    pub duplicated: u64,
-    /// Packets damaged.
-    pub corrupted: u64,
-    /// Packets whose payload was changed in a way that no checksum detects.
-    #[serde(default)]
-    pub corrupted_undetected: u64,
-    /// The mean of what packets took beyond the propagation delay; none where none passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub added_delay_mean_seconds: Option<f64>,
-    /// The most that one took beyond it.
-    pub added_delay_max_seconds: f64,
-}
-
 /// A port: one direction of a link, by the names that it goes by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port<'s> {
@@ -167,58 +141,6 @@ pub struct Port<'s> {
     pub path: String,
     /// What went through it.
     pub direction: &'s Direction,
-}
-
-/// An element of a conditioner.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ElementSummary {
-    /// Packets that were green, or not metered.
-    pub green: u64,
-    /// Their bytes, of IP packets.
-    pub green_bytes: u64,
-    /// Packets that were yellow.
-    pub yellow: u64,
-    /// Their bytes, of IP packets.
-    pub yellow_bytes: u64,
-    /// Packets that were red.
-    pub red: u64,
-    /// Their bytes, of IP packets.
-    pub red_bytes: u64,
-}
-
-/// A class of a discipline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClassSummary {
-    /// Packets sent.
-    pub packets: u64,
-    /// Their bytes, Ethernet header and FCS included.
-    pub bytes: u64,
-    /// Bytes sent per second of the run.
-    pub rate: f64,
-    /// The rate that it measured and sent by in the end, as frame bytes per second; none where it measured none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured_rate: Option<f64>,
-    /// The time from the start of the run to when it first had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured_after_seconds: Option<f64>,
-    /// Packets dropped.
-    pub drops: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// The longest its queue ever was.
-    pub backlog_bytes_max: u64,
-    /// p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sojourn_p50_seconds: Option<f64>,
-    /// p99 of that time, to 0.8 %.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sojourn_p99_seconds: Option<f64>,
-    /// The longest of these times, exact.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sojourn_max_seconds: Option<f64>,
-    /// Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
-    #[serde(default, skip_serializing_if = "Named::is_empty")]
-    pub relaxed: Named<u64>,
 }
 
 /// A WAN emulator: its output ports together.
@@ -236,44 +158,6 @@ pub struct EmulatorSummary {
     pub utilisation: f64,
     /// The longest any of its buffers ever was.
     pub backlog_bytes_max: u64,
-}
-
-/// The pauses of a port (IEEE 802.3 annex 31B, 802.1Qbb).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PauseSummary {
-    /// PAUSE frames that it sent, to stop what comes in there or let it go on.
-    pub sent: u64,
-    /// PAUSE frames that it received.
-    pub received: u64,
-    /// Times that a priority was stopped for longer than the switch's watchdog lets it, and went on.
-    pub storms: u64,
-    /// How long it was stopped: the maximum over its priorities.
-    pub stopped_seconds: f64,
-    /// How long each priority was stopped that ever was.
-    pub stopped_seconds_by_priority: Named<f64>,
-    /// The most bytes that came in there after it sent "stop"; none where it is not a switch's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headroom_max_bytes: Option<u64>,
-    /// The room for them, of each lossless priority.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headroom_bytes: Option<u64>,
-}
-
-/// Congestion notification messages (CNMs, IEEE 802.1Qau).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NotificationSummary {
-    /// Those that were sent of the queues there.
-    pub sent: u64,
-    /// Those that arrived there.
-    pub received: u64,
-    /// Flows that these limited, each time that they were not limited before.
-    pub limited: u64,
-}
-
-impl From<Notifications> for NotificationSummary {
-    fn from(Notifications { sent, received, limited }: Notifications) -> Self {
-        Self { sent, received, limited }
-    }
 }
 
 /// What the engine did.
@@ -406,6 +290,9 @@ fn sum_direction(
     let sojourn = |value: &dyn Fn(&Histogram) -> Duration| {
         port.delays.as_ref().map(|delays| value(&delays.sojourn).as_secs_f64())
     };
+    let elements = far.elements.iter();
+    let elements = elements.map(|(name, counts)| (name.clone(), ElementSummary::of(counts)));
+    let pauses = |counted| PauseSummary::of(counted, port.headroom);
     Direction {
         from: plan.nodes[link.ends[end].node].name.clone(),
         to: plan.nodes[link.ends[1 - end].node].name.clone(),
@@ -427,77 +314,18 @@ fn sum_direction(
         sojourn_max_seconds: sojourn(&Histogram::longest),
         class: Named((0..port.classes.len()).map(|n| sum_class(port, n, seconds)).collect()),
         faults: port.faults.clone(),
-        element: Named(far.elements.iter().map(sum_element).collect()),
-        impairments: port.impairments.as_ref().map(sum_impairments),
-        pause: port.flow_control.as_ref().map(|counted| sum_pauses(counted, port.headroom)),
-        cnm: port.notifications.map(Into::into),
-    }
-}
-
-fn sum_pauses(counted: &flow_control::Counters, headroom: Option<[Bytes; 2]>) -> PauseSummary {
-    let stopped = counted.stopped.iter().map(|time| time.as_secs_f64());
-    let by_priority = stopped.clone().enumerate().filter(|&(_, seconds)| seconds > 0.0);
-    let by_priority = by_priority.map(|(priority, seconds)| (priority.to_string(), seconds));
-    PauseSummary {
-        sent: counted.pauses_sent,
-        received: counted.pauses_received,
-        storms: counted.storms,
-        stopped_seconds: stopped.fold(0.0, f64::max),
-        stopped_seconds_by_priority: Named(by_priority.collect()),
-        headroom_max_bytes: headroom.map(|[Bytes(most), _]| most),
-        headroom_bytes: headroom.map(|[_, Bytes(size)]| size),
-    }
-}
-
-fn sum_impairments(counted: &Counters) -> ImpairmentSummary {
-    let mean = counted.delay_sum as f64 / counted.passed as f64 / 1e12;
-    ImpairmentSummary {
-        lost: counted.lost,
-        passed: counted.passed,
-        reordered: counted.reordered,
-        duplicated: counted.duplicated,
-        corrupted: counted.corrupted,
-        corrupted_undetected: counted.corrupted_undetected,
-        added_delay_mean_seconds: (counted.passed > 0).then_some(mean),
-        added_delay_max_seconds: counted.delay_max.as_secs_f64(),
+        element: Named(elements.collect()),
+        impairments: port.impairments.as_ref().map(ImpairmentSummary::of),
+        pause: port.flow_control.as_ref().map(pauses),
+        cnm: port.notifications.as_ref().map(NotificationSummary::of),
     }
 }
 
 fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSummary) {
-    let (name, s) = &port.classes[index];
-    let relaxed = port.relaxed.get(index).map(|relaxed| relaxed.counts());
-    let relaxed = relaxed.into_iter().flatten().map(|(kind, count)| (kind.to_owned(), count));
+    let (name, counted) = &port.classes[index];
+    let (sojourn, relaxed) = (port.sojourns.get(index), port.relaxed.get(index));
     let measured = port.measured.iter().find(|(class, _)| class == name).map(|(_, m)| m);
-    let sojourn = |value: &dyn Fn(&Histogram) -> Duration| {
-        port.sojourns.get(index).map(|sojourn| value(sojourn).as_secs_f64())
-    };
-    let class = ClassSummary {
-        packets: s.sent_packets,
-        bytes: s.sent_bytes,
-        rate: per(s.sent_bytes as f64, seconds),
-        measured_rate: measured.map(|m| m.rate.bits_per_second() as f64 / 8.0),
-        measured_after_seconds: measured.map(|m| m.since.as_secs_f64()),
-        drops: s.dropped_packets,
-        marks: s.marked_packets,
-        backlog_bytes_max: s.backlog_bytes_max,
-        sojourn_p50_seconds: sojourn(&|sojourn| sojourn.quantile(0.5)),
-        sojourn_p99_seconds: sojourn(&|sojourn| sojourn.quantile(0.99)),
-        sojourn_max_seconds: sojourn(&Histogram::longest),
-        relaxed: Named(relaxed.collect()),
-    };
-    (name.clone(), class)
-}
-
-fn sum_element((name, [green, yellow, red]): &(String, [Count; 3])) -> (String, ElementSummary) {
-    let element = ElementSummary {
-        green: green.packets,
-        green_bytes: green.bytes,
-        yellow: yellow.packets,
-        yellow_bytes: yellow.bytes,
-        red: red.packets,
-        red_bytes: red.bytes,
-    };
-    (name.clone(), element)
+    (name.clone(), ClassSummary::of(counted, sojourn, measured, relaxed, seconds))
 }
 
 /// Returns `bytes` as a share of what `rate` carries in that time.

@@ -13,7 +13,7 @@ use crate::delays::Delays;
 
 mod window;
 
-pub use measured::totals::{Carried, Drops, FlowTotals};
+pub use measured::totals::{Carried, Drops, FlowTotals, Notifications};
 
 /// The totals of one port: one direction of a link with the queue that feeds it.
 #[derive(Clone, Debug, Default)]
@@ -45,17 +45,6 @@ pub struct PortTotals {
     /// The most bytes that arrived after one of a switch's priorities was paused, and the headroom for them; `None`
     /// where the port is not one of such a switch.
     pub headroom: Option<[Bytes; 2]>,
-}
-
-/// Congestion notifications of a port (IEEE 802.1Qau).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notifications {
-    /// Notifications that its queues sent to senders.
-    pub sent: u64,
-    /// Notifications that its interface received.
-    pub received: u64,
-    /// Flows that these limited, counted each time a flow was not limited before.
-    pub limited: u64,
 }
 
 /// The totals of a node itself, without its ports.

@@ -5,30 +5,6 @@ use crate::quantity::Better::Lower;
 use crate::quantity::Kind::Number;
 use crate::quantity::{Quantity, quantity};
 
-pub(super) const CNMS_SENT: Quantity = quantity(
-    "cnms_sent",
-    Number,
-    Sum,
-    Lower,
-    "Congestion notifications (CNMs) sent by a switch for the queues of its port.",
-)
-.at("cnm.sent");
-pub(super) const CNMS_RECEIVED: Quantity = quantity(
-    "cnms_received",
-    Number,
-    Sum,
-    Lower,
-    "Congestion notifications (CNMs) received by a host at its port.",
-)
-.at("cnm.received");
-pub(super) const FLOWS_LIMITED: Quantity = quantity(
-    "flows_limited",
-    Number,
-    Sum,
-    Lower,
-    "Flows newly rate-limited by congestion notifications.",
-)
-.at("cnm.limited");
 pub(super) const NODE_CNMS_SENT: Quantity = quantity(
     "cnms_sent",
     Number,

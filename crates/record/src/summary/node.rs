@@ -86,7 +86,8 @@ pub(super) fn sum_node(plan: &Plan, totals: &Totals, node: usize) -> NodeSummary
         shared_bytes: counted.shared_size.0,
     });
     let pause = sum_node_pauses(plan, totals, node).filter(|_| memory.is_some());
-    let cnm = sum_notifications(plan, totals, node).map(Into::into);
+    let cnm = sum_notifications(plan, totals, node);
+    let cnm = cnm.as_ref().map(NotificationSummary::of);
     let processor = processor.as_ref().map(|counted| sum_processor(counted, totals.seconds()));
     let (drops, drops_by_reason) = (drops.total(), by_reason(drops));
     NodeSummary { drops, drops_by_reason, memory, pause, cnm, processor }

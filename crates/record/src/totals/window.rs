@@ -12,7 +12,7 @@ use traffic::condition::Count;
 
 use crate::ranks;
 
-use super::{EngineTotals, NodeTotals, Notifications, PortTotals, Totals};
+use super::{EngineTotals, NodeTotals, PortTotals, Totals};
 
 impl Totals {
     /// Returns the totals that `plan` wants of a run: all of it, or what was counted between two snapshots. If a run
@@ -139,16 +139,6 @@ fn since(later: Count, earlier: Count) -> Count {
     Count {
         packets: later.packets.saturating_sub(earlier.packets),
         bytes: later.bytes.saturating_sub(earlier.bytes),
-    }
-}
-
-impl Notifications {
-    const fn since(self, earlier: Self) -> Self {
-        Self {
-            sent: self.sent.saturating_sub(earlier.sent),
-            received: self.received.saturating_sub(earlier.received),
-            limited: self.limited.saturating_sub(earlier.limited),
-        }
     }
 }
 
