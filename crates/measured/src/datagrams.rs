@@ -12,18 +12,18 @@ measured! {
     /// Sums up the datagrams of a flow.
     of(flow: &FlowTotals, delay: &Delay) {
         /// Datagrams sent.
-        sent: u64 = flow.sender.segments_sent, Number Sum Neither "sent".row(3);
+        sent: u64 = flow.sender.segments_sent, Number Sum Neither "sent".row(4);
         /// Datagrams received.
-        received: u64 = flow.receiver.segments_received, Number Sum Higher "received".row(3);
+        received: u64 = flow.receiver.segments_received, Number Sum Higher "received".row(4);
         /// Sent and lost: neither received nor still under way at the end of the run.
         lost: u64 = flow.datagrams_lost(), Number Sum Lower "lost"
-            what "Datagrams neither received nor in flight at the end.".row(3);
+            what "Datagrams neither received nor in flight at the end.".row(4);
         /// Their share of those sent.
         loss: f64 => |all| per(all.lost as f64, all.sent as f64), Share None Lower "share lost"
-            what "Datagrams lost, as a share of those sent.".row(4);
+            what "Datagrams lost, as a share of those sent.".row(5);
         /// Received with a congestion mark.
         marked: u64 = flow.receiver.ecn_marks, Number Sum Lower "marked"
-            what "Datagrams received with a congestion mark.".row(3);
+            what "Datagrams received with a congestion mark.".row(4);
         /// Mean one-way delay, seconds.
         delay_mean_seconds: f64 =
             mean_seconds(delay.sum, flow.receiver.segments_received).unwrap_or_default(),
@@ -35,7 +35,7 @@ measured! {
             .name("delay_max").samples("datagrams.received").compared().row(1);
         /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
         jitter_seconds: f64 = delay.jitter().as_secs_f64(), Time Max Lower "jitter"
-            what "Interarrival jitter at the end (RFC 3550, section 6.4.1).".row(4);
+            what "Interarrival jitter at the end (RFC 3550, section 6.4.1).".row(5);
         /// Mean magnitude of the delay variation from one datagram to the next received (IPDV, RFC 3393).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         jitter_mean_seconds: Option<f64> = mean_seconds(delay.variation.sum, delay.variation.samples),

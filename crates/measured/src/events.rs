@@ -43,10 +43,10 @@ measured! {
             .name("event_completion_max").samples("events.completed").row(1);
         /// Fragments that the builder read.
         fragments: u64 = events.fragments, Number Sum Higher "fragments"
-            what "Fragments read by the builder.".name("fragments").row(2);
+            what "Fragments read by the builder.".name("fragments").row(3);
         /// Those read after the deadline; none where there is no deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fragments_late: Option<u64> = events.late, Number Sum Lower "late fragments"
-            what "Fragments read by the builder after their deadline.".name("fragments_late").row(2);
+            what "Fragments read by the builder after their deadline.".name("fragments_late").row(3);
     }
 }

@@ -39,10 +39,10 @@ measured! {
         /// The time from its start to its end.
         seconds: f64 = flow.end.since(flow.start).as_secs_f64(), Duration None Lower "time"
             what "Time from the flow's start to its end; the completion time of a completed flow of fixed size."
-            .row(5);
+            .row(6);
         /// Whether all that was to be sent arrived.
         completed: bool = flow.completed, Number None Higher "completed"
-            what "1 if all data arrived.".row(5);
+            what "1 if all data arrived.".row(6);
         /// Packets dropped anywhere on the way, of either direction.
         drops: u64 = flow.drops, Number Sum Lower "drops"
             what "Packets dropped anywhere on the path, both directions.".compared();
@@ -51,13 +51,13 @@ measured! {
         marks: u64 = flow.marks, Number Sum Lower "marks"
             what "Packets received with a congestion mark (CE), both directions.";
         /// Segments or datagrams sent, pure ACKs and retransmissions included.
-        segments: u64 = both(|end| end.segments_sent), Number None Neither "segments".row(5);
+        segments: u64 = both(|end| end.segments_sent), Number None Neither "segments".row(6);
         /// Retransmissions.
         retransmissions: u64 = both(|end| end.retransmissions), Number Sum Lower "retransmissions"
             what "Retransmitted segments.".compared();
         /// Payload bytes retransmitted.
         retransmitted_bytes: u64 = both(|end| end.bytes_retransmitted),
-            Size None Lower "retransmitted" what "Retransmitted payload bytes.".row(5);
+            Size None Lower "retransmitted" what "Retransmitted payload bytes.".row(6);
         /// Retransmission timeouts.
         timeouts: u64 = both(|end| end.timeouts), Number Sum Lower "timeouts".compared();
         /// Those found spurious. This, fast recoveries, undos, probes and local drops are unknown where TCP is a
@@ -65,37 +65,37 @@ measured! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spurious_timeouts: Option<u64> = known(|end| end.spurious_timeouts),
             Number None Lower "spurious timeouts"
-            what "Retransmission timeouts found spurious.".row(5);
+            what "Retransmission timeouts found spurious.".row(6);
         /// Times fast recovery was entered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fast_recoveries: Option<u64> = known(|end| end.fast_recoveries),
-            Number None Lower "fast recoveries" what "Entries into fast recovery.".row(5);
+            Number None Lower "fast recoveries" what "Entries into fast recovery.".row(6);
         /// Reductions taken back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         undos: Option<u64> = known(|end| end.undos),
-            Number None Neither "undos" what "Undone window reductions.".row(5);
+            Number None Neither "undos" what "Undone window reductions.".row(6);
         /// Tail loss probes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tail_loss_probes: Option<u64> = known(|end| end.tlp_probes),
-            Number None Neither "tail loss probes".row(5);
+            Number None Neither "tail loss probes".row(6);
         /// Segments that the sender's own interface queue refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         local_drops: Option<u64> = known(|end| end.local_drops),
             Number None Lower "local drops"
-            what "Segments refused by the sender's own interface queue.".row(5);
+            what "Segments refused by the sender's own interface queue.".row(6);
         /// Packets that ACKs with an echo of a congestion mark acknowledged.
         congestion_echoes: u64 = both(|end| end.ecn_echoes),
             Number None Lower "congestion echoes"
-            what "Packets acknowledged by ACKs that echo a congestion mark.".row(5);
+            what "Packets acknowledged by ACKs that echo a congestion mark.".row(6);
         /// Smoothed round trip time at the end, seconds.
         srtt_seconds: f64 = flow.sender.srtt.as_secs_f64(), Time None Lower "smoothed RTT"
-            what "Smoothed RTT at the end.".name("srtt").row(5);
+            what "Smoothed RTT at the end.".name("srtt").row(6);
         /// Minimum round trip time, seconds.
         min_rtt_seconds: f64 = flow.sender.min_rtt.as_secs_f64(), Time None Lower "min RTT"
             what "Minimum RTT.".name("min_rtt").compared();
         /// Congestion window at the end, packets.
         cwnd_packets: u32 = flow.sender.cwnd, Number None Neither "congestion window"
-            what "Congestion window at the end, packets.".name("cwnd").row(5);
+            what "Congestion window at the end, packets.".name("cwnd").row(6);
         /// What became of its datagrams, if it sends such.
         #[serde(skip_serializing_if = "Option::is_none")]
         datagrams: Option<DatagramSummary> =

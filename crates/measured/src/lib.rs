@@ -4,6 +4,7 @@
 //! entities, the rows of `suimon compare` and the reference page of results derive from it.
 
 mod class;
+mod completion;
 mod conditioner;
 mod datagrams;
 mod declare;
@@ -13,6 +14,7 @@ mod exchanges;
 mod flow;
 mod impairments;
 mod mean;
+mod mpi;
 mod named;
 mod notifications;
 mod pauses;
@@ -23,6 +25,7 @@ pub mod totals;
 mod value;
 
 pub use class::ClassSummary;
+pub use completion::Completion;
 pub use conditioner::ElementSummary;
 pub use datagrams::DatagramSummary;
 pub use entity::{Entity, Part};
@@ -31,6 +34,7 @@ pub use exchanges::ExchangeSummary;
 pub use flow::{CarriedSummary, FlowSummary, ProgramSummary};
 pub use impairments::ImpairmentSummary;
 pub use mean::per;
+pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 pub use named::Named;
 pub use notifications::NotificationSummary;
 pub use pauses::PauseSummary;

@@ -1,32 +1,25 @@
 //! The tables of quantities.
 
-mod completion;
-mod mpi;
 mod node;
 mod notifications;
 mod pauses;
 mod run;
 
 use crate::class::ClassSummary;
+use crate::completion::Completion;
 use crate::conditioner::ElementSummary;
 use crate::datagrams::DatagramSummary;
 use crate::events::EventSummary;
 use crate::exchanges::ExchangeSummary;
 use crate::flow::FlowSummary;
 use crate::impairments::ImpairmentSummary;
+use crate::mpi::{MpiSummary, NetworkWaits};
 use crate::notifications::NotificationSummary;
 use crate::pauses::PauseSummary;
 use crate::quantity::Aggregate::{self, Max, Sum};
 use crate::quantity::Better::{Higher, Lower, Neither};
 use crate::quantity::Kind::{Number, Rate, Ratio, Share, Size, Time};
 use crate::quantity::{Quantity, quantity};
-use completion::{COMPLETED, FCT_P50, FCT_P95, FCT_P99, SLOWDOWN_P50, SLOWDOWN_P95, SLOWDOWN_P99};
-use mpi::{
-    BANDWIDTH_WAIT_SHARE, BUFFER_WAIT_SHARE, COMPUTING_SHARE, LATE_SENDER_SHARE,
-    LATENCY_WAIT_SHARE, MESSAGES, NAGLE_WAIT_SHARE, PACING_WAIT_SHARE, RANKS_FINISHED,
-    RECOVERY_WAIT_SHARE, RTO_WAIT_SHARE, SLOW_START_WAIT_SHARE, TIME_TO_SOLUTION, WAITING_SHARE,
-    WINDOW_WAIT_SHARE,
-};
 pub(super) use node::NODE;
 pub(super) use pauses::PAUSED_PRIORITY;
 pub(super) use run::{ENGINE, RUN};
@@ -90,28 +83,12 @@ const GROUP_PARTS: &Parts = &[
     DatagramSummary::QUANTITIES,
     ExchangeSummary::QUANTITIES,
     EventSummary::QUANTITIES,
-    &[MPI],
+    MpiSummary::QUANTITIES,
+    NetworkWaits::QUANTITIES,
+    Completion::QUANTITIES,
 ];
 
 pub(super) const GROUP: &[Quantity] = &ordered::<{ count(GROUP_PARTS) }>(GROUP_PARTS);
-
-const MPI: &[Quantity] = &[
-    TIME_TO_SOLUTION.compared().row(1),
-    RANKS_FINISHED.row(1),
-    COMPUTING_SHARE.row(1),
-    WAITING_SHARE.row(1),
-    LATE_SENDER_SHARE.row(1),
-    SLOW_START_WAIT_SHARE.row(1),
-    WINDOW_WAIT_SHARE.row(1),
-    RECOVERY_WAIT_SHARE.row(1),
-    RTO_WAIT_SHARE.row(1),
-    BUFFER_WAIT_SHARE.row(1),
-    NAGLE_WAIT_SHARE.row(1),
-    PACING_WAIT_SHARE.row(1),
-    BANDWIDTH_WAIT_SHARE.row(1),
-    LATENCY_WAIT_SHARE.row(1),
-    MESSAGES.row(1),
-];
 
 const PROGRAM: &[Quantity] = &[
     quantity(
@@ -121,7 +98,7 @@ const PROGRAM: &[Quantity] = &[
         Neither,
         "Packets of a program sent, from the program's host.",
     )
-    .row(5),
+    .row(6),
     quantity(
         "program.forward.received",
         Number,
@@ -129,7 +106,7 @@ const PROGRAM: &[Quantity] = &[
         Neither,
         "Packets of a program received, from the program's host.",
     )
-    .row(5),
+    .row(6),
     quantity(
         "program.forward.bytes",
         Size,
@@ -137,7 +114,7 @@ const PROGRAM: &[Quantity] = &[
         Neither,
         "Payload bytes of a program received, from the program's host.",
     )
-    .row(5),
+    .row(6),
     quantity(
         "program.reverse.sent",
         Number,
@@ -145,7 +122,7 @@ const PROGRAM: &[Quantity] = &[
         Neither,
         "Packets of a program sent, to the program's host.",
     )
-    .row(5),
+    .row(6),
     quantity(
         "program.reverse.received",
         Number,
@@ -153,7 +130,7 @@ const PROGRAM: &[Quantity] = &[
         Neither,
         "Packets of a program received, to the program's host.",
     )
-    .row(5),
+    .row(6),
     quantity(
         "program.reverse.bytes",
         Size,
@@ -161,7 +138,7 @@ const PROGRAM: &[Quantity] = &[
         Neither,
         "Payload bytes of a program received, to the program's host.",
     )
-    .row(5),
+    .row(6),
 ];
 
 const GROUP_OWN: &[Quantity] = &[
@@ -211,24 +188,27 @@ const GROUP_OWN: &[Quantity] = &[
     ),
     quantity("retransmissions", Number, Aggregate::None, Lower, "Retransmitted segments."),
     quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts."),
-    FCT_P50.at("completion.fct_p50_seconds").samples("completion.completed").compared().row(5),
-    FCT_P95.at("completion.fct_p95_seconds").samples("completion.completed").row(5),
-    FCT_P99.at("completion.fct_p99_seconds").samples("completion.completed").compared().row(5),
-    SLOWDOWN_P50.at("completion.slowdown_p50").samples("completion.completed").row(5),
-    SLOWDOWN_P95.at("completion.slowdown_p95").samples("completion.completed").row(5),
-    SLOWDOWN_P99.at("completion.slowdown_p99").samples("completion.completed").row(5),
-    COMPLETED.at("completion.completed").row(5),
 ];
 
-pub(super) const SIZE: &[Quantity] = &[
-    FCT_P50.at("fct_p50_seconds").samples("completed"),
-    FCT_P95.at("fct_p95_seconds").samples("completed"),
-    FCT_P99.at("fct_p99_seconds").samples("completed"),
-    SLOWDOWN_P50.samples("completed"),
-    SLOWDOWN_P95.samples("completed"),
-    SLOWDOWN_P99.samples("completed"),
-    COMPLETED,
-];
+const SIZE_PARTS: &Parts = &[Completion::QUANTITIES];
+
+/// A size of the summary is such a part itself.
+pub(super) const SIZE: &[Quantity] =
+    &below("completion.", ordered::<{ count(SIZE_PARTS) }>(SIZE_PARTS));
+
+/// The quantities with fields below a part of the entity that they are declared for.
+const fn below<const N: usize>(part: &str, mut table: [Quantity; N]) -> [Quantity; N] {
+    let mut place = 0;
+    while place < N {
+        let Quantity { field, samples, .. } = table[place];
+        table[place].field = field.split_at(part.len()).1;
+        if let Some(samples) = samples {
+            table[place].samples = Some(samples.split_at(part.len()).1);
+        }
+        place += 1;
+    }
+    table
+}
 
 const LINK_PARTS: &Parts = &[
     &[LINK_OWN],

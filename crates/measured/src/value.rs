@@ -65,6 +65,13 @@ impl<T: Measured> Measured for Option<T> {
     }
 }
 
+/// A list without names has no paths.
+impl<T> Measured for Vec<T> {
+    fn value(&self, _: &str) -> Option<Value> {
+        None
+    }
+}
+
 /// The names may contain dots.
 impl<T: Measured> Measured for Named<T> {
     fn value(&self, path: &str) -> Option<Value> {

@@ -13,18 +13,16 @@ use traffic::histogram::Histogram;
 
 mod completion;
 mod input;
-mod mpi;
 mod node;
 mod run;
 
-pub use completion::Completion;
 pub use input::InputSummary;
 use measured::per;
 pub use measured::{
-    CarriedSummary, ClassSummary, DatagramSummary, ElementSummary, EventSummary, ExchangeSummary,
-    FlowSummary, ImpairmentSummary, Named, NotificationSummary, PauseSummary, ProgramSummary,
+    CarriedSummary, ClassSummary, Completion, DatagramSummary, ElementSummary, EventSummary,
+    ExchangeSummary, FlowSummary, ImpairmentSummary, MpiSummary, Named, NetworkWaits,
+    NotificationSummary, PauseSummary, ProgramSummary, RankSummary,
 };
-pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};
 pub use run::group_of;

@@ -1,32 +1,10 @@
 //! Flow completion times and slowdowns of the flows that one entry of the scenario made.
 
-use measured::SIZE_BUCKETS;
+use measured::{Completion, SIZE_BUCKETS};
 use scenario::plan::{Flow, Plan};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
 
 use super::{FlowSummary, Named};
-
-/// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the minimum value
-/// that this share of the completed flows does not exceed (nearest rank); 0 if none completed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Completion {
-    /// Flows that completed.
-    pub completed: u64,
-    /// p50, seconds.
-    pub fct_p50_seconds: f64,
-    /// p95, seconds.
-    pub fct_p95_seconds: f64,
-    /// p99, seconds.
-    pub fct_p99_seconds: f64,
-    /// p50 of completion time over ideal time.
-    pub slowdown_p50: f64,
-    /// p95 of completion time over ideal time.
-    pub slowdown_p95: f64,
-    /// p99 of completion time over ideal time.
-    pub slowdown_p99: f64,
-}
 
 /// A flow of a set size: that size, and the least time that it may take.
 #[derive(Clone, Copy, Debug)]
@@ -73,52 +51,23 @@ pub(super) fn sum_completion<'f>(
         let within = |ideal: &Ideal| ideal.bytes > above && ideal.bytes <= up_to;
         let of = || sized.iter().filter(|(_, ideal)| within(ideal));
         if of().next().is_some() {
-            buckets.push((name.to_owned(), Completion::of(of())));
+            buckets.push((name.to_owned(), sum(of())));
         }
         above = up_to;
     }
-    Some((Completion::of(sized.iter()), Named(buckets)))
+    Some((sum(sized.iter()), Named(buckets)))
 }
 
-impl Completion {
-    fn of<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Self {
-        let done = || flows.clone().filter(|(flow, _)| flow.completed);
-        let fct = sorted(done().map(|(flow, _)| flow.seconds));
-        let slowdown =
-            sorted(done().map(|(flow, ideal)| measured::per(flow.seconds, ideal.seconds)));
-        Self {
-            completed: fct.len() as u64,
-            fct_p50_seconds: percentile(&fct, 50),
-            fct_p95_seconds: percentile(&fct, 95),
-            fct_p99_seconds: percentile(&fct, 99),
-            slowdown_p50: percentile(&slowdown, 50),
-            slowdown_p95: percentile(&slowdown, 95),
-            slowdown_p99: percentile(&slowdown, 99),
-        }
-    }
+/// Sums up the flows that completed.
+fn sum<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Completion {
+    let done = || flows.clone().filter(|(flow, _)| flow.completed);
+    let fct = sorted(done().map(|(flow, _)| flow.seconds));
+    let slowdown = sorted(done().map(|(flow, ideal)| measured::per(flow.seconds, ideal.seconds)));
+    Completion::of(&fct, &slowdown)
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values
-}
-
-/// Returns the nearest-rank percentile of sorted values.
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    let rank = (sorted.len() * percent).div_ceil(100);
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_is_the_nearest_rank() {
-        let values: Vec<f64> = (1..=20).map(f64::from).collect();
-        assert_eq!([50, 95, 99].map(|percent| percentile(&values, percent)), [10.0, 19.0, 20.0]);
-        assert_eq!(percentile(&[7.0], 50), 7.0);
-        assert_eq!(percentile(&[], 99), 0.0);
-    }
 }

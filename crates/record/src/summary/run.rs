@@ -1,6 +1,6 @@
 //! The run as a whole, and the flows of a `count` together.
 
-use measured::per;
+use measured::{Completion, MpiSummary, per};
 use network::event_builder::Events;
 use network::exchange::Exchanges;
 use scenario::plan::{Flow, Plan, Transport};
@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
-use super::completion::{Completion, Ideal, ideal, sum_completion};
-use super::mpi::{MpiSummary, sum_mpi};
+use super::completion::{Ideal, ideal, sum_completion};
 use super::{DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named};
+use crate::ranks;
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
@@ -176,6 +176,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
     let exchanges = group.iter().filter_map(|(_, (t, _))| t.exchanges.clone());
     let totals = group.iter().map(|&(_, (t, _))| t);
     let seconds = busy(totals.clone()).as_secs_f64();
+    let ranks = ranks::all(totals.clone());
     Group {
         flows: group.len() as u64,
         goodput: goodput(group.iter().map(|&(_, (t, _))| t)),
@@ -190,7 +191,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
         exchanges: exchanges.reduce(Exchanges::and).map(|all| ExchangeSummary::of(&all)),
         events: built(totals.clone()).map(|events| EventSummary::of(&events, seconds)),
-        mpi: sum_mpi(totals),
+        mpi: (!ranks.is_empty()).then(|| MpiSummary::of(&ranks)),
         completion,
         size: size.unwrap_or_default(),
     }
