@@ -3,18 +3,17 @@
 mod build;
 mod child;
 mod headers;
-mod needs;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use guest::needs::{self, Missing};
 use guest::{Kernel, built, recipe};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::table::Table;
-use needs::Missing;
 
 /// The command that builds a kernel.
 pub(crate) const BUILD: &str = "suimon linux build";

@@ -15,6 +15,7 @@ mod calendar;
 mod card;
 mod error;
 mod kernel;
+pub mod needs;
 pub mod network;
 mod page;
 mod pinned;

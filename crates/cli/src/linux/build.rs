@@ -9,13 +9,13 @@ use std::thread;
 
 use clap::Args;
 use experiment::format;
+use guest::needs::{self, Source};
 use guest::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES};
 use guest::{Kernel, built};
 use nix::fcntl::{Flock, FlockArg};
 
 use super::child::{Runner, Stop};
 use super::headers;
-use super::needs::{self, Source};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use guest::recipe::PACKAGE;
+use crate::recipe::PACKAGE;
 
 /// The path of the source in Debian's package.
 const TARBALL: &str = "/usr/src/linux-source-6.12.tar.xz";
@@ -27,14 +27,16 @@ const FETCH: [&str; 2] = ["apt-get", "dpkg-deb"];
 
 /// What is missing.
 #[derive(Debug)]
-pub(super) struct Missing {
-    pub(super) what: &'static str,
-    pub(super) packages: &'static str,
+pub struct Missing {
+    /// The program, or the source.
+    pub what: &'static str,
+    /// The Debian packages that provide it, with spaces between them.
+    pub packages: &'static str,
 }
 
 /// The origin of the source.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub enum Source {
     /// An existing tarball.
     Tarball(PathBuf),
     /// Debian's package, still to be fetched.
@@ -43,7 +45,7 @@ pub(super) enum Source {
 
 impl Source {
     /// The named tarball, else the one that Debian's package installs, else that package.
-    pub(super) fn of(named: Option<&Path>) -> Self {
+    pub fn of(named: Option<&Path>) -> Self {
         let installed = Path::new(TARBALL);
         match named.or_else(|| installed.is_file().then_some(installed)) {
             Some(path) => Self::Tarball(path.to_owned()),
@@ -53,7 +55,7 @@ impl Source {
 }
 
 /// What is missing for a build from that tarball, or from Debian's source.
-pub(super) fn missing(named: Option<&Path>) -> Vec<Missing> {
+pub fn missing(named: Option<&Path>) -> Vec<Missing> {
     let programs = PROGRAMS.iter().filter(|(program, _)| !is_installed(program));
     let mut missing: Vec<Missing> =
         programs.map(|&(what, packages)| Missing { what, packages }).collect();
@@ -64,7 +66,7 @@ pub(super) fn missing(named: Option<&Path>) -> Vec<Missing> {
 }
 
 /// The command that installs it.
-pub(super) fn command(missing: &[Missing]) -> String {
+pub fn command(missing: &[Missing]) -> String {
     let packages: Vec<&str> = missing.iter().map(|it| it.packages).collect();
     format!("sudo apt-get install {}", packages.join(" "))
 }
