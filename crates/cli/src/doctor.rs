@@ -1,6 +1,7 @@
 //! `suimon doctor`: tries what this machine supports, and prints the commands that install or enable the rest.
 
 use clap::{Args, ValueEnum};
+use experiment::doctor::{guest_kernel, programs, simulator};
 use lab::machine::{Finding, Machine, State};
 use serde_json::{Map, Value, json};
 
@@ -8,10 +9,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::table::{Cell, Table};
-
-mod guest_kernel;
-mod programs;
-mod simulator;
 
 /// Report what this machine supports, and the commands that install what is missing
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod headers;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use experiment::doctor::guest_kernel::BUILD;
 use guest::needs::{self, Missing};
 use guest::{Kernel, built, recipe};
 
@@ -14,9 +15,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::table::Table;
-
-/// The command that builds a kernel.
-pub(crate) const BUILD: &str = "suimon linux build";
 
 /// Build the guest kernel (Linux on the simulator's clock), or show its status
 #[derive(Debug, Args)]

@@ -52,6 +52,7 @@ mod progress;
 
 pub mod compare;
 pub mod control;
+pub mod doctor;
 pub mod driver;
 pub mod folders;
 pub mod format;

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use experiment::meter::clock;
+use crate::meter::clock;
 use lab::machine::{Finding, State};
 use scenario::Document;
 use simulate::Steering;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A flow of 100 ms.
 const SCENARIO: &str = r#"
@@ -28,7 +28,7 @@ to = "b"
 "#;
 
 /// What a simulated run needs.
-pub(super) fn findings() -> Vec<Finding> {
+pub fn findings() -> Vec<Finding> {
     vec![simulator(), folder()]
 }
 
@@ -49,7 +49,7 @@ fn simulator() -> Finding {
 const REINSTALL: &str = "cargo install --locked --path crates/cli";
 
 /// The bytes that the flow received.
-fn bytes() -> Result<u64, Failure> {
+fn bytes() -> Result<u64, Error> {
     let plan = Document::parse("doctor", SCENARIO)?.plan()?;
     let steering = Steering { interrupted: &AtomicBool::new(false), progress: &|_| {} };
     let totals = simulate::run(&plan, &mut (), steering)?;
