@@ -460,6 +460,10 @@ class CompareFlow(Table):
         marks: Packets received with a congestion mark (CE), both directions.
         messages: Messages between ranks.
         min_rtt: Minimum RTT.
+        mos: Mean opinion score of the call (ITU-T G.107), 1 to 4.5.
+        mos_mean: Mean of the calls' mean opinion scores.
+        mos_min: The lowest of the calls' mean opinion scores.
+        mouth_to_ear: Delay of the call from mouth to ear.
         nagle_wait_share: Share of the ranks' time spent waiting for a small segment held back by Nagle's algorithm.
         pacing_wait_share: Share of the ranks' time spent waiting for pacing.
         ranks_finished: Ranks that returned from their last call.
@@ -530,6 +534,10 @@ class CompareFlow(Table):
     marks: NumberTolerance | None = None
     messages: NumberTolerance | None = None
     min_rtt: TimeTolerance | None = None
+    mos: NumberTolerance | None = None
+    mos_mean: NumberTolerance | None = None
+    mos_min: NumberTolerance | None = None
+    mouth_to_ear: TimeTolerance | None = None
     nagle_wait_share: NumberTolerance | None = None
     pacing_wait_share: NumberTolerance | None = None
     ranks_finished: NumberTolerance | None = None
@@ -1254,6 +1262,10 @@ class ExpectFlow(Table):
         marks: Packets received with a congestion mark (CE), both directions.
         messages: Messages between ranks.
         min_rtt: Minimum RTT.
+        mos: Mean opinion score of the call (ITU-T G.107), 1 to 4.5.
+        mos_mean: Mean of the calls' mean opinion scores.
+        mos_min: The lowest of the calls' mean opinion scores.
+        mouth_to_ear: Delay of the call from mouth to ear.
         nagle_wait_share: Share of the ranks' time spent waiting for a small segment held back by Nagle's algorithm.
         pacing_wait_share: Share of the ranks' time spent waiting for pacing.
         ranks_finished: Ranks that returned from their last call.
@@ -1324,6 +1336,10 @@ class ExpectFlow(Table):
     marks: NumberBounds | Plain | None = None
     messages: NumberBounds | Plain | None = None
     min_rtt: TimeBounds | Plain | None = None
+    mos: NumberBounds | Plain | None = None
+    mos_mean: NumberBounds | Plain | None = None
+    mos_min: NumberBounds | Plain | None = None
+    mouth_to_ear: TimeBounds | Plain | None = None
     nagle_wait_share: RatioBounds | Plain | None = None
     pacing_wait_share: RatioBounds | Plain | None = None
     ranks_finished: NumberBounds | Plain | None = None
@@ -1551,6 +1567,8 @@ class Flow(Table):
         stop: Time at which the program stops sending; never unless given.
         tcp: Differences of the sender's TCP from its host's profile.
         train: Messages with pauses between them, instead of continuous writing.
+        voip: Call by voice over IP, in one direction: RTP packets of a codec over UDP, a de-jitter buffer, and the mean
+            opinion score of what is heard.
     """
 
     from_: str = field(metadata={"name": "from"})
@@ -1579,6 +1597,7 @@ class Flow(Table):
     stop: Time | None = None
     tcp: Tcp | Plain | None = None
     train: Train | Plain | None = None
+    voip: Voip | Plain | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -3342,6 +3361,23 @@ class Units(Table):
     rate: UnitOfRate | None = None
     size: UnitOfSize | None = None
     time: UnitOfTime | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class Voip(Table):
+    """A call: RTP packets of a codec at a constant interval, in one direction. Two flows make a conversation.
+
+    Attributes:
+        codec: Codec: "g711" without packet loss concealment, "g711-plc" with it, "g729a", all with frames of 20 ms, or
+            "g723.1" at 6.3 kbit/s with frames of 30 ms; "g711-plc" unless given.
+        frames: Frames of that time in each packet; 1 unless given. Range: 1 to 10.
+        jitter_buffer: Wait of the first packet in the receiver's de-jitter buffer; 60 ms unless given. Range: at most
+            10 s.
+    """
+
+    codec: Literal["g711", "g711-plc", "g729a", "g723.1"] | None = None
+    frames: int | None = None
+    jitter_buffer: Time | None = None
 
 
 @dataclass(kw_only=True, slots=True)

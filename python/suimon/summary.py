@@ -13,6 +13,57 @@ from suimon._table import optional
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CallSummary:
+    """What the listener of a call heard.
+
+    Attributes:
+        late: Packets that arrived too late to be played.
+        missed: Packets that were missing when it was their turn to be played, lost or late, as a share.
+        mos: Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5.
+        mouth_to_ear_seconds: Delay from mouth to ear, seconds.
+        rating: The transmission rating R that it follows from.
+    """
+
+    late: int
+    missed: float
+    mos: float
+    mouth_to_ear_seconds: float
+    rating: float
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CallSummary:
+        """Reads the object from its JSON form. Unknown keys are ignored."""
+        return cls(
+            late=data.get("late", 0),
+            missed=data.get("missed", 0.0),
+            mos=data.get("mos", 0.0),
+            mouth_to_ear_seconds=data.get("mouth_to_ear_seconds", 0.0),
+            rating=data.get("rating", 0.0),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallsSummary:
+    """The calls of several flows.
+
+    Attributes:
+        mos_mean: Mean of the calls' mean opinion scores.
+        mos_min: The lowest of them.
+    """
+
+    mos_mean: float
+    mos_min: float
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CallsSummary:
+        """Reads the object from its JSON form. Unknown keys are ignored."""
+        return cls(
+            mos_mean=data.get("mos_mean", 0.0),
+            mos_min=data.get("mos_min", 0.0),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CarriedSummary:
     """What the network carried in one direction.
 
@@ -445,6 +496,7 @@ class FlowSummary:
         segments: Segments or datagrams sent, pure ACKs and retransmissions included.
         srtt_seconds: Smoothed round trip time at the end, seconds.
         timeouts: Retransmission timeouts.
+        call: What was heard of the call, if it is one.
         datagrams: What became of its datagrams, if it sends such.
         events: What became of the events of the builder that it sends fragments to, and of its own fragments.
             Retransmissions are of both ends.
@@ -477,6 +529,7 @@ class FlowSummary:
     segments: int
     srtt_seconds: float
     timeouts: int
+    call: CallSummary | None = None
     datagrams: DatagramSummary | None = None
     events: EventSummary | None = None
     exchanges: ExchangeSummary | None = None
@@ -495,6 +548,7 @@ class FlowSummary:
         """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
+            call=optional(CallSummary.from_dict, data.get("call")),
             completed=data.get("completed", False),
             congestion_echoes=data.get("congestion_echoes", 0),
             cwnd_packets=data.get("cwnd_packets", 0),
@@ -536,6 +590,7 @@ class Group:
         goodput_min: The least of their own goodputs, bytes per second.
         retransmissions: Retransmissions.
         timeouts: Retransmission timeouts.
+        calls: What was heard of their calls, if they are calls.
         completion: Completion times, if they are of a set size.
         datagrams: What became of their datagrams, if they send such: the mean delay of all, the longest, and the
             greatest jitter of any.
@@ -555,6 +610,7 @@ class Group:
     goodput_min: float
     retransmissions: int
     timeouts: int
+    calls: CallsSummary | None = None
     completion: Completion | None = None
     datagrams: DatagramSummary | None = None
     events: EventSummary | None = None
@@ -568,6 +624,7 @@ class Group:
         """Reads the object from its JSON form. Unknown keys are ignored."""
         return cls(
             bytes=data.get("bytes", 0),
+            calls=optional(CallsSummary.from_dict, data.get("calls")),
             completion=optional(Completion.from_dict, data.get("completion")),
             datagrams=optional(DatagramSummary.from_dict, data.get("datagrams")),
             drops=data.get("drops", 0),

@@ -40,6 +40,7 @@ impl Engine {
             receiver,
             delay: self.host(flow.to).and_then(|host| host.delay(id)),
             events: far.and_then(|(far, socket)| far.events(socket)),
+            call: far.and_then(|(far, _)| far.call()),
             ranks: [near, far]
                 .map(|end| end.and_then(|(application, _)| application.rank().map(Box::new))),
             left_out: !plan.is_simulated(flow),

@@ -39,6 +39,8 @@ pub enum Part {
     Connection,
     /// Results of datagrams.
     Datagrams,
+    /// What is heard of a call.
+    Call,
     /// Results of requests.
     Exchanges,
     /// Results of events.
@@ -166,6 +168,7 @@ impl Quantity {
     pub fn part(&self) -> Option<Part> {
         match self.field.split_once('.') {
             Some(("datagrams", _)) => Some(Part::Datagrams),
+            Some(("call" | "calls", _)) => Some(Part::Call),
             Some(("exchanges", _)) => Some(Part::Exchanges),
             Some(("events", _)) => Some(Part::Events),
             Some(("mpi", _)) => Some(Part::Mpi),

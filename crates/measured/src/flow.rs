@@ -2,6 +2,7 @@
 
 use traffic::Bytes;
 
+use crate::calls::CallSummary;
 use crate::datagrams::DatagramSummary;
 use crate::declare::measured;
 use crate::events::EventSummary;
@@ -109,6 +110,9 @@ measured! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         events: Option<EventSummary> =
             flow.events.as_ref().map(|events| EventSummary::of(events, seconds));
+        /// What was heard of the call, if it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallSummary> = flow.call.as_ref().map(CallSummary::of);
         /// What the network carried of a program's packets. The bytes above are then payload of both directions, and
         /// what TCP counts is not known.
         #[serde(skip_serializing_if = "Option::is_none")]

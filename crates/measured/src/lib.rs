@@ -3,6 +3,7 @@
 //! Units in tables, reports and sweeps, the short names of `[expect]` and `[compare]`, the aggregates over several
 //! entities, the rows of `suimon compare` and the reference page of results derive from it.
 
+mod calls;
 mod class;
 mod completion;
 mod conditioner;
@@ -24,6 +25,7 @@ mod table;
 pub mod totals;
 mod value;
 
+pub use calls::{CallSummary, CallsSummary};
 pub use class::ClassSummary;
 pub use completion::Completion;
 pub use conditioner::ElementSummary;

@@ -5,6 +5,7 @@ mod notifications;
 mod pauses;
 mod run;
 
+use crate::calls::{CallSummary, CallsSummary};
 use crate::class::ClassSummary;
 use crate::completion::Completion;
 use crate::conditioner::ElementSummary;
@@ -71,6 +72,7 @@ const fn count(parts: &Parts) -> usize {
 const FLOW_PARTS: &Parts = &[
     FlowSummary::QUANTITIES,
     DatagramSummary::QUANTITIES,
+    CallSummary::QUANTITIES,
     ExchangeSummary::QUANTITIES,
     EventSummary::QUANTITIES,
     &[PROGRAM],
@@ -81,6 +83,7 @@ pub(super) const FLOW: &[Quantity] = &ordered::<{ count(FLOW_PARTS) }>(FLOW_PART
 const GROUP_PARTS: &Parts = &[
     &[GROUP_OWN],
     DatagramSummary::QUANTITIES,
+    CallsSummary::QUANTITIES,
     ExchangeSummary::QUANTITIES,
     EventSummary::QUANTITIES,
     MpiSummary::QUANTITIES,

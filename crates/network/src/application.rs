@@ -8,6 +8,7 @@ use transport::{Connection, LimitedTimes, OptionError, SocketOption};
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::mpi::rank::RankTotals;
+use crate::voip::Call;
 
 /// When a program sends, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,12 @@ pub trait Sockets {
     /// lost.
     fn send(&mut self, socket: SocketId, bytes: u32);
 
+    /// The number of the datagram of the present [`SocketEvent::Datagram`]: from 0, in the order in which its sender
+    /// sent them, if all have the same size.
+    fn datagram_number(&self, _socket: SocketId) -> u64 {
+        0
+    }
+
     /// Discards written data that is not in the send buffer yet, and closes.
     fn abandon(&mut self, socket: SocketId);
 
@@ -141,6 +148,11 @@ pub trait Application: Debug + Send {
 
     /// The results of the events that it builds, with the fragments received through that socket, if it builds any.
     fn events(&self, _socket: SocketId) -> Option<Events> {
+        None
+    }
+
+    /// The results of a call that it listens to, if it does.
+    fn call(&self) -> Option<Call> {
         None
     }
 

@@ -86,6 +86,10 @@ impl config::Config for Config {
         self.applications(span, stream)
     }
 
+    fn sets_data(&self) -> bool {
+        false
+    }
+
     fn datagrams(&self) -> Option<Config> {
         Some(*self)
     }

@@ -40,6 +40,7 @@ pub mod sink;
 pub mod switch;
 mod timer;
 pub mod trace;
+pub mod voip;
 pub mod workload;
 
 pub use application::Application;

@@ -19,9 +19,9 @@ mod run;
 pub use input::InputSummary;
 use measured::per;
 pub use measured::{
-    CarriedSummary, ClassSummary, Completion, DatagramSummary, ElementSummary, EventSummary,
-    ExchangeSummary, FlowSummary, ImpairmentSummary, MpiSummary, Named, NetworkWaits,
-    NotificationSummary, PauseSummary, ProgramSummary, RankSummary,
+    CallSummary, CallsSummary, CarriedSummary, ClassSummary, Completion, DatagramSummary,
+    ElementSummary, EventSummary, ExchangeSummary, FlowSummary, ImpairmentSummary, MpiSummary,
+    Named, NetworkWaits, NotificationSummary, PauseSummary, ProgramSummary, RankSummary,
 };
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};

@@ -305,7 +305,12 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
             let (_, flows, changes) = ports
                 .entry((hop.link, hop.end))
                 .or_insert_with(|| (hop, BTreeSet::new(), Vec::<(Instant, i128)>::new()));
-            flows.insert(names.flow_path(number));
+            let key = match udp.workload {
+                Workload::Datagrams(_) => "datagrams.rate",
+                // What a codec sends is fixed.
+                _ => "count",
+            };
+            flows.insert(format!("{}.{key}", names.flow_path(number)));
             changes.extend([(flow.span.start, load), (flow.span.stop, -load)]);
         }
     }
@@ -316,8 +321,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
             Some(*sum)
         });
         let offered = Rate::from_bits_per_second(u64::try_from(sums.max()?).ok()?)?;
-        let flows: Vec<String> =
-            flows.iter().map(|flow| format!("`{flow}.datagrams.rate`")).collect();
+        let flows: Vec<String> = flows.iter().map(|key| format!("`{key}`")).collect();
         let [offer, rate] = [offered, hop.rate].map(|rate| plan.units.rate(rate));
         (offered > hop.rate).then(|| Warning {
             kind: Kind::Excess,

@@ -64,6 +64,11 @@ impl Plain {
         }
     }
 
+    /// Reports keys that cannot be combined with it.
+    pub(crate) fn check_alone(&self, table: &Flow, problems: &mut Problems) -> Option<()> {
+        alone(&self.blank, self.name(), self.place(&table.from.span), table, problems)
+    }
+
     /// The workload; `None` if a value is invalid, or if they conflict.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<Workload> {
         let mut workload = self.blank.clone();
@@ -176,7 +181,7 @@ pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Opti
     }
     let Some(last) = workloads.connections().next_back() else { return Some(Workload::Bulk) };
     let place = last.place(&table.from.span);
-    alone(&last.blank, last.name(), place, table, problems)?;
+    last.check_alone(table, problems)?;
     let workload = last.read(problems)?;
     if let Workload::Events(readout) = &workload {
         check_triggers(readout.every.is_some(), place, table, problems)?;
@@ -280,7 +285,9 @@ fn alone(
     problems: &mut Problems,
 ) -> Option<()> {
     let demand = table.demand();
-    let others = table.workloads().connections().map(Plain::name).filter(|other| *other != name);
+    let is_udp = |workload: &Workload| workload.datagrams().is_some();
+    let alike = table.workloads().plain().filter(|other| is_udp(&other.blank) == is_udp(workload));
+    let others = alike.map(Plain::name).filter(|other| *other != name);
     let excluded = workload.excludes().iter().copied().filter(|key| match *key {
         "load" => table.load.is_some(),
         key => demand.span_of(key).is_some(),
@@ -289,7 +296,9 @@ fn alone(
         beside(place, key, workload.title(), problems);
         return None;
     }
-    let data = [(demand.span_of("bytes").is_some(), "bytes"), (table.read.is_some(), "read")];
+    // Datagrams are sent without what `read` is for.
+    let read = table.read.is_some() && !is_udp(workload);
+    let data = [(demand.span_of("bytes").is_some(), "bytes"), (read, "read")];
     for (_, key) in data.iter().filter(|(given, _)| *given && workload.sets_data()) {
         beside(place, key, workload.title(), problems);
     }

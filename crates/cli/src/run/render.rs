@@ -39,6 +39,9 @@ const DATAGRAMS: [&str; 8] = [
     ">jitter",
 ];
 
+/// Columns for a call.
+const CALLS: [&str; 5] = ["call", ">mean opinion score", ">mouth to ear", ">missed", ">late"];
+
 /// Columns for the completion times of the flows of a `count`.
 const COMPLETION: [&str; 8] =
     ["completion time", ">completed", ">p50", ">p95", ">p99", ">slowdown p50", ">p95", ">p99"];
@@ -86,6 +89,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         events(summary, units),
         jobs(summary, units),
         datagrams(summary, units),
+        calls(summary, units),
         programs(summary, units),
         queues(summary, units),
         classes(summary, units),
@@ -270,6 +274,31 @@ fn datagrams(summary: &Summary, units: Units) -> String {
     let singles: Vec<_> = singles.collect();
     for (name, flow, datagrams) in singles.iter().take(ROWS_MAX) {
         table.row(datagrams_row(name, flow.goodput, datagrams));
+    }
+    if table.is_empty() { String::new() } else { table.render() + &more(singles.len(), ROWS_MAX) }
+}
+
+/// Calls: those of a `count` by their mean and lowest score.
+fn calls(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&CALLS).in_units(units);
+    for (name, group) in &summary.group.0 {
+        if let Some(calls) = &group.calls {
+            let name = format!("{name} ({})", format::count(group.flows as usize, "flow"));
+            let scores = format!("{:.2}, min {:.2}", calls.mos_mean, calls.mos_min);
+            table.row(vec![name.into(), scores.into(), "".into(), "".into(), "".into()]);
+        }
+    }
+    let groups = group_names(summary);
+    let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
+    let singles: Vec<_> = singles.filter_map(|(name, f)| Some((name, f.call.as_ref()?))).collect();
+    for (name, call) in singles.iter().take(ROWS_MAX) {
+        table.row(vec![
+            name.as_str().into(),
+            format!("{:.2}", call.mos).into(),
+            Cell::quantity(Kind::Time, call.mouth_to_ear_seconds),
+            Cell::quantity(Kind::Share, call.missed),
+            call.late.to_string().into(),
+        ]);
     }
     if table.is_empty() { String::new() } else { table.render() + &more(singles.len(), ROWS_MAX) }
 }

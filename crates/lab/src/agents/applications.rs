@@ -180,6 +180,11 @@ impl Sockets for KernelSockets<'_> {
         }
     }
 
+    fn datagram_number(&self, SocketId(number): SocketId) -> u64 {
+        let socket = self.sockets.get(number as usize);
+        socket.and_then(Socket::datagrams).map_or(0, Datagrams::number)
+    }
+
     fn abandon(&mut self, socket: SocketId) {
         let now = self.now;
         if let Some(end) = self.end(socket) {

@@ -82,6 +82,7 @@ impl Agent {
             delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
             events: far.and_then(|(far, socket)| far.events(socket)),
+            call: far.and_then(|(far, _)| far.call()),
             ranks: [near, far]
                 .map(|end| end.and_then(|(application, _)| application.rank().map(Box::new))),
             ..self.marks.totals(

@@ -27,7 +27,8 @@ const BUFFER: usize = 8 << 20;
 pub(super) struct Datagrams {
     socket: OwnedFd,
     counters: Counters,
-    /// The highest number that arrived; numbers begin at 1.
+    /// The number of the datagram that arrived last, and the highest number; numbers begin at 1.
+    last: u64,
     highest: u64,
     /// Whether datagrams are read without an event for the application.
     reads_always: bool,
@@ -51,7 +52,7 @@ impl Scratch {
 impl Datagrams {
     /// Wraps a socket that is connected to its peer.
     fn new(socket: OwnedFd) -> Self {
-        Self { socket, counters: Counters::default(), highest: 0, reads_always: false }
+        Self { socket, counters: Counters::default(), last: 0, highest: 0, reads_always: false }
     }
 
     pub(super) fn socket(&self) -> &OwnedFd {
@@ -108,7 +109,8 @@ impl Datagrams {
         let payload = bytes as u32;
         self.counters.receive(payload, at, delay);
         if bytes >= NUMBERED {
-            self.highest = self.highest.max(u64::from_be_bytes(number));
+            self.last = u64::from_be_bytes(number);
+            self.highest = self.highest.max(self.last);
         }
         Some(payload)
     }
@@ -121,6 +123,11 @@ impl Datagrams {
 
     pub(super) fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The number of the datagram that arrived last, from 0.
+    pub(super) fn number(&self) -> u64 {
+        self.last.saturating_sub(1)
     }
 
     /// The number of the `sent` datagrams after the last one that arrived; 0 if datagrams arrive without numbers.

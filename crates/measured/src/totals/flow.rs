@@ -4,6 +4,7 @@ use network::datagram::Delay;
 use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::mpi::rank::RankTotals;
+use network::voip::Call;
 use traffic::{Bytes, Instant};
 
 /// The totals of one flow.
@@ -38,6 +39,9 @@ pub struct FlowTotals {
     pub exchanges: Option<Exchanges>,
     /// The totals of the builder's events that it sends fragments to, and of its fragments.
     pub events: Option<Events>,
+    /// What was heard of the call that it is.
+    #[serde(default)]
+    pub call: Option<Call>,
     /// The totals of the ranks of an MPI job at both ends.
     pub ranks: [Option<Box<RankTotals>>; 2],
     /// The packets of a program that the network carried, from the flow's first host to its second and back.
@@ -115,6 +119,7 @@ impl FlowTotals {
             unseen: later.unseen,
             exchanges: later.exchanges.as_ref().map(exchanges),
             events: later.events.as_ref().map(events),
+            call: later.call.map(|call| earlier.call.map_or(call, |earlier| call.since(&earlier))),
             ranks: self.ranks.clone(),
             program: later.program.map(program),
             left_out: self.left_out,

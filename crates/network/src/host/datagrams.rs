@@ -13,6 +13,8 @@ pub(super) struct DatagramSocket {
     template: Packet,
     ip_header: u32,
     pub(super) counters: Counters,
+    /// The number of the datagram received last, if the application has events.
+    pub(super) number: u32,
     /// Whether the application reads datagrams as they arrive, without events.
     pub(super) reads_always: bool,
 }
@@ -25,7 +27,7 @@ impl DatagramSocket {
         let protocol = Protocol::Udp;
         let template =
             Packet { flow, source, destination, tos, priority, protocol, ..Packet::default() };
-        Self { template, ip_header, counters: Counters::default(), reads_always: false }
+        Self { template, ip_header, counters: Counters::default(), number: 0, reads_always: false }
     }
 
     /// Writes a datagram that leaves now into `packet`, setting every field.

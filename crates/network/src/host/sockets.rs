@@ -258,6 +258,13 @@ impl Sockets for HostSockets<'_> {
         }
     }
 
+    fn datagram_number(&self, SocketId(number): SocketId) -> u64 {
+        match self.sockets.get((self.first + number) as usize).map(|socket| &socket.state) {
+            Some(State::Datagrams(datagrams)) => datagrams.number.into(),
+            _ => 0,
+        }
+    }
+
     fn abandon(&mut self, socket: SocketId) {
         if let Some(endpoint) = self.endpoint(socket) {
             if let Some(pending) = &mut endpoint.pending {
@@ -370,6 +377,9 @@ impl Applications {
             return None;
         };
         datagrams.receive(packet, now);
+        if !datagrams.reads_always {
+            datagrams.number = packet.tcp.seq / packet.tcp.payload.max(1);
+        }
         Some(!datagrams.reads_always)
     }
 

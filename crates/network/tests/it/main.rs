@@ -20,5 +20,6 @@ mod switch;
 mod timer;
 #[path = "../../../traffic/tests/drawn/values.rs"]
 mod values;
+mod voip;
 #[path = "../../../traffic/tests/wire/mod.rs"]
 mod wire;

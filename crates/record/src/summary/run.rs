@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
 use super::completion::{Ideal, ideal, sum_completion};
-use super::{DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named};
+use super::{CallsSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named};
 use crate::ranks;
 use crate::totals::{Drops, FlowTotals, Totals};
 
@@ -79,6 +79,9 @@ pub struct Group {
     /// greatest jitter of any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSummary>,
+    /// What was heard of their calls, if they are calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallsSummary>,
     /// What became of their requests, if they ask: the mean of all, and the longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
@@ -177,6 +180,8 @@ fn sum_group(group: &[Member<'_>]) -> Group {
     let totals = group.iter().map(|&(_, (t, _))| t);
     let seconds = busy(totals.clone()).as_secs_f64();
     let ranks = ranks::all(totals.clone());
+    let scores: Vec<f64> =
+        members.clone().filter_map(|flow| Some(flow.call.as_ref()?.mos)).collect();
     Group {
         flows: group.len() as u64,
         goodput: goodput(group.iter().map(|&(_, (t, _))| t)),
@@ -188,6 +193,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         marks: members.clone().map(|f| f.marks).sum(),
         retransmissions: members.clone().map(|f| f.retransmissions).sum(),
         timeouts: members.clone().map(|f| f.timeouts).sum(),
+        calls: (!scores.is_empty()).then(|| CallsSummary::of(&scores)),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
         exchanges: exchanges.reduce(Exchanges::and).map(|all| ExchangeSummary::of(&all)),
         events: built(totals.clone()).map(|events| EventSummary::of(&events, seconds)),

@@ -73,6 +73,7 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
         events(summary),
         connections(summary),
         datagrams(summary),
+        calls(summary),
         programs(summary),
     ] {
         if !grid.is_empty() {
@@ -244,6 +245,24 @@ fn datagrams(summary: &Summary) -> Grid {
 fn capitalised(label: &str) -> String {
     let mut letters = label.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+fn calls(summary: &Summary) -> Grid {
+    let mut grid =
+        Grid::new(&["Call", "Mean opinion score", "R", "Mouth to ear", "Missed", "Late"]);
+    for (name, flow) in summary.flow.0.iter() {
+        let Some(call) = &flow.call else { continue };
+        let of = Below(format!("flow.{name}.call"));
+        grid.row(vec![
+            Cell::text_of(name),
+            of.digits("mos", call.mos),
+            of.digits("rating", call.rating),
+            of.time("mouth_to_ear_seconds", call.mouth_to_ear_seconds),
+            of.share("missed", call.missed),
+            of.count("late", call.late),
+        ]);
+    }
+    grid
 }
 
 fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {

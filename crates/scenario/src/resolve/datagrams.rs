@@ -27,6 +27,7 @@ pub(super) fn resolve(
         let span = table.place(&flow.from.span);
         problems.push(span, "datagrams are sent without TCP", help);
     }
+    table.check_alone(flow, problems)?;
     let workload = table.read(problems);
     let ip_header = ip_header(ends, flow, network, problems)?;
     let dscp = dscp(flow, problems);

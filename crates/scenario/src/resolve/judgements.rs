@@ -1,13 +1,14 @@
 //! The common parts of `[expect]` and `[compare]`: the judged quantities of entities.
 
 use measured::{Entity, Part, Quantity, SIZE_BUCKETS};
+use network::workload::Workload;
 
 use super::{Directory, Network};
 use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{Given, Measured, Tables, quantities};
 use crate::nearest;
-use crate::plan::{Change, Flow, Node, NodeKind, Transport};
+use crate::plan::{Change, Flow, Node, NodeKind, Transport, Udp};
 use crate::value::{Name, Table};
 
 /// The entities of judgements besides the network.
@@ -144,6 +145,11 @@ fn check_flow(
         }
         (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
             ("exchanges", "name a flow with an `exchange` or a `ping`")
+        }
+        (Some(Part::Call), transport)
+            if !matches!(transport, Transport::Udp(Udp { workload: Workload::Voip(_), .. })) =>
+        {
+            ("listener", "name a flow with `voip`")
         }
         (Some(Part::Events), _) => match flow.readout() {
             None => ("events", "name a flow with `events`"),

@@ -96,6 +96,7 @@ impl Samples {
                 (counted.receiver, counted.delay) = (known.receiver, known.delay);
                 counted.ranks[1].clone_from(&known.ranks[1]);
                 counted.events.clone_from(&known.events);
+                counted.call = known.call;
             }
             let reads = if flow.reader() == flow.from { near } else { far };
             if reads && !program {

@@ -39,4 +39,5 @@ mod ranks;
 mod sockets;
 mod throughput;
 mod victim;
+mod voip;
 mod window;
