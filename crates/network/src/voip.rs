@@ -10,7 +10,7 @@ pub mod emodel;
 mod results;
 
 use traffic::setting::{choice, settings};
-use traffic::{Duration, Instant, Random, Rate};
+use traffic::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, Sockets};
 use crate::datagram::{self, Sender};
@@ -92,6 +92,13 @@ impl Voip {
         Duration::from_ms(self.codec.planning().frame_ms * self.frames)
     }
 
+    /// The payload per second.
+    fn rate(&self) -> Rate {
+        let bits = self.payload() * 8 * 1_000;
+        Rate::from_bits_per_second(bits / (self.codec.planning().frame_ms * self.frames))
+            .unwrap_or(Rate::MIN)
+    }
+
     /// The payload of a packet's datagram.
     fn payload(&self) -> u64 {
         RTP_HEADER + self.codec.planning().bytes * self.frames
@@ -104,10 +111,8 @@ impl config::Config for Voip {
     }
 
     fn datagrams(&self) -> Option<datagram::Config> {
-        let bits = self.payload() * 8 * 1_000;
-        let milliseconds = self.codec.planning().frame_ms * self.frames;
         Some(datagram::Config {
-            rate: Rate::from_bits_per_second(bits / milliseconds).unwrap_or(Rate::MIN),
+            rate: self.rate(),
             // At most 10 frames of 160 bytes.
             size: self.payload() as u32,
             ..datagram::Config::default()
@@ -159,9 +164,9 @@ impl Listener {
         Self { voip, span, call, playout: None, next: 0, arrived, in_run: false }
     }
 
-    /// When the packet of that number is sent.
+    /// When the packet of that number is sent: a sender's rate is of whole bits per second.
     fn sent(&self, number: u64) -> Instant {
-        self.span.start + self.voip.interval().times(number)
+        self.span.start + self.voip.rate().time_for(Bytes(self.voip.payload() * number))
     }
 
     /// Plays the packets whose time has come.

@@ -48,7 +48,8 @@ pub fn opinion_score(rating: f64) -> f64 {
     match rating {
         ..=0.0 => 1.0,
         100.0.. => 4.5,
-        r => 1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6,
+        // Below a rating of 6.5 the polynomial is less than the least opinion.
+        r => (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6).max(1.0),
     }
 }
 

@@ -61,6 +61,13 @@ fn a_packet_later_than_the_buffer_is_missed() {
     assert!(long.mos > short.mos + 1.0, "{long:?} {short:?}");
 }
 
+/// 7 frames of G.723.1 are 6857.14 bit/s: the listener's clock follows the sender's, and no packet becomes late.
+#[test]
+fn a_rate_that_is_no_whole_number_does_not_drift() {
+    let call = call("{ codec = \"g723.1\", frames = 7, jitter_buffer = \"0 ms\" }", "10 ms", "");
+    assert_eq!((call.missed, call.late), (0.0, 0));
+}
+
 #[test]
 fn silence_has_the_lowest_score() {
     let silent = call("{}", "10 ms", "down = { at = \"0 s\", lasts = \"20 s\" }");
