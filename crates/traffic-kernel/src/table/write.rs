@@ -71,20 +71,13 @@ fn body(text: &mut String, parameters: &Parameters) -> Result<(), Unwritable> {
 
 fn settings(text: &mut String, settings: &dyn Settings) -> Result<(), Unwritable> {
     for setting in settings.settings() {
-        let given = settings.get(setting.name);
-        if let Some(queue) = given.as_ref().and_then(Parameters::of) {
+        let Some(given) = settings.get(setting.name) else { continue };
+        if let Some(queue) = Parameters::of(&given) {
             entry(text, setting.name, queue.name())?;
             body(text, queue)?;
             end(text);
-            continue;
-        }
-        match given {
-            Some(given) => {
-                if let Some(given) = value::text(&given) {
-                    entry(text, setting.name, &given)?;
-                }
-            }
-            None => {}
+        } else if let Some(given) = value::text(&given) {
+            entry(text, setting.name, &given)?;
         }
     }
     Ok(())
