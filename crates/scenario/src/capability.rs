@@ -55,7 +55,7 @@ features! {
     LOSSLESS = "lossless Ethernet", ["switch.*.lossless", "switch.*.pause", "switch.*.qcn"];
     /// Nodes that forward packets.
     NODES = "routers, switches, emulators",
-        ["router.*", "switch.*", "emulator.*", "balancer.*", "topology.*"];
+        ["router.*", "switch.*", "emulator.*", "balancer.*", "policer.*", "topology.*"];
     /// Impairments of links, and rates that vary.
     IMPAIRMENTS = "impairments of links", [
         "link.*.loss", "link.*.gemodel", "link.*.jitter", "link.*.duplicate", "link.*.reorder",
@@ -157,4 +157,21 @@ pub const fn of_every(support: Support) -> [Capability; FEATURES.len()] {
 /// The first obstacle.
 pub fn check(capabilities: &[Capability], plan: &Plan) -> Result<(), Obstacle> {
     capabilities.iter().try_for_each(|capability| (capability.check)(plan))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FEATURES;
+
+    #[test]
+    fn every_node_and_every_impairment_is_of_a_feature() {
+        let keys: Vec<&str> = FEATURES.iter().flat_map(|feature| feature.keys).copied().collect();
+        let nodes = network::node::REGISTRY.iter().filter(|entry| entry.name != "host");
+        for name in nodes.map(|entry| format!("{}.*", entry.name)) {
+            assert!(keys.contains(&&*name), "{name}");
+        }
+        for entry in network::impairment::REGISTRY {
+            assert!(keys.contains(&&*format!("link.*.{}", entry.name)), "{}", entry.name);
+        }
+    }
 }
