@@ -1,7 +1,8 @@
-//! The foundation of all other crates: units and times, packets with their headers, the settings that modules declare, random
-//! streams, distributions and histograms.
+//! The foundation of all other crates: units and times; packets with their headers, filters and reasons of drops; the
+//! settings that modules declare; random streams, distributions and histograms.
 //!
-//! Integer arithmetic only; no clock, no I/O. Nothing here knows an algorithm, and nothing is below this crate.
+//! No clock, no I/O; integer arithmetic for everything that decides about a packet. It knows no algorithm, and imports
+//! no crate of the workspace.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The lab: a scenario with real packets. Hosts are network namespaces with the kernel's own TCP. Between them, a
 //! software fabric moves real frames through the same nodes and disciplines as in the simulator.
 //!
+//! [`capability`] says what it may not do.
+//!
 //! No name outlives the run: namespaces, interfaces and BPF objects are held by file descriptors, and disappear with
 //! the process, however it ends.
 

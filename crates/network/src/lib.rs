@@ -1,9 +1,10 @@
-//! Nodes without I/O or clock: host, router, WAN emulator, and the links between them.
+//! Nodes without I/O or clock (hosts, routers and their kinds, switches), the links between them, and the applications
+//! of hosts.
 //!
 //! A node does not know which driver runs it. The driver passes packets and time to it, and takes packets from it:
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
-// Parameters are declared by `traffic::settings`.
+// Parameters are declared by `traffic::setting::settings`.
 extern crate alloc;
 
 pub mod application;

@@ -29,8 +29,8 @@ impl node::Config for Config {
     }
 }
 
-/// A router, a load balancer or a WAN emulator, which differ only in their tables and ports; or the interfaces of a
-/// machine.
+/// A router, a load balancer, a policer or a WAN emulator, which differ only in their tables and ports; or the
+/// interfaces of a machine.
 #[derive(Debug)]
 pub struct Router {
     number: u32,

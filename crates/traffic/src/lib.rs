@@ -1,6 +1,7 @@
 //! The algorithms that decide when a packet leaves: queueing disciplines, classifiers and conditioners.
 //!
-//! Integer arithmetic only; no clock, no I/O, no allocation per packet. Time is an argument.
+//! Integer arithmetic only; no clock, no I/O, no allocation per packet. Time is an argument. What is in the crate below,
+//! `base`, is passed on under the same names.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]
