@@ -6,7 +6,8 @@
 /// from the other fields. If it is a quantity, then follow its kind, its aggregate, its better direction and its label
 /// in headings; `what` and the definition in the reference where that is not the documentation; and the rest of its
 /// declaration as methods of [`Quantity`](crate::Quantity). With `and`, two values of the struct can be merged: each
-/// field by its aggregate, a mean with its weight, the field in parentheses.
+/// field by its aggregate, a mean with its weight, the field in parentheses. A field with the aggregate `None` is then
+/// derived from the others.
 macro_rules! measured {
     (
         $(#[$attribute:meta])*
@@ -117,7 +118,8 @@ macro_rules! measured {
     (@merged $a:ident $b:ident $field:ident Mean $weight:ident) => {
         $crate::mean::Mean::of(($a.$field, $a.$weight), ($b.$field, $b.$weight))
     };
-    (@merged $a:ident $b:ident $field:ident $($derived:ident)?) => { Default::default() };
+    // The field is derived from the others: `=>`.
+    (@merged $a:ident $b:ident $field:ident None) => { Default::default() };
 }
 
 pub(crate) use measured;
