@@ -45,26 +45,12 @@ pub(crate) fn list(names: &[&str]) -> String {
     shown.join(", ") + more
 }
 
-/// Edits (insert, delete, replace, swap neighbours) between two words: optimal string alignment. Only
-/// the first letters of absurdly long words are compared.
+/// Edits (insert, delete, replace, swap neighbours) between two words. Only the first letters of absurdly long words are
+/// compared.
 fn distance(a: &str, b: &str) -> usize {
     const LETTERS_MAX: usize = 64;
-    let a: Vec<char> = a.chars().take(LETTERS_MAX).collect();
-    let b: Vec<char> = b.chars().take(LETTERS_MAX).collect();
-    let mut before: Vec<usize> = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    let [a, b] = [a, b].map(|word| word.chars().take(LETTERS_MAX).collect::<String>());
+    strsim::osa_distance(&a, &b)
 }
 
 #[cfg(test)]
