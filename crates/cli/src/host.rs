@@ -85,7 +85,7 @@ struct ApplyArguments {
     host: HostArgs,
     /// Take the policy back after this time, unless `suimon host confirm` comes before
     #[arg(long, value_name = "TIME", value_parser = crate::top::every)]
-    confirm: Option<traffic::Duration>,
+    confirm: Option<base::Duration>,
     #[command(flatten)]
     state: StateArgs,
 }

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     busy: bool,
     /// How long queued packets may still leave after the end
     #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = scenario::quantity::duration)]
-    drain: traffic::Duration,
+    drain: base::Duration,
     /// Use an interface even if it has this machine's default route
     #[arg(long)]
     force: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
 /// Interval between checks for the end.
 const GLANCE: Duration = Duration::from_millis(100);
 /// Interval between lines on stderr, and the period of their rates.
-const TICK: traffic::Duration = traffic::Duration::from_ms(1_000);
+const TICK: base::Duration = base::Duration::from_ms(1_000);
 
 /// Runs the router until a signal, or sends a request to a running router.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -145,7 +145,7 @@ fn serve(
     quiet: bool,
 ) -> (Outcome, ControlServer) {
     let clock = Clock::starting_in(Duration::ZERO);
-    let mut tick_at = traffic::Instant::ZERO;
+    let mut tick_at = base::Instant::ZERO;
     let outcome = router.run(|router| {
         if clock.now() >= tick_at {
             tick_at += TICK;

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time;
 
+use base::{Duration, Instant};
 use clap::Args;
 use experiment::top::host::Host;
 use experiment::top::replay::Replay;
 use experiment::top::socket::Answered;
 use experiment::top::source::{Live, Source};
-use traffic::{Duration, Instant};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

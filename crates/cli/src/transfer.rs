@@ -10,9 +10,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ::transfer::{Code, Error, Meter};
+use base::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::Units;
-use traffic::Bytes;
 
 use crate::failure::Failure;
 
@@ -38,7 +38,7 @@ fn code_of_environment() -> Result<Option<Code>, Failure> {
 }
 
 /// Parses how long a peer may be silent.
-fn timeout(text: &str) -> Result<traffic::Duration, String> {
+fn timeout(text: &str) -> Result<base::Duration, String> {
     let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
     if time.as_us() < 2_000_000 {
         return Err("use 2 s or more: an idle peer sends a message each second".into());

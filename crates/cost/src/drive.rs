@@ -2,11 +2,10 @@
 
 use std::hint::black_box;
 
-use traffic::packet::PREAMBLE_AND_GAP;
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, Instant, Packet, PacketId, Packets, Random, WireClock,
-};
+use base::packet::PREAMBLE_AND_GAP;
+use base::units::Serializer;
+use base::{Bytes, Instant, Packet, PacketId, Random};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, WireClock};
 
 use crate::filters;
 use crate::workload::Workload;

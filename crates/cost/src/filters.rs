@@ -3,9 +3,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use base::header::{Header, Ports};
+use base::{FlowId, HostId, Packet};
+use traffic::Packets;
 use traffic::classify::{Filter, PortRange, Prefix, Rule};
-use traffic::header::{Header, Ports};
-use traffic::{FlowId, HostId, Packet, Packets};
 
 use crate::case::{Load, Look};
 

@@ -1,8 +1,9 @@
 //! A discipline with as many classes and filters as a case requests, for any discipline.
 
+use base::setting::{Classes, Kind, Settings, Value};
+use base::{Bytes, Rate};
 use traffic::qdisc::{Parameters, Qdisc};
-use traffic::setting::{Classes, Kind, Settings, Value};
-use traffic::{Bytes, Discipline, Port, Rate};
+use traffic::{Discipline, Port};
 
 use crate::case::{Case, Load};
 use crate::error::Error;

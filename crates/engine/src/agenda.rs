@@ -1,7 +1,7 @@
 //! The agenda of a run: tasks at set times besides the movement of packets, independent of the driver's clock.
 
+use base::{Duration, Instant};
 use scenario::Plan;
-use traffic::{Duration, Instant};
 
 /// A task that is due at a set time. Tasks that are due at the same instant run in this order.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 //! One pending event per wire, port and node, not per packet. A packet at an idle port costs one event per hop, its
 //! arrival; a packet that waits costs a second one, its port becoming free.
 
+use base::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};
 #[cfg(debug_assertions)]
 use network::audit;
 use network::host::Host;
@@ -15,7 +16,7 @@ use network::switch::Switch;
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
 use scenario::plan::Action;
-use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
+use traffic::{Discipline, Packets};
 use transport::{OptionError, SocketOption};
 
 use crate::tally::Tally;

@@ -1,10 +1,10 @@
 //! The state of the plan's flows at modelled hosts: samples, goodput marks and totals.
 
+use base::{FlowId, Instant};
 use network::observer::{Event, Observer};
 use network::{Node, host::Host};
 use record::totals::FlowTotals;
 use scenario::Plan;
-use traffic::{FlowId, Instant};
 use transport::Info;
 
 use crate::engine::Engine;

@@ -1,11 +1,11 @@
 //! The bytes that a flow's receiver has read at its goodput marks, and the flow's totals: for modelled hosts and
 //! real kernels alike.
 
+use base::{Bytes, Instant};
 use network::exchange::Exchanges;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Instant};
 
 /// The marks of a flow: [`Plan::goodput_marks`].
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,12 @@
 //! Counts every drop and, if configured, every delay; records every fault; and passes all events to the next
 //! observer.
 
+use base::{DropReason, FlowId, Instant};
 use network::Fault;
 use network::observer::{Event, Observer, Place, PortId};
 use record::AllDelays;
 use record::totals::Drops;
 use scenario::Plan;
-use traffic::{DropReason, FlowId, Instant};
 
 /// Counts of drops by place and reason, and by flow; passes every event on.
 #[derive(Debug)]

@@ -5,8 +5,8 @@
 //! any event density, so an event costs the same for any number of sources (R. Brown, Calendar Queues, CACM 31(10),
 //! 1988). Ties go to the lower source, so every run has one order, which no width changes.
 
+use base::Instant;
 use network::Schedule;
-use traffic::Instant;
 
 /// The initial bucket width is 2^21 ps, 2.1 us. The ring reaches 1024 buckets ahead, 2.1 ms: below the 2^32 ps that
 /// an entry can represent.

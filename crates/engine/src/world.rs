@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::{Bytes, DscpMap, FlowId, HostId, Instant, Random};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::headroom::headroom;
 use network::host::{self, Host, SocketConfig, SocketKind};
@@ -15,7 +16,7 @@ use scenario::Plan;
 use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::qdisc::fifo;
-use traffic::{Bytes, DscpMap, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
+use traffic::{Packets, Pause, qdisc};
 
 /// One direction of a link, with the port that feeds it and the node at its far end.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub struct Channel {
     pub far: u32,
     /// The index of the port through which packets enter that node.
     pub far_port: u16,
-    /// Whether gap frames are sent as packets of [`traffic::FlowId::GAP`], to a machine at the far end.
+    /// Whether gap frames are sent as packets of [`base::FlowId::GAP`], to a machine at the far end.
     pub gap_frames: bool,
     /// The transmitting node.
     pub node: u32,
@@ -317,7 +318,7 @@ fn output(
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
     id: PortId,
-) -> Result<(Port, traffic::Duration), Refusal> {
+) -> Result<(Port, base::Duration), Refusal> {
     let config = &network::link::Config {
         rate: end.direction.rate,
         delay: end.direction.delay,
@@ -380,10 +381,10 @@ fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
 }
 
 /// The time for which a port there may be paused.
-fn watchdog(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
+fn watchdog(plan: &Plan, end: &scenario::plan::End) -> base::Duration {
     match &plan.nodes[end.node].kind {
-        Kind::Switch(switch) => switch.watchdog.unwrap_or(traffic::Duration::MAX),
-        _ => traffic::Duration::MAX,
+        Kind::Switch(switch) => switch.watchdog.unwrap_or(base::Duration::MAX),
+        _ => base::Duration::MAX,
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
+use base::{DropReason, Duration, Instant};
 use engine::{Engine, World};
 use network::observer::Place;
 use network::{Event, Observer};
 use proptest::prelude::*;
 use scenario::{Document, Plan};
-use traffic::{DropReason, Duration, Instant};
 
 /// A host, a router and a host, and flows both ways.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
+use base::Instant;
 use guest::Kernel;
 use record::manifest::Environment;
 use record::{Cost, LabReport, Manifest, Recording, RunFolder, Summary, Verdict};
@@ -11,7 +12,6 @@ use report::run::Lab as ReportOfLab;
 use scenario::Plan;
 use serde_json::{Value, json};
 use simulate::guests::Findings;
-use traffic::Instant;
 
 use crate::driver::{DriverChoice, Request, Run};
 use crate::error::Error;

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use base::Instant;
 use network::{Event, Observer};
 use record::folder::SOCKET;
 use record::{FlowRow, Name, NotificationRow, PauseRow, QueueRow};
 use scenario::Plan;
 use serde_json::{Value, json};
-use traffic::Instant;
 
 use crate::control::Control;
 use crate::meter::clock;
@@ -160,7 +160,7 @@ impl Desk {
 
     fn statistics(&self) -> Statistics {
         let mut all = self.still.clone();
-        let reached = traffic::Duration::from_ns(self.shared.reached.load(Ordering::Relaxed));
+        let reached = base::Duration::from_ns(self.shared.reached.load(Ordering::Relaxed));
         all.seconds = reached.as_secs_f64();
         let ports = configured_rate::ports_at(&self.plan, Instant::ZERO + reached);
         let mut classes: BTreeMap<u32, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();

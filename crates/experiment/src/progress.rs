@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use base::Instant;
 use scenario::Plan;
-use traffic::Instant;
 
 use crate::execution::{Job, Outcome};
 

@@ -4,9 +4,9 @@
 //! Documentation/networking/checksum-offloads.rst): until then the field holds the sum of the pseudo-header, not
 //! complemented. Frames sent through a veth pair, a tap or a bridge of the same machine arrive in this state.
 
-use traffic::frame::{checksum, fold, sum, u16_at};
-use traffic::header::{Family, Header};
-use traffic::packet::Protocol;
+use base::frame::{checksum, fold, sum, u16_at};
+use base::header::{Family, Header};
+use base::packet::Protocol;
 
 use crate::frame::Datagram;
 

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
+use base::header::{Header, Ports};
+use base::{FlowId, HostId};
 use scenario::Plan;
 use scenario::plan::Transport;
-use traffic::header::{Header, Ports};
-use traffic::{FlowId, HostId, Packets};
+use traffic::Packets;
 
 /// The maximum number of flows, those of the plan included. It bounds what a port scan adds.
 const FLOWS_MAX: usize = 1 << 20;

@@ -2,10 +2,10 @@
 //!
 //! A program may send anything: unreadable fields stay zero, and nothing here fails.
 
-use traffic::frame::{Payload, ether_type, pause_head, payload, u16_at};
-use traffic::header::Header;
-use traffic::packet::{FRAME_MIN, Tcp};
-use traffic::segment;
+use base::frame::{Payload, ether_type, pause_head, payload, u16_at};
+use base::header::Header;
+use base::packet::{FRAME_MIN, Tcp};
+use base::segment;
 
 const ETHERNET_HEADER: usize = 14;
 /// Bytes of the frame check sequence, which a machine does not see.
@@ -144,7 +144,7 @@ pub const fn ethernet_header() -> usize {
 /// Frames for tests.
 #[doc(hidden)]
 pub mod samples {
-    use traffic::frame::checksum;
+    use base::frame::checksum;
 
     /// The offset of the TCP header of [`tcp_frame`], over IPv4 and over IPv6.
     pub const TCP_AT: [usize; 2] = [34, 54];
@@ -185,7 +185,7 @@ mod tests {
 
     use super::samples::tcp_frame;
     use super::*;
-    use traffic::frame::checksum;
+    use base::frame::checksum;
 
     #[test]
     fn a_segment_is_read() {

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use base::HostId;
+use base::frame::{checksum, ether_type, payload, u16_at};
+use base::header::Header;
 use scenario::Plan;
 use scenario::plan::{Node, NodeKind};
-use traffic::HostId;
-use traffic::frame::{checksum, ether_type, payload, u16_at};
-use traffic::header::Header;
 
 use crate::frame::ethernet_header;
 

@@ -4,12 +4,12 @@
 //! is the program's: by the port that the plan gave it, else, where several programs run between the two hosts, the
 //! one started last.
 
+use base::header::{Header, Ports};
+use base::packet::ecn;
+use base::{Bytes, FlowId, HostId, Instant, Packet};
 use record::totals::{Carried, FlowTotals};
 use scenario::Plan;
 use scenario::plan::Transport;
-use traffic::header::{Header, Ports};
-use traffic::packet::ecn;
-use traffic::{Bytes, FlowId, HostId, Instant, Packet};
 use transport::Info;
 
 use crate::FlowEntry;

@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
+use base::header::Header;
+use base::setting::Settings;
+use base::{FlowId, HostId};
 use scenario::Plan;
 use scenario::plan::{Flow, Transport};
 use traffic::classify::{Filter, PortRange, Prefix, Rule};
-use traffic::header::Header;
 use traffic::qdisc::Parameters;
-use traffic::setting::Settings;
-use traffic::{FlowId, HostId};
 
 /// The parameters with each rule for a host or a flow of `plan` as one for its addresses, protocol and ports; a flow
 /// takes two rules, one for each direction.

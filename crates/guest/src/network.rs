@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
+use base::header::Header;
+use base::packet::{FRAME_MIN, Protocol, ecn};
+use base::{DropReason, FlowId, HostId, Instant, Packet, PacketId};
 use engine::{Delivery, Engine, Tally, World};
 use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
 use network::observer::{Event, Observer, Place};
 use record::wire::Hop;
 use scenario::Plan;
-use traffic::header::Header;
-use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
+use traffic::Packets;
 
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;

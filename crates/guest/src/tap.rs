@@ -1,5 +1,7 @@
 //! The observer of packets between guests, and the packets' frames.
 
+use base::header::Header;
+use base::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};
 use engine::Tally;
 use frames::{ProgramFlows, frame};
 use network::PortId;
@@ -7,8 +9,6 @@ use network::observer::{Captured, Event, Observer, Place};
 use record::capture::KEPT;
 use record::wire::{self, Hop};
 use scenario::Plan;
-use traffic::header::Header;
-use traffic::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};
 
 /// The frames of packets: for guests' packets the bytes sent, for modelled hosts' packets bytes from their metadata.
 #[derive(Debug)]

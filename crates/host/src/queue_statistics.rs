@@ -5,7 +5,7 @@ mod table;
 
 use std::io;
 
-use traffic::Rate;
+use base::Rate;
 use traffic::qdisc::Parameters;
 
 use crate::netlink::Socket;

@@ -16,13 +16,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use base::packet::Protocol;
+use base::{Duration, FlowId, Instant};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::capability::Obstacle;
 use scenario::plan::Transport;
-use traffic::packet::Protocol;
-use traffic::{Duration, FlowId, Instant};
 use transport::Info;
 
 use crate::clock::Clock;

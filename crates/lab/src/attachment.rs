@@ -1,7 +1,8 @@
 //! Attachments of real interfaces to the fabric.
 
+use base::HostId;
 use network::PortId;
-use traffic::{HostId, Packets};
+use traffic::Packets;
 
 use crate::buffers::Buffers;
 use crate::device::{Device, Kind};

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::slice;
 
-use traffic::{PacketId, packet};
+use base::{PacketId, packet};
 
 use crate::Error;
 use crate::mapping::Mapping;

@@ -2,9 +2,9 @@
 
 use std::time;
 
+use base::{Duration, Instant};
 use nix::sys::time::TimeSpec;
 use nix::time::ClockId;
-use traffic::{Duration, Instant};
 
 /// Reads the time since an epoch; copies agree.
 #[derive(Clone, Copy, Debug)]

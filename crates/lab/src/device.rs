@@ -12,7 +12,8 @@ mod xdp;
 
 use std::os::fd::BorrowedFd;
 
-use traffic::{PacketId, Packets};
+use base::PacketId;
+use traffic::Packets;
 
 pub use link::LinkState;
 pub use promiscuous::Promiscuous;

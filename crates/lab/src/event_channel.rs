@@ -5,12 +5,13 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time;
 
+use base::{Bytes, DropReason, FlowId, Instant, Packet};
 use network::flow_control::Counters;
 use network::observer::{Captured, Place};
 use network::{Event, Fault, Observer, PortId};
 use record::capture::KEPT;
 use scenario::Plan;
-use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
+use traffic::{Control, Statistics};
 use transport::Info;
 
 /// An [`Event`] that owns its data. Samples of flows, classes and pauses are rare and large, hence boxed.

@@ -47,7 +47,7 @@ pub fn exec(
     thread::scope(|scope| {
         // The kernel ends a program when the thread that started it ends.
         let running = scope.spawn(move || {
-            thread::sleep(clock.until(traffic::Instant::ZERO));
+            thread::sleep(clock.until(base::Instant::ZERO));
             let site = Site { namespace: &namespace, host: name, names: &names, holder: None };
             Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
         });

@@ -10,6 +10,9 @@ mod orders;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::header::Header;
+use base::packet::{FRAME_MIN, Protocol, ecn};
+use base::{DropReason, Duration, FlowId, Instant, Packet, PacketId};
 use engine::{Agenda, Delivery, Engine, Tally, Task, World};
 use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
@@ -17,9 +20,7 @@ use network::observer::{Event, Observer, Place};
 use record::totals::{Carried, EngineTotals, NodeTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
-use traffic::header::Header;
-use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
+use traffic::Packets;
 
 use crate::attachment::{Attachment, Entry};
 use crate::buffers::Buffers;

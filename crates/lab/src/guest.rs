@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time;
 
+use base::Instant;
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Ended, MESSAGES, Message, SCENARIO, START};
 use scenario::{Document, Errors, Plan, capability};
-use traffic::Instant;
 
 use crate::agents::{self, Agents, Sample};
 use crate::capability::CAPABILITIES;
@@ -31,7 +31,7 @@ mod terminal;
 /// The interval of checks for the start, in the guest's time.
 const POLL_INTERVAL: time::Duration = time::Duration::from_millis(1);
 /// The interval of checks of the programs.
-const TURN: traffic::Duration = traffic::Duration::from_ms(1);
+const TURN: base::Duration = base::Duration::from_ms(1);
 
 /// The usual mounts of a Linux system. The root file system is the machine's, read-only.
 const MOUNTS: [(&str, &str); 6] = [

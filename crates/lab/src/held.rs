@@ -8,10 +8,10 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{Sender, channel};
 use std::time;
 
+use base::DropReason;
 use nix::sched::{CloneFlags, setns};
 use record::{Drops, LabReport};
 use scenario::Plan;
-use traffic::DropReason;
 
 use crate::error::Error;
 use crate::exec::host;

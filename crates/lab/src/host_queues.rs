@@ -4,10 +4,10 @@
 //! (TCP small queues), so none are lost. In the lab, the fabric has already taken the packets, and the kernel counts
 //! them as sent. So the fabric has room for full windows of all connections, instead of an interface's 1000 packets.
 
+use base::Bytes;
 use network::switch;
 use scenario::Plan;
 use scenario::plan::{Link, NodeKind, Transport};
-use traffic::Bytes;
 use traffic::qdisc::{Parameters, fifo};
 
 /// The size of such a queue: larger than any window.

@@ -3,13 +3,13 @@
 
 use std::net::IpAddr;
 
+use base::{Bytes, Duration, HostId, Rate};
 use network::PortId;
 use record::guest::Card;
 use scenario::Plan;
 use scenario::plan::{End, Flow, Link, Node, NodeKind, Transport};
 use traffic::qdisc::Parameters;
 use traffic::qdisc::psp::PacingRate;
-use traffic::{Bytes, Duration, HostId, Rate};
 use traffic_kernel::table;
 
 use crate::default_congestion::DefaultCongestion;

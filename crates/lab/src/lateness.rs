@@ -1,7 +1,7 @@
 //! The lateness of released packets, which shows whether the machine kept up.
 
+use base::{Duration, Instant};
 use record::Histogram;
-use traffic::{Duration, Instant};
 
 /// The delays of packets after their due times.
 #[derive(Clone, Debug, Default)]

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use base::{Bytes, Rate};
 use nix::sys::mman::{mlock, munlock};
 use scenario::plan::Node;
-use traffic::{Bytes, Packets, Rate};
+use traffic::Packets;
 
 use crate::buffers::Buffers;
 use crate::default_congestion::DefaultCongestion;

@@ -9,11 +9,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use base::{Duration, Instant};
 use record::folder::PROGRAMS;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Transport, User};
-use traffic::{Duration, Instant};
 
 use crate::error::Error;
 use crate::hosts::Hosts;

@@ -11,11 +11,11 @@ use crate::program::Program;
 /// The poll interval.
 const POLL_INTERVAL: time::Duration = time::Duration::from_millis(20);
 /// The time without activity after which a program's start counts as complete: it waits for something else.
-const IDLE: traffic::Duration = traffic::Duration::from_ms(300);
+const IDLE: base::Duration = base::Duration::from_ms(300);
 /// The timeout for a busy program on this machine, which may first have to be read from disk.
-pub(crate) const READY_TIMEOUT: traffic::Duration = traffic::Duration::from_ms(10_000);
+pub(crate) const READY_TIMEOUT: base::Duration = base::Duration::from_ms(10_000);
 /// The timeout where computing takes no time: a program that is still active by then already does its regular work.
-pub(crate) const VIRTUAL_READY_TIMEOUT: traffic::Duration = traffic::Duration::from_ms(1_000);
+pub(crate) const VIRTUAL_READY_TIMEOUT: base::Duration = base::Duration::from_ms(1_000);
 
 /// The state of a started program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ type Work = BTreeMap<u32, u64>;
 /// If the system fails.
 pub(crate) fn wait(
     programs: &mut [&mut Program],
-    timeout: traffic::Duration,
+    timeout: base::Duration,
     cancelled: impl Fn() -> bool,
 ) -> Result<Vec<Readiness>, Error> {
     let clock = Clock::starting_in(time::Duration::ZERO);
@@ -55,7 +55,7 @@ pub(crate) fn wait(
                 found[number] = look(program, mine, &mut known[number], now)?;
             }
         }
-        let late = now >= traffic::Instant::ZERO + timeout || cancelled();
+        let late = now >= base::Instant::ZERO + timeout || cancelled();
         if late || found.iter().all(Option::is_some) {
             return Ok(found.into_iter().map(|it| it.unwrap_or(Readiness::Busy)).collect());
         }
@@ -67,8 +67,8 @@ pub(crate) fn wait(
 fn look(
     program: &mut Program,
     processes: Option<&Vec<u32>>,
-    known: &mut (Work, traffic::Instant),
-    now: traffic::Instant,
+    known: &mut (Work, base::Instant),
+    now: base::Instant,
 ) -> Result<Option<Readiness>, Error> {
     if program.try_wait()?.is_some_and(|status| !status.success()) {
         return Ok(Some(Readiness::Ended));

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::{thread, time};
 
+use base::Duration;
 use network::PortId;
 use record::{LabPort, LabReport};
 use scenario::Plan;
 use scenario::plan::Action;
-use traffic::{Duration, Packets};
+use traffic::Packets;
 
 use crate::attachment::{self, Attachment, Place};
 use crate::buffers::Buffers;

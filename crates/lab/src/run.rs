@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time;
 
+use base::Instant;
 use frames::programs;
 use network::Observer;
 use record::totals::{Ending, FlowTotals, Totals};
 use record::{LabPort, LabReport, Steering};
 use scenario::plan::{Flow, Node, Transport};
 use scenario::{Plan, capability};
-use traffic::{Instant, Packets};
+use traffic::Packets;
 
 pub use fabric_bench::FabricBench;
 

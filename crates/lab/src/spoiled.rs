@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::{Duration, Rate};
 use record::lab::{Burst, RoundTrip, Spoiled};
 use record::totals::PortTotals;
 use scenario::plan::{Flow, Plan, Transport};
 use scenario::{Hop, Path};
-use traffic::{Duration, Rate};
 
 use crate::hosts;
 use crate::stalls::Stalls;
@@ -82,7 +82,7 @@ fn released(flow: &Flow, narrowest: Rate, stall: Duration) -> u64 {
 /// The bytes carried at `rate` in `time`.
 fn bytes(rate: Rate, time: Duration) -> u64 {
     let bits = u128::from(rate.bits_per_second()) * u128::from(time.as_ps());
-    u64::try_from(bits / 8 / u128::from(traffic::units::PS_PER_SECOND)).unwrap_or(u64::MAX)
+    u64::try_from(bits / 8 / u128::from(base::units::PS_PER_SECOND)).unwrap_or(u64::MAX)
 }
 
 /// The drop-tail buffers on a flow's path where the machine may have caused more than 1/[`TOLERANCE`] of the drops.
@@ -101,7 +101,7 @@ fn bursts(
     for hop in &path.links {
         let port = 2 * hop.link + hop.end;
         let link = &plan.links[hop.link];
-        let frame = link.config.mtu.0 + u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS);
+        let frame = link.config.mtu.0 + u64::from(base::packet::ETHERNET_HEADER_AND_FCS);
         let drops = ports.get(port).map_or(0, |port| port.drops.total());
         if let (Some(buffer), Some(entering)) = (hop.buffer.filter(|_| drops > 0), entering) {
             let peak = |stall| queued(released(flow, narrowest, stall), entering, hop);

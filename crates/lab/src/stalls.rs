@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
+use base::{Duration, Instant};
 use record::Histogram;
-use traffic::{Duration, Instant};
 
 use crate::clock::{self, Clock};
 use crate::threads;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use traffic::Bytes;
+use base::Bytes;
 
 use crate::{Error, Namespace};
 

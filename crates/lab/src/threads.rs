@@ -1,8 +1,8 @@
 //! The assignment of threads to CPUs: the fabric has its own CPU if there are several.
 
+use base::Duration;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use traffic::Duration;
 
 /// The CPUs that this process may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod pair;
 use std::sync::{Arc, Mutex};
 use std::time;
 
+use base::{Bytes, Distribution, Duration, Instant, Random};
 use lab::Error;
 use lab::agents::{Agents, Sample};
 use lab::clock::Clock;
@@ -15,7 +16,6 @@ use lab::congestion::Congestion;
 use pair::{Pair, lacks, plan, plan_at};
 use record::totals::FlowTotals;
 use scenario::plan::Flow;
-use traffic::{Bytes, Distribution, Duration, Instant, Random};
 use transport::Phase;
 
 /// A processor shared with other tests may be busy for so long.
@@ -374,7 +374,7 @@ fn headers_say_what_the_plan_says() {
         assert!(totals.iter().all(|flow| flow.completed), "{totals:?}");
         let headers = seen.headers();
         for (flow, tos) in plan.flows.iter().zip([46 << 2, 8 << 2 | 2]) {
-            let expected = traffic::header::Header { tos, ..flow.header };
+            let expected = base::header::Header { tos, ..flow.header };
             let forth = headers.iter().filter(|h| h.ports == flow.header.ports);
             assert!(forth.clone().count() >= 3, "{headers:?}");
             assert!(forth.clone().all(|h| *h == expected), "{expected:?}: {headers:?}");
@@ -390,11 +390,11 @@ fn headers_say_what_the_plan_says() {
 mod wire {
     use std::os::fd::{AsRawFd, OwnedFd};
 
+    use base::header::Header;
     use lab::Namespace;
     use nix::sys::socket::{
         AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, socket,
     };
-    use traffic::header::Header;
 
     pub(super) struct Tap(OwnedFd);
 

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
+use base::{Bytes, Rate};
 use lab::clock::Clock;
 use lab::default_congestion::DefaultCongestion;
 use lab::sysctl::{self, Buffers};
@@ -22,7 +23,6 @@ use nix::sys::socket::{
     self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, setsockopt, sockopt,
 };
 use nix::sys::time::TimeVal;
-use traffic::{Bytes, Rate};
 
 use trial::Trial;
 

@@ -1,6 +1,6 @@
 //! Results of a class of a discipline.
 
-use traffic::histogram::Histogram;
+use base::histogram::Histogram;
 use traffic::{Measured, Relaxed, Statistics};
 
 use crate::Named;

@@ -46,7 +46,7 @@ measured! {
 
 #[cfg(test)]
 mod tests {
-    use traffic::Duration;
+    use base::Duration;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Results of a flow.
 
-use traffic::Bytes;
+use base::Bytes;
 
 use crate::calls::CallSummary;
 use crate::datagrams::DatagramSummary;

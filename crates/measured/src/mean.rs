@@ -1,6 +1,6 @@
 //! Means of samples.
 
-use traffic::units::PS_PER_SECOND;
+use base::units::PS_PER_SECOND;
 
 /// `amount` per `whole`, or zero of nothing.
 pub fn per(amount: f64, whole: f64) -> f64 {

@@ -1,8 +1,8 @@
 //! Results of an MPI job.
 
+use base::Duration;
 use network::mpi::rank::RankTotals;
 use network::mpi::wait::{Cause, Waits};
-use traffic::Duration;
 
 use crate::declare::measured;
 use crate::mean::per;

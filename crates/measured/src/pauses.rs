@@ -1,7 +1,7 @@
 //! Results of flow control at a port (IEEE 802.3 annex 31B, 802.1Qbb).
 
+use base::{Bytes, Duration};
 use network::flow_control::Counters;
-use traffic::{Bytes, Duration};
 
 use crate::Named;
 use crate::declare::measured;

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use traffic::{Bytes, Duration, Instant};
+use base::{Bytes, Duration, Instant};
 use transport::{Connection, LimitedTimes, OptionError, SocketOption};
 
 use crate::event_builder::Events;

@@ -6,9 +6,9 @@
 //! change its link when it has been silent for longer than the paths' delays differ by (Sinha, Kandula and Katabi
 //! 2004, FLARE; Vanini et al. 2017, LetFlow, which chooses at random, as here).
 
-use traffic::setting::Frequency;
-use traffic::setting::{choice, settings};
-use traffic::{Duration, FlowId, HostId, Instant, Packet, Random};
+use base::setting::Frequency;
+use base::setting::{choice, settings};
+use base::{Duration, FlowId, HostId, Instant, Packet, Random};
 
 use crate::forwarding::pick;
 use crate::invalid::Invalid;

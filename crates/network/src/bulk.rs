@@ -1,8 +1,8 @@
 //! Bulk transfer: writes as much as it can, or a message every so often.
 
-use traffic::setting::settings;
-use traffic::setting::{Setting, Settings, Value};
-use traffic::{Bytes, Duration, Instant};
+use base::setting::settings;
+use base::setting::{Setting, Settings, Value};
+use base::{Bytes, Duration, Instant};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::sink::{Reader, Sink};

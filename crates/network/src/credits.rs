@@ -4,7 +4,7 @@
 //! As in Linux, a freed `sk_buff` returns its bytes (`tcp_wfree`), whether it was sent or dropped in the queue: a
 //! connection learns of the loss from the acknowledgements of the other end.
 
-use traffic::{Packet, PacketId};
+use base::{Packet, PacketId};
 
 use crate::custody::{Fate, Left, Owner};
 use crate::flow_table::FlowTable;

@@ -5,7 +5,7 @@
 //! owner once with a [`Left`]. Credits (TCP small queues, shared buffers) are kept from that alone, and equal the
 //! sum of their packets after every event.
 
-use traffic::{DropReason, Packet, PacketId};
+use base::{DropReason, Packet, PacketId};
 
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 
 mod counters;
 
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, ecn};
-use traffic::setting::{Bytes32, choice, settings};
-use traffic::units::Serializer;
-use traffic::{Bytes, Duration, Instant, Random, Rate};
+use base::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, ecn};
+use base::setting::{Bytes32, choice, settings};
+use base::units::Serializer;
+use base::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;

@@ -2,8 +2,9 @@
 
 use alloc::boxed::Box;
 
-use traffic::units::Serializer;
-use traffic::{Bytes, Duration, Instant, Rate, WireClock};
+use base::units::Serializer;
+use base::{Bytes, Duration, Instant, Rate};
+use traffic::WireClock;
 
 use crate::trace::{Player, Trace};
 

@@ -1,9 +1,10 @@
 //! The papers' WAN emulator (GNET-1, paper 0 section 4.1): a box in the path with a bandwidth limit, a drop-tail
 //! buffer and a delay for each direction. It forwards like a router; this module sets up its output ports.
 
+use base::setting::settings;
+use base::{Bytes, Duration, Rate};
+use traffic::Port;
 use traffic::qdisc::{self, fifo};
-use traffic::setting::settings;
-use traffic::{Bytes, Duration, Port, Rate};
 
 use crate::link::{self, RATE_MAX};
 use crate::node;

@@ -9,8 +9,8 @@ mod results;
 
 use std::collections::VecDeque;
 
-use traffic::setting::{choice, settings};
-use traffic::{Bytes, Distribution, Duration, Instant, Random};
+use base::setting::{choice, settings};
+use base::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;

@@ -4,8 +4,8 @@ mod results;
 
 use std::collections::VecDeque;
 
-use traffic::setting::settings;
-use traffic::{Bytes, Distribution, Duration, Instant, Random};
+use base::setting::settings;
+use base::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;

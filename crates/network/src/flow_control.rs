@@ -5,8 +5,9 @@
 //! a packet of a stopped priority blocks those behind it: the port keeps the dequeued packet until the priority
 //! goes on.
 
-use traffic::priorities::PRIORITIES;
-use traffic::{Duration, Instant, PacketId, Packets, Pause, Priorities, Rate, Ring};
+use base::priorities::PRIORITIES;
+use base::{Duration, Instant, PacketId, Priorities, Rate, Ring};
+use traffic::{Packets, Pause};
 
 /// The times at which a priority stops and goes on.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,7 @@
 //! flows each costs no more than one host with all these flows. Open addressing with multiplicative hashing (Knuth,
 //! The Art of Computer Programming 3, section 6.4), at most half full.
 
-use traffic::FlowId;
+use base::FlowId;
 
 /// The endpoint of a flow that does not end here.
 pub(crate) const NO_ENDPOINT: u32 = u32::MAX;

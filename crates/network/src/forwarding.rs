@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use traffic::{FlowId, HostId, Instant, Packet, Random};
+use base::{FlowId, HostId, Instant, Packet, Random};
 
 use crate::balancer::Balancer;
 

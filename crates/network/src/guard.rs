@@ -5,10 +5,8 @@
 //! and out, at a cost of a few instructions per packet. It catches no panic: a release build aborts on one, so a
 //! discipline that panics ends the program everywhere, and `suimon` exits with 70.
 
-use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Priorities, Ring,
-    Statistics, WireClock,
-};
+use base::{Bytes, Instant, PacketId, Priorities, Ring};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Statistics, WireClock};
 
 /// A breach of contract by a discipline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,7 +133,8 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use traffic::{DropReason, Duration, Packet, Port};
+    use base::{DropReason, Duration, Packet};
+    use traffic::Port;
 
     /// A queue that breaks the contract on demand.
     struct Faulty {

@@ -5,8 +5,9 @@
 //! after its response time and finishes the frame that it has just begun, which propagates back (IEEE 802.1Q, annex
 //! N). This is an upper bound; a far end that sends maximum-size frames back to back comes within one frame of it.
 
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN};
-use traffic::{Bytes, Duration, Pause, Rate};
+use base::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN};
+use base::{Bytes, Duration, Rate};
+use traffic::Pause;
 
 use crate::link::{self, Direction};
 

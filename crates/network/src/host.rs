@@ -14,8 +14,9 @@ mod queries;
 mod socket_config;
 mod sockets;
 
-use traffic::packet::flags;
-use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
+use base::packet::flags;
+use base::{DropReason, Duration, FlowId, Instant, PacketId};
+use traffic::Packets;
 use transport::{Connection, OptionError, ProcessingCost, SocketOption};
 
 pub use self::coalescing::Coalescing;

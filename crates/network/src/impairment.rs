@@ -10,8 +10,8 @@ pub mod jitter;
 pub mod loss;
 pub mod reorder;
 
-use traffic::setting::Settings;
-use traffic::{DropReason, Duration, Instant, Random};
+use base::setting::Settings;
+use base::{DropReason, Duration, Instant, Random};
 
 use crate::invalid::Invalid;
 

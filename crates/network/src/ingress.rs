@@ -3,8 +3,9 @@
 //! A control frame ends at the port that it addresses, and a damaged packet at its destination host. Any other
 //! packet gets its priority, and is then conditioned: marked, or dropped.
 
+use base::{Bytes, DropReason, DscpMap, FlowId, Packet, PacketId, PcpMap};
+use traffic::Control;
 use traffic::condition::Conditioner;
-use traffic::{Bytes, Control, DropReason, DscpMap, FlowId, Packet, PacketId, PcpMap};
 
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};

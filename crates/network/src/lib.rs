@@ -4,7 +4,7 @@
 //! A node does not know which driver runs it. The driver passes packets and time to it, and takes packets from it:
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
-// Parameters are declared by `traffic::setting::settings`.
+// Parameters are declared by `base::setting::settings`.
 extern crate alloc;
 
 pub mod application;

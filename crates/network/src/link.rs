@@ -1,7 +1,8 @@
 //! A link: its configuration, and one direction of it, through which packets propagate.
 
-use traffic::setting::settings;
-use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring};
+use base::setting::settings;
+use base::{Bytes, DropReason, Duration, Instant, PacketId, Rate, Ring};
+use traffic::Packets;
 
 use crate::impairment::{Impairment, Transit};
 
@@ -29,7 +30,7 @@ settings! {
 impl Default for Config {
     /// Ethernet; the caller sets the rate.
     fn default() -> Self {
-        let overhead = Bytes(traffic::packet::PREAMBLE_AND_GAP.into());
+        let overhead = Bytes(base::packet::PREAMBLE_AND_GAP.into());
         Self { rate: Rate::MIN, delay: Duration::ZERO, mtu: Bytes(1_500), overhead }
     }
 }

@@ -15,8 +15,8 @@ mod results;
 pub mod timeline;
 pub mod wait;
 
-use traffic::setting::{choice, settings};
-use traffic::{Bytes, Duration};
+use base::setting::{choice, settings};
+use base::{Bytes, Duration};
 use transport::ProgramPhase;
 
 use crate::invalid::Invalid;

@@ -3,9 +3,10 @@
 //! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings (a
 //! [`Kind`]) and its implementation (a [`Node`]).
 
+use base::setting::Settings;
+use base::{Bytes, DropReason, Duration, Instant, PacketId};
 use traffic::condition;
-use traffic::setting::Settings;
-use traffic::{Bytes, Discipline, DropReason, Duration, Instant, PacketId, Packets};
+use traffic::{Discipline, Packets};
 
 use crate::balancer::{self, Balancer};
 use crate::custody::Owner;

@@ -1,6 +1,7 @@
 //! The events that nodes and drivers report to an observer, which is passed as an argument. They never log.
 
-use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, PacketId, Statistics};
+use base::{Bytes, DropReason, FlowId, Instant, Packet, PacketId};
+use traffic::{Control, Statistics};
 use transport::Info;
 
 use crate::flow_control::Counters;

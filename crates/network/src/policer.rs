@@ -5,11 +5,11 @@
 //! without a growing delay, after a burst at the rate of the links (Flach et al. 2016, "An Internet-wide analysis of
 //! traffic policing").
 
-use traffic::action::Action;
+use base::action::Action;
+use base::setting::settings;
+use base::{Bytes, Rate};
 use traffic::condition::{self, Element};
 use traffic::meter::{self, bucket};
-use traffic::setting::settings;
-use traffic::{Bytes, Rate};
 
 use crate::invalid::Invalid;
 use crate::node;

@@ -3,11 +3,9 @@
 mod limited;
 mod switching;
 
+use base::{Bytes, DropReason, Duration, Instant, Packet, PacketId, Rate, Ring};
 use traffic::qdisc::{self, Qdisc};
-use traffic::{
-    Bytes, Control, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, Packet,
-    PacketId, Rate, Ring, Statistics,
-};
+use traffic::{Control, Dequeued, Discipline, Enqueued, Statistics};
 
 use crate::custody::{Fate, Left, Owner};
 use crate::device::Device;
@@ -69,7 +67,7 @@ impl Port {
         queue: &qdisc::Parameters,
         port: traffic::Port,
     ) -> Result<Self, qdisc::Error> {
-        let frame_max = port.mtu.0 + u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS);
+        let frame_max = port.mtu.0 + u64::from(base::packet::ETHERNET_HEADER_AND_FCS);
         Ok(Self {
             id,
             qdisc: Guard::new(Qdisc::attach(queue, port)?),
@@ -588,7 +586,7 @@ impl Port {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use traffic::Rate;
+    use base::Rate;
 
     use super::*;
 

@@ -11,12 +11,10 @@
 
 mod rates;
 
-use traffic::setting::Field;
-use traffic::setting::settings;
-use traffic::{
-    Bytes, DropReason, Duration, FlowId, Instant, Notification, PacketId, Packets, Random, Rate,
-    Ring,
-};
+use base::setting::Field;
+use base::setting::settings;
+use base::{Bytes, DropReason, Duration, FlowId, Instant, PacketId, Random, Rate, Ring};
+use traffic::{Notification, Packets};
 
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::invalid::Invalid;

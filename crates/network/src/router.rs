@@ -3,9 +3,9 @@
 //! A host with the stack of a machine works the same way: it forwards what the machine sends, and delivers to the
 //! machine what is addressed to it.
 
-use traffic::setting::Frequency;
-use traffic::setting::settings;
-use traffic::{DropReason, Duration, PacketId};
+use base::setting::Frequency;
+use base::setting::settings;
+use base::{DropReason, Duration, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;

@@ -4,7 +4,7 @@
 //! earliest of all. Changing a source's time replays its matches up to the first one with an unchanged winner. Ties
 //! go to the lower source, so that there is one order in every run.
 
-use traffic::Instant;
+use base::Instant;
 
 /// A set of sources with at most one wake-up time each.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The program that reads and drops received data: at once, or at a rate.
 
-use traffic::setting::settings;
-use traffic::units::Serializer;
-use traffic::{Bytes, Instant, Rate};
+use base::setting::settings;
+use base::units::Serializer;
+use base::{Bytes, Instant, Rate};
 
 use crate::application::{Application, SocketEvent, SocketId, Sockets};
 

@@ -8,17 +8,15 @@ mod buffer;
 mod congestion;
 mod pauses;
 
+use base::setting::Frequency;
+use base::setting::{choice, settings};
+use base::thresholds::Thresholds;
+use base::{Bytes, DropReason, DscpMap, Duration, HostId, Instant, PacketId, PcpMap, Priorities};
 #[cfg(debug_assertions)]
 use traffic::Packets;
 use traffic::control::NOTIFICATION_PRIORITY;
 use traffic::qdisc::{self, ets, fifo, mark};
-use traffic::setting::Frequency;
-use traffic::setting::{choice, settings};
-use traffic::thresholds::Thresholds;
-use traffic::{
-    Bytes, Control, DropReason, DscpMap, Duration, HostId, Instant, Notification, PacketId, PcpMap,
-    Priorities,
-};
+use traffic::{Control, Notification};
 
 pub use buffer::Occupancy;
 pub use congestion::Rules as CongestionRules;
@@ -192,7 +190,7 @@ impl Config {
     ///
     /// The memory reserved for the ports, if that is all or more.
     pub fn shared(&self, headrooms: impl Iterator<Item = Bytes>) -> Result<Bytes, Bytes> {
-        let all = traffic::priorities::PRIORITIES as u64;
+        let all = base::priorities::PRIORITIES as u64;
         let groups = if self.pause == PauseBy::Port { 1 } else { all };
         let lossless = self.lossless.iter().count() as u64;
         let lossless = lossless.min(groups);
@@ -362,7 +360,7 @@ impl Switch {
         }
         let of_port = |(egress, port): (u16, &Port)| {
             let held = packets.held_by(port.holder());
-            let account = move |(_, packet): (_, &traffic::Packet)| {
+            let account = move |(_, packet): (_, &base::Packet)| {
                 ([packet.ingress, egress], packet.priority, packet.length)
             };
             held.map(account).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! The timer that disciplines wait for: with the period of a machine's clock interrupt, or an ideal one.
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 /// A timer that expires only at ticks.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,7 +10,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use traffic::{Bytes, Duration, Instant, Rate};
+use base::{Bytes, Duration, Instant, Rate};
 
 /// The bytes that one opportunity carries: a packet of 1500 bytes, and the 4 that `mm-link`'s device puts before
 /// each packet.
@@ -201,7 +201,7 @@ impl Piece {
 
 /// The bytes of a frame around its packet, on a link with that overhead.
 fn around(overhead: Bytes) -> u64 {
-    u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS) + overhead.0
+    u64::from(base::packet::ETHERNET_HEADER_AND_FCS) + overhead.0
 }
 
 /// A millisecond with opportunities.

@@ -9,8 +9,8 @@
 pub mod emodel;
 mod results;
 
-use traffic::setting::{choice, settings};
-use traffic::{Bytes, Duration, Instant, Random, Rate};
+use base::setting::{choice, settings};
+use base::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, Sockets};
 use crate::datagram::{self, Sender};

@@ -5,7 +5,7 @@ pub mod config;
 
 use core::ops::Deref;
 
-use traffic::setting::Settings;
+use base::setting::Settings;
 
 use crate::bulk::{Bulk, Train};
 use crate::datagram;

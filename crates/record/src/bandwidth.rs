@@ -1,7 +1,7 @@
 //! Bandwidth in bins: exact bytes, also where the bins' edges cut frames.
 
+use base::{Duration, FlowId, Instant};
 use scenario::plan::{Bandwidth, Window};
-use traffic::{Duration, FlowId, Instant};
 
 use crate::rows::{BandwidthRow, Name};
 

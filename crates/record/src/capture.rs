@@ -3,11 +3,12 @@
 use std::io::BufWriter;
 use std::path::PathBuf;
 
+use base::header::Header;
+use base::{Bytes, DropReason, HostId, Instant, Packet};
 use network::PortId;
 use network::observer::Captured;
 use scenario::plan::{Capture, Plan, Window};
-use traffic::header::Header;
-use traffic::{Bytes, Control, DropReason, HostId, Instant, Notification, Packet};
+use traffic::{Control, Notification};
 
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};

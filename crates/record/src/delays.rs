@@ -1,11 +1,11 @@
 //! How long packets waited at a port, in total and by class, and how far apart they left it.
 
+use base::{Instant, Packet};
 use network::observer::PortId;
 use scenario::Plan;
-use traffic::{Instant, Packet};
 
 use crate::rows::{DelayRow, Name};
-use traffic::histogram::Histogram;
+use base::histogram::Histogram;
 
 /// The delays of a port's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
+use base::Instant;
 use serde::{Deserialize, Serialize};
-use traffic::Instant;
 use transport::Info;
 
 use crate::totals::FlowTotals;

@@ -37,6 +37,7 @@ mod provenance;
 mod ranks;
 mod sequence;
 
+pub use base::histogram::Histogram;
 pub use delays::{AllDelays, Delays};
 pub use error::Error;
 pub use expectation::{Verdict, judge, judge_quantities};
@@ -55,4 +56,3 @@ pub use stored_table::StoredTable;
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
-pub use traffic::histogram::Histogram;

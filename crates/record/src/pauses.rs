@@ -1,8 +1,8 @@
 //! The pauses of ports as time series, where a switch of the plan sends pause frames.
 
+use base::Instant;
 use network::PortId;
 use network::flow_control::Counters;
-use traffic::Instant;
 
 use crate::rows::{Name, PauseRow};
 use crate::table::Series;

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use base::Duration;
 use network::mpi::rank::RankTotals;
 use network::mpi::timeline::{Interval, Timeline};
 use network::mpi::wait::Cause;
 use scenario::Plan;
-use traffic::Duration;
 
 use crate::rows::{Name, PlanNames, RankRow};
 use crate::totals::FlowTotals;

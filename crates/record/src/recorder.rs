@@ -5,10 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use base::{Bytes, DropReason, FlowId, Instant, Packet};
 use network::flow_control::Counters;
 use network::observer::{Event, Observer, Place, PortId};
 use scenario::plan::{Plan, Window};
-use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
+use traffic::{Control, Statistics};
 
 use crate::bandwidth::{Bins, Load};
 use crate::capture::Captures;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use base::priorities::PRIORITIES;
+use base::{FlowId, Instant};
 use network::PortId;
 use network::flow_control::Counters;
 use scenario::plan::{Link, Plan};
-use traffic::priorities::PRIORITIES;
-use traffic::{FlowId, Instant, Statistics};
+use traffic::Statistics;
 
 /// A name of the scenario, as its place in a [`Names`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

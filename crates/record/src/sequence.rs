@@ -1,6 +1,6 @@
 //! Sequence numbers of a traced flow, unwrapped to 64 bits.
 
-use traffic::packet::{Tcp, flags};
+use base::packet::{Tcp, flags};
 
 /// Follows 32-bit sequence numbers around the circle (RFC 9293, section 3.4), counting from a base.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use traffic::Instant;
+use base::Instant;
 
 /// How a run is steered from outside.
 #[derive(Clone, Copy)]

@@ -3,13 +3,13 @@
 //! A pure function of plan and totals, so the same seed gives the same bytes of `summary.json`. Units are bytes,
 //! seconds, bytes per second and counts unless a name says otherwise.
 
+use base::{Duration, Rate};
 use scenario::plan::{Change, Link, NodeKind, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use traffic::{Duration, Rate};
 
 use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
-use traffic::histogram::Histogram;
+use base::histogram::Histogram;
 
 mod completion;
 mod input;

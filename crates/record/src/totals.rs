@@ -1,13 +1,14 @@
 //! The totals that a driver counts in any run, with or without probes. The summary is made from them.
 
+use base::histogram::Histogram;
+use base::{Bytes, Instant, Rate};
 use network::flow_control;
 use network::host::Times;
 use network::link::Counters;
 use network::switch::Occupancy;
 use scenario::plan::Window;
 use traffic::condition::Count;
-use traffic::histogram::Histogram;
-use traffic::{Bytes, Instant, Measured, Rate, Relaxed, Statistics};
+use traffic::{Measured, Relaxed, Statistics};
 
 use crate::delays::Delays;
 

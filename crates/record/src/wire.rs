@@ -3,11 +3,12 @@
 //!
 //! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 
+use base::Packet;
+use base::frame::{checksum, ether_type, mac_control_head, opcode, pause_head};
+use base::header::{Family, Header, Ports};
+use base::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
 use scenario::plan::Node;
-use traffic::frame::{checksum, ether_type, mac_control_head, opcode, pause_head};
-use traffic::header::{Family, Header, Ports};
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
-use traffic::{Notification, Packet, Pause};
+use traffic::{Notification, Pause};
 
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use base::Instant;
 use scenario::plan::Window;
 use scenario::{Unit, Units};
-use traffic::Instant;
 
 use crate::chart::{Area, Axis, COLUMNS, Chart, Decimator, Series, Shape, Thinned};
 use crate::run::Run;

@@ -1,8 +1,8 @@
 //! The path that a flow's packets take through a plan.
 
+use base::HostId;
 use network::PortId;
 use scenario::plan::Plan;
-use traffic::HostId;
 
 /// Returns each node that a packet of flow number `flow` leaves, with the port that it takes.
 pub(super) fn path_of(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Vec<(usize, PortId)> {

@@ -5,9 +5,9 @@ mod algorithms;
 
 use std::fmt::Write;
 
+use base::setting::{Kind, Setting, Value};
 use serde::Serialize;
 use traffic::qdisc::{Entry, Parameters, REGISTRY};
-use traffic::setting::{Kind, Setting, Value};
 
 use crate::nearest;
 use crate::queue::sentence;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use base::setting::{Settings, Value};
 use network::link;
 use traffic::qdisc::{Parameters, Qdisc};
-use traffic::setting::{Settings, Value};
 use traffic::{Discipline, Port};
 
 use crate::plan::{Action, Change, Link, Plan};

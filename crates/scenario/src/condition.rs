@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use base::action::Action;
+use base::setting::Settings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::{Value as Json, json};
-use traffic::action::Action;
 use traffic::condition;
 use traffic::meter::{self, REGISTRY};
-use traffic::setting::Settings;
 
 use crate::filter::Match;
 use crate::header::{code_point, code_point_text};

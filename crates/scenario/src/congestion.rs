@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use base::setting::{Kind, Range, Setting, Settings, Value};
 use congestion::{Algorithm, Config, Parameter};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value as Json, json};
 use serde_spanned::Spanned;
-use traffic::setting::{Kind, Range, Setting, Settings, Value};
 
 use crate::diagnostic::Problems;
 use crate::queue::{Queue, sentence};

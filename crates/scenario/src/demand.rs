@@ -1,8 +1,8 @@
 //! The starts and sizes of flows: fixed, or drawn at random from the run's seed and the flow's name.
 
-use traffic::distribution::Scalar;
-use traffic::setting::settings;
-use traffic::{Bytes, Distribution, Duration, Instant, Random};
+use base::distribution::Scalar;
+use base::setting::settings;
+use base::{Bytes, Distribution, Duration, Instant, Random};
 
 settings! {
     /// Start times and sizes of the flows of one table.

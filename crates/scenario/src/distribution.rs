@@ -6,12 +6,12 @@ mod table;
 
 use std::sync::Arc;
 
-use traffic::distribution::{Cdf, CdfError, Distribution, Scalar};
-use traffic::{Bytes, Duration};
+use base::distribution::{Cdf, CdfError, Distribution, Scalar};
+use base::{Bytes, Duration};
 
 use crate::data_file::{self, DataFile, Line, shortened};
 use crate::quantity::{self, Error};
-use traffic::text;
+use base::text;
 
 /// A quantity with distributions in scenarios.
 pub(crate) trait Written: Scalar {
@@ -401,7 +401,7 @@ mod tests {
         let inline = read("steps 1 kB 50 %, 10 kB 90 %, 100 kB 100 %").unwrap();
         assert_eq!(of_file("steps", steps).unwrap(), inline);
         assert_eq!(read::<Bytes>(&text(&inline)).unwrap(), inline);
-        let mut random = traffic::Random::new(1, "steps");
+        let mut random = base::Random::new(1, "steps");
         assert!((0..1_000).all(|_| [1_000, 10_000, 100_000].contains(&inline.draw(&mut random).0)));
         for same in [
             "14500\n1000 0.5\n10000 0.9\n100000 1",
@@ -441,7 +441,7 @@ mod tests {
             text in "([0-9]{1,25}|[.,;:eE%#x \\t\\r\\n+-]|kB|NaN|inf|\u{feff}|\\PC){0,60}",
         ) {
             if let Ok(read) = of_file(kind, &text) {
-                let mut random = traffic::Random::from_seed(1);
+                let mut random = base::Random::from_seed(1);
                 proptest::prop_assert!(read.min() <= read.draw(&mut random));
                 proptest::prop_assert_eq!(super::read::<Bytes>(&super::text(&read)).unwrap(), read);
             }

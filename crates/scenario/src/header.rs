@@ -4,7 +4,7 @@ mod priority_map;
 
 use std::net::IpAddr;
 
-use traffic::Priorities;
+use base::Priorities;
 use traffic::classify::{Dscp, PortRange, Prefix};
 
 use crate::quantity::Error;

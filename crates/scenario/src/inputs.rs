@@ -1,9 +1,9 @@
 //! The distributions and traces of a plan, most of them from files, with their means, for comparison with what the
 //! author of a file states.
 
+use base::setting::{Settings, Value};
+use base::{Bytes, Distribution, Duration, Rate};
 use network::trace::Trace;
-use traffic::setting::{Settings, Value};
-use traffic::{Bytes, Distribution, Duration, Rate};
 
 use crate::literal::key;
 use crate::lock::Groups;

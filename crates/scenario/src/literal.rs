@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use traffic::text;
-use traffic::{Bytes, Duration, Rate};
+use base::text;
+use base::{Bytes, Duration, Rate};
 
 /// Writes a key and its value, which is TOML already.
 pub(crate) fn line(text: &mut String, key: &str, value: &str) {

@@ -7,10 +7,10 @@ use measured::Kind;
 use std::fmt::Write;
 use std::net::IpAddr;
 
+use base::Instant;
+use base::setting::Settings;
 use network::link::Direction;
 use network::{impairment, link};
-use traffic::Instant;
-use traffic::setting::Settings;
 use transport::SocketOption;
 
 use crate::congestion;

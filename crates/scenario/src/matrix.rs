@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use base::Random;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use traffic::Random;
 
 /// A traffic matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

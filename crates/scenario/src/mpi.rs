@@ -2,13 +2,13 @@
 
 pub(crate) mod recorded;
 
+use base::Bytes;
 use network::mpi::collective::Kind;
 use network::mpi::program::Step;
-use traffic::Bytes;
 
 use crate::nearest;
 use crate::quantity::{self, Error};
-use traffic::text;
+use base::text;
 
 /// The folder beside a lock file that contains its traces.
 pub const TRACES: &str = "traces";
@@ -106,7 +106,7 @@ fn step_text(step: &Step) -> String {
 
 #[cfg(test)]
 mod tests {
-    use traffic::Duration;
+    use base::Duration;
 
     use super::*;
 

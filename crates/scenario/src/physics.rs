@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use base::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 use network::datagram;
 use network::workload::Workload;
 use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
-use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 
 use crate::literal::key;
 use crate::lock::{Group, Groups};
@@ -431,7 +431,7 @@ fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {
 
 /// The capacity of a fifo of full frames, in bytes.
 fn limit(fifo: &fifo::Parameters, mtu: Bytes) -> Option<Bytes> {
-    let frame = mtu.0.saturating_add(traffic::packet::ETHERNET_HEADER_AND_FCS.into());
+    let frame = mtu.0.saturating_add(base::packet::ETHERNET_HEADER_AND_FCS.into());
     let by_packets = fifo.packets.map(|packets| Bytes(packets.saturating_mul(frame)));
     by_packets.into_iter().chain(fifo.bytes).min()
 }
@@ -476,13 +476,13 @@ fn class_of(psp: &psp::Parameters, flow: &Flow, number: usize) -> Option<(String
 /// The bandwidth-delay product.
 fn product(rate: Rate, round_trip: Duration) -> Bytes {
     let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.as_ps());
-    let bytes = bits / 8 / u128::from(traffic::units::PS_PER_SECOND);
+    let bytes = bits / 8 / u128::from(base::units::PS_PER_SECOND);
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 /// The rate of `bytes` in each `time`.
 fn rate_of(bytes: Bytes, time: Duration) -> Option<Rate> {
-    let bits = u128::from(bytes.0) * 8 * u128::from(traffic::units::PS_PER_SECOND);
+    let bits = u128::from(bytes.0) * 8 * u128::from(base::units::PS_PER_SECOND);
     let rate = bits / u128::from(time.as_ps().max(1));
     Rate::from_bits_per_second(u64::try_from(rate).ok()?)
 }

@@ -10,16 +10,17 @@ mod switches;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use base::header::{Header, Ports};
+use base::setting::CodePoint;
+use base::setting::{choice, settings};
+use base::{Duration, FlowId, HostId, Instant, Random};
 use network::application::ActivePeriod;
 pub use network::node::Kind as NodeKind;
 use network::sink::Reader;
 use network::trace::Trace;
 use network::workload::Workload;
 use network::{datagram, forwarding, impairment, link};
-use traffic::header::{Header, Ports};
-use traffic::setting::CodePoint;
-use traffic::setting::{choice, settings};
-use traffic::{Duration, FlowId, HostId, Instant, Random, condition, qdisc};
+use traffic::{condition, qdisc};
 use transport::SocketOption;
 
 pub use self::applications::{FlowEnd, PlannedApplication};

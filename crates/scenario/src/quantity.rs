@@ -4,7 +4,7 @@
 //! per second (tc(8), "RATES"). Sizes: `1500 B`, `512 KiB`, `32 MB` = `32 * 10^6` bytes; binary prefixes are `Ki`,
 //! `Mi`, `Gi`. Times: `s`, `ms`, `us`, `ns`, `ps`, `min`, `h`.
 
-use traffic::{Bytes, Duration, Rate};
+use base::{Bytes, Duration, Rate};
 
 /// The error of a text that is not a quantity, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,11 +4,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use base::setting::Setting;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Value as Json, json};
 use traffic::qdisc::{Parameters, REGISTRY};
-use traffic::setting::Setting;
 
 use crate::filter::Match;
 use crate::setting::{Given, Nested, ScalarOr, object, properties, required};

@@ -27,7 +27,8 @@ mod tolerances;
 
 use std::net::IpAddr;
 
-use traffic::{Duration, HostId, qdisc};
+use base::{Duration, HostId};
+use traffic::qdisc;
 
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};

@@ -4,12 +4,12 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use base::thresholds::Thresholds;
+use base::{Bytes, Rate};
 use network::switch;
 use network::workload::Workload;
 use traffic::qdisc::psp::PacingRate;
 use traffic::qdisc::{Parameters, fifo};
-use traffic::thresholds::Thresholds;
-use traffic::{Bytes, Rate};
 use transport::config::Buffer;
 
 use crate::plan::{End, Flow, NodeKind, Plan, Transport, headrooms};

@@ -1,4 +1,4 @@
-//! Settings in a file, in the schema and in a lock file: parameters declare their settings (`traffic::setting`), and
+//! Settings in a file, in the schema and in a lock file: parameters declare their settings (`base::setting`), and
 //! this module reads, describes and writes them.
 
 mod beside;
@@ -8,14 +8,14 @@ mod schema;
 use std::fmt;
 use std::marker::PhantomData;
 
+use base::priority_map::PriorityMap;
+use base::setting::{Kind, Setting, Settings, Value};
+use base::thresholds::Thresholds;
+use base::{Bytes, Share};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_spanned::Spanned;
-use traffic::priority_map::PriorityMap;
 use traffic::qdisc::Parameters;
-use traffic::setting::{Kind, Setting, Settings, Value};
-use traffic::thresholds::Thresholds;
-use traffic::{Bytes, Share};
 
 use crate::condition::action_text;
 use crate::diagnostic::{Problems, Span};

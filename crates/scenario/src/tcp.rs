@@ -3,10 +3,10 @@
 
 use std::fmt::{self, Write};
 
+use base::setting::{Field, Kind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, json};
-use traffic::setting::{Field, Kind};
 use transport::{Config, Profile, config};
 
 use crate::congestion::{self, Congestion};

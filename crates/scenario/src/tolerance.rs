@@ -1,6 +1,6 @@
 //! Tolerances as written: in percent, or in the quantity's own unit.
 
-use traffic::{Bytes, Duration, Rate};
+use base::{Bytes, Duration, Rate};
 
 use crate::plan::Within;
 use crate::quantity::{self, Error};

@@ -3,11 +3,11 @@
 //! All numbers for people are formatted here. Values are in base units as in summaries: bytes per second, bytes,
 //! seconds.
 
+use base::{Bytes, Rate};
 use measured::Kind;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 use toml::de::DeTable;
-use traffic::{Bytes, Rate};
 
 use crate::measure::{Dimension, Measure, measure};
 use crate::quantity::{Error, number_length};

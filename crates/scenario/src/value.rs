@@ -4,15 +4,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 
+use base::action::Action;
+use base::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
 use network::mpi::program::Step;
 use network::trace::Trace;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
-use traffic::action::Action;
 use traffic::classify::{Dscp, PortRange, Prefix};
-use traffic::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
 
 use crate::diagnostic::{Problems, Span};
 use crate::{condition, distribution, header, mpi, quantity, setting, trace, units};

@@ -1,6 +1,7 @@
 //! Workloads as written in a flow: any one of the registry of [`network::workload`], with the settings that it
 //! declares, and the reading of the receiver.
 
+use base::setting::Settings;
 use network::mpi::Library;
 use network::mpi::program::{Program, Steps};
 use network::mpi::rank::Job;
@@ -9,7 +10,6 @@ use network::workload::{Config, REGISTRY, Workload};
 use schemars::SchemaGenerator;
 use serde::de::MapAccess;
 use serde_json::{Map, Value as Json, json};
-use traffic::setting::Settings;
 
 use crate::diagnostic::{Problems, Span};
 use crate::file::{Flow, Mpi};

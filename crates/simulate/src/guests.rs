@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 
 use ::network::observer::{Event, Observer};
+use base::{Bytes, Duration, FlowId, Instant};
 use engine::{Engine, Tally};
 use frames::programs;
 use guest::network::{self, Network, Socket};
@@ -21,7 +22,6 @@ use record::totals::{FlowTotals, Totals};
 use scenario::plan::{Flow, NodeKind};
 use scenario::{Plan, TRACES, capability};
 use traffic::qdisc::Parameters;
-use traffic::{Bytes, Duration, FlowId, Instant};
 
 use crate::capability::CAPABILITIES;
 use crate::refusal::Refusal;

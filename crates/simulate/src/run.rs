@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 
+use base::{Duration, FlowId, Instant};
 use engine::{Agenda, Engine, GoodputMarks, Tally, Task, World};
 use network::Observer;
 use record::Steering;
 use record::totals::{Ending, FlowTotals, Totals};
 use scenario::plan::Target;
 use scenario::{Plan, capability};
-use traffic::{Duration, FlowId, Instant};
 
 use crate::capability::CAPABILITIES;
 use crate::refusal::Refusal;

@@ -5,7 +5,8 @@ use core::ffi::c_char;
 use core::fmt::{self, Write};
 use core::{ptr, slice};
 
-use traffic::{Bytes, DropReason, Duration, Rate, Statistics};
+use base::{Bytes, DropReason, Duration, Rate};
+use traffic::Statistics;
 
 use crate::environment;
 use crate::output::{Device, Next, Offer, Output, PS_PER_NS, Refusal, Verdict};

@@ -6,15 +6,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::str::Utf8Error;
 
-use traffic::header::Header;
-use traffic::packet::{Protocol, Tcp};
+use base::header::Header;
+use base::packet::{Protocol, Tcp};
+use base::segment;
+use base::units::Serializer;
+use base::{Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, PacketId, Rate};
 use traffic::qdisc::{self, Parameters, Qdisc};
-use traffic::segment;
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, HostId, Instant, Packet,
-    PacketId, Packets, Port, Rate, Statistics, WireClock,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port, Statistics, WireClock};
 
 use crate::table::{self, Looks};
 

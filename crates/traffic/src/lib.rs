@@ -1,7 +1,6 @@
 //! The algorithms that decide when a packet leaves: queueing disciplines, classifiers and conditioners.
 //!
-//! Integer arithmetic only; no clock, no I/O, no allocation per packet. Time is an argument. What is in the crate below,
-//! `base`, is passed on under the same names.
+//! Integer arithmetic only; no clock, no I/O, no allocation per packet. Time is an argument.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]
@@ -18,14 +17,6 @@ pub mod qdisc;
 pub mod reservation;
 pub mod tree;
 
-pub use base::{
-    Bytes, Distribution, DropReason, DscpMap, Duration, FlowId, HostId, Instant, Packet, PacketId,
-    PcpMap, Priorities, Protocol, Random, Rate, Ring, Share,
-};
-pub use base::{
-    action, distribution, filter, frame, header, histogram, packet, priorities, priority_map,
-    random, ring, segment, setting, subject, text, thresholds, units,
-};
 pub use control::{Control, Notification, Pause};
 pub use discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use traffic::{Duration, FlowId, HostId, Instant, Packet};
+use base::{Duration, FlowId, HostId, Instant, Packet};
 use transport::config::{Buffer, WindowShare};
 use transport::{Connection, Profile};
 

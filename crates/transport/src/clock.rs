@@ -1,6 +1,6 @@
 //! The timestamp clock: a counter that ticks (RFC 7323, section 5.4).
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 /// Reads as one more than the ticks since the run began, so that no reading is zero at its start.
 #[derive(Clone, Copy, Debug)]

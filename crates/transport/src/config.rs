@@ -5,10 +5,10 @@ mod buffers;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use traffic::Duration;
-use traffic::packet::ETHERNET_HEADER_AND_FCS;
-use traffic::setting::{Bytes32, OutOfRange, RateLimit, Settings, in_range};
-use traffic::setting::{choice, settings};
+use base::Duration;
+use base::packet::ETHERNET_HEADER_AND_FCS;
+use base::setting::{Bytes32, OutOfRange, RateLimit, Settings, in_range};
+use base::setting::{choice, settings};
 
 pub use buffers::{Buffer, BufferConfig, WindowShare};
 pub(crate) use buffers::{FrameMemory, MEASURED_IN};

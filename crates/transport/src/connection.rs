@@ -5,8 +5,8 @@ mod opening;
 
 use alloc::boxed::Box;
 
-use traffic::packet::{FRAME_MIN, Tcp, ecn, flags};
-use traffic::{Duration, FlowId, HostId, Instant, Packet};
+use base::packet::{FRAME_MIN, Tcp, ecn, flags};
+use base::{Duration, FlowId, HostId, Instant, Packet};
 
 use crate::config::Config;
 use crate::handshake::{self, Handshake};

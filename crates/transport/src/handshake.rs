@@ -1,7 +1,7 @@
 //! Opening a connection: SYN, SYN-ACK, the options on them, and their own timer.
 
-use traffic::Instant;
-use traffic::packet::{Tcp, flags};
+use base::Instant;
+use base::packet::{Tcp, flags};
 
 use crate::config::{Config, Ecn, TIMESTAMPS_BYTES};
 use crate::receiver::Accepted;

@@ -1,6 +1,6 @@
 //! A snapshot of a connection, as `TCP_INFO` gives it.
 
-use traffic::Duration;
+use base::Duration;
 
 /// The TCP state of the connection (RFC 9293, section 3.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use core::ops::Index;
 
-use traffic::Duration;
+use base::Duration;
 
 /// The reason why data cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

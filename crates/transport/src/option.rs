@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use traffic::{Duration, Rate};
+use base::{Duration, Rate};
 
 use crate::config::{Config, IdleRestart};
 

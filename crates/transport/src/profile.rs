@@ -1,7 +1,7 @@
 //! Profiles: what the stack of an era had, each setting with its source.
 
+use base::Duration;
 use congestion::{Algorithm, INFINITE_SSTHRESH};
-use traffic::Duration;
 
 use crate::config::{
     AckConfig, Buffer, BufferConfig, Config, Ecn, EmissionConfig, IdleRestart, LocalCongestion,

@@ -9,8 +9,8 @@ mod snapshot;
 mod tuning;
 mod window;
 
-use traffic::packet::{SackBlock, Tcp, flags};
-use traffic::{Duration, Instant};
+use base::packet::{SackBlock, Tcp, flags};
+use base::{Duration, Instant};
 
 use crate::config::Config;
 use crate::sender::Echo;

@@ -15,7 +15,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use traffic::Instant;
+use base::Instant;
 
 use bitmap::Bitmap;
 pub(crate) use progress::{Progress, Recent};

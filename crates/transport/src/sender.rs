@@ -21,8 +21,8 @@ mod write;
 
 use alloc::boxed::Box;
 
+use base::{Duration, Instant};
 use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State};
-use traffic::{Duration, Instant};
 
 use crate::clock::TimestampClock;
 use crate::config::{Config, Reduction};
@@ -139,7 +139,7 @@ pub(crate) struct Sender {
     validated: idle::Validated,
     limited: limited::Limited,
     /// The SACK blocks of the last ACK that had any.
-    blocks_before: [(u64, u64); traffic::packet::SACK_BLOCKS_MAX],
+    blocks_before: [(u64, u64); base::packet::SACK_BLOCKS_MAX],
     /// When the algorithm's view was last brought up to date.
     refreshed: Instant,
     /// End of the last small segment sent (Minshall's variant of Nagle's rule).
@@ -268,7 +268,7 @@ impl Sender {
     }
 
     /// Takes the window from the segment that completes the handshake, scaled.
-    pub(crate) fn open_window(&mut self, tcp: &traffic::packet::Tcp) {
+    pub(crate) fn open_window(&mut self, tcp: &base::packet::Tcp) {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.peer.end = self.una + window;
         self.peer.max = self.peer.max.max(window);

@@ -9,9 +9,9 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
+use base::{Duration, Packet, Rate};
 use congestion::Algorithm;
 use proptest::prelude::*;
-use traffic::{Duration, Packet, Rate};
 
 use crate::config::{Buffer, Config, Ecn, LossDetection};
 use crate::{Connection, Info, Profile, SocketOption};
@@ -69,7 +69,7 @@ fn config(random: &mut Random) -> Config {
 }
 
 /// Lets the program at an end read, write or do nothing.
-fn run_program(end: &mut Connection, random: &mut Random, now: traffic::Instant) {
+fn run_program(end: &mut Connection, random: &mut Random, now: base::Instant) {
     match random.below(40) {
         0 => drop(end.write(random.below(200_000), now)),
         1 => end.supply(random.below(3_000), now),
@@ -88,7 +88,7 @@ fn run(seed: u64, path: Path, general: bool) -> (Vec<String>, Vec<[Info; 2]>) {
     let config = config(&mut random);
     let mut draw = Random(seed ^ 1);
     let impaired = random.below(2) == 0;
-    let fate = |side: usize, _: &Packet, _: traffic::Instant| {
+    let fate = |side: usize, _: &Packet, _: base::Instant| {
         if side == 0 || impaired { fate(&mut draw, path) } else { Fate::Pass }
     };
     let mut pipe = Pipe::new([&config, &config], ms(1 + random.below(40)), fate);

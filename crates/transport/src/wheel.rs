@@ -1,7 +1,7 @@
 //! When a kernel's timer expires: on a tick of its clock, and with Linux's timer wheel on every eighth tick, every
 //! sixty-fourth and so on, the longer it was set for.
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 use crate::config::RtoConfig;
 

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     textfile: Option<PathBuf>,
     /// Write the file again and again, until Ctrl-C
     #[arg(long, value_name = "TIME", requires = "textfile", value_parser = crate::top::every)]
-    every: Option<traffic::Duration>,
+    every: Option<base::Duration>,
     /// The folder of the journal
     #[arg(long, value_name = "FOLDER", default_value = policy::FOLDER)]
     state: PathBuf,

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::panic;
 use std::time;
 
+use base::Instant;
 use experiment::meter::clock;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,7 +13,6 @@ use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use record::guest::{TerminalSize, Typed};
 use simulate::guests::{Console, Stream};
 use terminal_size::{Height, Width, terminal_size_of};
-use traffic::Instant;
 
 /// This process's stdout and stderr, without a keyboard.
 #[derive(Debug)]
@@ -172,8 +172,7 @@ mod tests {
         let start = clock();
         let at = |ms| start + time::Duration::from_millis(ms);
         let mut pace = Pace::new(start);
-        let mut due =
-            |now, wall| pace.due(Instant::ZERO + traffic::Duration::from_ms(now), at(wall));
+        let mut due = |now, wall| pace.due(Instant::ZERO + base::Duration::from_ms(now), at(wall));
         assert_eq!(due(20, 1), at(20));
         assert_eq!(due(40, 21), at(40));
         // A little late: the next times are due as if nothing had happened.

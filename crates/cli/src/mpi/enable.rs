@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     set: Vec<(String, u32)>,
     /// The minimum retransmission timeout that sockets adopt
     #[arg(long, value_name = "TIME", default_value = "12 ms", value_parser = scenario::quantity::duration)]
-    rto_min: traffic::Duration,
+    rto_min: base::Duration,
     /// Enable it only for programs of this cgroup, a folder of the cgroup2 hierarchy
     #[arg(long, value_name = "FOLDER")]
     cgroup: Option<PathBuf>,

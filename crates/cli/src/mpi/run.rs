@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     phases: Of,
     /// How long a phase's threshold stays valid
     #[arg(long, value_name = "TIME", default_value = "300 s", value_parser = scenario::quantity::duration)]
-    phase_age_max: traffic::Duration,
+    phase_age_max: base::Duration,
     /// Keep the congestion control unchanged, without paced restart
     #[arg(long)]
     no_restart: bool,

@@ -357,7 +357,7 @@ mod tests {
         let plan = |text: String| Source::new("office.toml".into(), text, &[]).plan();
         assert!(plan(scenario.to_owned()).is_ok());
         let own = plan(format!("duration = \"7 s\"\n{scenario}")).expect("a plan");
-        assert_eq!(own.duration, traffic::Duration::from_secs(7));
+        assert_eq!(own.duration, base::Duration::from_secs(7));
     }
 
     #[test]

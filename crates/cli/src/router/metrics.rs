@@ -187,7 +187,7 @@ fn rates_of(port: &Port, configured: &Configured) -> Vec<(String, f64)> {
 
 fn by_reason(drops: &Drops, place: &[(&str, &str)]) -> Vec<(String, f64)> {
     let some = drops.iter().filter(|&(_, count)| count > 0);
-    let sample = |(reason, count): (traffic::DropReason, u64)| {
+    let sample = |(reason, count): (base::DropReason, u64)| {
         let all = [place, &[("reason", reason.name())]].concat();
         (labels(&all), count as f64)
     };
@@ -211,7 +211,7 @@ fn interfaces(page: &mut Page, ports: &[Port; 2], look: &Look) {
 }
 
 /// Sojourn times, from 1 us to 50 s, each known to 0.8 %.
-fn histogram(times: &traffic::histogram::Histogram) -> Histogram {
+fn histogram(times: &base::histogram::Histogram) -> Histogram {
     let ranges: Vec<(u64, u64, u64)> = times.ranges().collect();
     let up_to = |bound: f64| {
         let within = ranges.iter().filter(|(_, greatest, _)| *greatest as f64 <= bound * 1e9);

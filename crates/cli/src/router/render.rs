@@ -1,5 +1,6 @@
 //! A router's counters: as JSON, as a line each second, and as a summary.
 
+use base::DropReason;
 use experiment::format;
 use experiment::statistics::{Interface, Port as Promised};
 use lab::device::LinkState;
@@ -9,7 +10,7 @@ use record::quantity::{self, Kind};
 use record::totals::{Drops, PortTotals};
 use scenario::Units;
 use serde_json::{Map, Value, json};
-use traffic::{DropReason, Statistics};
+use traffic::Statistics;
 
 use super::stats;
 use crate::table::{Cell, Table};

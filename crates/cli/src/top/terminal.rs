@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time;
 
+use base::{Duration, Instant};
 use experiment::Error;
 use experiment::meter::clock;
 use experiment::statistics::Statistics;
@@ -24,7 +25,6 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use traffic::{Duration, Instant};
 
 use super::palette::Palette;
 use super::screen;

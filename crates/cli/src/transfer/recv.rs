@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     into: Option<Sink>,
     /// How long a sender may be silent
     #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = super::timeout)]
-    timeout: traffic::Duration,
+    timeout: base::Duration,
     /// Show no progress bar, and print only the code and errors on stderr
     #[arg(long, short)]
     quiet: bool,

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     streams: u16,
     /// Pace all connections together at this rate, such as 500 Mbit/s
     #[arg(long, value_name = "RATE", value_parser = scenario::quantity::rate)]
-    rate: Option<traffic::Rate>,
+    rate: Option<base::Rate>,
     /// The kernel's congestion control to use, such as bbr
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
@@ -63,10 +63,10 @@ pub(crate) struct Arguments {
     unverified: bool,
     /// How long the receiver may be silent
     #[arg(long, value_name = "TIME", default_value = "60 s", value_parser = super::timeout)]
-    timeout: traffic::Duration,
+    timeout: base::Duration,
     /// How long to retry after the connection is lost
     #[arg(long, value_name = "TIME", default_value = "30 s", value_parser = scenario::quantity::duration)]
-    retry: traffic::Duration,
+    retry: base::Duration,
     /// Print what would be sent, and send nothing
     #[arg(long)]
     dry_run: bool,

@@ -14,7 +14,7 @@ const MOMENTS: u32 = 50;
 
 /// The moments: uniform over the time that the command takes, and a little more.
 fn moments(taken: Duration) -> impl Iterator<Item = Duration> {
-    let mut random = traffic::Random::new(44, "moments");
+    let mut random = base::Random::new(44, "moments");
     (0..MOMENTS).map(move |_| {
         let share = (random.next_u64() % 1_100) as u32;
         taken * share / 1_000

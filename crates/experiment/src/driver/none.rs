@@ -1,10 +1,10 @@
 //! A driver of no packets, for tests that need only folders and manifests: every plan reaches its end at once, with
 //! all counts zero.
 
+use base::Instant;
 use record::totals::{Ending, FlowTotals, NodeTotals, PortTotals};
 use record::{Recorder, Recording, Totals};
 use scenario::capability::{self, Support};
-use traffic::Instant;
 
 use super::interface::{Description, Driver, Request, Role, Run, Stacks};
 use crate::error::Error;

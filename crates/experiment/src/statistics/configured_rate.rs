@@ -1,11 +1,12 @@
 //! The rates that a plan configures for ports and classes, for comparison with measured ones.
 
+use base::setting::{Classes, Settings, Value};
+use base::{Instant, Rate};
 use network::PortId;
 use record::summary::Named;
 use scenario::Plan;
 use scenario::plan::{Action, End, Link, NodeKind};
-use traffic::setting::{Classes, Settings, Value};
-use traffic::{Instant, Rate, qdisc};
+use traffic::qdisc;
 
 use super::{Class, Port};
 
@@ -182,7 +183,7 @@ mod tests {
         let plan = Document::parse("test", &text.concat()).and_then(|document| document.plan());
         let plan = plan.unwrap_or_else(|errors| panic!("{:?}", errors.diagnostics()));
         let told = [0, 1, 2, 3].map(|second| {
-            let now = Instant::ZERO + traffic::Duration::from_ms(1_000 * second + 500);
+            let now = Instant::ZERO + base::Duration::from_ms(1_000 * second + 500);
             let (_, port) = ports_at(&plan, now).swap_remove(2);
             (port.discipline, port.class.0.len())
         });

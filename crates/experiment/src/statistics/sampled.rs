@@ -106,20 +106,16 @@ fn rate(before: u64, now: u64, from_ns: u64, until_ns: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use base::Instant;
     use network::flow_control::Counters;
     use record::Name;
     use record::summary::Named;
-    use traffic::Instant;
 
     use super::*;
 
     fn row(time_ms: u64, sent_bytes: u64) -> QueueRow {
         let counters = traffic::Statistics { sent_bytes, ..traffic::Statistics::default() };
-        QueueRow::new(
-            Name(0),
-            traffic::Instant::ZERO + traffic::Duration::from_ms(time_ms),
-            &counters,
-        )
+        QueueRow::new(Name(0), base::Instant::ZERO + base::Duration::from_ms(time_ms), &counters)
     }
 
     #[test]
@@ -148,9 +144,9 @@ mod tests {
     fn the_priority_that_was_stopped_for_longest_counts() {
         let row = |time_ms: u64, received: u64, [first, last]: [u64; 2]| {
             let mut counted = Counters { pauses_received: received, ..Counters::default() };
-            counted.stopped[0] = traffic::Duration::from_ms(first);
-            counted.stopped[7] = traffic::Duration::from_ms(last);
-            PauseRow::new(Name(0), Instant::ZERO + traffic::Duration::from_ms(time_ms), &counted)
+            counted.stopped[0] = base::Duration::from_ms(first);
+            counted.stopped[7] = base::Duration::from_ms(last);
+            PauseRow::new(Name(0), Instant::ZERO + base::Duration::from_ms(time_ms), &counted)
         };
         let before = row(1_000, 5, [900, 100]);
         let now = pauses(&(Some(before), row(3_000, 9, [1_000, 600]))).expect("some");

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::statistics::sampled::{self, Pair};
 use crate::statistics::{Statistics, configured_rate};
+use base::{Duration, Instant};
 use record::summary::Named;
 use record::{ClassRow, FlowRow, Name, NotificationRow, PauseRow, QueueRow, Row, StoredRun, Table};
 use scenario::{Plan, Units};
-use traffic::{Duration, Instant};
 
 use crate::error::Error;
 

@@ -1,6 +1,6 @@
+use base::Duration;
+use base::packet::Protocol;
 use scenario::Document;
-use traffic::Duration;
-use traffic::packet::Protocol;
 
 use super::*;
 

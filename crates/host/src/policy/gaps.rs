@@ -7,11 +7,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use base::frame::pause_head;
 use frames::frame::FCS;
 use nix::sys::socket::sockopt::SendTimeout;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket};
 use nix::sys::time::TimeVal;
-use traffic::frame::pause_head;
 use traffic_kernel::netlink;
 
 use super::device::Device;

@@ -6,9 +6,9 @@ mod filters;
 mod leaf;
 mod port;
 
-use traffic::Rate;
+use base::Rate;
+use base::setting::Value;
 use traffic::qdisc::{Parameters, tbr};
-use traffic::setting::Value;
 use traffic_kernel::{netlink, table};
 
 use super::setting::queue::{Part, Tree};
@@ -92,7 +92,7 @@ fn regulated(
     port: Port,
 ) -> Result<(Vec<Part>, String, &'static str), String> {
     let rate = parameters.rate.unwrap_or(port.rate);
-    let frame = port.mtu.0 + u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS);
+    let frame = port.mtu.0 + u64::from(base::packet::ETHERNET_HEADER_AND_FCS);
     // `tbr` may overdraw its bucket by a packet, `tbf` not.
     let bucket = parameters.bucket.unwrap_or(tbr::automatic_bucket(rate, port.mtu));
     let burst = u32::try_from(bucket.0 + frame).map_err(|_| "the bucket exceeds 4 GiB")?;

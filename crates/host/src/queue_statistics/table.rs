@@ -1,6 +1,6 @@
 //! What the options of Suimon's module say of a discipline and of its classes.
 
-use traffic::Rate;
+use base::Rate;
 use traffic::qdisc::Parameters;
 use traffic_kernel::{netlink, table};
 

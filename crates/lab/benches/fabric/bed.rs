@@ -5,13 +5,14 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 
+use base::PacketId;
 use lab::buffers::Buffers;
 use lab::device::{Device, Kind};
 use lab::{Namespace, sysctl};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use traffic::{PacketId, Packets};
+use traffic::Packets;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

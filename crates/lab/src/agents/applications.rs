@@ -4,9 +4,9 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use base::Instant;
 use network::application::{Application, SocketEvent, SocketId, Sockets};
 use nix::sys::epoll::EpollFlags;
-use traffic::Instant;
 use transport::{Info, OptionError, SocketOption};
 
 use super::connection::Connection;

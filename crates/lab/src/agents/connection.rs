@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use base::Instant;
+use base::header::Header;
 use network::application::{SocketEvent, SocketId};
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{getsockopt, sockopt};
-use traffic::Instant;
-use traffic::header::Header;
 use transport::{Config, Info, OptionError, Phase, SocketOption};
 
 use super::end::End;

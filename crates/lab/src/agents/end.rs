@@ -2,9 +2,9 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use base::Instant;
 use nix::errno::Errno;
 use nix::sys::socket::{Shutdown, shutdown};
-use traffic::Instant;
 use transport::{Info, Phase};
 
 use super::{info, socket};

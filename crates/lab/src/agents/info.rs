@@ -7,8 +7,8 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
+use base::Duration;
 use nix::sys::socket::{getsockopt, sockopt};
-use traffic::Duration;
 use transport::{Info, Phase, Stall};
 
 /// The minimum wait of a stall. Data that waits for less was just written, or the pacer holds it.

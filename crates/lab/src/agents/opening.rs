@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use base::Instant;
 use engine::GoodputMarks;
 use network::mpi::Phases;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Flow, PlannedApplication, Tcp, Transport};
-use traffic::Instant;
 use transport::Info;
 
 use super::applications::{Applications, Socket};

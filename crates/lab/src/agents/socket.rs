@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use base::Duration;
+use base::header::{Family, Header};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, listen,
@@ -13,8 +15,6 @@ use nix::sys::socket::{
 };
 use scenario::capability::Obstacle;
 use scenario::plan::Flow;
-use traffic::Duration;
-use traffic::header::{Family, Header};
 use transport::config::{Buffer, BufferConfig};
 use transport::{OptionError, ProgramPhase, SocketOption};
 
@@ -308,8 +308,8 @@ pub(super) fn fill(socket: &OwnedFd, most: u64) -> nix::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use base::Rate;
     use congestion::Algorithm;
-    use traffic::Rate;
     use transport::config::IdleRestart;
 
     use super::*;

@@ -3,9 +3,9 @@
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 
+use base::header::Header;
 use nix::sys::socket::{SockType, getsockopt, sockopt};
 use scenario::plan::{Flow, Tcp};
-use traffic::header::Header;
 
 use super::connection::Connection;
 use super::socket::{self, Route};

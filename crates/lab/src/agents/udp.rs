@@ -3,13 +3,13 @@
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use base::packet::ecn;
+use base::{Duration, Instant};
 use network::datagram::{Config, Counters};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockType, recvmsg, send, setsockopt, sockopt,
 };
 use scenario::plan::Flow;
-use traffic::packet::ecn;
-use traffic::{Duration, Instant};
 
 use super::socket::{self, Route};
 use crate::Error;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::{FlowId, Instant};
 use engine::{Agenda, Task};
 use network::Schedule;
 use nix::errno::Errno;
@@ -13,7 +14,6 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Target;
-use traffic::{FlowId, Instant};
 use transport::OptionError;
 
 use super::applications::{Applications, Socket};

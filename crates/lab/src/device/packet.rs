@@ -15,7 +15,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use traffic::{PacketId, Packets};
+use base::PacketId;
+use traffic::Packets;
 
 use self::reader::{Into, Reader};
 use self::ring::Ring;

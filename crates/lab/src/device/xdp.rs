@@ -12,7 +12,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-use traffic::{PacketId, Packets};
+use base::PacketId;
+use traffic::Packets;
 
 use self::held::Held;
 use self::program::{Attached, Program};

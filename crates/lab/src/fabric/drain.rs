@@ -1,7 +1,7 @@
 //! A clean stop: queued packets are sent for a limited time, and the rest are counted.
 
+use base::{DropReason, Duration};
 use network::{Behaviour, Node, PortId};
-use traffic::{DropReason, Duration};
 
 use super::Fabric;
 use crate::error::Error;

@@ -3,12 +3,12 @@
 use std::os::fd::BorrowedFd;
 use std::time;
 
+use base::Instant;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
-use traffic::Instant;
 
 use super::Fabric;
 use crate::error::Error;

@@ -1,10 +1,10 @@
 //! The fabric's observer of the engine: counts events, and sends those to record to the listener.
 
+use base::{DropReason, FlowId, Instant, Packet, PacketId};
 use engine::Tally;
 use network::PortId;
 use network::observer::{Event, Observer, Place};
 use record::capture::KEPT;
-use traffic::{DropReason, FlowId, Instant, Packet, PacketId};
 
 use crate::buffers::Buffers;
 use crate::event_channel::{EventSender, Message, Watched};

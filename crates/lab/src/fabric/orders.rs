@@ -2,10 +2,10 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
+use base::Instant;
 use network::PortId;
 use record::totals::{Drops, PortTotals};
 use scenario::plan::Action;
-use traffic::Instant;
 
 use super::{Fabric, kept_up};
 use crate::attachment::Attachment;

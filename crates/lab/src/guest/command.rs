@@ -11,12 +11,12 @@ use std::process::ExitStatus;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use base::Instant;
 use nix::fcntl::OFlag;
 use nix::mount::{MsFlags, mount};
 use nix::unistd::pipe2;
 use record::guest::{Command, ERRORS, INPUT, OUTPUT};
 use scenario::Plan;
-use traffic::Instant;
 
 use super::terminal;
 use crate::Error;

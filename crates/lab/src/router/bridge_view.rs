@@ -1,10 +1,10 @@
 //! The node of a scenario that a router runs, and the nodes that represent the networks on its two sides.
 
+use base::{Duration, HostId};
 use network::PortId;
 use network::host;
 use scenario::Plan;
 use scenario::plan::{NodeKind, Probes, Wire};
-use traffic::{Duration, HostId};
 
 use super::Port;
 use super::interface::{Interface, Medium};

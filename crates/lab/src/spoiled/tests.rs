@@ -1,6 +1,6 @@
+use base::{DropReason, Instant};
 use record::Drops;
 use scenario::Document;
-use traffic::{DropReason, Instant};
 
 use super::*;
 

@@ -1,9 +1,9 @@
 //! A discipline before a host's line: a qdisc of the module `sch_suimon` at the line's rate.
 
+use base::{Bytes, Rate};
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage as Message;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
-use traffic::{Bytes, Rate};
 use traffic_kernel::netlink::{KIND, OVERHEAD, RATE, TABLE};
 
 use crate::Error;

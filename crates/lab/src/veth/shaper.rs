@@ -3,10 +3,10 @@
 
 use std::io;
 
+use base::{Bytes, Rate};
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage as Message;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
-use traffic::{Bytes, Rate};
 
 use super::{Segmentation, Settings};
 use crate::Error;

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use base::Random;
 use lab::Namespace;
 use lab::buffers::Buffers;
 use lab::device::{Device, Kind, Received};
 use lab::veth::{self, Routes, Segmentation, Settings};
-use traffic::{Packets, Random};
+use traffic::Packets;
 
 use crate::wire::{index, namespace, within};
 use crate::{VNET, kinds};

@@ -6,10 +6,11 @@ mod machines;
 mod trial;
 mod wire;
 
+use base::Random;
 use lab::buffers::Buffers;
 use lab::device::{Device, Kind, LinkState};
 use lab::{Error, Namespace};
-use traffic::{Packets, Random};
+use traffic::Packets;
 use trial::Trial;
 use wire::{Side, join, namespace, run, within};
 

@@ -68,7 +68,7 @@ impl Pair {
         let take = move |sample| taken.lock().expect("nobody panicked").push(sample);
         let clock = Clock::starting_in(Duration::from_millis(20));
         let agents = self.start(plan, &modules, clock, take);
-        thread::sleep(clock.until(traffic::Instant::ZERO + plan.duration));
+        thread::sleep(clock.until(base::Instant::ZERO + plan.duration));
         let totals = agents.finish().expect("the agents ran");
         let samples = std::mem::take(&mut *samples.lock().expect("nobody panicked"));
         (totals.flows, samples)

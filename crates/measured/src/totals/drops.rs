@@ -1,6 +1,6 @@
 //! Dropped packets by the reason of their drop.
 
-use traffic::DropReason;
+use base::DropReason;
 
 /// Drops by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The totals of a flow.
 
+use base::{Bytes, Instant};
 use network::datagram::Delay;
 use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::mpi::rank::RankTotals;
 use network::voip::Call;
-use traffic::{Bytes, Instant};
 
 /// The totals of one flow.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]

@@ -1,6 +1,6 @@
 //! The counters of a datagram socket, simulated or real.
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 use transport::Info;
 
 use super::Delay;

@@ -1,8 +1,8 @@
 //! The results of events.
 
-use traffic::Duration;
+use base::Duration;
 
-use traffic::histogram::Histogram;
+use base::histogram::Histogram;
 
 /// The results of the events of one builder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The results of requests.
 
-use traffic::Duration;
+use base::Duration;
 
-use traffic::histogram::Histogram;
+use base::histogram::Histogram;
 
 /// The results of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Interrupt coalescing: the time that frames wait in an interface before the interrupt, and how they are merged
 //! then (`ethtool -C`, Linux's NAPI and GRO). It is host noise in a delay-based congestion signal.
 
-use traffic::packet::flags;
-use traffic::setting::{Field, settings};
-use traffic::{Bytes, Duration, Instant, Packet, PacketId};
+use base::packet::flags;
+use base::setting::{Field, settings};
+use base::{Bytes, Duration, Instant, Packet, PacketId};
 
 use super::Host;
 use crate::node::{Context, Egress};

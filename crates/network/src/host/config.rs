@@ -1,8 +1,8 @@
 //! The settings of a host.
 
-use traffic::setting::Frequency;
-use traffic::setting::{choice, settings};
-use traffic::{Bytes, DscpMap, Duration};
+use base::setting::Frequency;
+use base::setting::{choice, settings};
+use base::{Bytes, DscpMap, Duration};
 
 use super::{Coalescing, Processor};
 use crate::ingress::Notifications;

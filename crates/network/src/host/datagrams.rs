@@ -1,7 +1,7 @@
 //! A host's datagram socket: the headers of its packets, and its counters.
 
-use traffic::packet::{Protocol, Tcp, ecn};
-use traffic::{Instant, Packet};
+use base::packet::{Protocol, Tcp, ecn};
+use base::{Instant, Packet};
 
 use super::socket_config::SocketConfig;
 use crate::datagram::{Counters, frame_length};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use traffic::{HostId, Instant};
+use base::{HostId, Instant};
 use transport::{Connection, PathMetrics};
 
 /// The path metrics by local and remote address; a host with several links has more than one local address.

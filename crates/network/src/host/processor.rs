@@ -9,8 +9,8 @@ mod work;
 
 use std::collections::VecDeque;
 
-use traffic::setting::{Field, choice, settings};
-use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Rate};
+use base::setting::{Field, choice, settings};
+use base::{Bytes, DropReason, Duration, Instant, PacketId, Rate};
 
 use super::Host;
 use crate::node::{Context, Egress};

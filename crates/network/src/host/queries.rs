@@ -1,6 +1,6 @@
 //! What a host knows of its connections, sockets and flows. None of it changes the host.
 
-use traffic::{FlowId, Instant};
+use base::{FlowId, Instant};
 use transport::Info;
 
 use super::{Host, SOCKETS};

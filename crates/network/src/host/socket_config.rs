@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use traffic::{FlowId, HostId};
+use base::{FlowId, HostId};
 use transport::{Config, Connection};
 
 /// The configuration of an application's socket.

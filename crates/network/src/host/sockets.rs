@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use traffic::packet::flags;
-use traffic::{FlowId, Instant, Packet};
+use base::packet::flags;
+use base::{FlowId, Instant, Packet};
 use transport::{Info, OptionError, Phase, SocketOption};
 
 use super::datagrams::DatagramSocket;

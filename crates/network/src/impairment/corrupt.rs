@@ -1,8 +1,8 @@
 //! Damage: a share of the packets arrives with a wrong bit (tc-netem(8), `corrupt`). Switches and routers forward
 //! the packet; its destination host finds the checksum wrong and drops it.
 
-use traffic::setting::settings;
-use traffic::{Random, Share};
+use base::setting::settings;
+use base::{Random, Share};
 
 use super::{Impair, Transit};
 

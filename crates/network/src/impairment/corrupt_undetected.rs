@@ -3,8 +3,8 @@
 //! disagree", 2000). What a real program receives is wrong; a modelled host's data has no content, and is only
 //! counted.
 
-use traffic::setting::settings;
-use traffic::{Random, Share};
+use base::setting::settings;
+use base::{Random, Share};
 
 use super::{Impair, Transit};
 

@@ -1,8 +1,8 @@
 //! Outages: the link is down for a while, once or periodically, and loses all packets sent meanwhile, as with a
 //! pulled cable or a radio link that changes cells. Routes stay, and queues are served.
 
-use traffic::setting::settings;
-use traffic::{DropReason, Duration, Random};
+use base::setting::settings;
+use base::{DropReason, Duration, Random};
 
 use super::{Impair, Transit};
 use crate::invalid::Invalid;

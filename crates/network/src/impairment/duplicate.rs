@@ -1,7 +1,7 @@
 //! Duplication: a share of the packets arrives twice (tc-netem(8), `duplicate`).
 
-use traffic::setting::settings;
-use traffic::{Random, Share};
+use base::setting::settings;
+use base::{Random, Share};
 
 use super::{Impair, Transit};
 

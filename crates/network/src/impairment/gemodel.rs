@@ -5,8 +5,8 @@
 //! state, and is lost with the probability of the state before the move. The state moves with packets, not with
 //! time.
 
-use traffic::setting::settings;
-use traffic::{DropReason, Random, Share};
+use base::setting::settings;
+use base::{DropReason, Random, Share};
 
 use super::{Impair, Transit};
 

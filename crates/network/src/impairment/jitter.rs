@@ -4,8 +4,8 @@
 //! queues cause the jitter. Where packets follow one another faster than the delay varies, this makes delays longer
 //! than drawn. netem's jitter reorders; here [`super::reorder`] does.
 
-use traffic::setting::settings;
-use traffic::{Distribution, Duration, Random};
+use base::setting::settings;
+use base::{Distribution, Duration, Random};
 
 use super::{Impair, Transit};
 

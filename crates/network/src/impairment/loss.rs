@@ -1,7 +1,7 @@
 //! Independent loss: each packet is lost with the same probability (tc-netem(8), `loss random`).
 
-use traffic::setting::settings;
-use traffic::{DropReason, Random, Share};
+use base::setting::settings;
+use base::{DropReason, Random, Share};
 
 use super::{Impair, Transit};
 

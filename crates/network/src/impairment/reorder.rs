@@ -1,8 +1,8 @@
 //! Reordering: a share of the packets is held back while those behind them pass (tc-netem(8), `reorder`, which lets a
 //! share pass the others instead: the same order of arrival).
 
-use traffic::setting::settings;
-use traffic::{Distribution, Duration, Random, Share};
+use base::setting::settings;
+use base::{Distribution, Duration, Random, Share};
 
 use super::{Impair, Transit};
 

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 use transport::LimitedTimes;
 
 use super::wait::Transfer;

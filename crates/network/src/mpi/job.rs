@@ -1,6 +1,6 @@
 //! An MPI job as the workload of flows: every two of its ranks share one.
 
-use traffic::setting::{Setting, Settings, Value};
+use base::setting::{Setting, Settings, Value};
 
 use super::rank::Job;
 use crate::application::ActivePeriod;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use traffic::{Bytes, Duration};
+use base::{Bytes, Duration};
 
 use super::collective::{Collective, Kind};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 use transport::{ProgramPhase, SocketOption};
 
 use super::collective::{Collective, Kind, Round};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 use super::timeline::Timeline;
 use super::wait::Waits;

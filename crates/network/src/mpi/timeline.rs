@@ -1,6 +1,6 @@
 //! The timeline of a rank.
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 use super::wait::{Cause, Waits};
 

@@ -9,7 +9,7 @@
 
 use core::ops::{Index, IndexMut};
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 use transport::{Limit, LimitedTimes};
 
 /// Why a rank waits.

@@ -1,6 +1,7 @@
 //! Flows that reaction points limit at a port: their packets wait before they enter the discipline.
 
-use traffic::{Bytes, Dequeued, DropReason, Enqueued, Instant, Notification, PacketId};
+use base::{Bytes, DropReason, Instant, PacketId};
+use traffic::{Dequeued, Enqueued, Notification};
 
 use super::{Offered, Port};
 use crate::custody::Owner;

@@ -1,8 +1,9 @@
 //! Changes of a port's discipline or its parameters at run time.
 
+use base::{DropReason, PacketId};
+use traffic::Discipline;
 use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
-use traffic::{Discipline, DropReason, PacketId};
 
 use super::Port;
 use crate::custody::Owner;

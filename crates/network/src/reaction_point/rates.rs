@@ -1,6 +1,6 @@
 //! The rates of one reaction point: their decrease and recovery.
 
-use traffic::Rate;
+use base::Rate;
 
 use super::Config;
 

@@ -6,8 +6,8 @@
 //! and Hahne, IEEE/ACM ToN 6(2), 1998). Lossy priorities are limited to a multiple of this kind by their egress
 //! queues, and have no headroom. A packet occupies memory from its complete arrival until its first bit leaves.
 
-use traffic::priorities::PRIORITIES;
-use traffic::{Bytes, DropReason, Priorities};
+use base::priorities::PRIORITIES;
+use base::{Bytes, DropReason, Priorities};
 
 /// The limit of one group or queue in the shared part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,9 @@
 //! The equations are those of 802.1Q, clause 32.8 and 32.9; the table of intervals that of the baseline which it describes
 //! (Pan, QCN pseudocode 2.3, Mark_Table).
 
-use traffic::priorities::PRIORITIES;
-use traffic::{Bytes, FlowId, Notification, Packet, Priorities, Random};
+use base::priorities::PRIORITIES;
+use base::{Bytes, FlowId, Packet, Priorities, Random};
+use traffic::Notification;
 
 use crate::reaction_point::jittered;
 

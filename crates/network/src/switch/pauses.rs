@@ -1,7 +1,8 @@
 //! The pauses that a switch has sent to the far ends of its links, refreshed before they expire.
 
-use traffic::priorities::PRIORITIES;
-use traffic::{Bytes, Control, Instant, Pause};
+use base::priorities::PRIORITIES;
+use base::{Bytes, Instant};
+use traffic::{Control, Pause};
 
 use super::PauseBy;
 use super::buffer::Buffer;

@@ -1,6 +1,6 @@
 //! The results of a call.
 
-use traffic::Duration;
+use base::Duration;
 
 use super::emodel;
 

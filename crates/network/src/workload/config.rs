@@ -2,8 +2,8 @@
 
 use core::fmt::Debug;
 
-use traffic::Duration;
-use traffic::setting::Settings;
+use base::Duration;
+use base::setting::Settings;
 
 use crate::application::{ActivePeriod, Application};
 use crate::datagram;

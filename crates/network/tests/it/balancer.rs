@@ -1,13 +1,14 @@
 //! The way a load balancer spreads packets over links of equal cost.
 
 use crate::far_side::{Wire, gigabit};
+use base::{Duration, FlowId, HostId, Instant, Packet};
 use network::balancer::{self, Unit};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::node::{Behaviour, Kind, Parts};
 use network::{Node, Port, PortId};
 use proptest::prelude::*;
+use traffic::Packets;
 use traffic::qdisc::{self, fifo};
-use traffic::{Duration, FlowId, HostId, Instant, Packet, Packets};
 
 const LINKS: u32 = 4;
 

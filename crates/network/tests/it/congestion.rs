@@ -1,15 +1,14 @@
 //! Congestion notification (IEEE 802.1Qau): what a congestion point sends, and how a reaction point responds.
 
 use crate::far_side::{Wire, gigabit};
+use base::{Bytes, Duration, FlowId, Instant, Packet, PacketId, Rate};
 use network::custody::Left;
 use network::reaction_point::{Config, Rates};
 use network::switch::CongestionRules;
 use network::{Owner, Port, PortId};
 use proptest::prelude::*;
 use traffic::qdisc::Parameters;
-use traffic::{
-    Bytes, Control, Duration, FlowId, Instant, Notification, Packet, PacketId, Packets, Pause, Rate,
-};
+use traffic::{Control, Notification, Packets, Pause};
 
 fn rules(set_point: u64, weight: u32) -> CongestionRules {
     let (set_point, sample_base) = (Bytes(set_point), Bytes(150_000));

@@ -5,12 +5,13 @@ use crate::drawn;
 use std::collections::BTreeMap;
 
 use crate::far_side::{Wire, gigabit};
+use base::{Duration, FlowId, Instant, Packet};
 use network::custody::{Fate, Left, Owner};
 use network::port::Offered;
 use network::{Egress, Fault, Port, PortId};
 use proptest::prelude::*;
+use traffic::Packets;
 use traffic::qdisc::{Parameters, REGISTRY, fifo};
-use traffic::{Duration, FlowId, Instant, Packet, Packets};
 
 /// Something that happens to a port.
 #[derive(Clone, Debug)]

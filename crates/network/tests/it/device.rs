@@ -2,11 +2,12 @@
 //! (paper 1: 16 KB at 128 kbit/s is a second).
 
 use crate::far_side::{Wire, gigabit, rate};
+use base::{Bytes, Duration, FlowId, Instant, Packet};
 use network::port::Offered;
 use network::{Egress, Port, PortId};
+use traffic::Packets;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{Parameters, priq};
-use traffic::{Bytes, Duration, FlowId, Instant, Packet, Packets};
 
 /// The time that an urgent frame waits behind a queue of others on a serial line of 128 kbit/s. The device
 /// takes up to `device_buffer` bytes ahead.

@@ -4,13 +4,14 @@
 
 use crate::drawn;
 use crate::far_side::{Wire, gigabit};
+use base::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::ingress::Side;
 use network::node::{Behaviour, Kind, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
 use traffic::qdisc::{Parameters, REGISTRY, fifo, fq_codel, psp};
-use traffic::{Bytes, Control, Duration, FlowId, HostId, Instant, Packet, Packets, Pause, Rate};
+use traffic::{Control, Packets, Pause};
 
 /// Something that happens to the port.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Laws of data acquisition over any network: programs over pipes that deliver at any time and in any amounts.
 
+use base::{Bytes, Distribution, Duration, Instant, Random};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use network::event_builder::{EventBuilder, EventSource, Events, Mode, Names, Readout};
 use network::workload::Config as _;
 use proptest::prelude::*;
-use traffic::{Bytes, Distribution, Duration, Instant, Random};
 use transport::{OptionError, SocketOption};
 
 /// One direction of a connection.

@@ -1,17 +1,17 @@
 //! A port that the far end stops, as a whole or by priorities, and the pause frames that it sends.
 
 use crate::far_side::{Wire, gigabit};
+use base::priorities::PRIORITIES;
+use base::{
+    Bytes, DscpMap, Duration, FlowId, HostId, Instant, Packet, PacketId, PcpMap, Priorities,
+};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::ingress::{Side, Trust};
 use network::node::{Behaviour, Kind, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
-use traffic::priorities::PRIORITIES;
 use traffic::qdisc::{self, Parameters};
-use traffic::{
-    Bytes, Control, DscpMap, Duration, FlowId, HostId, Instant, Notification, Packet, PacketId,
-    Packets, Pause, PcpMap, Priorities,
-};
+use traffic::{Control, Notification, Packets, Pause};
 
 /// A frame of 1 500 bytes and its overhead, at 1 Gbit/s.
 const FRAME: u32 = 1_500;

@@ -1,9 +1,9 @@
 //! The losses of the Gilbert-Elliott model, against its stationary distribution.
 
+use base::{Instant, Random, Share};
 use network::impairment::gemodel::Parameters;
 use network::impairment::{self, Impairment, Transit};
 use proptest::prelude::*;
-use traffic::{Instant, Random, Share};
 
 /// Which of `count` packets are lost.
 fn losses(parameters: Parameters, seed: u64, count: u32) -> Vec<bool> {

@@ -1,11 +1,10 @@
 //! The effects of impairments on the packets on a link, against the configured shares and times.
 
+use base::{Distribution, DropReason, Duration, Instant, Packet, PacketId, Random, Share};
 use network::impairment::{Impairment, Parameters, Transit, down, duplicate, jitter, reorder};
 use network::link::Wire;
 use proptest::prelude::*;
-use traffic::{
-    Distribution, DropReason, Duration, Instant, Packet, PacketId, Packets, Random, Share,
-};
+use traffic::Packets;
 
 const DELAY: Duration = Duration::from_ms(10);
 

@@ -2,15 +2,16 @@
 //! behind the node sends.
 
 use crate::far_side::{Wire, gigabit};
+use base::action::Action;
+use base::{DropReason, HostId, Instant, Packet};
 use network::forwarding::ForwardingTable;
 use network::ingress::Side;
 use network::node::{Behaviour, MACHINE, Parts};
 use network::router::Router;
 use network::{Event, Node, Observer, Port, PortId, observer::Place};
-use traffic::action::Action;
+use traffic::Packets;
 use traffic::condition::{Conditioner, Parameters};
 use traffic::qdisc::{self, fifo};
-use traffic::{DropReason, HostId, Instant, Packet, Packets};
 
 /// The places and reasons of drops.
 #[derive(Default)]

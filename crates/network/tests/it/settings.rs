@@ -1,6 +1,8 @@
 //! Laws of everything that can be set in an impairment or of a program, drawn from the declarations alone.
 
 use crate::values::{beside, values};
+use base::setting::{Settings, Value, in_range};
+use base::{Duration, Instant, Random};
 use network::application::{ActivePeriod, Application};
 use network::bulk::Train;
 use network::datagram;
@@ -13,8 +15,6 @@ use network::reaction_point;
 use network::sink::Reader;
 use network::workload::Config as _;
 use proptest::prelude::*;
-use traffic::setting::{Settings, Value, in_range};
-use traffic::{Duration, Instant, Random};
 
 fn blank(name: &str) -> Parameters {
     Parameters::blank(name).expect("the registry names impairments")

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::far_side::{Wire, gigabit, rate};
+use base::{Duration, FlowId, Instant, Packet};
 use network::port::Offered;
 use network::{Egress, Event, Fault, Observer, Port, PortId};
 use proptest::prelude::*;
+use traffic::Packets;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{Parameters, fifo, psp};
-use traffic::{Duration, FlowId, Instant, Packet, Packets};
 
 /// Something that happens to a port.
 #[derive(Clone, Debug)]

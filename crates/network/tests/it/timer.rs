@@ -1,10 +1,11 @@
 //! A discipline that waits continues at a tick of its machine's timer.
 
 use crate::far_side::{Wire, gigabit, rate};
+use base::{Duration, Instant, Packet};
 use network::port::Offered;
 use network::{Egress, Port, PortId};
+use traffic::Packets;
 use traffic::qdisc::{Parameters, psp};
-use traffic::{Duration, Instant, Packet, Packets};
 
 /// When each of ten full frames leaves a class of 10 Mbit/s that waits by a timer of that period.
 fn departures(tick: Duration) -> Vec<Instant> {

@@ -1,9 +1,10 @@
 //! The far side of a port, which records the packets that leave, and the time at which the port wants to
 //! resume.
 
+use base::{Bytes, Instant, PacketId, Rate};
 use network::link::Launched;
 use network::{Context, Egress, Observer, PortId};
-use traffic::{Bytes, Instant, PacketId, Packets, Rate};
+use traffic::Packets;
 
 /// The packets that left and their times, and the time at which the port resumes.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Flow completion times and slowdowns of the flows that one entry of the scenario made.
 
+use base::packet::ETHERNET_HEADER_AND_FCS;
 use measured::{Completion, SIZE_BUCKETS};
 use scenario::plan::{Flow, Plan};
-use traffic::packet::ETHERNET_HEADER_AND_FCS;
 
 use super::{FlowSummary, Named};
 

@@ -1,10 +1,10 @@
 //! Distributions and traces that the scenario has point by point.
 
+use base::Bytes;
 use scenario::plan::Plan;
 use scenario::{Input, Mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use traffic::Bytes;
 
 use super::Named;
 

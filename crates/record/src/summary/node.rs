@@ -1,11 +1,11 @@
 //! What nodes themselves did: drops, a switch's memory and pauses.
 
+use base::Duration;
 use measured::per;
 use network::host::Operation;
 use scenario::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use traffic::Duration;
 
 use super::{Named, NotificationSummary, by_reason, ports_of};
 use crate::totals::{NodeTotals, Notifications, ProcessorTotals, Totals};

@@ -1,12 +1,12 @@
 //! The run as a whole, and the flows of a `count` together.
 
+use base::{Duration, Instant};
 use measured::{Completion, MpiSummary, per};
 use network::event_builder::Events;
 use network::exchange::Exchanges;
 use scenario::plan::{Flow, Plan, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use traffic::{Duration, Instant};
 
 use super::completion::{Ideal, ideal, sum_completion};
 use super::{CallsSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named};
@@ -239,8 +239,8 @@ pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use base::Bytes;
     use proptest::prelude::*;
-    use traffic::Bytes;
 
     use super::*;
 

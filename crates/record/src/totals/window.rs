@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::iter;
 
+use base::Instant;
 use scenario::plan::{Plan, Window};
-use traffic::Instant;
 use traffic::condition::Count;
 
 use crate::ranks;

@@ -7,11 +7,12 @@ use std::process::Command;
 use crate::scene::{
     ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn, totals_until,
 };
+use base::header::Header;
+use base::packet::{ecn, flags};
+use base::{Bytes, DropReason, Duration, Instant, Packet, Priorities};
 use network::PortId;
 use record::Recorder;
-use traffic::header::Header;
-use traffic::packet::{ecn, flags};
-use traffic::{Bytes, Control, DropReason, Duration, Instant, Packet, Pause, Priorities};
+use traffic::{Control, Pause};
 
 /// The length of a payload of zeros that makes the checksum over the scene's addresses, ports and lengths zero.
 const SUMS_TO_ZERO: u32 = 15_688;

@@ -3,10 +3,10 @@
 use crate::scene;
 use std::path::Path;
 
+use base::{Bytes, Duration};
 use record::{Error, Summary, judge};
 use scenario::Plan;
 use scenario::plan::{Expectation, Program, Transport, User};
-use traffic::{Bytes, Duration};
 
 fn expectation(path: &str, low: Option<f64>, high: Option<f64>) -> Expectation {
     Expectation { path: path.into(), low, high }

@@ -69,7 +69,7 @@ fn a_long_series_spans_row_groups() {
     let rows = 100_000_u32;
     for n in 0..rows {
         let info = transport::Info { cwnd: n, ..transport::Info::default() };
-        recorder.flow_sample(scene::at_us(n.into()), traffic::FlowId(n % 3), [&info; 2]);
+        recorder.flow_sample(scene::at_us(n.into()), base::FlowId(n % 3), [&info; 2]);
     }
     let recording = recorder.finish(&scene::totals()).unwrap();
     let mut expected = 0;

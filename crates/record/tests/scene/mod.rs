@@ -4,6 +4,9 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 use std::sync::Arc;
 
+use base::header::Header;
+use base::packet::{SackBlock, Tcp, ecn, flags};
+use base::{Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Protocol, Rate};
 use network::application::ActivePeriod;
 use network::sink::Reader;
 use network::workload::Workload;
@@ -15,11 +18,7 @@ use scenario::plan::{
     Bandwidth, Capture, End, Flow, LabLink, Link, Node, NodeKind, Probes, Sequence,
     Tcp as Connection, Transport, User, Window,
 };
-use traffic::header::Header;
-use traffic::packet::{SackBlock, Tcp, ecn, flags};
-use traffic::{
-    Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Protocol, Rate, Statistics, qdisc,
-};
+use traffic::{Statistics, qdisc};
 
 /// The port from the sender to the emulator.
 pub(crate) const ACCESS: PortId = PortId(0);

@@ -1,7 +1,7 @@
 //! A counter over time: its growth from sample to sample.
 
+use base::Duration;
 use scenario::Units;
-use traffic::Duration;
 
 use super::Points;
 

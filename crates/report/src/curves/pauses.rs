@@ -1,8 +1,8 @@
 //! Pauses over time: the share of time for which the far end of a link paused a port.
 
+use base::priorities::PRIORITIES;
 use scenario::plan::NodeKind;
 use scenario::{Plan, Unit};
-use traffic::priorities::PRIORITIES;
 
 use super::counter::{self, Counter, Growth};
 use super::{

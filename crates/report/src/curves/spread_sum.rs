@@ -1,7 +1,7 @@
 //! Sums of counters that are sampled at different times: the growth of each is spread evenly over the time between
 //! two of its samples, on a grid that all share.
 
-use traffic::Duration;
+use base::Duration;
 
 use super::Points;
 use crate::chart::{COLUMNS, Decimator};

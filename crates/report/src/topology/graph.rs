@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use base::{Duration, Share};
 use network::PortId;
 use network::impairment::Parameters;
 use scenario::Units;
 use scenario::plan::{Link, NodeKind, Plan};
-use traffic::{Duration, Share};
 
 use crate::path::path_of;
 use record::quantity::{count, share};

@@ -1,5 +1,6 @@
 //! The timeline of pauses in a run's report.
 
+use base::{Duration, Instant};
 use network::PortId;
 use network::flow_control::Counters;
 use record::totals::{NodeTotals, PortTotals};
@@ -8,7 +9,6 @@ use report::differences::Differences;
 use report::{Overlaid, RunReport};
 use scenario::{Document, Plan};
 use serde_json::Value;
-use traffic::{Duration, Instant};
 
 /// Eight senders at a switch, by links `in.1` to `in.8`; their ports have the even numbers.
 fn plan(switch: &str) -> Plan {

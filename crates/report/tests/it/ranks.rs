@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::{Duration, Instant};
 use network::mpi::rank::RankTotals;
 use network::mpi::timeline::{Interval, Timeline};
 use network::mpi::wait::Cause;
@@ -11,7 +12,6 @@ use record::{
 };
 use report::RunReport;
 use scenario::{Document, Plan};
-use traffic::{Duration, Instant};
 
 fn plan(hosts: usize) -> Plan {
     let text = format!(

@@ -1,12 +1,12 @@
 //! The report of runs that are long, or wide.
 
 use crate::scene;
+use base::{Duration, FlowId};
 use record::totals::NodeTotals;
 use record::{PortTotals, Recorder, Summary};
 use report::RunReport;
 use scenario::Plan;
 use serde_json::Value;
-use traffic::{Duration, FlowId};
 
 fn report(plan: &Plan, recorder: Recorder) -> String {
     let mut totals = scene::totals();

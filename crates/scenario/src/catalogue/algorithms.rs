@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
+use base::setting::Value;
 use congestion::Algorithm;
 use serde::Serialize;
-use traffic::setting::Value;
 
 use super::{Example, Parameter, Unknown, list, paragraph, parameter, write_example};
 use crate::congestion::of_parameter;

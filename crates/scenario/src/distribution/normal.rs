@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use traffic::distribution::{Cdf, Distribution};
+use base::distribution::{Cdf, Distribution};
 
 use super::Written;
 use crate::quantity::Error;
@@ -86,7 +86,7 @@ pub(super) fn mean_and_deviation<T: Written>(text: &str) -> Option<(i128, i128)>
 
 #[cfg(test)]
 mod tests {
-    use traffic::{Duration, Random};
+    use base::{Duration, Random};
 
     use super::*;
 

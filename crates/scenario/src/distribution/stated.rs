@@ -1,8 +1,8 @@
 //! The mean that a file of points states in a first line of one number, as in Homa's simulations, compared with the
 //! mean of its points. A large difference indicates another meaning or another unit.
 
+use base::{Bytes, Duration};
 use toml::de::{DeTable, DeValue};
-use traffic::{Bytes, Duration};
 
 use super::Written;
 use crate::data_file::{self, DataFile};

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use traffic::distribution::{Cdf, Distribution};
+use base::distribution::{Cdf, Distribution};
 
 use super::{Written, normal};
 use crate::data_file::{DataFile, Line, shortened};
@@ -89,7 +89,7 @@ fn steps<T: Written>(mut values: Vec<T>) -> Cdf<T> {
 
 #[cfg(test)]
 mod tests {
-    use traffic::{Duration, Random};
+    use base::{Duration, Random};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Maps from code points or priorities to priorities, as written in a scenario and in a lock file.
 
-use traffic::priority_map::PriorityMap;
-use traffic::{DscpMap, PcpMap};
+use base::priority_map::PriorityMap;
+use base::{DscpMap, PcpMap};
 
 use super::{code_point, digit};
 use crate::quantity::Error;

@@ -1,9 +1,9 @@
 //! Flows of a lock file.
 
+use base::header::Header;
+use base::setting::Settings;
+use base::{Distribution, Instant};
 use network::application::ActivePeriod;
-use traffic::header::Header;
-use traffic::setting::Settings;
-use traffic::{Distribution, Instant};
 
 use super::groups::{self, FlowEnds, Group, Groups};
 use crate::literal::{header, key, line, string};

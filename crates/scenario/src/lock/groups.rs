@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::ops::Range;
 
+use base::HostId;
+use base::header::Ports;
 use network::workload::Workload;
-use traffic::HostId;
-use traffic::header::Ports;
 
 use super::key;
 use crate::command;

@@ -1,7 +1,8 @@
 //! Queues and conditioners of a lock file, with their filters.
 
+use base::{FlowId, HostId};
 use traffic::classify::Filter;
-use traffic::{FlowId, HostId, condition, qdisc};
+use traffic::{condition, qdisc};
 
 use super::groups::{Group, Groups, starting};
 use crate::header::{dscp_text, ports_text, prefix_text, protocol_text};

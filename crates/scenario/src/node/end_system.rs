@@ -1,11 +1,11 @@
 //! `[host.NAME]`: an end system.
 
+use base::setting::{Field, Setting, Settings, Value};
 use network::host::{self, Coalescing};
 use network::node::Kind;
 use network::reaction_point;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use traffic::setting::{Field, Setting, Settings, Value};
 
 use super::machine;
 use crate::diagnostic::Problems;

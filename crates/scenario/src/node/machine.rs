@@ -2,8 +2,8 @@
 //!
 //! A file has settings of `[host.NAME.processor]`, one per line, with their sources in comments.
 
+use base::setting::Settings;
 use network::host::Processor as Costs;
-use traffic::setting::Settings;
 
 use super::end_system::{MACHINE, Processor};
 use crate::diagnostic::{Errors, Problems, Source, Span};

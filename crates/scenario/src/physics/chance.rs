@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use base::setting::Settings;
 use traffic::qdisc;
-use traffic::setting::Settings;
 
 use super::{Kind, Warning};
 use crate::demand::Demand;
@@ -57,7 +57,7 @@ fn queue_draws(queue: &qdisc::Parameters) -> bool {
             value.as_ref().and_then(qdisc::Parameters::of).is_some_and(queue_draws)
         })
     };
-    let in_class = |classes: &dyn traffic::setting::Classes| {
+    let in_class = |classes: &dyn base::setting::Classes| {
         (0..classes.count()).any(|index| leaf(classes.class(index).2))
     };
     !WITHOUT_CHANCE.contains(&queue.name()) || queue.settings().classes().is_some_and(in_class)

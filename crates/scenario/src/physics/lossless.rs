@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Bytes;
 use network::headroom::headroom;
 use network::switch::{self, PauseBy};
-use traffic::Bytes;
 
 use super::{Groups, Hop, Kind, Warning, way};
 use crate::plan::{Link, NodeKind, Plan, Transport};

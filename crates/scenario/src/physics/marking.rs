@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::setting::{Settings, Value};
 use traffic::qdisc;
-use traffic::setting::{Settings, Value};
 
 use super::{Groups, Kind, Warning, path, ports};
 use crate::plan::{Action, Flow, NodeKind, Plan, Tcp, Transport};
@@ -108,7 +108,7 @@ fn marks(queue: &qdisc::Parameters) -> bool {
         })
     };
     let settings = queue.settings();
-    let in_class = |classes: &dyn traffic::setting::Classes| {
+    let in_class = |classes: &dyn base::setting::Classes| {
         (0..classes.count()).any(|index| of(classes.class(index).2))
     };
     queue.name() == "mark" || of(settings) || settings.classes().is_some_and(in_class)

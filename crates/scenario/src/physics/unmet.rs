@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use base::action::Action;
+use base::{FlowId, Packet};
 use network::PortId;
-use traffic::action::Action;
 use traffic::classify::{Fields, Filter, Rules, Subject};
 use traffic::condition;
+use traffic::qdisc;
 use traffic::reservation::TAKERS;
-use traffic::{FlowId, Packet, qdisc};
 
 use super::{Kind, Warning, ports};
 use crate::classes;

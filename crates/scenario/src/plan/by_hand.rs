@@ -1,6 +1,6 @@
 //! Plans for manual work, with commands in the hosts.
 
-use traffic::Duration;
+use base::Duration;
 
 use super::{Comparison, Plan, Probes};
 

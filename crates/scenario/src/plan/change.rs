@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use base::{Instant, Rate};
 use network::PortId;
+use traffic::qdisc;
 use traffic::reservation::Request;
-use traffic::{Instant, Rate, qdisc};
 use transport::{OptionError, SocketOption};
 
 use super::Plan;

@@ -1,7 +1,7 @@
 //! Effects of a plan's switches on the rest of its network.
 
+use base::{Bytes, DscpMap};
 use network::headroom::headroom;
-use traffic::{Bytes, DscpMap};
 
 use super::{Link, Node, NodeKind, Plan};
 

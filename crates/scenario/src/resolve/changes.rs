@@ -1,7 +1,8 @@
 //! Changes of ports and connections during the run.
 
+use base::{Bytes, Duration, Instant};
+use traffic::Port;
 use traffic::reservation::Request;
-use traffic::{Bytes, Duration, Instant, Port};
 use transport::{ProgramPhase, SocketOption};
 
 use super::filters::{self, Entities};

@@ -1,9 +1,9 @@
 //! Conditioners: from the file's tables to parameters.
 
-use traffic::Instant;
+use base::Instant;
+use base::subject::Subject;
 use traffic::condition::{Conditioner, Element, Error, Parameters, Rule};
 use traffic::meter;
-use traffic::subject::Subject;
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
 use super::reach;

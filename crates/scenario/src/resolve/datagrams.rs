@@ -1,8 +1,8 @@
 //! Workloads that send datagrams.
 
+use base::Bytes;
 use network::datagram::UDP_HEADER;
 use network::workload::Workload;
-use traffic::Bytes;
 
 use super::Network;
 use super::flows::{Ends, dscp, ip_header};

@@ -1,7 +1,7 @@
 //! Starts and sizes of flows, with a check that all flows start: a flow with a start after the end of the run would
 //! be missing silently.
 
-use traffic::{Distribution, Duration, Instant};
+use base::{Distribution, Duration, Instant};
 
 use super::flows::Ends;
 use super::{Network, load};

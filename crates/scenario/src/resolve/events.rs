@@ -1,6 +1,6 @@
 //! Events: checks that a table's flows can be the sources of one event builder.
 
-use traffic::{Distribution, Duration};
+use base::{Distribution, Duration};
 
 use super::Network;
 use super::flows::Ends;

@@ -1,7 +1,7 @@
 //! Packet filters: from the file's `match` tables to one filter for each combination of the members of counted names
 //! and of the interfaces of hosts with several links.
 
-use traffic::FlowId;
+use base::FlowId;
 use traffic::classify::Filter;
 
 use super::Directory;

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
+use base::header::{Header, Ports};
+use base::packet::Protocol;
+use base::{HostId, Instant};
 use network::application::ActivePeriod;
 use network::sink::Reader;
 use network::workload::Workload;
-use traffic::header::{Header, Ports};
-use traffic::packet::Protocol;
-use traffic::{HostId, Instant};
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use traffic::HostId;
+use base::HostId;
 
 use super::links::Laid;
 use super::nodes::{Nodes, later};

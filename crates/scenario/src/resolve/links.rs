@@ -1,10 +1,11 @@
 //! Links and the queues at their ends.
 
+use base::Rate;
+use base::setting::{Settings, Value};
 use network::link::{Direction, RATE_MAX};
 use network::trace::Trace;
 use network::{impairment, link};
-use traffic::setting::{Settings, Value};
-use traffic::{Port, Rate, condition, qdisc};
+use traffic::{Port, condition, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};

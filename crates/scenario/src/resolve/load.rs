@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use base::packet::ETHERNET_HEADER_AND_FCS;
+use base::{Bytes, Distribution, Duration, HostId};
 use network::workload::Workload;
-use traffic::packet::ETHERNET_HEADER_AND_FCS;
-use traffic::{Bytes, Distribution, Duration, HostId};
 
 use super::Network;
 use super::flows::Ends;

@@ -1,7 +1,7 @@
 //! Recorded data and the ports of probes.
 
+use base::{Duration, Instant};
 use network::PortId;
-use traffic::{Duration, Instant};
 
 use super::{Directory, Network};
 use crate::classes;

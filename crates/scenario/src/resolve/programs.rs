@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use traffic::header::Header;
+use base::header::Header;
 
 use crate::command;
 use crate::diagnostic::Problems;

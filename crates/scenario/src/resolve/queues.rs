@@ -1,11 +1,11 @@
 //! Queueing disciplines: from the file's tables to the disciplines' parameters.
 //!
-//! Nothing here depends on a discipline: each declares its settings (`traffic::setting`) and checks them.
+//! Nothing here depends on a discipline: each declares its settings (`base::setting`) and checks them.
 
+use base::setting::Classes;
+use base::subject::Subject;
 use traffic::classify::Rule;
 use traffic::qdisc::{self, Parameters, Qdisc};
-use traffic::setting::Classes;
-use traffic::subject::Subject;
 use traffic::{Discipline, Port};
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};

@@ -1,9 +1,9 @@
 //! Elements and classes that no packet can reach with any flows.
 
-use traffic::action::Action;
+use base::action::Action;
+use base::setting::Settings;
 use traffic::condition::{Element, Parameters};
 use traffic::reservation::TAKERS;
-use traffic::setting::Settings;
 
 use crate::classes;
 use crate::condition::{self, self as file};

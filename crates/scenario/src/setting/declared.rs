@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use base::setting::{Settings, Value};
 use network::invalid::Invalid;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::{Map, Value as Json};
 use serde_spanned::Spanned;
-use traffic::setting::{Settings, Value};
 
 use super::{Given, Keys, NO_QUEUES, Scalar, adjust, object, one_line, properties, required};
 use crate::diagnostic::{Problems, Span};

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use base::setting::{Kind, Range, Setting};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value as Json, json};
-use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{

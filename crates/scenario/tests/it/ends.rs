@@ -1,8 +1,8 @@
 //! Settings of a link's end: for all members of a counted host, and for a single one.
 
+use base::Share;
 use network::impairment::{Parameters, gemodel};
 use scenario::{Document, lock};
-use traffic::Share;
 
 const TEXT: &str = r#"
 duration = "1 s"

@@ -172,7 +172,7 @@ fn a_machine_may_be_a_file() {
     let plan = read(Some("# a machine\nwakeup = \"3 us\"\nbacklog = 9\n")).expect("a plan");
     let NodeKind::Host(config) = &plan.nodes[0].kind else { panic!("{plan:?}") };
     let processor = config.processor.expect("one");
-    assert_eq!((processor.wakeup, processor.backlog), (traffic::Duration::from_us(3), 7));
+    assert_eq!((processor.wakeup, processor.backlog), (base::Duration::from_us(3), 7));
     assert_eq!(
         read(Some("# a machine\nwake = \"3 us\"\n")).expect_err("no setting"),
         "x.toml:3:25: m.toml:2:1: there is no setting `wake`\n  help: did you mean `wakeup`?"

@@ -1,8 +1,8 @@
 //! The smallest useful file, and its plan.
 
+use base::{Bytes, Duration, Rate};
 use scenario::Document;
 use scenario::plan::NodeKind;
-use traffic::{Bytes, Duration, Rate};
 
 const FILE: &str = r#"
 title = "One flow"

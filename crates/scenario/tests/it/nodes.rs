@@ -1,9 +1,9 @@
 //! Tables of nodes: their plans, their errors, and their lock files.
 
+use base::Duration;
 use network::balancer::{Config, Unit};
 use scenario::plan::NodeKind;
 use scenario::{Document, Plan};
-use traffic::Duration;
 
 fn text(balancer: &str) -> String {
     format!(

@@ -1,7 +1,8 @@
 //! Changes by the command line, and sweeps.
 
+use base::{Bytes, Duration, Instant};
 use scenario::Document;
-use traffic::{Bytes, Duration, Instant, qdisc};
+use traffic::qdisc;
 
 const FILE: &str = r#"
 duration = "1 s"

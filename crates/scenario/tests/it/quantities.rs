@@ -1,7 +1,7 @@
 //! A table of all spellings.
 
+use base::Bytes;
 use scenario::quantity::{bytes, duration, number, period, rate, ratio, share};
-use traffic::Bytes;
 
 #[test]
 fn rates() {

@@ -3,6 +3,10 @@
 
 use crate::values;
 use crate::values::{beside, values};
+use base::action::Action;
+use base::setting::{Kind, Setting, Settings, Value};
+use base::thresholds::Thresholds;
+use base::{Bytes, Distribution, Duration};
 use network::bulk::Train;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
@@ -12,11 +16,7 @@ use network::{balancer, datagram, emulator, host, impairment, link, reaction_poi
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
-use traffic::action::Action;
 use traffic::condition;
-use traffic::setting::{Kind, Setting, Settings, Value};
-use traffic::thresholds::Thresholds;
-use traffic::{Bytes, Distribution, Duration};
 use traffic::{meter, qdisc};
 
 /// Two hosts with a link and a flow, to which a table is added.
@@ -157,7 +157,7 @@ fn tables() -> Vec<Table> {
             name: parameter.name(),
             kind: Kind::Count,
             required: false,
-            range: traffic::setting::Range::of::<u32>(parameter.range()),
+            range: base::setting::Range::of::<u32>(parameter.range()),
             doc: parameter.doc(),
         };
         let settings = algorithm.parameters().iter().map(number).collect();

@@ -1,11 +1,11 @@
 //! Tables of switches: their plans, their errors, and their lock files.
 
+use base::thresholds::Thresholds;
+use base::{Bytes, Priorities, Share};
 use network::switch::Config;
 use scenario::plan::NodeKind;
 use scenario::{Document, Plan};
 use traffic::qdisc::Parameters;
-use traffic::thresholds::Thresholds;
-use traffic::{Bytes, Priorities, Share};
 
 fn text(switch: &str, host: &str) -> String {
     format!(

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::Instant;
 use engine::{Engine, Tally};
 use guest::network;
 use guest::{CARDS_MAX, Error, ProgramTap};
@@ -12,7 +13,6 @@ use record::Steering;
 use record::guest::{Command, ERRORS, INPUT, OUTPUT, Typed};
 use record::totals::FlowTotals;
 use scenario::Plan;
-use traffic::Instant;
 
 use super::{Exited, Guests, Options, work};
 use crate::refusal::Refusal;

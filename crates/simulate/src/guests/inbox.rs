@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use base::Instant;
 use record::guest::{Ended, MESSAGES, Message};
-use traffic::Instant;
 use transport::Info;
 
 use super::work;

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use ::network::observer::{Event, Observer};
+use base::{Bytes, FlowId, Instant};
 use guest::network::Socket;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Flow, Transport};
-use traffic::{Bytes, FlowId, Instant};
 use transport::Info;
 
 use super::inbox::Sample;

@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
+use base::packet::ecn;
+use base::{Duration, Instant, Packet};
 use network::{Event, Observer, PortId, observer::Place};
-use traffic::packet::ecn;
-use traffic::{Duration, Instant, Packet};
 
 use crate::driver;
 

@@ -1,10 +1,10 @@
 //! The queue of congestion control in a switch, against closed forms: DCTCP's sawtooth, the few packets of each
 //! Vegas flow, and the round-trip time of full windows.
 
+use base::{Duration, Instant};
 use network::observer::PortId;
 use network::{Event, Observer};
 use record::Totals;
-use traffic::{Duration, Instant};
 
 use crate::driver;
 

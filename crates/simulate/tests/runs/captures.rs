@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base::DropReason;
 use record::Recorder;
-use traffic::DropReason;
 
 use crate::driver;
 

@@ -154,7 +154,7 @@ fn the_wait_of_each_packet_that_a_class_sends_is_counted() {
         ));
         let totals = driver::totals(&plan);
         let port = &totals.ports[0];
-        let mut together = traffic::histogram::Histogram::default();
+        let mut together = base::histogram::Histogram::default();
         assert_eq!(port.classes.len(), port.sojourns.len(), "{name}");
         for ((class, counted), sojourn) in port.classes.iter().zip(&port.sojourns) {
             assert_eq!(sojourn.total(), counted.sent_packets, "{name} {class}");
@@ -164,7 +164,7 @@ fn the_wait_of_each_packet_that_a_class_sends_is_counted() {
         assert_eq!(Some(&together), all, "{name}: the classes' waits are the port's");
         let p99 = |class: usize| port.sojourns[class].quantile(0.99);
         assert!(
-            p99(0) > traffic::Duration::ZERO && p99(0) != p99(1),
+            p99(0) > base::Duration::ZERO && p99(0) != p99(1),
             "{name}: {:?}",
             [p99(0), p99(1)]
         );

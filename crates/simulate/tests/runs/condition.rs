@@ -1,8 +1,8 @@
 //! A conditioner on a router's input: what it marks, drops and counts.
 
+use base::DropReason;
 use record::Summary;
 use scenario::Document;
-use traffic::DropReason;
 
 use crate::driver;
 

@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
+use base::{DropReason, Duration, FlowId, Instant, Packet};
 use network::{Behaviour, Event, Node, Observer, observer::Place};
 use proptest::prelude::*;
 use scenario::Plan;
 use simulate::{Engine, World};
-use traffic::{DropReason, Duration, FlowId, Instant, Packet};
 
 use crate::driver;
 

@@ -1,12 +1,12 @@
 //! Open-loop senders send what they say, when they say it, and what arrives is counted.
 
+use base::{Bytes, Duration, FlowId, HostId, Instant, Rate};
 use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
 use network::datagram::Config;
 use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
 use record::summary::{DatagramSummary, FlowSummary};
 use simulate::{Engine, World};
-use traffic::{Bytes, Duration, FlowId, HostId, Instant, Rate};
 
 use crate::driver;
 

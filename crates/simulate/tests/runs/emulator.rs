@@ -1,9 +1,9 @@
 //! The WAN emulator keeps its three numbers exactly: buffer to the byte, delay and rate to the
 //! picosecond.
 
+use base::{DropReason, Instant};
 use network::{Event, Observer, PortId};
 use scenario::Plan;
-use traffic::{DropReason, Instant};
 
 use crate::driver;
 
@@ -49,7 +49,7 @@ fn overflow(buffer: u64) -> (u64, u64) {
     let mut plan = burst(buffer);
     assert_eq!(plan.nodes[plan.links[1].ends[0].node].name, "wan");
     // The handshake takes one round trip of 80 ms; the burst follows, and its ACKs come after 160 ms.
-    plan.duration = traffic::Duration::from_ms(120);
+    plan.duration = base::Duration::from_ms(120);
     let port = &driver::totals(&plan).ports[OUT.0 as usize];
     assert_eq!(port.drops.total(), port.drops.of(DropReason::QueueBytes));
     (port.drops.total(), port.statistics.backlog_bytes_max)

@@ -1,10 +1,10 @@
 //! Data acquisition over modelled TCP: its minimum time, that nothing is left out, and the queueing that a pull
 //! avoids.
 
+use base::Duration;
 use network::event_builder::Events;
 use proptest::prelude::*;
 use record::Totals;
-use traffic::Duration;
 
 use crate::driver;
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::{Duration, Instant};
 use network::{Event, Observer};
 use simulate::{Steering, run};
-use traffic::{Duration, Instant};
 
 use crate::driver;
 

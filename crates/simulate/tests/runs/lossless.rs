@@ -1,11 +1,11 @@
 //! A switch that stops the far ends of its links: nothing is lost, the line is full, and what comes in after "stop" is
 //! within the headroom that was computed.
 
+use base::{Bytes, DropReason};
 use proptest::prelude::*;
 use record::Totals;
 use scenario::Plan;
 use scenario::plan::NodeKind;
-use traffic::{Bytes, DropReason};
 
 use crate::driver;
 

@@ -1,9 +1,9 @@
 //! Small messages over modelled TCP, of any size, buffer and MTU: all of them arrive, at the pace that the path
 //! permits. In debug builds the simulator asserts at the end of each run that no flow stalled.
 
+use base::Duration;
 use proptest::prelude::*;
 use record::FlowTotals;
-use traffic::Duration;
 
 use crate::driver;
 

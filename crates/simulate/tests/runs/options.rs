@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use base::{Duration, FlowId, HostId, Instant, Rate};
 use network::application::{Application, SocketEvent, SocketId, Sockets};
 use network::host::{SocketConfig, SocketKind};
 use network::sink::{Reader, Sink};
 use simulate::{Engine, World};
-use traffic::{Duration, FlowId, HostId, Instant, Rate};
 use transport::{OptionError, Profile, SocketOption};
 
 use crate::driver;

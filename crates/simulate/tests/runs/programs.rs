@@ -167,11 +167,11 @@ fn both_ends_draw_the_same_sizes_and_close_after_the_last() {
     // A server that took another size for a request's would answer too early or never.
     assert!(second.bytes > first.bytes);
     // The sum of the first 200 draws; every reader of this stream draws the same.
-    let draws = |key: &str, of: traffic::Distribution<traffic::Bytes>| {
-        let mut random = traffic::Random::new(1, &format!("one {key}"));
+    let draws = |key: &str, of: base::Distribution<base::Bytes>| {
+        let mut random = base::Random::new(1, &format!("one {key}"));
         (0..200).map(|_| of.draw(&mut random).0.max(1)).sum::<u64>()
     };
-    let pareto = traffic::Distribution::Pareto { mean: traffic::Bytes(20_000), shape: 1_500 };
+    let pareto = base::Distribution::Pareto { mean: base::Bytes(20_000), shape: 1_500 };
     assert_eq!(first.bytes, draws("response", pareto));
 }
 

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use base::{Duration, Instant};
 use network::{Event, Observer, PortId};
 use record::Summary;
 use scenario::{Document, Plan};
-use traffic::{Duration, Instant};
 
 use crate::driver;
 

@@ -201,8 +201,7 @@ fn notifications_end_at_a_router() {
         .replace("[switch.leaf]\n        lossless = 3\n        xoff = \"400 kB\"", "[router.leaf]");
     let plan = driver::plan(&text);
     let totals = driver::totals(&plan);
-    let lost: u64 =
-        totals.nodes.iter().map(|node| node.drops.of(traffic::DropReason::NoRoute)).sum();
+    let lost: u64 = totals.nodes.iter().map(|node| node.drops.of(base::DropReason::NoRoute)).sum();
     assert!(sent(&totals) > 0 && received(&totals) == 0);
     // Except for those in flight at the end.
     assert!(sent(&totals) - lost < 10, "{} {lost}", sent(&totals));

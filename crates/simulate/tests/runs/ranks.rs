@@ -1,9 +1,9 @@
 //! The waits of MPI ranks: the causes add up to the wait, and match the path.
 
+use base::Duration;
 use network::mpi::rank::RankTotals;
 use network::mpi::wait::{Cause, Waits};
 use proptest::prelude::*;
-use traffic::Duration;
 
 use crate::driver;
 

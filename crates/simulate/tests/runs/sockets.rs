@@ -1,8 +1,8 @@
 //! Connections exist while they are open: both ends close them with any losses on the path, and their memory is
 //! reused.
 
+use base::{Duration, FlowId, Instant};
 use simulate::{Engine, World};
-use traffic::{Duration, FlowId, Instant};
 use transport::Phase;
 
 use crate::driver;

@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use base::{FlowId, HostId};
 use traffic::classify::{Dscp, Filter, PortRange, Prefix};
-use traffic::{FlowId, HostId};
 
 use super::value::{number, pair};
 

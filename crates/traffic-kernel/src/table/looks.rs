@@ -1,8 +1,8 @@
 //! What a discipline looks at in packets.
 
+use base::setting::Settings;
 use traffic::classify::Filter;
 use traffic::qdisc::Parameters;
-use traffic::setting::Settings;
 
 /// The parts of packets that a discipline looks at, besides length, type of service and priority. Others need not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 use core::iter::Peekable;
 use core::str::Lines;
 
+use base::setting::{Kind, Setting, Settings};
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::Parameters;
-use traffic::setting::{Kind, Setting, Settings};
 
 use super::{CLASS, END, Error, FILTER, PARENT, PRIORITY, Reason, filter, value};
 

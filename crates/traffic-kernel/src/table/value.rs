@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::str::FromStr;
 
-use traffic::setting::{Kind, Value};
-use traffic::{Bytes, Duration, Priorities, Rate, Share};
+use base::setting::{Kind, Value};
+use base::{Bytes, Duration, Priorities, Rate, Share};
 
 /// The text of a rate or a share that is measured.
 const MEASURED: &str = "measured";

@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
+use base::setting::{Settings, Value};
 use traffic::qdisc::Parameters;
-use traffic::setting::{Settings, Value};
 
 use super::{CLASS, END, FILTER, PARENT, PRIORITY, filter, value};
 

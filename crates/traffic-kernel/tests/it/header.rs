@@ -2,7 +2,7 @@
 
 use std::mem::{offset_of, size_of};
 
-use traffic::DropReason;
+use base::DropReason;
 use traffic_kernel::abi::{self, SuimonDevice, SuimonNext, SuimonOffer, SuimonStatistics};
 use traffic_kernel::netlink;
 

@@ -4,12 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use base::{Bytes, FlowId, Instant, Packet, Random, Rate};
 use testbed::lacks_programs;
 use traffic::qdisc::psp::{Parameters, Psp};
-use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, Packets, Port, Random, Rate,
-    WireClock,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port, WireClock};
 
 const BEGIN: u64 = 0;
 const ENQUEUE: u64 = 1;

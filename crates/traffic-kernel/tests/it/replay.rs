@@ -3,13 +3,11 @@
 
 use proptest::prelude::*;
 
-use traffic::packet::ecn;
+use base::packet::ecn;
+use base::units::Serializer;
+use base::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 use traffic::qdisc::{Parameters, Qdisc, REGISTRY};
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, HostId, Instant, Packet, Packets,
-    Port, Rate, WireClock,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port, WireClock};
 use traffic_kernel::abi::{self, SuimonDevice, SuimonNext, SuimonOffer, SuimonStatistics};
 use traffic_kernel::table;
 
@@ -122,7 +120,7 @@ impl Reference {
 
     fn enqueue(&mut self, offer: &SuimonOffer, now: u64) -> Result<u32, u32> {
         let clock = self.clock(now);
-        let full = abi::number(traffic::DropReason::QueuePackets);
+        let full = abi::number(base::DropReason::QueuePackets);
         let id = self.packets.try_alloc().ok_or(full)?;
         self.packets[id] = Packet {
             created: clock.now,

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
+use base::setting::Value;
+use base::{FlowId, HostId};
 use traffic::classify::{Dscp, Filter, PortRange, Prefix, Rule};
 use traffic::qdisc::{Parameters, REGISTRY};
-use traffic::setting::Value;
-use traffic::{FlowId, HostId};
 use traffic_kernel::table::{self, Error, Reason};
 
 use crate::drawn;

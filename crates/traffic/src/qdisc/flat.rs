@@ -28,7 +28,7 @@ pub trait FlatParameters {
 /// Defines the parameters of a module with classes of type `Class`.
 macro_rules! flat_parameters {
     () => {
-        $crate::setting::settings! {
+        base::setting::settings! {
             classes: Class;
             /// The classes and the filters that assign packets to them.
             #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ macro_rules! queue_of_choice {
             fn parent(&self) -> Option<&str> {
                 self.parent.as_deref()
             }
-            $(fn priorities(&self) -> $crate::priorities::Priorities {
+            $(fn priorities(&self) -> base::priorities::Priorities {
                 self.$priorities
             })?
             fn attach(
@@ -79,7 +79,7 @@ macro_rules! queue_of_choice {
             ) -> Result<Self::Queue, $crate::qdisc::leaves::Error> {
                 $crate::qdisc::leaves::attach(&self.name, &self.queue, port)
             }
-            fn change(&self, queue: &mut Self::Queue, now: $crate::units::Instant) -> bool {
+            fn change(&self, queue: &mut Self::Queue, now: base::units::Instant) -> bool {
                 $crate::discipline::Discipline::change(queue, &self.queue, now.into()).is_ok()
             }
         }

@@ -10,18 +10,16 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use crate::counting::allocations;
-use traffic::action::Action;
+use base::action::Action;
+use base::header::Header;
+use base::packet::ecn;
+use base::units::Serializer;
+use base::{Bytes, Duration, FlowId, Instant, Packet, Random, Rate};
 use traffic::classify::{Filter, Fragments, PortRange, Prefix, Rules};
 use traffic::condition::{Conditioner, Element, Parameters, Rule};
-use traffic::header::Header;
 use traffic::meter::{self, window};
-use traffic::packet::ecn;
 use traffic::qdisc::{Qdisc, REGISTRY};
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Random,
-    Rate, WireClock,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, WireClock};
 
 /// A first fragment of UDP from 10.0.0.0/8 to port 53.
 fn frame(n: u32) -> Vec<u8> {

@@ -2,11 +2,10 @@
 
 use crate::counting::allocations;
 use crate::wire::{port, rate};
+use base::{Bytes, FlowId, Instant, Packet, units::Serializer};
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
-use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, Packets, units::Serializer,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets};
 
 const LINK: u64 = 100_000_000_000;
 

@@ -2,12 +2,11 @@
 
 use crate::counting::allocations;
 use crate::wire::{port, rate};
+use base::units::Serializer;
+use base::{Bytes, Duration, FlowId, Instant, Packet, Share};
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters};
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Share,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets};
 
 const LINK: u64 = 100_000_000_000;
 

@@ -3,12 +3,12 @@
 
 use proptest::prelude::*;
 
+use base::{Bytes, Duration, FlowId, Priorities, Share};
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{
     Parameters, blue, cbq, codel, drr, ets, fairq, fifo, fq_codel, hfsc, mark, pie, priq, psp, red,
     rio, tbr, wfq,
 };
-use traffic::{Bytes, Duration, FlowId, Priorities, Share};
 
 use crate::wire::{OVERHEAD, rate};
 

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use traffic::action::Action;
-use traffic::priority_map::PriorityMap;
+use base::action::Action;
+use base::priority_map::PriorityMap;
+use base::setting::{Kind, Range, Setting, Value};
+use base::thresholds::Thresholds;
+use base::{Bytes, Distribution, Duration, Priorities, Rate, Share};
 use traffic::qdisc::Parameters;
-use traffic::setting::{Kind, Range, Setting, Value};
-use traffic::thresholds::Thresholds;
-use traffic::{Bytes, Distribution, Duration, Priorities, Rate, Share};
 
 /// The value of `kind` that has `number` units; `None` for a kind that is not counted.
 pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {

@@ -5,12 +5,11 @@
 
 use std::collections::VecDeque;
 
+use base::packet::{Tcp, ecn};
+use base::{Bytes, Duration, Instant, Packet, Rate, Share};
 use proptest::prelude::*;
-use traffic::packet::{Tcp, ecn};
 use traffic::qdisc::{codel, pie, red};
-use traffic::{
-    Bytes, Dequeued, Discipline, Duration, Enqueued, Instant, Packet, Packets, Port, Rate, Share,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port};
 
 /// 10 Mbit/s.
 fn port() -> Port {

@@ -1,8 +1,8 @@
 //! Units against exact arithmetic, over all of their range.
 
+use base::units::{PS_PER_SECOND, Pace, Serializer};
+use base::{Bytes, Duration, Instant, Rate};
 use proptest::prelude::*;
-use traffic::units::{PS_PER_SECOND, Pace, Serializer};
-use traffic::{Bytes, Duration, Instant, Rate};
 
 fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).expect("a rate above zero")

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use base::{FlowId, HostId, Packet};
 use traffic::qdisc::{Parameters, Qdisc};
-use traffic::{Discipline, FlowId, HostId, Packet, Packets};
+use traffic::{Discipline, Packets};
 
 use crate::drawn::{self, LINK};
 use crate::wire::port;
@@ -31,7 +32,7 @@ fn entered(parameters: &Parameters, flow: u32, assigned: u16) -> u16 {
     let (flow, source) = (FlowId(flow), HostId(1));
     let packet = Packet { flow, source, length: 64, assigned, ..Packet::default() };
     let id = packets.insert(packet);
-    qdisc.enqueue(&mut packets, id, traffic::Instant::ZERO.into());
+    qdisc.enqueue(&mut packets, id, base::Instant::ZERO.into());
     packets[id].class
 }
 

@@ -1,10 +1,11 @@
 //! The guarantees of `cbq`: rates within 1 %, paper 1's figures 5 to 7 and 9 to 12, never early.
 
 use crate::wire::{OVERHEAD, Wire, port, rate};
+use base::{Bytes, Duration, FlowId, Instant, Share};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::cbq::{Cbq, Class, Estimator, LinkSharing, Parameters};
-use traffic::{Bytes, Dequeued, Discipline, Duration, FlowId, Instant, Port, Share};
+use traffic::{Dequeued, Discipline, Port};
 
 const KILOBIT: u64 = 1_000;
 const MEGABIT: u64 = 1_000_000;

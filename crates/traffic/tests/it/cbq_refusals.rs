@@ -1,10 +1,11 @@
 //! What `cbq` and `tbr` refuse, and the change that the error suggests.
 
 use crate::wire::{port, rate};
+use base::{Bytes, Instant, Share};
+use traffic::Discipline;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::cbq::{Cbq, Class, Parameters};
 use traffic::qdisc::{self, fifo, psp, tbr, tbr::Tbr};
-use traffic::{Bytes, Discipline, Instant, Share};
 
 const MEGABIT: u64 = 1_000_000;
 

@@ -2,12 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use base::header::{Family, Fragment, Header, Ports};
+use base::{FlowId, HostId, Packet};
 use proptest::prelude::*;
+use traffic::Packets;
 use traffic::classify::{
     Dscp, Error, Filter, Fragments, PortRange, Prefix, RuleId, Rules, Subject,
 };
-use traffic::header::{Family, Fragment, Header, Ports};
-use traffic::{FlowId, HostId, Packet, Packets};
 
 /// Few values, so that rules overlap and packets match; all bits of a word are in use.
 const V4: [u32; 6] = [0, 0x0a00_0001, 0x0a00_0002, 0x0a80_0001, 0xc0a8_0001, u32::MAX];

@@ -1,11 +1,12 @@
 //! Chains of elements: what they do, what they count, and which are refused.
 
+use base::action::Action;
+use base::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Rate};
 use proptest::prelude::*;
-use traffic::action::Action;
+use traffic::Packets;
 use traffic::classify::Filter;
 use traffic::condition::{Conditioner, Count, Element, Parameters, Rule, Statistics};
 use traffic::meter::{Parameters as Meter, bucket, single_rate, two_rate, window};
-use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Packets, Rate};
 
 fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).expect("a rate above zero")

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 
 use crate::wire::{OVERHEAD, port, rate};
+use base::packet::{SackBlock, flags};
+use base::{Bytes, Duration, FlowId, Instant, Packet};
 use proptest::prelude::*;
-use traffic::packet::{SackBlock, flags};
 use traffic::qdisc::psp::{PacingRate, Parameters, Psp};
-use traffic::{
-    Bytes, Dequeued, Discipline, Duration, FlowId, Instant, Measured, Packet, Packets, WireClock,
-};
+use traffic::{Dequeued, Discipline, Measured, Packets, WireClock};
 
 const MSS: u32 = 1448;
 const FRAME: u32 = 1518;

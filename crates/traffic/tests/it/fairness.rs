@@ -6,12 +6,11 @@ use std::collections::VecDeque;
 
 use crate::fluid::FluidLink;
 use crate::wire::{OVERHEAD, Wire, port};
+use base::{Bytes, FlowId, Instant, Packet, units};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{Parameters, drr, ets, fairq, fifo, priq, wfq};
-use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, Packets, Port, units,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port};
 
 const LINK: u64 = 8_000_000_000;
 /// The longest frame of a port with an MTU of 1500.

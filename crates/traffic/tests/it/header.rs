@@ -1,7 +1,7 @@
 //! Frames built field by field, compared with the parsed ones, and arbitrary bytes.
 
+use base::header::{Family, Fragment, Header, Ports};
 use proptest::prelude::*;
-use traffic::header::{Family, Fragment, Header, Ports};
 
 /// A frame as its fields; written by [`Frame::bytes`].
 #[derive(Clone, Debug)]

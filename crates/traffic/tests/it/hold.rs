@@ -2,9 +2,10 @@
 
 use crate::drawn;
 use crate::wire::port;
+use base::{FlowId, Packet, Priorities};
 use proptest::prelude::*;
 use traffic::qdisc::{Parameters, Qdisc, ets, fifo};
-use traffic::{Dequeued, Discipline, Enqueued, FlowId, Packet, Packets, Priorities, WireClock};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, WireClock};
 
 /// The disciplines that skip a stopped class.
 const FLAT: [&str; 4] = ["priq", "drr", "ets", "fairq"];
@@ -83,7 +84,7 @@ proptest! {
         }),
     ) {
         let qdisc = Qdisc::attach(&parameters, port(drawn::LINK, 1500)).unwrap();
-        let (packets, clock) = (Packets::new(), traffic::Instant::ZERO.into());
+        let (packets, clock) = (Packets::new(), base::Instant::ZERO.into());
         let mut bench = Bench { qdisc, packets, clock, stopped: Priorities::NONE, queued: 0 };
         for step in steps {
             match step {
@@ -130,10 +131,10 @@ fn a_class_has_the_priorities_that_belong_to_it() {
     for priority in 0..8 {
         let packet = Packet { priority, length: 100, ..Packet::default() };
         let id = packets.insert(packet);
-        qdisc.enqueue(&mut packets, id, traffic::Instant::ZERO.into());
+        qdisc.enqueue(&mut packets, id, base::Instant::ZERO.into());
     }
     let mut order = Vec::new();
-    while let Dequeued::Send(id) = qdisc.dequeue(&mut packets, traffic::Instant::ZERO.into()) {
+    while let Dequeued::Send(id) = qdisc.dequeue(&mut packets, base::Instant::ZERO.into()) {
         order.push(packets[id].priority);
     }
     assert_eq!(order, [6, 7, 3, 0, 1, 2, 4, 5]);

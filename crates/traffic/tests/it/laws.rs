@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use traffic::packet::ecn;
+use base::packet::ecn;
+use base::units::Serializer;
+use base::{Bytes, DropReason, Duration, FlowId, Instant, Packet, PacketId};
 use traffic::qdisc::{Parameters, Qdisc, REGISTRY, fifo, psp};
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
-    Packets, Port, Statistics, WireClock,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port, Statistics, WireClock};
 
 use crate::drawn::{LINK, parameters};
 use crate::wire::{OVERHEAD, port, rate};

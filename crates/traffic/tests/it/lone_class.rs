@@ -2,9 +2,10 @@
 //! single class must do what that class's queue does alone.
 
 use crate::wire;
+use base::{Duration, Instant, Packet, Share};
 use proptest::prelude::*;
 use traffic::qdisc::{Parameters, Qdisc, drr, ets, fifo, priq, red};
-use traffic::{Discipline, Duration, Enqueued, Instant, Packet, Packets, Share, WireClock};
+use traffic::{Discipline, Enqueued, Packets, WireClock};
 
 #[derive(Clone, Copy, Debug)]
 enum Operation {

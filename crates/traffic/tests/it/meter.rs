@@ -1,12 +1,12 @@
 //! Meters against the words of their RFCs, token by token, and against exact arithmetic.
 
+use base::{Bytes, Duration, Instant, Random, Rate};
 use proptest::prelude::*;
 use traffic::meter::bucket::{self, TokenBucket};
 use traffic::meter::single_rate::{self, SingleRate};
 use traffic::meter::two_rate::{self, TwoRate};
 use traffic::meter::window::{self, Window};
 use traffic::meter::{Colour, Error};
-use traffic::{Bytes, Duration, Instant, Random, Rate};
 
 const BYTE: u128 = 8_000_000_000_000;
 

@@ -1,11 +1,12 @@
 //! The guarantees of `psp`, against exact arithmetic in fractions of a byte time.
 
 use crate::wire::{OVERHEAD, Sent, Wire, port, rate};
+use base::{Duration, FlowId};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::fifo;
 use traffic::qdisc::psp::{Class, Parameters, Psp};
-use traffic::{Dequeued, Discipline, Duration, FlowId, Port};
+use traffic::{Dequeued, Discipline, Port};
 
 /// The byte times of the shortest gap frame: a packet is early by less than that.
 const UNFILLABLE: i128 = 84;
@@ -453,7 +454,7 @@ fn fractions_of_a_byte_time_of_silence_add_up() {
     }
     wire.offer(0, 1518);
     wire.drain();
-    let begun = wire.now - traffic::Instant::ZERO - Duration::from_ns(8 * FRAME);
+    let begun = wire.now - base::Instant::ZERO - Duration::from_ns(8 * FRAME);
     assert_eq!(begun, Duration::from_ns(8 * 1518 * 2000));
 }
 

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
+use base::units::Serializer;
+use base::{Bytes, FlowId, Instant, Packet};
 use traffic::qdisc::{Parameters, Qdisc, REGISTRY};
-use traffic::units::Serializer;
-use traffic::{Bytes, Dequeued, Discipline, FlowId, Instant, Packet, Packets, Port, WireClock};
+use traffic::{Dequeued, Discipline, Packets, Port, WireClock};
 
 use crate::drawn::{self, LINK};
 use crate::wire::port;

@@ -1,10 +1,11 @@
 //! What `psp` and `fifo` refuse, and the change that the error suggests.
 
 use crate::wire::{port, rate};
+use base::Bytes;
+use traffic::Discipline;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::psp::{Class, PacingRate, Parameters, Psp};
 use traffic::qdisc::{fifo, fifo::Fifo};
-use traffic::{Bytes, Discipline};
 
 const MEGABIT: u64 = 1_000_000;
 

@@ -6,15 +6,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::wire::{OVERHEAD, port, rate};
+use base::units::Serializer;
+use base::{Bytes, Duration, FlowId, Instant, Packet, PacketId};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{self, Qdisc, REGISTRY, cbq, hfsc};
 use traffic::reservation::{Request, TAKERS};
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, PacketId, Packets,
-    Port,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port};
 
 const MEGABIT: u64 = 1_000_000;
 const FRAME: u64 = 1518;
@@ -72,7 +70,7 @@ fn cbq(link: u64, rest: u64, priority: u32, formal: bool) -> qdisc::Parameters {
 
 /// The rates guaranteed by the parameters themselves, of the link and within the group.
 fn guaranteed(parameters: &qdisc::Parameters) -> (u64, u64, u64) {
-    let bits = |rate: Option<traffic::Rate>| rate.map_or(0, traffic::Rate::bits_per_second);
+    let bits = |rate: Option<base::Rate>| rate.map_or(0, base::Rate::bits_per_second);
     match parameters {
         qdisc::Parameters::Cbq(p) => {
             let [rest, group, within] = [0, 1, 2].map(|index| bits(p.classes[index].rate));

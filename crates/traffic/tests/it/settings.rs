@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 
 use crate::values::{beside, value, values};
+use base::setting::{Setting, Settings, Value, in_range};
+use base::{Bytes, FlowId, Instant, Rate};
 use traffic::classify::{Filter, Rule};
 use traffic::condition::{self, Conditioner, Element};
 use traffic::meter;
 use traffic::qdisc::{Error, Parameters, Qdisc, REGISTRY};
-use traffic::setting::{Setting, Settings, Value, in_range};
-use traffic::{Bytes, Discipline, FlowId, Instant, Port, Rate};
+use traffic::{Discipline, Port};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 

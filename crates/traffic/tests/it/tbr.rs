@@ -1,10 +1,11 @@
 //! The guarantees of `tbr`: its rate to one packet, its burst, never early.
 
 use crate::wire::{Wire, port, rate};
+use base::{Bytes, Duration, Instant, Rate};
 use proptest::prelude::*;
 use traffic::qdisc::tbr::{Parameters, Tbr};
 use traffic::qdisc::{self, fifo};
-use traffic::{Bytes, Dequeued, Discipline, Duration, Instant, Rate};
+use traffic::{Dequeued, Discipline};
 
 const PS: u128 = 8 * 1_000_000_000_000;
 

@@ -1,10 +1,8 @@
 //! A link that a discipline serves: it keeps time in byte times and writes down what it carried.
 #![allow(dead_code, reason = "each test uses its part")]
 
-use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, PacketId, Packets, Port, Rate,
-    WireClock, units::Serializer,
-};
+use base::{Bytes, FlowId, Instant, Packet, PacketId, Rate, units::Serializer};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port, WireClock};
 
 /// The overhead of Ethernet per frame on the wire.
 pub(crate) const OVERHEAD: u64 = 20;

@@ -1,8 +1,8 @@
 //! Socket buffers, and how much of them a window is.
 
-use traffic::Bytes;
-use traffic::setting::settings;
-use traffic::setting::{Bytes32, Field, Kind, Value};
+use base::Bytes;
+use base::setting::settings;
+use base::setting::{Bytes32, Field, Kind, Value};
 
 /// A socket buffer's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Path metrics that a connection saves for the next one between the same hosts.
 
-use traffic::Instant;
+use base::Instant;
 
 use super::Connection;
 use crate::config::SavedMetrics;

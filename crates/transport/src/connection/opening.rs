@@ -1,7 +1,7 @@
 //! How a connection opens: the SYNs of both ends, what they agree on, and the resets that end it.
 
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, Tcp, ecn, flags};
-use traffic::{Instant, Packet};
+use base::packet::{ETHERNET_HEADER_AND_FCS, Tcp, ecn, flags};
+use base::{Instant, Packet};
 
 use super::Connection;
 use crate::config::TIMESTAMPS_BYTES;

@@ -1,6 +1,6 @@
 //! When to acknowledge: at once, or a little later (RFC 5681, section 4.2; Linux's quick ACKs).
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 use crate::config::{AckConfig, ReadAck};
 use crate::wheel::on_tick;

@@ -1,6 +1,6 @@
 //! What the program reads, and when: by calls, or whatever arrives.
 
-use traffic::Instant;
+use base::Instant;
 
 use super::{AckContent, Receiver};
 use crate::seq::ORIGIN;

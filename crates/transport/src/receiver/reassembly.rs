@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use traffic::packet::SACK_BLOCKS_MAX;
+use base::packet::SACK_BLOCKS_MAX;
 
 type Range = (u64, u64);
 

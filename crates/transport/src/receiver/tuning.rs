@@ -2,8 +2,8 @@
 //! right-sizing, Fisk & Feng 2001, as Linux's `tcp_rcv_space_adjust` does it). How much of it is
 //! advertised: all of it, or what has opened so far (Linux's `rcv_ssthresh`).
 
-use traffic::packet::Tcp;
-use traffic::{Duration, Instant};
+use base::packet::Tcp;
+use base::{Duration, Instant};
 
 use crate::config::{Buffer, Config, FrameMemory, MEASURED_IN, WindowShare};
 

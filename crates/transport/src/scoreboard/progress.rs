@@ -1,6 +1,6 @@
 //! What an ACK reports of segments: those delivered, and those that the estimators need.
 
-use traffic::Instant;
+use base::Instant;
 
 use super::{EVER_RETRANSMITTED, Segment};
 

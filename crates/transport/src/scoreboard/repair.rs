@@ -1,6 +1,6 @@
 //! Retransmissions on the scoreboard: segments retransmitted, lost again, all lost, not lost after all.
 
-use traffic::Instant;
+use base::Instant;
 
 use super::{
     EVER_RETRANSMITTED, FATE, LOST, RETRANSMITTED, Retransmission, SACKED, Scoreboard, Segment,

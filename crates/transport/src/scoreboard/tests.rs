@@ -3,8 +3,8 @@
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
+use base::Duration;
 use proptest::prelude::*;
-use traffic::Duration;
 
 use super::*;
 

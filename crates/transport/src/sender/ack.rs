@@ -1,8 +1,8 @@
 //! What an ACK does to the sender.
 
+use base::Instant;
+use base::packet::{Tcp, flags};
 use congestion::{AckSample, State};
-use traffic::Instant;
-use traffic::packet::{Tcp, flags};
 
 use super::Sender;
 use super::idle::Growth;

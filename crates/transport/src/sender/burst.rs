@@ -1,9 +1,9 @@
 //! Bursts and pacing: how many segments leave together, and when the next ones may
 //! (Linux: `tcp_tso_autosize`, `tcp_tso_should_defer`, `tcp_update_pacing_rate`).
 
+use base::units::PS_PER_SECOND;
+use base::{Duration, Instant};
 use congestion::State;
-use traffic::units::PS_PER_SECOND;
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use crate::config::EmissionConfig;

@@ -1,8 +1,8 @@
 //! Choosing the next segment to send: forced ones, retransmissions, new data, FIN.
 
+use base::Instant;
+use base::packet::flags;
 use congestion::{Event, State};
-use traffic::Instant;
-use traffic::packet::flags;
 
 use super::Sender;
 use super::parts::Forced;

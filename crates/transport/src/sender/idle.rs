@@ -1,8 +1,8 @@
 //! The window of a sender that does not use it: when it may grow, and what idling costs it
 //! (RFC 2861, RFC 7661).
 
+use base::{Duration, Instant};
 use congestion::{Event, State};
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use crate::config::{Config, IdleRestart, Validation, WindowConfig};

@@ -4,8 +4,8 @@
 //! time that it came later than the minimum RTT after the last segment that it acknowledges counts for no limit. The
 //! path was busy then, and a larger window would only have queued more.
 
+use base::{Duration, Instant};
 use congestion::State;
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use crate::limit::{self, Limit, LimitedTimes};

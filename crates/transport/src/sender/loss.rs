@@ -5,7 +5,7 @@ use congestion::State;
 use super::Sender;
 use super::ack::AckEvent;
 use crate::config::{LossDetection, LostRetransmission, PartialAck};
-use traffic::Instant;
+use base::Instant;
 
 impl Sender {
     /// How this connection detects loss: without SACK by duplicate ACKs; Linux stops counting holes

@@ -1,7 +1,7 @@
 //! Path metrics that a connection saves for the next one between the same hosts (Linux: `tcp_metrics.c`).
 
+use base::{Duration, Instant};
 use congestion::{INFINITE_SSTHRESH, State};
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use crate::config::SavedMetrics;

@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 
+use base::Instant;
 use congestion::{Config as Congestion, PRIVATE_BYTES, UNPACED};
-use traffic::Instant;
 
 use super::rate::Rates;
 use super::{Sender, idle};

@@ -1,6 +1,6 @@
 //! Parts of a sender's state, by what they are for.
 
-use traffic::Instant;
+use base::Instant;
 
 use super::idle::{Growth, calls_unused};
 use super::write::WriteQueue;

@@ -1,7 +1,7 @@
 //! How the window comes down in CWR and Recovery: proportionally (RFC 6937), by rate halving as
 //! Linux did until 3.1, or at once with inflation (RFC 5681).
 
-use traffic::Instant;
+use base::Instant;
 
 use super::Sender;
 use super::ack::AckEvent;

@@ -1,7 +1,7 @@
 //! RACK: loss by time rather than by sequence (RFC 8985, section 6).
 
+use base::{Duration, Instant};
 use congestion::State;
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use super::ack::AckEvent;

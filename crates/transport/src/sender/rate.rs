@@ -4,8 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use base::Instant;
 use congestion::RateSample;
-use traffic::Instant;
 
 use super::Sender;
 use super::ack::AckEvent;

@@ -1,8 +1,8 @@
 //! The congestion state machine: Open, Disorder, CWR, Recovery, Loss (Sarolahti & Kuznetsov 2002,
 //! section 2, as Linux has it).
 
+use base::{Duration, Instant};
 use congestion::{Event, INFINITE_SSTHRESH, State};
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use super::ack::AckEvent;

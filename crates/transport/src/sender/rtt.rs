@@ -1,6 +1,6 @@
 //! Round trip time and the retransmission timeout (RFC 6298, with Linux's refinements).
 
-use traffic::{Duration, Instant};
+use base::{Duration, Instant};
 
 use crate::config::{RtoConfig, RtoFloor};
 use crate::wheel::whole_ticks;

@@ -1,6 +1,6 @@
 //! Selective acknowledgements (RFC 2018, 2883).
 
-use traffic::packet::{SACK_BLOCKS_MAX, Tcp};
+use base::packet::{SACK_BLOCKS_MAX, Tcp};
 
 use super::Sender;
 use super::ack::AckEvent;

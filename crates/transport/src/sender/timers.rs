@@ -1,8 +1,8 @@
 //! The sender's one timer: retransmission, reordering, tail loss probe or window probe, as in
 //! Linux.
 
+use base::{Duration, Instant};
 use congestion::State;
-use traffic::{Duration, Instant};
 
 use super::Sender;
 use super::ack::AckEvent;

@@ -1,7 +1,7 @@
 //! Taking a reduction back: DSACK (RFC 3708) and timestamps (Eifel, RFC 3522), as Linux does.
 
+use base::Instant;
 use congestion::State;
-use traffic::Instant;
 
 use super::Sender;
 use super::ack::AckEvent;

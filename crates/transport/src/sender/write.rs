@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use traffic::Instant;
+use base::Instant;
 
 use super::Sender;
 use crate::config::{Buffer, Config};

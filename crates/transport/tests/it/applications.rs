@@ -1,7 +1,7 @@
 //! Applications that are slower than the network, and receive buffers that grow with a path.
 
 use crate::pipe::{Fate, Pipe, ms};
-use traffic::{Duration, Packet};
+use base::{Duration, Packet};
 use transport::config::{Buffer, WindowShare};
 use transport::{Config, Profile};
 
@@ -17,7 +17,7 @@ fn linux6() -> Config {
 }
 
 /// A pipe of 10 ms each way to a receiver with a buffer of `bytes`, all of it advertised.
-fn pipe_to_buffer(bytes: u64) -> Pipe<impl FnMut(usize, &Packet, traffic::Instant) -> Fate> {
+fn pipe_to_buffer(bytes: u64) -> Pipe<impl FnMut(usize, &Packet, base::Instant) -> Fate> {
     let (config, mut receiver) = (linux6(), linux6());
     receiver.buffers.receive = Buffer::Fixed(bytes);
     receiver.buffers.window_share = WindowShare::Fraction(1, 1);
@@ -30,7 +30,7 @@ fn pipe_to_buffer(bytes: u64) -> Pipe<impl FnMut(usize, &Packet, traffic::Instan
 /// Runs the pipe for `span`, then lets the receiving application read.
 fn run_and_read<F>(pipe: &mut Pipe<F>, span: Duration, bytes: u64) -> u64
 where
-    F: FnMut(usize, &Packet, traffic::Instant) -> Fate,
+    F: FnMut(usize, &Packet, base::Instant) -> Fate,
 {
     pipe.run(span, |_| false);
     let now = pipe.now;

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use crate::pipe::{Fate, Pipe, ms};
+use base::{Duration, Instant};
 use congestion::{Algorithm, INFINITE_SSTHRESH, State};
-use traffic::{Duration, Instant};
 use transport::{Connection, Profile};
 
 /// The frame check sequence, which the kernel does not count.

@@ -1,8 +1,8 @@
 //! End to end: every byte arrives exactly once and in order, for any behaviour of the pipe.
 
 use crate::pipe::{Fate, Pipe, Random, ms};
+use base::{Duration, Instant};
 use proptest::prelude::*;
-use traffic::{Duration, Instant};
 use transport::config::IdleRestart;
 use transport::{Config, Connection, OptionError, Profile, ProgramPhase, SocketOption};
 
@@ -68,7 +68,7 @@ fn option(random: &mut Random) -> SocketOption {
         0 => SocketOption::RtoMin(Duration::from_us(1 + random.below(400_000))),
         1 => {
             let bits = 1_000_000 << random.below(10);
-            SocketOption::PacingRate(traffic::Rate::from_bits_per_second(bits).expect("not 0"))
+            SocketOption::PacingRate(base::Rate::from_bits_per_second(bits).expect("not 0"))
         }
         2 => SocketOption::IdleRestart(restarts[random.below(4) as usize]),
         3 => SocketOption::NoDelay(random.below(2) == 0),

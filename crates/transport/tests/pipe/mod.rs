@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::vec::Vec;
 
-use traffic::{Duration, FlowId, HostId, Instant, Packet};
+use base::{Duration, FlowId, HostId, Instant, Packet};
 use transport::{Config, Connection};
 
 pub const fn ms(n: u64) -> Duration {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use traffic::{Instant, Packet};
+use base::{Instant, Packet};
 
 use crate::live::Recording;
 use crate::model::Call;

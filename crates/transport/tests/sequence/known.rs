@@ -1,8 +1,8 @@
 //! Known differences between the model and the kernel, each with its reason.
 
+use base::Duration;
 use congestion::{Event, State};
 use nix::time::{ClockId, clock_getres};
-use traffic::Duration;
 
 use crate::live::{Recording, What};
 use crate::model::{Call, Idle};

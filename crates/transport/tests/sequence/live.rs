@@ -7,13 +7,13 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::AsRawFd;
 
+use base::packet::{ecn, flags};
+use base::{Duration, FlowId, HostId, Instant, Packet};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
 };
 use nix::time::{ClockId, clock_gettime};
-use traffic::packet::{ecn, flags};
-use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use transport::{Config, Connection};
 
 use crate::model::Call;

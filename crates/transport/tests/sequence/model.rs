@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use base::{Duration, FlowId, HostId, Instant, Packet};
 use congestion::{AckSample, Algorithm, Event, Hooks, Sock, State, TOLD_UNUSED};
-use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use transport::{Config, Connection};
 
 use crate::live::{Recording, What};

@@ -1,6 +1,6 @@
 //! What a connection goes through, drawn from a seed: delays, losses, marks, writes and pauses.
 
-use traffic::Duration;
+use base::Duration;
 
 /// A random stream (SplitMix64), so that a failure can be repeated from its seed.
 #[derive(Clone, Debug)]

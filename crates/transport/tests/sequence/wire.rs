@@ -1,8 +1,8 @@
 //! A packet's metadata from and to the bytes of an IPv4 datagram with a TCP segment: what a TUN device
 //! carries (RFC 791, RFC 9293).
 
-use traffic::Packet;
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, SackBlock, Tcp, ecn, flags};
+use base::Packet;
+use base::packet::{ETHERNET_HEADER_AND_FCS, SackBlock, Tcp, ecn, flags};
 
 /// The kernel's end and the model's.
 pub(crate) const KERNEL: [u8; 4] = [10, 78, 0, 1];

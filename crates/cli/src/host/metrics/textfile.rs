@@ -20,7 +20,7 @@ const GLANCE: time::Duration = time::Duration::from_millis(100);
 /// only reported: it may pass.
 pub(super) fn write(
     path: &Path,
-    every: Option<traffic::Duration>,
+    every: Option<base::Duration>,
     text: impl Fn() -> Result<String, Failure>,
 ) -> Result<Exit, Failure> {
     if path.extension().is_none_or(|extension| extension != EXTENSION) {

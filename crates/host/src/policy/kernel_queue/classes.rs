@@ -1,9 +1,9 @@
 //! The kernel's disciplines with classes, each with the filters that lead packets to them.
 
+use base::packet::ETHERNET_HEADER_AND_FCS;
+use base::{Duration, Rate};
 use traffic::classify::Rule;
-use traffic::packet::ETHERNET_HEADER_AND_FCS;
 use traffic::qdisc::{Parameters, cbq, drr, ets, hfsc, priq};
-use traffic::{Duration, Rate};
 
 use super::super::setting::queue::{Part, Role, counted, number};
 use super::filters::filters;
@@ -284,7 +284,7 @@ fn buckets(cbq: &cbq::Parameters, port: Port) -> Result<KernelQueue, String> {
 
 /// The rate of a class, rounded down to a bit per second.
 fn rate_of(class: &cbq::Class, link: Rate) -> Option<Rate> {
-    let share = |share: traffic::Share| {
+    let share = |share: base::Share| {
         let bits = (u128::from(link.bits_per_second()) * u128::from(share.0)) >> 32;
         u64::try_from(bits).ok().and_then(Rate::from_bits_per_second)
     };

@@ -1,7 +1,7 @@
 //! The kernel's disciplines without classes.
 
+use base::{Bytes, Duration};
 use traffic::qdisc::{Parameters, codel, fifo, fq_codel, pie, red};
-use traffic::{Bytes, Duration};
 
 use super::super::setting::queue::{Part, number};
 use super::port::Port;

@@ -1,6 +1,6 @@
 //! The port that a discipline is attached to, and what the kernel is given there.
 
-use traffic::{Bytes, Rate};
+use base::{Bytes, Rate};
 
 use super::super::gaps::GapFrame;
 use super::super::setting::queue::{Role, Tree};

@@ -1,7 +1,7 @@
 //! The maximum sizes of TCP's buffers, from the products of bandwidth and delay.
 
+use base::Bytes;
 use scenario::Units;
-use traffic::Bytes;
 use transport::config::Buffer;
 
 use super::super::setting::{Setting, State};
@@ -86,7 +86,7 @@ fn needed(end: &FlowEnd<'_>, products: u64, units: Units) -> Option<(u64, String
     let narrow = end.path.links.iter().min_by_key(|hop| hop.rate)?;
     let (rate, round_trip) = (narrow.rate, end.path.round_trip);
     let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.as_ps());
-    let product = u64::try_from(bits / 8 / u128::from(traffic::units::PS_PER_SECOND)).ok()?;
+    let product = u64::try_from(bits / 8 / u128::from(base::units::PS_PER_SECOND)).ok()?;
     let why = format!(
         "flow.{}: {products} BDPs of {rate} ({}) and {} of RTT: {} each",
         end.flow.name,

@@ -2,9 +2,9 @@
 
 use std::{fs, io};
 
+use base::Bytes;
+use base::priorities::Priorities;
 use scenario::plan::NodeKind;
-use traffic::Bytes;
-use traffic::priorities::Priorities;
 use traffic::qdisc::Parameters;
 
 use super::super::setting::{Setting, State, channels, offload, priority_pause};

@@ -2,8 +2,8 @@
 
 use std::{fs, io};
 
+use base::{Bytes, Rate};
 use traffic::qdisc::Parameters;
-use traffic::{Bytes, Rate};
 use traffic_kernel::netlink::KIND;
 use traffic_kernel::version::VERSION;
 

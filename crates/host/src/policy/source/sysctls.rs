@@ -1,6 +1,6 @@
 //! TCP's keys that are settings of the kernel for all connections.
 
-use traffic::setting::{Settings, Value};
+use base::setting::{Settings, Value};
 use transport::Config;
 use transport::config::{Ecn, IdleRestart, SavedMetrics};
 

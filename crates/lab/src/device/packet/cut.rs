@@ -1,6 +1,6 @@
 //! Cuts super-frames into frames, as a network card does (TSO, and Linux UDP_SEGMENT).
 
-use traffic::frame::{checksum as internet_checksum, u16_at, u32_at};
+use base::frame::{checksum as internet_checksum, u16_at, u32_at};
 
 use crate::buffers::OFFLOAD;
 use crate::device::Segments;
@@ -131,7 +131,7 @@ fn put(bytes: &mut [u8], at: usize, value: u16) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use traffic::header::Header;
+    use base::header::Header;
 
     use super::*;
     use frames::frame::samples::{TCP_AT, tcp_frame};

@@ -2,7 +2,8 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use traffic::{PacketId, Packets};
+use base::PacketId;
+use traffic::Packets;
 
 use super::super::{Received, Segments, segments};
 use super::cut::Cut;

@@ -1,6 +1,6 @@
 //! The packets that a device holds.
 
-use traffic::PacketId;
+use base::PacketId;
 
 /// A set of packets, with one bit per place of the arena.
 #[derive(Debug)]

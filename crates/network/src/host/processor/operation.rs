@@ -1,6 +1,6 @@
 //! The operations of a host's processor by name, the cost of each, and the time spent on each so far.
 
-use traffic::{Bytes, Duration, Rate};
+use base::{Bytes, Duration, Rate};
 
 use super::{DataPath, Processor};
 

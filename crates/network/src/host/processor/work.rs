@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use traffic::{Duration, Instant, PacketId};
+use base::{Duration, Instant, PacketId};
 
 use super::operation::{Charge, Operation};
 use super::{Processing, Processor};

@@ -1,8 +1,8 @@
 //! Fluid service curves, exact in 128 bits, and random ones that fit a link.
 
+use base::{Bytes, Duration};
 use proptest::prelude::*;
 use traffic::qdisc::hfsc::Class;
-use traffic::{Bytes, Duration};
 
 use crate::hfsc::run::FRAME_MAX;
 use crate::wire::rate;
@@ -36,13 +36,13 @@ impl Fluid {
     }
 
     pub(crate) fn real_time(self, class: &mut Class) {
-        let [m1, m2] = [self.m1, self.m2].map(traffic::Rate::from_bits_per_second);
+        let [m1, m2] = [self.m1, self.m2].map(base::Rate::from_bits_per_second);
         let d = Duration::from_ps(self.d);
         (class.real_time_m1, class.real_time_d, class.real_time_m2) = (m1, d, m2);
     }
 
     pub(crate) fn upper_limit(self, class: &mut Class) {
-        let [m1, m2] = [self.m1, self.m2].map(traffic::Rate::from_bits_per_second);
+        let [m1, m2] = [self.m1, self.m2].map(base::Rate::from_bits_per_second);
         let d = Duration::from_ps(self.d);
         (class.upper_limit_m1, class.upper_limit_d, class.upper_limit_m2) = (m1, d, m2);
     }

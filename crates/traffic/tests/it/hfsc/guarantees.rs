@@ -1,8 +1,9 @@
 //! Real-time curves: no guarantee is missed by more than a packet.
 
+use base::Bytes;
 use proptest::prelude::*;
+use traffic::Discipline;
 use traffic::qdisc::hfsc::Class;
-use traffic::{Bytes, Discipline};
 
 use crate::hfsc::curves::{Fluid, PICOBITS_PER_BYTE, fit, fluid};
 use crate::hfsc::run::{Arrival, Event, FRAME_MAX, MTU, Run, arrivals, leaf, link, parameters};

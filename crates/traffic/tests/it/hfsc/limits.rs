@@ -1,8 +1,9 @@
 //! Upper-limit curves: no class passes its limit by more than a packet, and none saves it up.
 
+use base::{Bytes, Duration, Instant};
 use proptest::prelude::*;
+use traffic::Discipline;
 use traffic::qdisc::hfsc::Class;
-use traffic::{Bytes, Discipline, Duration, Instant};
 
 use crate::hfsc::curves::{Fluid, PICOBITS_PER_BYTE, fluid};
 use crate::hfsc::run::{Event, FRAME_MAX, MTU, Run, leaf, parameters, thousandths};

@@ -1,11 +1,12 @@
 //! The parameters that `hfsc` refuses, with the arithmetic.
 
 use crate::wire::{port, rate};
+use base::{Bytes, Duration, Instant, Rate};
+use traffic::Discipline;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
 use traffic::qdisc::{self, fifo, psp};
 use traffic::reservation::Request;
-use traffic::{Bytes, Discipline, Duration, Instant, Rate};
 
 const MEGABIT: u64 = 1_000_000;
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use base::{Bytes, Duration, FlowId, Instant, Packet};
 use proptest::prelude::*;
 use traffic::classify::Filter;
 use traffic::qdisc::hfsc::{Class, Hfsc};
 use traffic::reservation::Request;
-use traffic::{Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets};
+use traffic::{Dequeued, Discipline, Enqueued, Packets};
 
 use crate::hfsc::curves::PICOBITS_PER_BYTE;
 use crate::hfsc::run::{Arrival, Event, FRAME_MAX, MTU, Run, arrivals, leaf, link, parameters};

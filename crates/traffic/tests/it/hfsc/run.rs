@@ -1,11 +1,12 @@
 //! A discipline on its link: packets in, and what happened.
 
+use base::units::Serializer;
+use base::{Bytes, FlowId, Instant, Packet};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
 use traffic::qdisc::{self, fifo};
-use traffic::units::Serializer;
-use traffic::{Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, Packets, Port};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port};
 
 use crate::wire::{OVERHEAD, port, rate};
 

@@ -1,8 +1,9 @@
 //! Link-sharing curves: siblings share in proportion, at every level.
 
+use base::{Bytes, Duration};
 use proptest::prelude::*;
+use traffic::Discipline;
 use traffic::qdisc::hfsc::Class;
-use traffic::{Bytes, Discipline, Duration};
 
 use crate::hfsc::curves::PICOBITS_PER_BYTE;
 use crate::hfsc::run::{

@@ -1,6 +1,6 @@
 //! Packets that come to a class.
 
-use traffic::{Instant, Random};
+use base::{Instant, Random};
 
 use crate::jobs::link::{BYTE, FRAME, Offer};
 use crate::wire::OVERHEAD;

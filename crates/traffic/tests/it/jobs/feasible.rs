@@ -1,8 +1,8 @@
 //! Guarantees that can all hold do.
 
+use base::{Bytes, Instant, Random, Share};
 use proptest::prelude::*;
 use traffic::qdisc::jobs::{Class, Parameters};
-use traffic::{Bytes, Instant, Random, Share};
 
 use crate::jobs::arrivals::{leaky, random_times};
 use crate::jobs::guarantees::{Drawn, cases, class};

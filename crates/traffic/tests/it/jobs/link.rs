@@ -3,13 +3,11 @@
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
+use base::units::Serializer;
+use base::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Share};
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters};
-use traffic::units::Serializer;
-use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, Packets,
-    Port, Relaxed, Share,
-};
+use traffic::{Dequeued, Discipline, Enqueued, Packets, Port, Relaxed};
 
 use crate::wire::{OVERHEAD, port};
 

@@ -1,9 +1,10 @@
 //! Relative guarantees: delays and losses in proportion.
 
+use base::{Instant, Random};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use traffic::Relaxed;
 use traffic::qdisc::jobs::{Class, Parameters};
-use traffic::{Instant, Random, Relaxed};
 
 use crate::jobs::arrivals::random_times;
 use crate::jobs::guarantees::cases;

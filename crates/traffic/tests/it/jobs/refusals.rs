@@ -1,8 +1,9 @@
 //! What `jobs` refuses, and the change that the error suggests.
 
+use base::{Bytes, Duration};
+use traffic::Discipline;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters};
-use traffic::{Bytes, Discipline, Duration};
 
 use crate::wire::{port, rate};
 

@@ -1,8 +1,9 @@
 //! Guarantees that cannot all hold: which of them are relaxed first, and how that is reported.
 
+use base::{Duration, Instant, Random, Share};
 use proptest::prelude::*;
+use traffic::Relaxed;
 use traffic::qdisc::jobs::{Class, Parameters};
-use traffic::{Duration, Instant, Random, Relaxed, Share};
 
 use crate::jobs::arrivals::{leaky, random_times};
 use crate::jobs::guarantees::{Drawn, cases, class};

@@ -15,8 +15,8 @@ mod tail;
 mod writing;
 
 use crate::pipe::{Fate, Pipe, Sent, ms};
-use traffic::packet::{ecn, flags};
-use traffic::{Duration, FlowId, HostId, Instant, Packet};
+use base::packet::{ecn, flags};
+use base::{Duration, FlowId, HostId, Instant, Packet};
 use transport::config::*;
 use transport::{Config, Connection, Profile};
 

@@ -95,7 +95,7 @@ fn segments_are_paced_from_then_on() {
     assert!(burst > 20, "unpaced: {burst} at once");
     let acked = script.end.info().bytes_acked / MSS + burst as u64;
     // A segment each 10 ms.
-    let rate = traffic::Rate::from_bits_per_second(MSS * 8 * 100).unwrap();
+    let rate = base::Rate::from_bits_per_second(MSS * 8 * 100).unwrap();
     script.set(&SocketOption::PacingRate(rate));
     script.ack(script.now.as_us() / 1_000 + 100, acked, &[]);
     let mut times = Vec::new();

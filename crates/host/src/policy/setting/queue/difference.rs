@@ -1,8 +1,8 @@
 //! The settings in which disciplines differ, for people.
 
-use traffic::Rate;
+use base::Rate;
+use base::setting::{Settings, Value};
 use traffic::qdisc::Parameters;
-use traffic::setting::{Settings, Value};
 use traffic_kernel::{netlink, table};
 
 use super::{Part, Role, Tree};
