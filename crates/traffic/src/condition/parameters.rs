@@ -88,7 +88,7 @@ pub enum Error {
         /// The names to choose from, in words.
         known: String,
     },
-    /// A packet would go round for ever.
+    /// A packet would never leave the chain.
     #[error(
         "a packet would loop through {}: use pass, drop, mark or return instead of `next` in one of them",
         tree::list(.0.iter().map(String::as_str))
