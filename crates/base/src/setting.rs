@@ -4,12 +4,14 @@
 mod field;
 mod queue;
 mod range;
+mod registry;
 mod table;
 mod value;
 
 pub use field::{Bytes32, CodePoint, Field, Frequency, RateLimit};
 pub use queue::Queue;
 pub use range::{Measure, OutOfRange, Range};
+pub use registry::{Entry, registry};
 pub use table::{Classes, Setting, Settings, in_range};
 pub use value::{Kind, Value};
 

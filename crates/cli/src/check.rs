@@ -205,7 +205,7 @@ fn inputs(plans: &[Plan]) -> BTreeMap<String, InputSummary> {
 
 /// What a plan consists of.
 fn inventory(plan: &Plan) -> String {
-    let nodes = NodeKind::NAMES.iter().map(|&name| {
+    let nodes = NodeKind::REGISTRY.iter().map(|kind| kind.name).map(|name| {
         let alike = plan.nodes.iter().filter(|node| node.kind.name() == name);
         (alike.count(), name)
     });

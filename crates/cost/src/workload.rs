@@ -34,7 +34,7 @@ impl Workload {
     pub fn new(case: &Case) -> Result<Self, Error> {
         let Load { flows, seed, .. } = case.load;
         let parameters = parameters(case)?;
-        let given = parameters.settings().classes();
+        let given = parameters.classes();
         let classes = given.map_or(0, |_| case.load.classes);
         let filters = given.map_or(0, |classes| classes.filters().len());
         let fitting = if classes == 0 { case.load.classes } else { classes.max(filters) };
@@ -62,23 +62,23 @@ impl Workload {
 /// The parameters: the queue's own, with its class repeated as often as requested.
 fn parameters(case: &Case) -> Result<Parameters, Error> {
     let given = Parameters::blank(&case.queue).map_or_else(|| written(&case.queue), Ok)?;
-    let Some(of) = given.settings().classes() else { return Ok(given) };
+    let Some(of) = given.classes() else { return Ok(given) };
     if of.count() > 1 {
         let message = format!("{} classes in `{}`", of.count(), case.queue);
         let help = "give one class; --classes sets how often it is repeated";
         return Err(Error::load(message, help));
     }
     let mut all = Parameters::blank(given.name()).unwrap_or_else(|| given.clone());
-    copy(given.settings(), all.settings_mut());
+    copy(given.as_settings(), all.as_settings_mut());
     let fresh = of.fresh();
     let model = if of.count() == 1 { of.class(0).2 } else { &*fresh };
-    if let Some(classes) = all.settings_mut().classes_mut() {
+    if let Some(classes) = all.classes_mut() {
         let class = Class { discipline: given.name(), model, fresh: &*fresh };
         class.repeat(classes, &case.load);
         filters::add(classes.filters_mut(), &case.load);
     }
     if let Some(last) = case.load.classes.checked_sub(1) {
-        name_default(all.settings_mut(), &filters::class(last));
+        name_default(all.as_settings_mut(), &filters::class(last));
     }
     Ok(all)
 }
@@ -199,7 +199,7 @@ mod tests {
         let load = Load { classes: 12, groups: 3, filters: Some(30), ..Load::default() };
         let case = Case { queue: "cbq.class.each = { priority = 3, queue.red = {} }".into(), load };
         let parameters = parameters(&case).expect("right");
-        let classes = parameters.settings().classes().expect("classes");
+        let classes = parameters.classes().expect("classes");
         assert_eq!((classes.count(), classes.filters().len()), (15, 30));
         let (name, parent, last) = classes.class(14);
         assert_eq!((name, parent), ("class11", Some("group2")));

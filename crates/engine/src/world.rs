@@ -9,7 +9,7 @@ use network::host::{self, Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
 use network::ingress::{Notifications, Side, Trust};
 use network::link::Wire;
-use network::node::{Behaviour, Kind, Parts};
+use network::node::{Behaviour, NodeKind, Parts};
 use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
@@ -65,7 +65,7 @@ impl World {
     /// # Errors
     /// See [`Refusal`].
     pub fn new(plan: &Plan) -> Result<Self, Refusal> {
-        let mut world = Self::joined(plan, Kind::build)?;
+        let mut world = Self::joined(plan, NodeKind::build)?;
         world.connect(plan);
         Ok(world)
     }
@@ -94,8 +94,8 @@ impl World {
         packets: Packets,
         is_machine: impl Fn(&host::Config) -> bool,
     ) -> Result<Self, Refusal> {
-        let is_machine = |kind: &Kind| matches!(kind, Kind::Host(host) if is_machine(host));
-        let interfaces = |kind: &Kind, parts: Parts| match kind {
+        let is_machine = |kind: &NodeKind| matches!(kind, NodeKind::Host(host) if is_machine(host));
+        let interfaces = |kind: &NodeKind, parts: Parts| match kind {
             _ if is_machine(kind) => {
                 // The machine itself verifies checksums.
                 let verified = parts.sides.into_iter().map(|side| Side { verifies: false, ..side });
@@ -129,18 +129,18 @@ impl World {
     }
 
     /// The nodes and channels; `build` makes the nodes.
-    fn joined(plan: &Plan, build: impl Fn(&Kind, Parts) -> Node) -> Result<Self, Refusal> {
+    fn joined(plan: &Plan, build: impl Fn(&NodeKind, Parts) -> Node) -> Result<Self, Refusal> {
         let mut ports: Vec<(Vec<Port>, Vec<Side>)> =
             plan.nodes.iter().map(|_| Default::default()).collect();
         let ends = plan.links.iter().flat_map(|link| &link.ends);
-        let damaged = ends.flat_map(|end| &end.impairments).any(Parameters::damages);
+        let damaged = ends.flat_map(|end| &end.impairments).any(|one| one.damages());
         let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
                 let id = PortId((2 * number + end) as u32);
                 let (own, sides) = &mut ports[here.node];
                 let (port, delay) = output(plan, here, link, id)?;
-                let host = matches!(plan.nodes[here.node].kind, Kind::Host(_));
+                let host = matches!(plan.nodes[here.node].kind, NodeKind::Host(_));
                 sides.push(Side { verifies: damaged && host, ..side(plan, here, link)? });
                 channels.push(Channel {
                     wire: Wire::new(delay, impairments(plan, here, link)),
@@ -327,7 +327,7 @@ fn output(
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
     Ok(match &plan.nodes[end.node].kind {
-        Kind::Emulator(emulator) => {
+        NodeKind::Emulator(emulator) => {
             let port = traffic::Port { seed, ..emulator.port(config) };
             (Port::new(id, &emulator.queue(), port)?, emulator.delay(config))
         }
@@ -353,7 +353,7 @@ fn output(
 
 /// Whether the node at that end pauses the far end of the link.
 fn pauses(plan: &Plan, end: &scenario::plan::End) -> bool {
-    matches!(&plan.nodes[end.node].kind, Kind::Switch(switch) if switch.pauses())
+    matches!(&plan.nodes[end.node].kind, NodeKind::Switch(switch) if switch.pauses())
 }
 
 /// The port, with reaction points if it is a host's and a switch may send congestion notifications.
@@ -365,7 +365,7 @@ fn reacting(
     seed: u64,
 ) -> Port {
     match &plan.nodes[end.node].kind {
-        Kind::Host(host) if plan.has_notifications() => {
+        NodeKind::Host(host) if plan.has_notifications() => {
             port.with_reaction_points(host.qcn.unwrap_or_default(), overhead, seed.rotate_left(32))
         }
         _ => port,
@@ -383,7 +383,7 @@ fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
 /// The time for which a port there may be paused.
 fn watchdog(plan: &Plan, end: &scenario::plan::End) -> base::Duration {
     match &plan.nodes[end.node].kind {
-        Kind::Switch(switch) => switch.watchdog.unwrap_or(base::Duration::MAX),
+        NodeKind::Switch(switch) => switch.watchdog.unwrap_or(base::Duration::MAX),
         _ => base::Duration::MAX,
     }
 }
@@ -402,12 +402,12 @@ fn side(
     };
     let notifications = notifications(plan, end);
     let trust = match &plan.nodes[end.node].kind {
-        Kind::Switch(switch) => switch.trust(),
+        NodeKind::Switch(switch) => switch.trust(),
         _ => Trust::default(),
     };
     let control = pauses(plan, far);
     // Several opportunities of a trace may come at one instant.
-    let bunched = far.trace.is_some() || far.impairments.iter().any(Parameters::bunches);
+    let bunched = far.trace.is_some() || far.impairments.iter().any(|one| one.bunches());
     let plain = Side { trust, control, notifications, headroom, bunched, ..Side::default() };
     let Some(parameters) = &end.conditioner else { return Ok(plain) };
     let name = format!("{}:{}:queue:input", plan.nodes[end.node].name, link.name);

@@ -17,7 +17,7 @@ use traffic::qdisc::Parameters;
 /// A rule that frames cannot show, with the class that it leads to.
 pub fn by_headers(plan: &Plan, queue: &Parameters) -> Result<Parameters, String> {
     let mut queue = queue.clone();
-    let settings = queue.settings_mut();
+    let settings = queue.as_settings_mut();
     for setting in settings.settings() {
         if let Some(inner) = settings.get(setting.name).as_ref().and_then(Parameters::of) {
             let inner = by_headers(plan, inner)?;
@@ -38,7 +38,7 @@ pub fn class_by_plan(queue: &dyn Settings) -> Option<String> {
     let own = rules.iter().find(|rule| is_of_plan(&rule.filter)).map(|rule| rule.class.clone());
     let within = || {
         let values = queue.settings().into_iter().filter_map(|it| queue.get(it.name));
-        values.into_iter().find_map(|value| class_by_plan(Parameters::of(&value)?.settings()))
+        values.into_iter().find_map(|value| class_by_plan(Parameters::of(&value)?.as_settings()))
     };
     own.or_else(within)
 }
@@ -145,7 +145,7 @@ program = "true"
     fn rewritten(queue: &str) -> Result<Vec<Filter>, String> {
         let plan = plan(queue);
         let queue = by_headers(&plan, &plan.links[0].ends[0].queue)?;
-        let classes = queue.settings().classes().expect("classes");
+        let classes = queue.classes().expect("classes");
         Ok(classes.filters().iter().map(|rule| rule.filter).collect())
     }
 
@@ -189,9 +189,9 @@ psp.class.y = { rate = "1 Mbit/s", match = { flow = "bulk" } }"#;
             r#"tbr = { rate = "1 Mbit/s", queue.drr.class.default = { match = { flow = "bulk" } } }"#,
         );
         let queue = &plan.links[0].ends[0].queue;
-        assert_eq!(class_by_plan(queue.settings()).as_deref(), Some("default"));
+        assert_eq!(class_by_plan(queue.as_settings()).as_deref(), Some("default"));
         let rewritten = by_headers(&plan, queue).expect("rules");
-        assert_eq!(class_by_plan(rewritten.settings()), None);
+        assert_eq!(class_by_plan(rewritten.as_settings()), None);
         assert_ne!(rewritten, *queue);
     }
 }

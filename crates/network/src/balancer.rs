@@ -12,7 +12,7 @@ use base::{Duration, FlowId, HostId, Instant, Packet, Random};
 
 use crate::forwarding::pick;
 use crate::invalid::Invalid;
-use crate::node;
+use crate::node::NodeConfig;
 use crate::workload::config::INTERVAL_MIN;
 
 choice! {
@@ -48,7 +48,7 @@ settings! {
 /// The silence that ends a flowlet, unless given: LetFlow's (Vanini et al. 2017, section 6).
 const GAP: Duration = Duration::from_us(500);
 
-impl node::Config for Config {
+impl NodeConfig for Config {
     fn fill_defaults(&mut self) -> Result<(), Invalid> {
         match (self.by, self.gap) {
             (Unit::Flowlet, gap) => self.gap = gap.or(Some(GAP)),

@@ -7,7 +7,7 @@ use traffic::Port;
 use traffic::qdisc::{self, fifo};
 
 use crate::link::{self, RATE_MAX};
-use crate::node;
+use crate::node::NodeConfig;
 
 settings! {
     required: rate, buffer;
@@ -33,7 +33,7 @@ impl Default for Config {
     }
 }
 
-impl node::Config for Config {}
+impl NodeConfig for Config {}
 
 impl Config {
     /// The output port towards `link`, at the limit where it is below the line rate, else at the line rate. The

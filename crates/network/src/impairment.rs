@@ -10,7 +10,7 @@ pub mod jitter;
 pub mod loss;
 pub mod reorder;
 
-use base::setting::Settings;
+use base::setting::{Settings, registry};
 use base::{DropReason, Duration, Instant, Random};
 
 use crate::invalid::Invalid;
@@ -50,53 +50,56 @@ impl Transit {
     }
 }
 
+/// The settings of an impairment.
+pub trait ImpairmentConfig: Settings {
+    /// Whether it damages frames, so that hosts verify checksums.
+    fn damages(&self) -> bool {
+        false
+    }
+
+    /// Whether frames may arrive at the same instant because of it.
+    fn bunches(&self) -> bool {
+        false
+    }
+
+    /// Whether it leaves every frame unchanged.
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// Checks whether the settings make sense together, each being within its range.
+    ///
+    /// # Errors
+    ///
+    /// The first conflict.
+    fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
 /// An impairment of one direction of a link.
 pub(crate) trait Impair: Sized {
     /// Its settings.
-    type Parameters: Settings;
-    /// Whether it damages frames, so that hosts verify checksums.
-    const DAMAGES: bool = false;
-    /// Whether frames may arrive at the same instant because of it.
-    const BUNCHES: bool = false;
+    type Parameters: ImpairmentConfig;
 
     /// Creates the impairment with these parameters; `random` decides its random choices.
     fn new(parameters: Self::Parameters, random: Random) -> Self;
 
     /// Applies it to the next frame.
     fn apply(&mut self, frame: &mut Transit);
-
-    /// Checks for combinations of parameters that make no sense, each value being within its range.
-    fn check(_: &Self::Parameters) -> Result<(), Invalid> {
-        Ok(())
-    }
-
-    /// Whether these parameters leave every frame unchanged.
-    fn is_idle(_: &Self::Parameters) -> bool {
-        false
-    }
 }
 
-/// An entry of the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name, as in a scenario.
-    pub name: &'static str,
-    /// What it does, without a full stop.
-    pub summary: &'static str,
-}
-
-/// The registry: variant, module and type, name in a scenario, summary. A frame passes the impairments of a link in
-/// this order. An impairment with a single setting is written as the value of that setting.
-macro_rules! registry {
+/// The registry: variant, module and type, name in a scenario, summary without a full stop. A frame passes the
+/// impairments of a link in this order. An impairment with a single setting is written as the value of that setting.
+macro_rules! impairments {
     ($($variant:ident = $module:ident :: $type:ident, $name:literal, $summary:literal;)*) => {
-        /// Every impairment.
-        pub const REGISTRY: &[Entry] = &[$(Entry { name: $name, summary: $summary },)*];
-
-        /// The settings of an impairment.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Parameters {
-            $(#[doc = concat!("See [`", stringify!($module), "`].")]
-            $variant($module::Parameters),)*
+        registry! {
+            /// The settings of an impairment.
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub enum Parameters: ImpairmentConfig {
+                $(#[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::Parameters) = $name, $summary;)*
+            }
         }
 
         /// An impairment of one direction of a link.
@@ -106,62 +109,11 @@ macro_rules! registry {
             $variant($module::$type),)*
         }
 
-        impl Parameters {
-            /// The default settings of the named impairment.
-            pub fn blank(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant(Settings::blank())),)*
-                    _ => None,
-                }
-            }
-
-            /// Its settings.
-            pub fn settings(&self) -> &dyn Settings {
-                match self { $(Self::$variant(own) => own,)* }
-            }
-
-            /// Its settings, to be changed.
-            pub fn settings_mut(&mut self) -> &mut dyn Settings {
-                match self { $(Self::$variant(own) => own,)* }
-            }
-
-            /// Checks whether the settings make sense together, each being within its range.
-            ///
-            /// # Errors
-            ///
-            /// The first conflict.
-            pub fn check(&self) -> Result<(), Invalid> {
-                match self { $(Self::$variant(own) => <$module::$type as Impair>::check(own),)* }
-            }
-
-            /// Whether they leave every frame unchanged.
-            pub fn is_idle(&self) -> bool {
-                match self { $(Self::$variant(own) => <$module::$type as Impair>::is_idle(own),)* }
-            }
-
-            /// The name of the impairment, as in a scenario.
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name,)* }
-            }
-
-            /// Whether it damages frames, so that hosts verify checksums.
-            pub fn damages(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$type as Impair>::DAMAGES,)* }
-            }
-
-            /// Whether frames may arrive at the same instant because of it.
-            pub fn bunches(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$type as Impair>::BUNCHES,)* }
-            }
-        }
-
         impl Impairment {
             /// Creates the impairment with these parameters; `random` decides its random choices.
             pub fn new(parameters: Parameters, random: Random) -> Self {
                 match parameters {
-                    $(Parameters::$variant(own) => {
-                        Self::$variant(Impair::new(own, random))
-                    })*
+                    $(Parameters::$variant(own) => Self::$variant(Impair::new(own, random)),)*
                 }
             }
 
@@ -174,7 +126,7 @@ macro_rules! registry {
     };
 }
 
-registry! {
+impairments! {
     Loss = loss::Loss, "loss", "share of packets lost at random";
     Gemodel = gemodel::GilbertElliott, "gemodel", "loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`; p, r, 1-h and 1-k are aliases)";
     Down = down::Down, "down", "outages: packets sent during one are lost";

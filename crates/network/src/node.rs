@@ -1,9 +1,9 @@
 //! A node of any kind, which a driver runs through four methods, and the context that the driver passes to it.
 //!
 //! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings (a
-//! [`Kind`]) and its implementation (a [`Node`]).
+//! [`NodeKind`]) and its implementation (a [`Node`]).
 
-use base::setting::Settings;
+use base::setting::{Settings, registry};
 use base::{Bytes, DropReason, Duration, Instant, PacketId};
 use traffic::condition;
 use traffic::{Discipline, Packets};
@@ -157,7 +157,7 @@ pub trait Behaviour {
 }
 
 /// The settings of a kind of node.
-pub trait Config: Settings + Default {
+pub trait NodeConfig: Settings {
     /// Fills in defaults that depend on other settings.
     ///
     /// # Errors
@@ -183,82 +183,19 @@ pub trait Config: Settings + Default {
     }
 }
 
-/// An entry of the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name in a scenario: that of its table.
-    pub name: &'static str,
-    /// The name of its settings in the schema.
-    pub schema: &'static str,
-    /// What its tables are, as a sentence.
-    pub doc: &'static str,
-}
-
 /// The registry: the kind and its settings, its name in a scenario, what its tables are, and the node that it makes.
-macro_rules! registry {
+macro_rules! nodes {
     ($($(#[$doc:meta])* $kind:ident($config:ty) = $name:literal, $tables:literal, $make:expr;)*
      => $($(#[$about:meta])* $node:ident($state:ty);)*) => {
-        /// The kind of a node, with its settings.
-        #[derive(Clone, Debug)]
-        pub enum Kind {
-            $($(#[$doc])* $kind($config),)*
+        registry! {
+            /// The kind of a node, with its settings.
+            #[derive(Clone, Debug)]
+            pub enum NodeKind: NodeConfig {
+                $($(#[$doc])* $kind($config) = $name, $tables;)*
+            }
         }
 
-        /// Every kind.
-        pub const REGISTRY: &[Entry] =
-            &[$(Entry { name: $name, schema: stringify!($kind), doc: $tables },)*];
-
-        impl Kind {
-            /// The names of all kinds, in the registry's order.
-            pub const NAMES: &[&str] = &[$($name,)*];
-
-            /// The named kind with its default settings.
-            pub fn blank(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$kind(Settings::blank())),)*
-                    _ => None,
-                }
-            }
-
-            /// The name in a scenario: that of its table.
-            pub const fn name(&self) -> &'static str {
-                match self { $(Self::$kind(_) => $name,)* }
-            }
-
-            /// Its settings.
-            pub fn settings(&self) -> &dyn Settings {
-                match self { $(Self::$kind(config) => config,)* }
-            }
-
-            /// Its settings, to be changed.
-            pub fn settings_mut(&mut self) -> &mut dyn Settings {
-                match self { $(Self::$kind(config) => config,)* }
-            }
-
-            /// Fills in defaults that depend on other settings.
-            ///
-            /// # Errors
-            ///
-            /// Conflicting settings.
-            pub fn fill_defaults(&mut self) -> Result<(), Invalid> {
-                match self { $(Self::$kind(config) => config.fill_defaults(),)* }
-            }
-
-            /// The period of the timer for its ports' disciplines; zero for an ideal timer.
-            pub fn timer(&self) -> Duration {
-                match self { $(Self::$kind(config) => config.timer(),)* }
-            }
-
-            /// The handling of congestion notifications that arrive at its ports.
-            pub fn notifications(&self) -> Notifications {
-                match self { $(Self::$kind(config) => config.notifications(),)* }
-            }
-
-            /// The conditioner that the kind has at each of its ports.
-            pub fn conditioner(&self) -> Option<condition::Parameters> {
-                match self { $(Self::$kind(config) => config.conditioner(),)* }
-            }
-
+        impl NodeKind {
             /// The node of this kind.
             pub fn build(&self, parts: Parts) -> Node {
                 match self { $(Self::$kind(config) => $make(config, parts),)* }
@@ -333,7 +270,7 @@ macro_rules! registry {
     };
 }
 
-registry! {
+nodes! {
     /// An end system with a modelled stack.
     Host(host::Config) = "host", "End systems, by name.", |config, parts| Node::Host(Box::new(Host::new(config, parts)));
     /// Forwards by destination.

@@ -12,7 +12,7 @@ use traffic::condition::{self, Element};
 use traffic::meter::{self, bucket};
 
 use crate::invalid::Invalid;
-use crate::node;
+use crate::node::NodeConfig;
 
 settings! {
     required: rate, burst;
@@ -41,7 +41,7 @@ impl Default for Config {
 /// The name of the bucket among the elements of conditioners in results.
 const NAME: &str = "police";
 
-impl node::Config for Config {
+impl NodeConfig for Config {
     fn fill_defaults(&mut self) -> Result<(), Invalid> {
         match self.exceed {
             Action::Drop | Action::Mark(_) | Action::Pass => Ok(()),

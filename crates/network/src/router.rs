@@ -9,7 +9,7 @@ use base::{DropReason, Duration, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;
-use crate::node::{self, Behaviour, Context, Egress, Parts};
+use crate::node::{Behaviour, Context, Egress, NodeConfig, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 
@@ -23,7 +23,7 @@ settings! {
     }
 }
 
-impl node::Config for Config {
+impl NodeConfig for Config {
     fn timer(&self) -> Duration {
         self.timer
     }

@@ -27,7 +27,7 @@ use crate::custody::{Left, Owner};
 use crate::forwarding::ForwardingTable;
 use crate::ingress::{Ingress, Notifications, Side, Trust};
 use crate::invalid::Invalid;
-use crate::node::{self, Behaviour, Context, Egress, Parts};
+use crate::node::{Behaviour, Context, Egress, NodeConfig, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use buffer::{Buffer, Rules, Threshold};
@@ -140,7 +140,7 @@ impl Default for Config {
     }
 }
 
-impl node::Config for Config {
+impl NodeConfig for Config {
     fn fill_defaults(&mut self) -> Result<(), Invalid> {
         if self.pause == PauseBy::Port {
             if !matches!(self.lossless, Priorities::NONE | Priorities::ALL) {

@@ -166,11 +166,11 @@ mod tests {
     #[test]
     fn every_node_and_every_impairment_is_of_a_feature() {
         let keys: Vec<&str> = FEATURES.iter().flat_map(|feature| feature.keys).copied().collect();
-        let nodes = network::node::REGISTRY.iter().filter(|entry| entry.name != "host");
+        let nodes = network::node::NodeKind::REGISTRY.iter().filter(|entry| entry.name != "host");
         for name in nodes.map(|entry| format!("{}.*", entry.name)) {
             assert!(keys.contains(&&*name), "{name}");
         }
-        for entry in network::impairment::REGISTRY {
+        for entry in network::impairment::Parameters::REGISTRY {
             assert!(keys.contains(&&*format!("link.*.{}", entry.name)), "{}", entry.name);
         }
     }

@@ -104,7 +104,7 @@ pub fn page(name: &str) -> Result<Page, Unknown> {
         let help = nearest::suggest(name, REGISTRY.iter().map(|entry| entry.name));
         return Err(Unknown { what: "discipline", name: name.to_owned(), help });
     };
-    let (plain, blank) = (plain.settings(), blank.settings());
+    let (plain, blank) = (plain.as_settings(), blank.as_settings());
     // A default that holds only while no other parameter is given is not the default of this parameter.
     let default =
         |name: &str| plain.get(name).filter(|value| blank.get(name).as_ref() == Some(value));

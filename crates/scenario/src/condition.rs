@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use base::action::Action;
-use base::setting::Settings;
+use base::setting::{Entry, Settings};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::{Value as Json, json};
 use traffic::condition;
-use traffic::meter::{self, REGISTRY};
+use traffic::meter::Parameters;
 
 use crate::filter::Match;
 use crate::header::{code_point, code_point_text};
@@ -62,7 +62,7 @@ impl<'de> Entries<'de> for Element {
     fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
         match key.text.as_str() {
             "match" => self.matches = map.next_value()?,
-            name if REGISTRY.iter().any(|entry| entry.name == name) => {
+            name if Parameters::REGISTRY.iter().any(|entry| entry.name == name) => {
                 self.meters.push((key, map.next_value()?));
             }
             _ => self.given.push((key, map.next_value()?)),
@@ -107,7 +107,7 @@ impl JsonSchema for Element {
             generator,
         );
         properties.insert("match".into(), matches);
-        for entry in REGISTRY {
+        for entry in Parameters::REGISTRY {
             properties.insert(entry.name.into(), meter(entry, generator));
         }
         let table = object(one_line(parameters.doc()), properties, Vec::new());
@@ -116,11 +116,10 @@ impl JsonSchema for Element {
 }
 
 /// The key of a meter.
-fn meter(entry: &meter::Entry, generator: &mut SchemaGenerator) -> Json {
-    let parameters = meter::Parameters::blank(entry.name).expect("the registry names meters");
-    let settings = parameters.settings();
-    let own = settings.settings();
-    let table = object(one_line(settings.doc()), properties(&own, generator), required(&own));
+fn meter(entry: &Entry, generator: &mut SchemaGenerator) -> Json {
+    let parameters = Parameters::blank(entry.name).expect("the registry names meters");
+    let own = parameters.settings();
+    let table = object(one_line(parameters.doc()), properties(&own, generator), required(&own));
     json!({ "anyOf": [table], "description": sentence(entry.summary) })
 }
 

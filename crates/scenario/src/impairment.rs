@@ -1,7 +1,7 @@
 //! Impairments of links as written in the file: any one of the registry, with the settings that it declares. An
 //! impairment with a single setting is written as the value of that setting.
 
-use network::impairment::{Parameters, REGISTRY};
+use network::impairment::Parameters;
 use schemars::SchemaGenerator;
 use serde::de::MapAccess;
 use serde_json::{Map, Value as Json};
@@ -19,7 +19,7 @@ pub(crate) type Impairment = ScalarOr<Table<Given>>;
 
 impl<const AT_END: bool> Keys for Impairments<AT_END> {
     fn takes(name: &str) -> bool {
-        REGISTRY.iter().any(|entry| entry.name == name)
+        Parameters::REGISTRY.iter().any(|entry| entry.name == name)
     }
 
     fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
@@ -36,9 +36,9 @@ impl<const AT_END: bool> Keys for Impairments<AT_END> {
     fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
         let usual = if AT_END { "the link's" } else { "none" };
         let mut keys = Map::new();
-        for entry in REGISTRY {
+        for entry in Parameters::REGISTRY {
             let parameters = Parameters::blank(entry.name).expect("the registry names impairments");
-            let settings = parameters.settings().settings();
+            let settings = parameters.settings();
             let mut properties = properties(&settings, generator);
             let mut schema = match settings.as_slice() {
                 [only] => properties.remove(only.name).unwrap_or_default(),

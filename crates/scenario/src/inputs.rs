@@ -104,9 +104,9 @@ fn of_end(end: &End) -> Vec<Input> {
     let mut all = Vec::new();
     for own in &end.impairments {
         let mut found = Vec::new();
-        of_settings(own.name(), own.settings(), &mut found);
+        of_settings(own.name(), own.as_settings(), &mut found);
         // An impairment with a single setting is written as the value of that setting.
-        if own.settings().settings().len() == 1 {
+        if own.settings().len() == 1 {
             found.iter_mut().for_each(|input| input.key = own.name().to_owned());
         }
         all.append(&mut found);

@@ -70,7 +70,7 @@ fn node(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     let node = &members[0];
     header(text, &format!("{}.{}", node.kind.name(), key(group.name)));
     count(group, text);
-    for (name, value) in written(node.kind.settings()) {
+    for (name, value) in written(node.kind.as_settings()) {
         line(text, name, &value);
     }
     if let NodeKind::Host(config) = &node.kind {
@@ -140,7 +140,7 @@ fn link_end(
         Some(usual) if usual.impairments == end.impairments => &[],
         _ => end.impairments.as_slice(),
     };
-    let single = |own: &&impairment::Parameters| written(own.settings()).len() == 1;
+    let single = |own: &&impairment::Parameters| written(own.as_settings()).len() == 1;
     let mut own = String::new();
     if let Some(address) = address {
         line(&mut own, "address", &string(&address.to_string()));
@@ -158,7 +158,7 @@ fn link_end(
         }
     }
     for one in impairments.iter().filter(single) {
-        written(one.settings()).iter().for_each(|(_, value)| line(&mut own, one.name(), value));
+        written(one.as_settings()).iter().for_each(|(_, value)| line(&mut own, one.name(), value));
     }
     if !own.is_empty() {
         header(text, path);
@@ -175,7 +175,7 @@ fn link_end(
     }
     for one in impairments.iter().filter(|one| !single(one)) {
         header(text, &format!("{path}.{}", one.name()));
-        written(one.settings()).iter().for_each(|(name, value)| line(text, name, value));
+        written(one.as_settings()).iter().for_each(|(name, value)| line(text, name, value));
     }
 }
 

@@ -3,7 +3,7 @@
 mod end_system;
 mod machine;
 
-use network::node::{Kind, REGISTRY};
+use network::node::NodeKind;
 use schemars::SchemaGenerator;
 use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::{Map, Value as Json, json};
@@ -25,7 +25,7 @@ pub(crate) struct Nodes {
     /// The hosts.
     pub(crate) hosts: Table<Host>,
     /// The other kinds, with their default settings.
-    others: Vec<(Kind, Table<Plain>)>,
+    others: Vec<(NodeKind, Table<Plain>)>,
 }
 
 impl Nodes {
@@ -36,7 +36,7 @@ impl Nodes {
     }
 
     /// Adds nodes of a kind that has only settings and a count.
-    pub(crate) fn add(&mut self, kind: Kind, tables: Vec<(Name, Plain)>) {
+    pub(crate) fn add(&mut self, kind: NodeKind, tables: Vec<(Name, Plain)>) {
         self.others.push((kind, Table(tables)));
     }
 
@@ -52,12 +52,12 @@ impl Nodes {
 
 impl Keys for Nodes {
     fn takes(name: &str) -> bool {
-        REGISTRY.iter().any(|entry| entry.name == name)
+        NodeKind::REGISTRY.iter().any(|entry| entry.name == name)
     }
 
     fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
-        match Kind::blank(&key.text) {
-            Some(Kind::Host(_)) => self.hosts = map.next_value()?,
+        match NodeKind::blank(&key.text) {
+            Some(NodeKind::Host(_)) => self.hosts = map.next_value()?,
             Some(blank) => self.others.push((blank, map.next_value()?)),
             None => {}
         }
@@ -71,11 +71,11 @@ impl Keys for Nodes {
     fn place(&mut self, _: &Span) {}
 
     fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
-        let tables = REGISTRY.iter().map(|entry| {
+        let tables = NodeKind::REGISTRY.iter().map(|entry| {
             let reference = match entry.name {
                 HOST => generator.subschema_for::<Host>().to_value(),
                 name => {
-                    let blank = Kind::blank(name).expect("the registry names kinds");
+                    let blank = NodeKind::blank(name).expect("the registry names kinds");
                     let schema = Plain::schema(&blank, generator);
                     generator.definitions_mut().insert(entry.schema.to_owned(), schema);
                     json!({ "$ref": format!("#/$defs/{}", entry.schema) })
@@ -84,7 +84,7 @@ impl Keys for Nodes {
             let table = json!({
                 "type": "object",
                 "additionalProperties": reference,
-                "description": entry.doc,
+                "description": entry.summary,
             });
             (entry.name.to_owned(), table)
         });
@@ -102,7 +102,7 @@ pub(crate) enum NodeTable<'f> {
     /// An end system.
     Host(&'f Host),
     /// A node of another kind, with the kind's default settings.
-    Plain(&'f Kind, &'f Plain),
+    Plain(&'f NodeKind, &'f Plain),
 }
 
 impl<'f> NodeTable<'f> {
@@ -115,12 +115,12 @@ impl<'f> NodeTable<'f> {
     }
 
     /// The kind of the node with its settings, and dependent ones derived.
-    pub(crate) fn kind(self, problems: &mut Problems) -> Option<Kind> {
+    pub(crate) fn kind(self, problems: &mut Problems) -> Option<NodeKind> {
         match self {
             Self::Host(host) => host.kind(problems),
             Self::Plain(blank, Plain { settings, .. }) => {
                 let mut kind = blank.clone();
-                settings.apply(kind.settings_mut(), problems)?;
+                settings.apply(kind.as_settings_mut(), problems)?;
                 settings.accept(kind.fill_defaults(), problems)?;
                 Some(kind)
             }
@@ -145,8 +145,8 @@ pub(crate) struct Plain {
 
 impl Plain {
     /// The schema of such a table of that kind.
-    fn schema(kind: &Kind, generator: &mut SchemaGenerator) -> Json {
-        let mut schema = table(kind.settings(), generator).to_value();
+    fn schema(kind: &NodeKind, generator: &mut SchemaGenerator) -> Json {
+        let mut schema = table(kind.as_settings(), generator).to_value();
         schema["properties"]["count"] = json!({
             "type": ["integer", "null"],
             "minimum": 0,

@@ -15,7 +15,7 @@ use base::setting::CodePoint;
 use base::setting::{choice, settings};
 use base::{Duration, FlowId, HostId, Instant, Random};
 use network::application::ActivePeriod;
-pub use network::node::Kind as NodeKind;
+pub use network::node::NodeKind;
 use network::sink::Reader;
 use network::trace::Trace;
 use network::workload::Workload;

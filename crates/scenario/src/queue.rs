@@ -180,8 +180,8 @@ pub(crate) fn sentence(summary: &str) -> String {
 fn discipline(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Json {
     let parameters = Parameters::by_name(name).expect("the registry names disciplines");
     let settings = parameters.settings();
-    let mut properties = properties(&settings.settings(), generator);
-    if let Some(classes) = settings.classes() {
+    let mut properties = properties(&settings, generator);
+    if let Some(classes) = parameters.classes() {
         let class = class(&classes.fresh().settings(), generator);
         let classes = json!({
             "type": "object",
@@ -190,7 +190,7 @@ fn discipline(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Jso
         });
         properties.insert("class".into(), classes);
     }
-    let required = required(&settings.settings());
+    let required = required(&settings);
     object(sentence(summary), properties, required)
 }
 

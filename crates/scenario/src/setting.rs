@@ -378,7 +378,7 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Text(text) => string(text),
         Value::Queue(_) => Parameters::of(value).map_or_else(String::new, |queue| {
             let pair = |(name, value)| format!("{name} = {value}");
-            let pairs: Vec<String> = written(queue.settings()).into_iter().map(pair).collect();
+            let pairs: Vec<String> = written(queue.as_settings()).into_iter().map(pair).collect();
             format!("{{ {} = {{ {} }} }}", queue.name(), pairs.join(", "))
         }),
     }

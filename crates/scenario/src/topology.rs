@@ -13,7 +13,7 @@ mod star;
 
 use std::borrow::Cow;
 
-use network::node::Kind;
+use network::node::NodeKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
@@ -75,8 +75,8 @@ const ROUTER: &str = "router";
 const SWITCH: &str = "switch";
 
 /// The kind of that name.
-fn named(kind: &str) -> Kind {
-    Kind::blank(kind).expect("a kind of the registry")
+fn named(kind: &str) -> NodeKind {
+    NodeKind::blank(kind).expect("a kind of the registry")
 }
 
 /// The settings of a topology's switches; the shape determines their number.
@@ -90,7 +90,7 @@ impl JsonSchema for Switch {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        table(named(SWITCH).settings(), generator)
+        table(named(SWITCH).as_settings(), generator)
     }
 }
 

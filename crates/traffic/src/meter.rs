@@ -12,30 +12,20 @@ pub mod window;
 
 pub use metering::{Colour, Error};
 
-use base::setting::{Field, Settings};
+use base::setting::{Field, Settings, registry};
 use base::units::Instant;
 use metering::Metering;
 
-/// A running meter.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The meter's name in a scenario.
-    pub name: &'static str,
-    /// A summary, without a full stop.
-    pub summary: &'static str,
-}
-
-/// The registry: variant, module and type, name in a scenario, summary.
-macro_rules! registry {
+/// The registry: variant, module and type, name in a scenario, summary without a full stop.
+macro_rules! meters {
     ($($variant:ident = $module:ident :: $type:ident, $name:literal, $summary:literal;)*) => {
-        /// Every meter.
-        pub const REGISTRY: &[Entry] = &[$(Entry { name: $name, summary: $summary },)*];
-
-        /// The parameters of a meter.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Parameters {
-            $(#[doc = concat!("See [`", stringify!($module), "`].")]
-            $variant($module::Parameters),)*
+        registry! {
+            /// The parameters of a meter.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum Parameters: Settings {
+                $(#[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::Parameters) = $name, $summary;)*
+            }
         }
 
         /// A meter at work.
@@ -45,29 +35,6 @@ macro_rules! registry {
         }
 
         impl Parameters {
-            /// The parameters of the meter of that name before any setting is given.
-            pub fn blank(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant(Settings::blank())),)*
-                    _ => None,
-                }
-            }
-
-            /// The name of the meter, as in a scenario.
-            pub const fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name,)* }
-            }
-
-            /// The settings of the meter.
-            pub fn settings(&self) -> &dyn Settings {
-                match self { $(Self::$variant(own) => own,)* }
-            }
-
-            /// The settings of the meter, to change them.
-            pub fn settings_mut(&mut self) -> &mut dyn Settings {
-                match self { $(Self::$variant(own) => own,)* }
-            }
-
             /// The colours that the meter gives, green first.
             pub(crate) const fn gives(&self) -> [bool; 3] {
                 match self { $(Self::$variant(_) => <$module::$type as Metering>::GIVES,)* }
@@ -115,7 +82,7 @@ macro_rules! registry {
     };
 }
 
-registry! {
+meters! {
     TokenBucket = bucket::TokenBucket, "token_bucket", "green within the profile, red beyond";
     SingleRate = single_rate::SingleRate, "single_rate", "single-rate three-colour marker (RFC 2697)";
     TwoRate = two_rate::TwoRate, "two_rate", "two-rate three-colour marker (RFC 2698)";

@@ -9,7 +9,7 @@ use crate::packets::Packets;
 use crate::reservation::{Refusal, Request};
 use base::packet::{Packet, PacketId};
 use base::priorities::Priorities;
-use base::setting::{Field, Kind, Queue, Settings, Value};
+use base::setting::{Field, Kind, Queue, Settings, Value, registry};
 use base::subject::Subject;
 use base::units::Instant;
 
@@ -70,7 +70,7 @@ pub struct Entry {
 /// One line for each discipline: variant, module and name, type, how a port holds it, summary.
 ///
 /// Every port is as large as the largest variant that it holds, so all except the plainest are boxed.
-macro_rules! registry {
+macro_rules! disciplines {
     ($($variant:ident, $module:ident, $type:ident, $held:ty, $summary:literal;)+) => {
         /// All disciplines.
         pub const REGISTRY: &[Entry] =
@@ -85,10 +85,12 @@ macro_rules! registry {
                 )),
             }),+];
 
-        /// The parameters of any discipline.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Parameters {
-            $(#[doc = $summary] $variant($module::Parameters)),+
+        registry! {
+            /// The parameters of any discipline.
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub enum Parameters: Settings {
+                $(#[doc = $summary] $variant($module::Parameters) = stringify!($module), $summary;)+
+            }
         }
 
         /// Any discipline, dispatched without a vtable, so a packet costs no indirect call. The variant's tag
@@ -143,37 +145,6 @@ macro_rules! registry {
                         Some(Self::$variant($module::Parameters::default()))
                     })+
                     _ => None,
-                }
-            }
-
-            /// The parameters before any setting is given; see [`Settings::blank`].
-            pub fn blank(name: &str) -> Option<Self> {
-                match name {
-                    $(stringify!($module) => {
-                        Some(Self::$variant($module::Parameters::blank()))
-                    })+
-                    _ => None,
-                }
-            }
-
-            /// The settings.
-            pub fn settings(&self) -> &dyn Settings {
-                match self {
-                    $(Self::$variant(p) => p),+
-                }
-            }
-
-            /// The settings, to change them.
-            pub fn settings_mut(&mut self) -> &mut dyn Settings {
-                match self {
-                    $(Self::$variant(p) => p),+
-                }
-            }
-
-            /// The discipline's name in [`REGISTRY`].
-            pub const fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => stringify!($module)),+
                 }
             }
 
@@ -421,7 +392,7 @@ where
     Ok(discipline.change(parameters, clock)?)
 }
 
-registry! {
+disciplines! {
     Fifo, fifo, Fifo, fifo::Fifo, "drop-tail by bytes and packets: a plain interface or router port";
     Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
     Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only while all of higher priority are empty";

@@ -89,7 +89,7 @@ fn port(plan: &Plan, id: PortId, queue: &qdisc::Parameters) -> Port {
 
 /// A port with that discipline at a line of that rate, with empty counters.
 pub fn of_queue(queue: &qdisc::Parameters, line: Rate) -> Port {
-    let settings = queue.settings();
+    let settings = queue.as_settings();
     Port {
         discipline: queue.name().into(),
         line_rate: Some(bytes(line)),

@@ -36,7 +36,7 @@ pub(super) fn equivalents(queue: &Parameters, port: Port) -> Result<Equivalents,
         Err(reason) => reason,
     };
     let first = by_module(queue, port)?;
-    let second = match queue.settings().classes() {
+    let second = match queue.classes() {
         Some(_) => classes::with_classes(queue, port),
         None => Err(reason),
     };
@@ -51,7 +51,7 @@ pub(super) fn alone(kind: &str) -> Tree {
 
 /// The discipline of the module `sch_suimon` for `queue`.
 fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
-    if let Some(class) = frames::rules::class_by_plan(queue.settings()) {
+    if let Some(class) = frames::rules::class_by_plan(queue.as_settings()) {
         return Err(format!(
             "the class `{class}` is matched by a host or a flow of the scenario: match addresses, ports or DSCP"
         ));
@@ -64,7 +64,7 @@ fn by_module(queue: &Parameters, port: Port) -> Result<KernelQueue, String> {
     let overhead = u32::try_from(port.overhead.0).unwrap_or(u32::MAX);
     push(&mut options, netlink::OVERHEAD, &overhead.to_ne_bytes());
     push(&mut options, netlink::GAP, &port.gap.number().to_ne_bytes());
-    let own = match queue.settings().get("rate") {
+    let own = match queue.get("rate") {
         Some(Value::Rate(rate)) => format!("rate {rate}, "),
         _ => String::new(),
     };

@@ -6,7 +6,7 @@ use base::{Bytes, DscpMap, Duration};
 
 use super::{Coalescing, Processor};
 use crate::ingress::Notifications;
-use crate::node;
+use crate::node::NodeConfig;
 use crate::reaction_point;
 
 /// The maximum memory: no machine that runs the simulator has more.
@@ -89,7 +89,7 @@ impl Config {
     }
 }
 
-impl node::Config for Config {
+impl NodeConfig for Config {
     fn timer(&self) -> Duration {
         self.timer
     }

@@ -4,7 +4,7 @@
 use base::setting::settings;
 use base::{Random, Share};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;
@@ -23,9 +23,18 @@ pub struct Corrupt {
     random: Random,
 }
 
+impl ImpairmentConfig for Parameters {
+    fn damages(&self) -> bool {
+        true
+    }
+
+    fn is_idle(&self) -> bool {
+        self.share == Share(0)
+    }
+}
+
 impl Impair for Corrupt {
     type Parameters = Parameters;
-    const DAMAGES: bool = true;
 
     fn new(Parameters { share }: Parameters, random: Random) -> Self {
         Self { share, random }
@@ -34,9 +43,5 @@ impl Impair for Corrupt {
     #[inline]
     fn apply(&mut self, frame: &mut Transit) {
         frame.corrupted |= self.random.next_u32() < self.share.0;
-    }
-
-    fn is_idle(parameters: &Parameters) -> bool {
-        parameters.share == Share(0)
     }
 }

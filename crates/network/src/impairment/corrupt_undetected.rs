@@ -6,7 +6,7 @@
 use base::setting::settings;
 use base::{Random, Share};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;
@@ -25,6 +25,12 @@ pub struct CorruptUndetected {
     random: Random,
 }
 
+impl ImpairmentConfig for Parameters {
+    fn is_idle(&self) -> bool {
+        self.share == Share(0)
+    }
+}
+
 impl Impair for CorruptUndetected {
     type Parameters = Parameters;
 
@@ -35,9 +41,5 @@ impl Impair for CorruptUndetected {
     #[inline]
     fn apply(&mut self, frame: &mut Transit) {
         frame.corrupted_undetected |= self.random.next_u32() < self.share.0;
-    }
-
-    fn is_idle(parameters: &Parameters) -> bool {
-        parameters.share == Share(0)
     }
 }

@@ -4,7 +4,7 @@
 use base::setting::settings;
 use base::{DropReason, Duration, Random};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 use crate::invalid::Invalid;
 
 settings! {
@@ -28,6 +28,18 @@ pub struct Down {
     parameters: Parameters,
 }
 
+impl ImpairmentConfig for Parameters {
+    fn check(&self) -> Result<(), Invalid> {
+        let Parameters { lasts, every, .. } = *self;
+        if every != Duration::ZERO && every <= lasts {
+            let message = "the next outage begins before the link is up again";
+            let help = "set it above `lasts`: the link is up for the difference";
+            return Err(Invalid { setting: "every", message, help });
+        }
+        Ok(())
+    }
+}
+
 impl Impair for Down {
     type Parameters = Parameters;
 
@@ -43,15 +55,5 @@ impl Impair for Down {
         if since < lasts.as_ps() {
             frame.lost = Some(DropReason::LinkLoss);
         }
-    }
-
-    fn check(parameters: &Parameters) -> Result<(), Invalid> {
-        let Parameters { lasts, every, .. } = *parameters;
-        if every != Duration::ZERO && every <= lasts {
-            let message = "the next outage begins before the link is up again";
-            let help = "set it above `lasts`: the link is up for the difference";
-            return Err(Invalid { setting: "every", message, help });
-        }
-        Ok(())
     }
 }

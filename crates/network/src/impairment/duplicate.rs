@@ -3,7 +3,7 @@
 use base::setting::settings;
 use base::{Random, Share};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;
@@ -22,6 +22,12 @@ pub struct Duplicate {
     random: Random,
 }
 
+impl ImpairmentConfig for Parameters {
+    fn is_idle(&self) -> bool {
+        self.share == Share(0)
+    }
+}
+
 impl Impair for Duplicate {
     type Parameters = Parameters;
 
@@ -32,9 +38,5 @@ impl Impair for Duplicate {
     #[inline]
     fn apply(&mut self, frame: &mut Transit) {
         frame.duplicated |= self.random.next_u32() < self.share.0;
-    }
-
-    fn is_idle(parameters: &Parameters) -> bool {
-        parameters.share == Share(0)
     }
 }

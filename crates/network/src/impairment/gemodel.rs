@@ -8,7 +8,7 @@
 use base::setting::settings;
 use base::{DropReason, Random, Share};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: to_bad, to_good;
@@ -52,6 +52,8 @@ pub struct GilbertElliott {
     bad: bool,
     random: Random,
 }
+
+impl ImpairmentConfig for Parameters {}
 
 impl Impair for GilbertElliott {
     type Parameters = Parameters;

@@ -7,7 +7,7 @@
 use base::setting::settings;
 use base::{Distribution, Duration, Random};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: delay;
@@ -32,10 +32,19 @@ pub struct Jitter {
     random: Random,
 }
 
+impl ImpairmentConfig for Parameters {
+    /// A frame that is not delayed by as much as the one before it arrives with it.
+    fn bunches(&self) -> bool {
+        true
+    }
+
+    fn is_idle(&self) -> bool {
+        self.delay == Distribution::Fixed(Duration::ZERO)
+    }
+}
+
 impl Impair for Jitter {
     type Parameters = Parameters;
-    /// A frame that is not delayed by as much as the one before it arrives with it.
-    const BUNCHES: bool = true;
 
     fn new(Parameters { delay }: Parameters, random: Random) -> Self {
         Self { delay, random }
@@ -44,9 +53,5 @@ impl Impair for Jitter {
     #[inline]
     fn apply(&mut self, frame: &mut Transit) {
         frame.delay += self.delay.draw(&mut self.random);
-    }
-
-    fn is_idle(parameters: &Parameters) -> bool {
-        parameters.delay == Distribution::Fixed(Duration::ZERO)
     }
 }

@@ -3,7 +3,7 @@
 use base::setting::settings;
 use base::{DropReason, Random, Share};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;
@@ -22,6 +22,12 @@ pub struct Loss {
     random: Random,
 }
 
+impl ImpairmentConfig for Parameters {
+    fn is_idle(&self) -> bool {
+        self.share == Share(0)
+    }
+}
+
 impl Impair for Loss {
     type Parameters = Parameters;
 
@@ -34,9 +40,5 @@ impl Impair for Loss {
         if self.random.next_u32() < self.share.0 {
             frame.lost = Some(DropReason::LinkLoss);
         }
-    }
-
-    fn is_idle(parameters: &Parameters) -> bool {
-        parameters.share == Share(0)
     }
 }

@@ -4,7 +4,7 @@
 use base::setting::settings;
 use base::{Distribution, Duration, Random, Share};
 
-use super::{Impair, Transit};
+use super::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;
@@ -32,6 +32,12 @@ pub struct Reorder {
     random: Random,
 }
 
+impl ImpairmentConfig for Parameters {
+    fn is_idle(&self) -> bool {
+        self.share == Share(0)
+    }
+}
+
 impl Impair for Reorder {
     type Parameters = Parameters;
 
@@ -44,9 +50,5 @@ impl Impair for Reorder {
         if self.random.next_u32() < self.parameters.share.0 {
             frame.held += self.parameters.by.draw(&mut self.random);
         }
-    }
-
-    fn is_idle(parameters: &Parameters) -> bool {
-        parameters.share == Share(0)
     }
 }

@@ -4,7 +4,7 @@ use crate::far_side::{Wire, gigabit};
 use base::{Duration, FlowId, HostId, Instant, Packet};
 use network::balancer::{self, Unit};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
-use network::node::{Behaviour, Kind, Parts};
+use network::node::{Behaviour, NodeKind, Parts};
 use network::{Node, Port, PortId};
 use proptest::prelude::*;
 use traffic::Packets;
@@ -22,7 +22,7 @@ fn node(by: Unit, gap: Option<Duration>) -> Node {
     let table = ForwardingTable::new(7, [nowhere, to].into(), hops, 11);
     let (ports, sides) = ((0..LINKS).map(port).collect(), Vec::new());
     let parts = Parts { number: 7, ports, sides, table, seed: 3 };
-    Kind::Balancer(balancer::Config { by, gap, ..balancer::Config::default() }).build(parts)
+    NodeKind::Balancer(balancer::Config { by, gap, ..balancer::Config::default() }).build(parts)
 }
 
 /// The port that each packet leaves through. `arrivals` has the packets' arrival times at an idle node, and their

@@ -7,7 +7,7 @@ use crate::far_side::{Wire, gigabit};
 use base::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::ingress::Side;
-use network::node::{Behaviour, Kind, Parts};
+use network::node::{Behaviour, NodeKind, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
 use traffic::qdisc::{Parameters, REGISTRY, fifo, fq_codel, psp};
@@ -50,7 +50,7 @@ impl Bench {
         let table = ForwardingTable::new(7, [nowhere, to].into(), std::iter::empty(), 0);
         let sides = vec![Side { control: true, ..Side::default() }, Side::default()];
         let ports = vec![port(0).with_flow_control(Duration::ZERO, Duration::MAX), port(1)];
-        let node = Kind::Router(router::Config::default());
+        let node = NodeKind::Router(router::Config::default());
         let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
         Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }
     }

@@ -7,7 +7,7 @@ use base::{
 };
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::ingress::{Side, Trust};
-use network::node::{Behaviour, Kind, Parts};
+use network::node::{Behaviour, NodeKind, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
 use traffic::qdisc::{self, Parameters};
@@ -37,7 +37,7 @@ impl Bench {
         let sides =
             vec![Side { control: true, ..Side::default() }, Side { trust, ..Side::default() }];
         let ports = vec![port(0).with_flow_control(Duration::ZERO, Duration::MAX), port(1)];
-        let node = Kind::Router(router::Config::default());
+        let node = NodeKind::Router(router::Config::default());
         let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
         Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }
     }

@@ -9,7 +9,7 @@ use network::datagram;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
-use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
+use network::impairment::{Impairment, Parameters, Transit};
 use network::mpi::Library;
 use network::reaction_point;
 use network::sink::Reader;
@@ -21,8 +21,8 @@ fn blank(name: &str) -> Parameters {
 }
 
 fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> {
-    let names: Vec<_> = REGISTRY.iter().map(|entry| entry.name).collect();
-    let given = |name| (Just(name), values(blank(name).settings().settings()));
+    let names: Vec<_> = Parameters::REGISTRY.iter().map(|entry| entry.name).collect();
+    let given = |name| (Just(name), values(blank(name).settings()));
     prop::sample::select(names).prop_flat_map(given)
 }
 
@@ -51,12 +51,12 @@ proptest! {
     fn drawn_settings_work_or_are_refused_at_one((name, given) in drawn()) {
         let mut parameters = blank(name);
         for (setting, value) in &given {
-            prop_assert!(parameters.settings_mut().set(setting, value.clone()), "{setting}");
-            prop_assert_eq!(&parameters.settings().get(setting), &Some(value.clone()));
+            prop_assert!(parameters.set(setting, value.clone()), "{setting}");
+            prop_assert_eq!(&parameters.get(setting), &Some(value.clone()));
         }
-        in_range(parameters.settings()).expect("drawn within");
+        in_range(parameters.as_settings()).expect("drawn within");
         if let Err(invalid) = parameters.check() {
-            let settings = parameters.settings().settings();
+            let settings = parameters.settings();
             prop_assert!(settings.iter().any(|setting| setting.name == invalid.setting));
             return Ok(());
         }
@@ -103,12 +103,12 @@ proptest! {
 #[test]
 fn what_is_out_of_range_is_refused_at_its_setting() {
     let mut refused = Vec::new();
-    for entry in REGISTRY {
-        for setting in blank(entry.name).settings().settings() {
+    for entry in Parameters::REGISTRY {
+        for setting in blank(entry.name).settings() {
             for value in beside(setting) {
                 let mut parameters = blank(entry.name);
-                assert!(parameters.settings_mut().set(setting.name, value));
-                let error = in_range(parameters.settings()).expect_err(setting.name);
+                assert!(parameters.set(setting.name, value));
+                let error = in_range(parameters.as_settings()).expect_err(setting.name);
                 assert_eq!(error.setting, setting.name);
                 refused.push((entry.name, setting.name));
             }

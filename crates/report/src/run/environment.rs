@@ -10,7 +10,7 @@ use record::quantity::{count, size, time};
 /// Describes what was run, in a sentence.
 pub(super) fn what(run: &Run<'_>) -> String {
     let plan = run.plan;
-    let nodes = NodeKind::NAMES.iter().map(|&name| {
+    let nodes = NodeKind::REGISTRY.iter().map(|kind| kind.name).map(|name| {
         let alike = plan.nodes.iter().filter(|node| node.kind.name() == name);
         (alike.count(), name, format!("{name}s"))
     });

@@ -1,5 +1,6 @@
 //! Applies the changes of the command line to the file's tables.
 
+use network::node::NodeKind;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -121,10 +122,11 @@ fn missing(path: &[Segment], depth: usize, table: &DeTable<'_>, to: &mut Problem
 
 /// Whether the key at `depth` of a path is the name of an entity, which must exist.
 fn is_name(path: &[Segment], depth: usize) -> bool {
-    let mut entities = network::node::Kind::NAMES.iter().chain(&["link", "flow", "change"]);
+    let kinds = NodeKind::REGISTRY.iter().map(|kind| kind.name);
+    let mut entities = kinds.chain(["link", "flow", "change"]);
     match (depth, path[0].key.as_str()) {
         (1, "probe" | "expect") => false,
-        (1, table) => entities.any(|&entity| entity == table),
+        (1, table) => entities.any(|entity| entity == table),
         (2, "probe") => ["bandwidth", "sequence", "capture"].contains(&path[1].key.as_str()),
         _ => false,
     }

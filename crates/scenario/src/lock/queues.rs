@@ -16,7 +16,7 @@ pub(super) fn queue(
     text: &mut String,
 ) {
     let path = format!("{path}.{}", parameters.name());
-    let settings = parameters.settings();
+    let settings = parameters.as_settings();
     header(text, &path);
     for (name, value) in written(settings) {
         line(text, name, &value);
@@ -158,7 +158,7 @@ pub(super) fn conditioner(
         let rules: Vec<_> = rules.map(|rule| (rule.filter, rule.priority)).collect();
         line(text, "match", &matches(plan, &rules));
         if let Some(meter) = &element.meter {
-            for (name, value) in written(meter.settings()) {
+            for (name, value) in written(meter.as_settings()) {
                 line(text, &format!("{}.{name}", meter.name()), &value);
             }
         }

@@ -2,7 +2,7 @@
 
 use base::setting::{Field, Setting, Settings, Value};
 use network::host::{self, Coalescing};
-use network::node::Kind;
+use network::node::NodeKind;
 use network::reaction_point;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -97,14 +97,14 @@ impl Named for reaction_point::Config {
 
 impl Host {
     /// The kind of the node with its settings.
-    pub(super) fn kind(&self, problems: &mut Problems) -> Option<Kind> {
+    pub(super) fn kind(&self, problems: &mut Problems) -> Option<NodeKind> {
         let (config, processor, coalesce, qcn) = (
             self.settings.read(problems),
             processor(self, problems),
             coalesce(self, problems),
             reaction_point(self, problems),
         );
-        Some(Kind::Host(host::Config {
+        Some(NodeKind::Host(host::Config {
             processor: processor?,
             coalesce: coalesce?,
             qcn: qcn?,

@@ -60,7 +60,7 @@ fn queue_draws(queue: &qdisc::Parameters) -> bool {
     let in_class = |classes: &dyn base::setting::Classes| {
         (0..classes.count()).any(|index| leaf(classes.class(index).2))
     };
-    !WITHOUT_CHANCE.contains(&queue.name()) || queue.settings().classes().is_some_and(in_class)
+    !WITHOUT_CHANCE.contains(&queue.name()) || queue.classes().is_some_and(in_class)
 }
 
 fn transport_draws(transport: &Transport) -> bool {

@@ -107,7 +107,7 @@ fn marks(queue: &qdisc::Parameters) -> bool {
             None => false,
         })
     };
-    let settings = queue.settings();
+    let settings = queue.as_settings();
     let in_class = |classes: &dyn base::setting::Classes| {
         (0..classes.count()).any(|index| of(classes.class(index).2))
     };
@@ -125,9 +125,9 @@ fn is_to_mark(plan: &Plan, (link, end): (usize, usize)) -> bool {
 
 /// Whether ECN is on in a discipline that has it off by default.
 fn is_set(queue: &qdisc::Parameters) -> bool {
-    let is_on = queue.settings().get("ecn") == Some(Value::Flag(true));
+    let is_on = queue.get("ecn") == Some(Value::Flag(true));
     let by_default = qdisc::Parameters::by_name(queue.name());
-    let by_default = by_default.and_then(|queue| queue.settings().get("ecn"));
+    let by_default = by_default.and_then(|queue| queue.get("ecn"));
     is_on && by_default == Some(Value::Flag(false))
 }
 

@@ -69,7 +69,7 @@ fn queues<'p>(names: &Groups<'p>) -> impl Iterator<Item = (PortId, &'p qdisc::Pa
 }
 
 fn has_classes((_, end): &(usize, &plan::End)) -> bool {
-    end.queue.settings().classes().is_some_and(|classes| classes.count() > 0)
+    end.queue.classes().is_some_and(|classes| classes.count() > 0)
 }
 
 /// Unreachable classes of disciplines with reservations. Those of other disciplines were refused already.
@@ -81,7 +81,7 @@ fn unreachable(names: &Groups<'_>) -> Vec<Warning> {
     let parents: BTreeSet<&str> = requests.collect();
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for (_, queue, path) in queues(names).filter(|(_, queue, _)| TAKERS.contains(&queue.name())) {
-        let settings = queue.settings();
+        let settings = queue.as_settings();
         for class in classes::unreachable(settings) {
             let about = format!("{path}.class.{}", key(class));
             if !parents.contains(class) && seen.insert(about.clone()) {
@@ -125,7 +125,7 @@ impl<'p> Content<'p> {
     fn rules(self) -> Vec<(&'p Filter, u16, &'p str)> {
         match self {
             Self::Queue(queue) => {
-                let filters = queue.settings().classes().map_or(&[][..], |all| all.filters());
+                let filters = queue.classes().map_or(&[][..], |all| all.filters());
                 filters.iter().map(|r| (&r.filter, r.priority, r.class.as_str())).collect()
             }
             Self::Conditioner(conditioner) => {

@@ -87,7 +87,7 @@ fn meter(
         [] => Some(None),
         [(meter, given)] => {
             let mut parameters = meter::Parameters::blank(&meter.text)?;
-            let settings = parameters.settings_mut();
+            let settings = parameters.as_settings_mut();
             adjust(settings, &given.0, &meter.span, NO_QUEUES, problems)?;
             Some(Some(parameters))
         }

@@ -1,6 +1,6 @@
 //! Impairments: from the file's tables to parameters.
 
-use network::impairment::{Parameters, REGISTRY};
+use network::impairment::Parameters;
 
 use crate::diagnostic::{Problems, Span};
 use crate::impairment::Impairment;
@@ -21,12 +21,12 @@ fn one(name: &Name, given: &Impairment, problems: &mut Problems) -> Option<Param
     let mut parameters = Parameters::blank(&name.text)?;
     match given {
         ScalarOr::Scalar(scalar) => {
-            let setting = *parameters.settings().settings().first()?;
+            let setting = *parameters.settings().first()?;
             let value = scalar_value(&setting, scalar, problems)?;
-            parameters.settings_mut().set(setting.name, value);
+            parameters.set(setting.name, value);
         }
         ScalarOr::Table(table) => {
-            adjust(parameters.settings_mut(), &table.0, &name.span, NO_QUEUES, problems)?;
+            adjust(parameters.as_settings_mut(), &table.0, &name.span, NO_QUEUES, problems)?;
         }
     }
     if let Err(invalid) = parameters.check() {
@@ -51,6 +51,7 @@ fn span_of<'g>(setting: &str, given: &'g Impairment) -> Option<&'g Span> {
 pub(super) fn override_by(list: &mut Vec<Parameters>, own: &[Parameters]) {
     list.retain(|other| own.iter().all(|own| own.name() != other.name()));
     list.extend_from_slice(own);
-    let place = |one: &Parameters| REGISTRY.iter().position(|entry| entry.name == one.name());
+    let place =
+        |one: &Parameters| Parameters::REGISTRY.iter().position(|entry| entry.name == one.name());
     list.sort_by_key(place);
 }

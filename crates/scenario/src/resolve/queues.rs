@@ -29,7 +29,7 @@ pub(super) fn resolve(
     let parameters = parameters(queue, entities, problems)?;
     match Qdisc::attach(&parameters, port) {
         Ok(_) => {
-            reach::check_classes(queue, parameters.settings(), problems);
+            reach::check_classes(queue, parameters.as_settings(), problems);
             Some(parameters)
         }
         Err(error) => {
@@ -51,8 +51,8 @@ pub(super) fn parameters(
     let mut parameters = start(&name.text)?;
     let queues =
         |queue: &Queue, problems: &mut Problems| self::parameters(queue, entities, problems);
-    adjust(parameters.settings_mut(), &queue.given, &name.span, &queues, problems)?;
-    if let Some(classes) = parameters.settings_mut().classes_mut() {
+    adjust(parameters.as_settings_mut(), &queue.given, &name.span, &queues, problems)?;
+    if let Some(classes) = parameters.classes_mut() {
         self::classes(classes, &queue.classes.0, entities, &queues, problems)?;
     }
     Some(parameters)

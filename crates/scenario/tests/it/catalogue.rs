@@ -110,7 +110,7 @@ fn every_example_has_its_algorithm_and_expects_something() {
 
 /// Whether it is the discipline of that name, or one around it.
 fn holds(parameters: &Parameters, name: &str) -> bool {
-    let settings = parameters.settings();
+    let settings = parameters.as_settings();
     let within = settings.settings().into_iter().filter_map(|s| settings.get(s.name));
     let mut within = within.filter_map(|value| Parameters::of(&value).cloned());
     parameters.name() == name || within.any(|inner| holds(&inner, name))

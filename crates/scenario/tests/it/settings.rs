@@ -137,8 +137,8 @@ fn tables() -> Vec<Table> {
     for entry in qdisc::REGISTRY {
         let blank = qdisc::Parameters::blank(entry.name).expect("a discipline");
         let header = format!("link.l.at.a.queue.{}", entry.name);
-        let own = Table::new(header.clone(), blank.settings().settings());
-        let Some(classes) = blank.settings().classes() else {
+        let own = Table::new(header.clone(), blank.settings());
+        let Some(classes) = blank.classes() else {
             tables.push(own);
             continue;
         };
@@ -148,9 +148,9 @@ fn tables() -> Vec<Table> {
         let rest = format!("[{}]\n{needed}", class.header);
         tables.extend([Table { rest, ..own }, class]);
     }
-    for entry in impairment::REGISTRY {
+    for entry in impairment::Parameters::REGISTRY {
         let blank = impairment::Parameters::blank(entry.name).expect("an impairment");
-        tables.push(Table::new(format!("link.l.{}", entry.name), blank.settings().settings()));
+        tables.push(Table::new(format!("link.l.{}", entry.name), blank.settings()));
     }
     for algorithm in congestion::Algorithm::all() {
         let number = |parameter: &'static congestion::Parameter| Setting {
@@ -173,9 +173,9 @@ fn tables() -> Vec<Table> {
     tables.push(Table { rest, ..Table::new("flow.x".into(), flow) });
     let conditioner = "link.l.at.a.conditioner";
     let element = format!("{conditioner}.element.x");
-    for entry in meter::REGISTRY {
+    for entry in meter::Parameters::REGISTRY {
         let blank = meter::Parameters::blank(entry.name).expect("a meter");
-        tables.push(Table::new(format!("{element}.{}", entry.name), blank.settings().settings()));
+        tables.push(Table::new(format!("{element}.{}", entry.name), blank.settings()));
     }
     let whole: [(_, &dyn Settings); 11] = [
         (conditioner, &condition::Parameters::default()),
@@ -272,7 +272,7 @@ fn the_schema_has_each_range() {
     let disciplines = schema["$defs"]["Queue"]["oneOf"].as_array().expect("disciplines");
     for (entry, shape) in qdisc::REGISTRY.iter().zip(disciplines) {
         let blank = qdisc::Parameters::blank(entry.name).expect("a discipline");
-        for setting in blank.settings().settings() {
+        for setting in blank.settings() {
             let key = &shape["properties"][entry.name]["properties"][setting.name];
             let (least, greatest) = (setting.range.least, setting.range.greatest);
             if setting.kind == Kind::Count {

@@ -23,7 +23,7 @@ impl Looks {
 
     fn add(&mut self, parameters: &Parameters) {
         self.flows |= parameters.distinguishes_flows();
-        let settings = parameters.settings();
+        let settings = parameters.as_settings();
         self.add_queues(settings);
         let Some(classes) = settings.classes() else { return };
         for index in 0..classes.count() {

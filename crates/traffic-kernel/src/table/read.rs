@@ -77,7 +77,7 @@ impl<'t> Reader<'t> {
         let start =
             if self.is_bare() { Parameters::by_name(name) } else { Parameters::blank(name) };
         let mut parameters = start.ok_or_else(|| self.refused(Reason::Discipline(name.into())))?;
-        let declared = parameters.settings().settings();
+        let declared = parameters.settings();
         let mut given = Vec::new();
         while let Some((key, text)) = self.entry_within(depth)? {
             match key {
@@ -85,7 +85,7 @@ impl<'t> Reader<'t> {
                 FILTER => self.filter(&mut parameters, text)?,
                 _ => {
                     self.check_new(&given, key)?;
-                    self.setting(parameters.settings_mut(), &declared, (key, text), depth)?;
+                    self.setting(parameters.as_settings_mut(), &declared, (key, text), depth)?;
                     given.push(key);
                 }
             }
@@ -102,7 +102,7 @@ impl<'t> Reader<'t> {
             }
             _ => None,
         };
-        let Some(classes) = parameters.settings_mut().classes_mut() else {
+        let Some(classes) = parameters.classes_mut() else {
             return Err(self.refused(Reason::Classes));
         };
         let class = classes.add(name, parent);
@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
             };
             set.ok_or_else(|| self.refused(Reason::Value(key.into())))?;
         }
-        let Some(classes) = parameters.settings_mut().classes_mut() else {
+        let Some(classes) = parameters.classes_mut() else {
             return Err(self.refused(Reason::Classes));
         };
         classes.filters_mut().push(rule);

@@ -42,7 +42,7 @@ fn end(text: &mut String) {
 
 /// The lines of a discipline, after its name.
 fn body(text: &mut String, parameters: &Parameters) -> Result<(), Unwritable> {
-    let own = parameters.settings();
+    let own = parameters.as_settings();
     settings(text, own)?;
     let Some(classes) = own.classes() else { return Ok(()) };
     for index in 0..classes.count() {

@@ -23,11 +23,11 @@ fn drawn_parameters() -> impl Strategy<Value = Parameters> {
 fn declared_parameters() -> impl Strategy<Value = Parameters> {
     any_discipline().prop_flat_map(|name| {
         let blank = Parameters::blank(name).expect("the registry names disciplines");
-        values(blank.settings().settings()).prop_map(move |given| {
+        values(blank.settings()).prop_map(move |given| {
             let start = if given.is_empty() { Parameters::by_name } else { Parameters::blank };
             let mut parameters = start(name).expect("as above");
             for (name, value) in given {
-                assert!(parameters.settings_mut().set(name, value), "{name}");
+                assert!(parameters.set(name, value), "{name}");
             }
             parameters
         })
@@ -82,7 +82,7 @@ proptest! {
     #[test]
     fn filters_come_back(filters in prop::collection::vec((filter(), any::<u16>()), 1..4), name in "[^\r\n]{0,8}") {
         let mut parameters = Parameters::by_name("drr").expect("drr");
-        let classes = parameters.settings_mut().classes_mut().expect("classes");
+        let classes = parameters.as_settings_mut().classes_mut().expect("classes");
         classes.add(&name, Some(&name));
         for (filter, priority) in filters {
             classes.filters_mut().push(Rule { filter, priority, class: name.clone() });
@@ -173,7 +173,7 @@ fn a_wrong_line_is_named() {
 fn a_discipline_without_settings_has_its_defaults() {
     for entry in REGISTRY {
         let settings = Parameters::by_name(entry.name).expect("a discipline");
-        if settings.settings().settings().iter().all(|setting| !setting.required) {
+        if settings.settings().iter().all(|setting| !setting.required) {
             assert_eq!(table::read(entry.name), Ok(settings));
         }
     }
@@ -183,6 +183,6 @@ fn a_discipline_without_settings_has_its_defaults() {
 #[test]
 fn a_name_with_a_line_break_is_not_written() {
     let mut parameters = Parameters::by_name("drr").expect("drr");
-    parameters.settings_mut().set("default_class", Value::Text("a\nb".into()));
+    parameters.set("default_class", Value::Text("a\nb".into()));
     assert_eq!(table::write(&parameters), Err(table::Unwritable("a\nb".into())));
 }

@@ -93,7 +93,7 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
         Kind::Queue => {
             let plain = (1_518_u64..9_000).prop_map(|bytes| {
                 let mut queue = Parameters::blank("fifo").expect("a plain queue");
-                queue.settings_mut().set("bytes", Value::Bytes(Bytes(bytes)));
+                queue.set("bytes", Value::Bytes(Bytes(bytes)));
                 Value::from(queue)
             });
             plain.boxed()

@@ -21,7 +21,7 @@ fn classes(qdisc: &Qdisc) -> Vec<(usize, String)> {
 
 /// Whether a class holds classes.
 fn is_group(parameters: &Parameters, name: &str) -> bool {
-    let Some(classes) = parameters.settings().classes() else { return false };
+    let Some(classes) = parameters.classes() else { return false };
     (0..classes.count()).any(|index| classes.class(index).1 == Some(name))
 }
 

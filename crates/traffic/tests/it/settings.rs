@@ -24,7 +24,7 @@ type Given = Vec<(&'static str, Value)>;
 /// What is given of a discipline, and of each of its classes.
 fn given(name: &'static str) -> BoxedStrategy<(&'static str, Given, Vec<Given>)> {
     let parameters = Parameters::blank(name).expect("the registry names disciplines");
-    let settings = parameters.settings();
+    let settings = parameters.as_settings();
     let classes = match settings.classes() {
         Some(classes) => {
             prop::collection::vec(values(classes.fresh().settings()), 0..NAMES.len()).boxed()
@@ -47,8 +47,8 @@ fn set(settings: &mut dyn Settings, given: &Given) {
 
 fn parameters(name: &str, own: &Given, classes: &[Given]) -> Parameters {
     let mut parameters = Parameters::blank(name).expect("the registry names disciplines");
-    set(parameters.settings_mut(), own);
-    if let Some(tree) = parameters.settings_mut().classes_mut() {
+    set(parameters.as_settings_mut(), own);
+    if let Some(tree) = parameters.as_settings_mut().classes_mut() {
         for (flow, (name, given)) in (0..).zip(NAMES.iter().zip(classes)) {
             set(tree.add(name, None), given);
             let filter = Filter { flow: Some(FlowId(flow)), ..Filter::default() };
@@ -60,8 +60,8 @@ fn parameters(name: &str, own: &Given, classes: &[Given]) -> Parameters {
 
 /// Every setting of a discipline and of its classes.
 fn all(parameters: &Parameters) -> Vec<Setting> {
-    let mut all = parameters.settings().settings();
-    all.extend(parameters.settings().classes().iter().flat_map(|c| c.fresh().settings()));
+    let mut all = parameters.settings();
+    all.extend(parameters.classes().iter().flat_map(|c| c.fresh().settings()));
     all
 }
 
@@ -83,10 +83,10 @@ fn any_discipline() -> impl Strategy<Value = (&'static str, Given, Vec<Given>)> 
 }
 
 fn any_meter() -> impl Strategy<Value = (&'static str, Given, Given)> {
-    let names: Vec<_> = meter::REGISTRY.iter().map(|entry| entry.name).collect();
+    let names: Vec<_> = meter::Parameters::REGISTRY.iter().map(|entry| entry.name).collect();
     prop::sample::select(names).prop_flat_map(|name| {
         let blank = blank_meter(name);
-        (Just(name), values(blank.settings().settings()), values(Element::default().settings()))
+        (Just(name), values(blank.settings()), values(Element::default().settings()))
     })
 }
 
@@ -112,13 +112,13 @@ proptest! {
                 assert_eq!(settings.get(name).as_ref(), Some(value), "`{name}`");
             }
         };
-        check(parameters.settings(), &own);
-        if let Some(tree) = parameters.settings().classes() {
+        check(parameters.as_settings(), &own);
+        if let Some(tree) = parameters.classes() {
             for (index, given) in classes.iter().enumerate() {
                 check(tree.class(index).2, given);
             }
         }
-        in_range(parameters.settings()).expect("drawn within");
+        in_range(parameters.as_settings()).expect("drawn within");
     }
 
     /// What is drawn within the ranges is attached, or refused for how it fits together; a running discipline takes it
@@ -137,13 +137,13 @@ proptest! {
     #[test]
     fn drawn_meters_attach_or_are_refused_at_a_setting((name, of_meter, of_element) in any_meter()) {
         let mut meter = blank_meter(name);
-        set(meter.settings_mut(), &of_meter);
-        in_range(meter.settings()).expect("drawn within");
+        set(meter.as_settings_mut(), &of_meter);
+        in_range(meter.as_settings()).expect("drawn within");
         let mut parameters = conditioner(meter);
         set(&mut parameters.elements[0], &of_element);
         let element = &parameters.elements[0];
         for (name, value) in of_meter {
-            prop_assert_eq!(meter.settings().get(name), Some(value));
+            prop_assert_eq!(meter.get(name), Some(value));
         }
         for (name, value) in of_element {
             prop_assert_eq!(element.get(name), Some(value));
@@ -155,7 +155,7 @@ proptest! {
             Err(error) => {
                 let subject = error.subject();
                 prop_assert_eq!(subject.class, Some("a"));
-                let known: Vec<_> = meter.settings().settings().iter().map(|s| s.name).collect();
+                let known: Vec<_> = meter.settings().iter().map(|s| s.name).collect();
                 prop_assert!(subject.settings.iter().any(|name| known.contains(name)), "{}", error);
             }
         }
@@ -165,11 +165,11 @@ proptest! {
 #[test]
 fn what_is_out_of_a_meters_range_is_refused_at_its_setting() {
     let mut refused = Vec::new();
-    for entry in meter::REGISTRY {
-        for setting in blank_meter(entry.name).settings().settings() {
+    for entry in meter::Parameters::REGISTRY {
+        for setting in blank_meter(entry.name).settings() {
             for value in beside(setting) {
                 let mut wrong = blank_meter(entry.name);
-                assert!(wrong.settings_mut().set(setting.name, value));
+                assert!(wrong.set(setting.name, value));
                 let error = Conditioner::attach(&conditioner(wrong), 1, Instant::ZERO);
                 let error = error.expect_err(setting.name);
                 assert_eq!(error.subject().settings, [setting.name]);
@@ -192,29 +192,29 @@ fn what_is_out_of_range_is_refused_at_its_setting() {
     let mut refused = 0;
     for entry in REGISTRY {
         let blank = parameters(entry.name, &Vec::new(), &[Vec::new(), Vec::new()]);
-        for setting in blank.settings().settings() {
+        for setting in blank.settings() {
             for value in beside(setting) {
                 let mut wrong = blank.clone();
                 // What its type cannot hold is not even set.
-                if !wrong.settings_mut().set(setting.name, value.clone()) {
+                if !wrong.set(setting.name, value.clone()) {
                     continue;
                 }
-                let error = in_range(wrong.settings()).expect_err(setting.name);
+                let error = in_range(wrong.as_settings()).expect_err(setting.name);
                 assert_eq!((error.setting, error.class.as_deref()), (setting.name, None));
                 assert!(Qdisc::attach(&wrong, port()).is_err(), "{}: {value:?}", entry.name);
                 refused += 1;
             }
         }
-        let of_class = blank.settings().classes().map(|classes| classes.fresh().settings());
+        let of_class = blank.classes().map(|classes| classes.fresh().settings());
         for setting in of_class.into_iter().flatten() {
             for value in beside(setting) {
                 let mut wrong = parameters(entry.name, &Vec::new(), &[]);
-                let tree = wrong.settings_mut().classes_mut().expect("classes");
+                let tree = wrong.as_settings_mut().classes_mut().expect("classes");
                 tree.add("first", None);
                 if !tree.add("second", None).set(setting.name, value.clone()) {
                     continue;
                 }
-                let error = in_range(wrong.settings()).expect_err(setting.name);
+                let error = in_range(wrong.as_settings()).expect_err(setting.name);
                 assert_eq!(error.class.as_deref(), Some("second"));
                 assert_eq!(error.subject().settings, [setting.name]);
                 assert!(Qdisc::attach(&wrong, port()).is_err(), "{}: {value:?}", entry.name);
@@ -230,8 +230,8 @@ fn what_is_out_of_range_is_refused_at_its_setting() {
 fn a_default_is_within_its_range() {
     for entry in REGISTRY {
         let plain = Parameters::by_name(entry.name).expect("the registry names disciplines");
-        in_range(plain.settings()).expect(entry.name);
-        if let Some(classes) = plain.settings().classes() {
+        in_range(plain.as_settings()).expect(entry.name);
+        if let Some(classes) = plain.classes() {
             in_range(&*classes.fresh()).expect(entry.name);
         }
         for setting in all(&plain) {

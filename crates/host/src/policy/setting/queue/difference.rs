@@ -249,7 +249,7 @@ fn of_module(options: &[u8]) -> Vec<String> {
 /// The discipline with its settings and classes, each after `before`.
 fn of_discipline(found: &mut Vec<String>, before: &str, parameters: &Parameters) {
     found.push(format!("{before}{}", parameters.name()));
-    let own = parameters.settings();
+    let own = parameters.as_settings();
     of_settings(found, before, own);
     let Some(classes) = own.classes() else { return };
     for (name, parent, class) in (0..classes.count()).map(|index| classes.class(index)) {
