@@ -101,7 +101,7 @@ fn features(drivers: &[DriverChoice]) -> String {
 fn features_json(drivers: &[DriverChoice]) -> Vec<Value> {
     let feature = |Capability { feature, support, .. }: &Capability| {
         let (has, why) = words(*support);
-        json!({ "feature": feature.name, "support": has, "why": why, "keys": feature.keys })
+        json!({ "feature": feature.name, "support": has, "why": why, "keys": feature.keys() })
     };
     let driver = |driver: &DriverChoice| {
         let about = driver.description();

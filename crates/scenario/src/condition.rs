@@ -12,8 +12,6 @@ use traffic::condition;
 use traffic::meter::Parameters;
 
 use crate::filter::Match;
-use crate::header::{code_point, code_point_text};
-use crate::quantity::Error;
 use crate::queue::{Entries, entries, matches, sentence};
 use crate::setting::{Given, object, one_line, properties, required};
 use crate::value::{Name, OneOrMany, Table};
@@ -123,26 +121,6 @@ fn meter(entry: &Entry, generator: &mut SchemaGenerator) -> Json {
     json!({ "anyOf": [table], "description": sentence(entry.summary) })
 }
 
-/// Reads the action on a packet: `pass`, `drop`, `mark CODE-POINT`, `next ELEMENT`, `return`.
-///
-/// # Errors
-///
-/// Any other text.
-pub(crate) fn action(text: &str) -> Result<Action, Error> {
-    let (verb, object) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-    match (verb, object.trim()) {
-        ("pass", "") => Ok(Action::Pass),
-        ("drop", "") => Ok(Action::Drop),
-        ("return", "") => Ok(Action::Return),
-        ("mark", point) if !point.is_empty() => Ok(Action::Mark(code_point(point)?)),
-        ("next", element) if !element.is_empty() => Ok(Action::Next(element.to_owned())),
-        _ => {
-            let help = "use pass, drop, return, \"mark af12\" or \"next NAME\"";
-            Err(Error::new(format!("invalid action `{text}`"), help))
-        }
-    }
-}
-
 /// The elements that packets can reach from `first` or from the default action.
 pub(crate) fn reached<'p>(
     parameters: &'p condition::Parameters,
@@ -165,16 +143,5 @@ fn next(action: &Action) -> Option<&str> {
     match action {
         Action::Next(element) => Some(element),
         Action::Pass | Action::Drop | Action::Mark(_) | Action::Return => None,
-    }
-}
-
-/// The text of an action, as in a scenario.
-pub(crate) fn action_text(action: &Action) -> String {
-    match action {
-        Action::Pass => "pass".into(),
-        Action::Drop => "drop".into(),
-        Action::Return => "return".into(),
-        Action::Mark(dscp) => format!("mark {}", code_point_text(*dscp)),
-        Action::Next(element) => format!("next {element}"),
     }
 }

@@ -2,33 +2,34 @@
 //!
 //! The JSON Schema contains these doc comments, and editors show them.
 
+mod link;
 mod outcome;
+mod user;
 
-use network::link;
 use network::mpi::Library;
 use network::sink::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::condition::Conditioner;
 use crate::congestion::Congestion;
 use crate::diagnostic::Span;
 use crate::filter::Match;
-use crate::impairment::Impairments;
 use crate::matrix::Matrix;
 use crate::node::Nodes;
-use crate::plan::{Demand, LabLink, Marks};
+use crate::plan::{Demand, Marks};
 use crate::queue::Queue;
 use crate::setting::{Declared, Named, With};
 use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
-    AddressUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RateUnit, ShareUnit, SizeUnit,
-    StepsUnit, Table, TimeUnit, TraceUnit, UnitOfRate, UnitOfSize, UnitOfTime,
+    Count, Grid, Name, OneOrMany, PortUnit, Quantity, RateUnit, ShareUnit, SizeUnit, StepsUnit,
+    Table, TimeUnit, UnitOfRate, UnitOfSize, UnitOfTime,
 };
 use crate::workload::Workloads;
 
+pub(crate) use link::{Link, LinkEnd, LinkKeys};
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
+pub(crate) use user::User;
 
 /// A scenario: the tables of its nodes, and the rest.
 pub(crate) type Scenario = With<Nodes, ScenarioKeys>;
@@ -37,6 +38,11 @@ impl Scenario {
     /// The tables of nodes.
     pub(crate) fn nodes(&self) -> &Nodes {
         &self.settings
+    }
+
+    /// Seed of every random stream.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.as_ref().map_or(1, |seed| seed.value)
     }
 }
 
@@ -106,62 +112,6 @@ pub(crate) struct Units {
     pub(crate) time: Option<Quantity<UnitOfTime>>,
     /// Unit of times in the run: "s"; that of `duration` unless given.
     pub(crate) duration: Option<Quantity<UnitOfTime>>,
-}
-
-/// The table of a link.
-pub(crate) type Link =
-    With<(Declared<link::Config>, (Declared<LabLink>, Impairments<false>)), LinkKeys>;
-
-/// A full-duplex link. If an end is a counted node, one link per member.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LinkKeys {
-    /// Names of the two nodes. Two counted nodes are paired by number, unless `groups` or `planes` is given; a
-    /// counted and a single node form a star.
-    pub(crate) between: [Name; 2],
-    /// Number of equal parts of both counted ends; links join all pairs within each part. 1 joins all pairs.
-    pub(crate) groups: Option<Count>,
-    /// Divisor of node numbers: links join nodes of two counted ends that leave the same remainder.
-    pub(crate) planes: Option<Count>,
-    /// Trace of the line rate, in place of `rate`. It starts with the run and repeats, in each direction separately.
-    pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// Queueing discipline at both ends; a fifo of 1000 packets unless given. Where a switch pauses single
-    /// priorities, the default is one queue per priority, the highest first (at the switch limited only by its
-    /// memory).
-    pub(crate) queue: Option<Queue>,
-    /// Settings of a single end, by node.
-    #[serde(default)]
-    pub(crate) at: Table<LinkEnd>,
-}
-
-/// The table of one end of a link.
-pub(crate) type LinkEnd = With<(Declared<link::Direction>, Impairments<true>), LinkEndKeys>;
-
-/// One end of a link.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LinkEndKeys {
-    /// Queueing discipline at this end; the link's unless given.
-    pub(crate) queue: Option<Queue>,
-    /// Trace of the line rate of this direction; the link's unless given.
-    pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// Address of a host with several links on this one; members of a counted host get the following ones; 10.64.0.1
-    /// and so on unless given. Flows refer to it as "host:link".
-    pub(crate) address: Option<Quantity<AddressUnit>>,
-    /// Conditioner of the packets received here; packets pass unless given.
-    pub(crate) conditioner: Option<Conditioner>,
-}
-
-impl Named for link::Config {
-    const NAME: &'static str = "Link";
-}
-
-impl Named for LabLink {
-    const NAME: &'static str = "LabLink";
-}
-
-impl Named for link::Direction {
-    const NAME: &'static str = "LinkEnd";
 }
 
 /// The table of a flow.
@@ -254,25 +204,6 @@ impl Named for Marks {
 
 impl Named for Demand {
     const NAME: &'static str = "Demand";
-}
-
-/// User of a program.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum User {
-    /// A user without privileges.
-    Nobody,
-    /// The user that runs the lab.
-    Root,
-}
-
-impl From<User> for crate::plan::User {
-    fn from(user: User) -> Self {
-        match user {
-            User::Nobody => Self::Nobody,
-            User::Root => Self::Root,
-        }
-    }
 }
 
 /// One change during the run: of a port (a queue, `enabled`, a reservation, a release, or the line rate), or of a

@@ -4,7 +4,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Problems, Source};
-use crate::document::{Axis, Fragment, Segment, keys, segments, settable, spell_out};
+use crate::document::path::{Axis, Fragment, Segment, keys, segments, settable, spell_out};
 use crate::range;
 
 const HELP: &str = "give an array of values, [\"1 ms\", \"10 ms\"], or a range, \"1 ms..10 ms/4\"";

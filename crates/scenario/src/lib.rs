@@ -5,6 +5,8 @@
 
 extern crate alloc;
 
+mod action;
+mod address;
 mod aliases;
 pub mod capability;
 pub mod catalogue;

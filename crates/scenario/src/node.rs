@@ -2,6 +2,7 @@
 
 mod end_system;
 mod machine;
+mod processor;
 
 use network::node::NodeKind;
 use schemars::SchemaGenerator;

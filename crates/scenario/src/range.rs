@@ -1,6 +1,6 @@
 //! Ranges of values for sweeps: `10ms..200ms/8`, `10 Mbit/s..1 Gbit/s/7log`.
 
-use crate::document::RUNS_MAX;
+use crate::document::path::RUNS_MAX;
 use crate::measure::measure;
 use crate::quantity::{Error, number_length};
 

@@ -12,9 +12,12 @@ mod filters;
 mod flows;
 mod impairments;
 mod interfaces;
+mod ip;
 mod judgements;
+mod laid;
 mod links;
 mod load;
+mod network;
 mod nodes;
 mod probes;
 mod programs;
@@ -25,9 +28,7 @@ mod routes;
 mod switches;
 mod tolerances;
 
-use std::net::IpAddr;
-
-use base::{Duration, HostId};
+use base::Duration;
 use traffic::qdisc;
 
 use crate::diagnostic::Problems;
@@ -39,6 +40,7 @@ use crate::topology;
 use crate::units::Units;
 use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
+use network::Network;
 pub use routes::{Attachment, Routes};
 
 /// The plan, or `None` with the reasons in `problems`. Its units are `written` unless the file sets them.
@@ -48,12 +50,12 @@ pub(crate) fn resolve(
     files: &Files,
     problems: &mut Problems,
 ) -> Option<Plan> {
-    let expanded = topology::expand(file, problems);
+    let expanded = expanded(file, problems);
     let file = expanded.as_ref().unwrap_or(file);
     let duration = duration(file, problems);
     let nodes = nodes::resolve(file, problems);
     let declared = flows::declare(file, &nodes, problems);
-    let laid = links::lay(file, &nodes, problems);
+    let laid = laid::lay(file, &nodes, problems);
     let interfaces = interfaces::resolve(file, &laid, &nodes, problems);
     let entities =
         filters::Entities { nodes: &nodes, interfaces: &interfaces, flows: &declared.names };
@@ -66,7 +68,7 @@ pub(crate) fn resolve(
         true => Routes::resolve(&nodes.list, &interfaces.list, &links.list),
         false => Routes::default(),
     };
-    let seed = seed(file);
+    let seed = file.seed();
     let network = Network { nodes, interfaces, links, routes, duration, seed, files };
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, (&declared.names, &flows), problems);
@@ -102,9 +104,14 @@ pub(crate) fn resolve(
     })
 }
 
-/// The run's seed.
-fn seed(file: &Scenario) -> u64 {
-    file.seed.as_ref().map_or(1, |seed| seed.value)
+/// The file with the nodes and links of its topologies; `None` if it has none.
+fn expanded(file: &Scenario, problems: &mut Problems) -> Option<Scenario> {
+    (!file.topology.0.is_empty()).then(|| {
+        let mut expanded = file.clone();
+        let (nodes, rest) = expanded.parts_mut();
+        topology::expand(&file.topology, (nodes, &mut rest.link), problems);
+        expanded
+    })
 }
 
 fn units(keys: &file::Units, written: Units, problems: &mut Problems) -> Units {
@@ -127,11 +134,6 @@ pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Par
     queues::parameters(queue, entities, problems)
 }
 
-/// The address of member `index` of a counted host.
-pub(crate) fn later_address(first: std::net::IpAddr, index: usize) -> Option<std::net::IpAddr> {
-    nodes::later(first, index)
-}
-
 fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
     match file.duration.read(problems) {
         Some(Duration::ZERO) => {
@@ -140,35 +142,5 @@ fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
             Duration::MAX
         }
         duration => duration.unwrap_or(Duration::MAX),
-    }
-}
-
-/// The network that flows and probes refer to.
-struct Network<'f> {
-    nodes: nodes::Nodes<'f>,
-    interfaces: interfaces::Interfaces,
-    links: links::Links<'f>,
-    /// Empty if nodes or links are faulty.
-    routes: Routes,
-    duration: Duration,
-    seed: u64,
-    files: &'f Files,
-}
-
-impl Network<'_> {
-    /// The address of a host, or of one of its interfaces.
-    fn address(&self, HostId(number): HostId) -> IpAddr {
-        let (nodes, number) = (&self.nodes.list, usize::from(number));
-        match number.checked_sub(nodes.len()) {
-            Some(interface) => self.interfaces.list[interface].address,
-            None => nodes[number].address,
-        }
-    }
-
-    /// The node, or the node of the interface.
-    fn node(&self, HostId(number): HostId) -> usize {
-        let number = usize::from(number);
-        let interface = number.checked_sub(self.nodes.list.len());
-        interface.map_or(number, |interface| self.interfaces.list[interface].node)
     }
 }

@@ -17,7 +17,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde_spanned::Spanned;
 use traffic::qdisc::Parameters;
 
-use crate::condition::action_text;
+use crate::action::action_text;
 use crate::diagnostic::{Problems, Span};
 use crate::header::{Keyed, Mapping, code_point_text, priorities_text, priority_map_text};
 use crate::literal::{frequency, rate, size, string, time};

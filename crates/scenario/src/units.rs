@@ -7,12 +7,11 @@ use base::{Bytes, Rate};
 use measured::Kind;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
-use toml::de::DeTable;
 
 use crate::measure::{Dimension, Measure, measure};
 use crate::quantity::{Error, number_length};
 
-mod written;
+pub(crate) mod written;
 
 /// The units of one dimension, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -292,11 +291,6 @@ impl Units {
         let other = Unit { family, ..self.size }.best(value);
         let is_whole = |unit: Unit| (2 * u128::from(bytes.0)).is_multiple_of(unit.factor() as u128);
         if !is_whole(own) && is_whole(other) { other.show(value) } else { own.show(value) }
-    }
-
-    /// The units in a scenario.
-    pub(crate) fn of(document: &DeTable<'_>) -> Self {
-        written::units(document)
     }
 }
 

@@ -15,7 +15,7 @@ use serde_spanned::Spanned;
 use traffic::classify::{Dscp, PortRange, Prefix};
 
 use crate::diagnostic::{Problems, Span};
-use crate::{condition, distribution, header, mpi, quantity, setting, trace, units};
+use crate::{action, distribution, header, mpi, quantity, setting, trace, units};
 
 /// A kind of quantity: its parser and its description in the schema.
 pub(crate) trait Unit {
@@ -139,7 +139,7 @@ unit!(
 unit!(
     ActionUnit,
     Action,
-    condition::action,
+    action::action,
     false,
     "An action: \"pass\", \"drop\", \"mark af12\", \"next ELEMENT\", \"return\""
 );

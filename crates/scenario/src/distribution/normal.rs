@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base::distribution::{Cdf, Distribution};
 
-use super::Written;
+use super::written::Written;
 use crate::quantity::Error;
 
 /// The normal distribution function at 0, 1/8, 2/8 … 4 standard deviations above the mean, in multiples of 10^-9; the

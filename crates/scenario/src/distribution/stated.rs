@@ -4,7 +4,7 @@
 use base::{Bytes, Duration};
 use toml::de::{DeTable, DeValue};
 
-use super::Written;
+use super::written::Written;
 use crate::data_file::{self, DataFile};
 use crate::inputs::Mean;
 use crate::literal::key;
@@ -102,7 +102,7 @@ mod tests {
         let text = format!("[flow.web]\nbytes = {}", crate::literal::string(value));
         let (table, errors) = DeTable::parse_recoverable(&text);
         assert!(errors.is_empty(), "{text}");
-        let units = Units::of(table.get_ref());
+        let units = crate::units::written::units(table.get_ref());
         super::check(table.get_ref(), units).iter().map(ToString::to_string).collect()
     }
 

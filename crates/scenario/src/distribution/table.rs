@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use base::distribution::{Cdf, Distribution};
 
-use super::{Written, normal};
+use super::normal;
+use super::written::Written;
 use crate::data_file::{DataFile, Line, shortened};
 use crate::included::FILE;
 use crate::quantity::Error;

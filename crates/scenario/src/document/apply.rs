@@ -4,7 +4,8 @@ use network::node::NodeKind;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Document, Override, Segment, keys};
+use super::path::{Segment, keys};
+use super::{Document, Override};
 use crate::diagnostic::Problems;
 use crate::{nearest, structure};
 

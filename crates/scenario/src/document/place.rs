@@ -43,13 +43,13 @@ impl Document {
 
     /// The places of the keys that match one of the patterns. A pattern is a path with dots, and `*` for any key:
     /// `host.*.processor`; after `=`, the beginning of the value: `flow.*.congestion=kernel:`.
-    pub fn places(&self, patterns: &[&str]) -> Vec<Place> {
+    pub fn places(&self, patterns: &[impl AsRef<str>]) -> Vec<Place> {
         let table = self.spelled_out();
         let mut found = Vec::new();
-        for pattern in patterns {
+        for pattern in patterns.iter().map(AsRef::as_ref) {
             let (path, value) = match pattern.split_once('=') {
                 Some((path, value)) => (path, Some(value)),
-                None => (*pattern, None),
+                None => (pattern, None),
             };
             let path: Vec<&str> = path.split('.').collect();
             self.find(table.get_ref(), &path, value, &mut Vec::new(), &mut found);

@@ -10,6 +10,7 @@ use base::header::Ports;
 use network::workload::Workload;
 
 use super::key;
+use crate::address::later;
 use crate::command;
 use crate::joining::Joining;
 use crate::matrix::Matrix;
@@ -209,7 +210,7 @@ impl<'p> Groups<'p> {
         let Some(first) = addresses.clone().next()? else {
             return addresses.all(|address| address.is_none()).then_some(None);
         };
-        let follows = |(index, address)| address == crate::resolve::later_address(first, index);
+        let follows = |(index, address)| address == later(first, index);
         addresses.enumerate().all(follows).then_some(Some(first))
     }
 
@@ -248,7 +249,7 @@ impl<'p> Groups<'p> {
         let kind = |node: &Node| format!("{:?}", node.kind);
         let (first, same) = (&members[0], kind(&members[0]));
         let like = |(index, node): (usize, &Node)| {
-            let address = crate::resolve::later_address(first.address, index);
+            let address = later(first.address, index);
             node.user == first.user
                 && (address == Some(node.address) || !matches!(node.kind, NodeKind::Host(_)))
                 && kind(node) == same

@@ -5,7 +5,7 @@
 use base::setting::Settings;
 use network::host::Processor as Costs;
 
-use super::end_system::{MACHINE, Processor};
+use super::processor::{MACHINE, Processor};
 use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::setting::Declared;
 use crate::{included, nearest};

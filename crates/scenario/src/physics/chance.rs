@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base::setting::Settings;
 use traffic::qdisc;
 
-use super::{Kind, Warning};
+use super::warning::{Kind, Warning};
 use crate::demand::Demand;
 use crate::plan::{NodeKind, Plan, Transport};
 

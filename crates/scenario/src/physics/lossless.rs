@@ -7,7 +7,9 @@ use base::Bytes;
 use network::headroom::headroom;
 use network::switch::{self, PauseBy};
 
-use super::{Groups, Hop, Kind, Warning, way};
+use super::path::{Hop, way};
+use super::warning::{Kind, Warning};
+use crate::lock::Groups;
 use crate::plan::{Link, NodeKind, Plan, Transport};
 
 /// The switch at a node, if it pauses the far ends of its links.

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::setting::{Settings, Value};
 use traffic::qdisc;
 
-use super::{Groups, Kind, Warning, path, ports};
+use super::path::{path, ports};
+use super::warning::{Kind, Warning};
+use crate::lock::Groups;
 use crate::plan::{Action, Flow, NodeKind, Plan, Tcp, Transport};
 
 /// What one flow's packets ask for.

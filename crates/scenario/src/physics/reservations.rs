@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use traffic::reservation::TAKERS;
 
-use super::{Kind, Warning};
+use super::warning::{Kind, Warning};
 use crate::literal::key;
 use crate::plan::{Action, Plan};
 

@@ -14,7 +14,8 @@ use traffic::condition;
 use traffic::qdisc;
 use traffic::reservation::TAKERS;
 
-use super::{Kind, Warning, ports};
+use super::path::ports;
+use super::warning::{Kind, Warning};
 use crate::classes;
 use crate::condition::reached;
 use crate::literal::key;

@@ -6,7 +6,8 @@ use traffic::reservation::Request;
 use transport::{ProgramPhase, SocketOption};
 
 use super::filters::{self, Entities};
-use super::{Directory, Network, links, probes, queues};
+use super::network::Network;
+use super::{Directory, links, probes, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{Action, Change, Flow, NodeKind, Options, Target};

@@ -4,8 +4,8 @@ use base::Bytes;
 use network::datagram::UDP_HEADER;
 use network::workload::Workload;
 
-use super::Network;
-use super::flows::{Ends, dscp, ip_header};
+use super::ip;
+use super::network::{Ends, Network};
 use crate::diagnostic::{Problems, Span};
 use crate::file;
 use crate::plan::Udp;
@@ -29,8 +29,8 @@ pub(super) fn resolve(
     }
     table.check_alone(flow, problems)?;
     let workload = table.read(problems);
-    let ip_header = ip_header(ends, flow, network, problems)?;
-    let dscp = dscp(flow, problems);
+    let ip_header = ip::header_length(ends, flow, network, problems)?;
+    let dscp = ip::dscp(flow, problems);
     let mut workload = workload?;
     let headers = ip_header + UDP_HEADER;
     let fits = u32::try_from(mtu(ends, network)?.0).ok()?.saturating_sub(headers);

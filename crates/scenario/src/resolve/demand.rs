@@ -3,8 +3,8 @@
 
 use base::{Distribution, Duration, Instant};
 
-use super::flows::Ends;
-use super::{Network, load};
+use super::load;
+use super::network::{Ends, Network};
 use crate::diagnostic::Problems;
 use crate::file;
 use crate::plan::Demand;

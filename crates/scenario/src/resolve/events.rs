@@ -2,8 +2,7 @@
 
 use base::{Distribution, Duration};
 
-use super::Network;
-use super::flows::Ends;
+use super::network::{Ends, Network};
 use crate::diagnostic::Problems;
 use crate::file;
 use crate::value::Name;

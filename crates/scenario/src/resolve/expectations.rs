@@ -2,8 +2,8 @@
 
 use measured::Kind;
 
-use super::Network;
 use super::judgements::{self, Known};
+use super::network::Network;
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::Expectation;

@@ -1,7 +1,6 @@
 //! Flows: ends, transport, start and size.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,8 +13,9 @@ use network::workload::Workload;
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
+use super::network::{Ends, Network};
 use super::nodes::Nodes;
-use super::{Directory, Network, datagrams, demand, events, load, programs, ranks, seed};
+use super::{Directory, datagrams, demand, events, ip, load, programs, ranks};
 use crate::congestion::Congestion;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
@@ -46,9 +46,6 @@ struct Declaration<'f> {
     links: [Option<Name>; 2],
 }
 
-/// The source and the destination of a flow's packets.
-pub(super) type Ends = [HostId; 2];
-
 pub(super) fn declare<'f>(
     file: &'f Scenario,
     nodes: &Nodes<'_>,
@@ -57,8 +54,7 @@ pub(super) fn declare<'f>(
     let mut declared = Declared { names: Directory::new("flow", FLOWS_MAX), list: Vec::new() };
     for (name, table) in file.flow.iter() {
         declared.names.mention(name);
-        let seed = seed(file);
-        declare_one(&mut declared, (name, table), nodes, seed, problems);
+        declare_one(&mut declared, (name, table), nodes, file.seed(), problems);
     }
     declared
 }
@@ -180,7 +176,7 @@ fn add(
     let mut configs = Configs::default();
     let mut transport = |&ends: &Ends| match (&table.program, table.workloads().datagrams()) {
         // The program's words contain each flow's own port.
-        (Some(_), _) => ip_header(ends, table, network, problems).map(|_| None),
+        (Some(_), _) => ip::header_length(ends, table, network, problems).map(|_| None),
         (None, Some(datagrams)) => {
             let udp = datagrams::resolve(datagrams, table, ends, network, problems)?;
             Some(Some(Transport::Udp(udp)))
@@ -264,11 +260,6 @@ fn header(
     let protocol = if udp { Protocol::Udp } else { Protocol::Tcp };
     let header = Header::between(source, destination, protocol as u8, ports);
     Some(Header { tos: marks.dscp << 2, flow_label: marks.flow_label, ..header })
-}
-
-/// The code point of its packets.
-pub(super) fn dscp(table: &file::Flow, problems: &mut Problems) -> Option<u8> {
-    table.marks().read(problems).map(|marks| marks.dscp)
 }
 
 fn connection(
@@ -409,8 +400,8 @@ fn tcp(
     if let Some(changes) = changes {
         changes.apply(&mut config, problems);
     }
-    config.segment.ip_header = ip_header([local, peer], table, network, problems)?;
-    config.segment.dscp = dscp(table, problems)?;
+    config.segment.ip_header = ip::header_length([local, peer], table, network, problems)?;
+    config.segment.dscp = ip::dscp(table, problems)?;
     if let Err(error) = config.check() {
         let text = error.to_string();
         let (message, help) = text.split_once([':', ';']).unwrap_or((&text, ""));
@@ -440,25 +431,6 @@ impl Configs {
         self.0.truncate(Self::KEPT - 1);
         self.0.push_front(config.into());
         self.0[0].clone()
-    }
-}
-
-/// The length of the IP header between these two; reports different IP versions.
-pub(super) fn ip_header(
-    ends: Ends,
-    table: &file::Flow,
-    network: &Network<'_>,
-    problems: &mut Problems,
-) -> Option<u32> {
-    match ends.map(|end| network.address(end)) {
-        [IpAddr::V4(_), IpAddr::V4(_)] => Some(20),
-        [IpAddr::V6(_), IpAddr::V6(_)] => Some(40),
-        [one, other] => {
-            let message = format!("{one} and {other} have different IP versions");
-            let help = "use addresses of the same IP version for both hosts";
-            problems.push(&table.to.span, message, help);
-            None
-        }
     }
 }
 

@@ -8,8 +8,9 @@ use std::net::IpAddr;
 
 use base::HostId;
 
-use super::links::Laid;
-use super::nodes::{Nodes, later};
+use super::laid::Laid;
+use super::nodes::Nodes;
+use crate::address::later;
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::{Interface, NodeKind};

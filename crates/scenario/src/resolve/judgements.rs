@@ -3,7 +3,8 @@
 use measured::{Entity, Part, Quantity, SIZE_BUCKETS};
 use network::workload::Workload;
 
-use super::{Directory, Network};
+use super::Directory;
+use super::network::Network;
 use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{Given, Measured, Tables, quantities};

@@ -8,47 +8,20 @@ use network::{impairment, link};
 use traffic::{Port, condition, qdisc};
 
 use super::Directory;
-use super::directory::{Members, member_name, pairs};
+use super::directory::{Members, member_name};
 use super::filters::Entities;
+use super::laid::{LINKS_MAX, Laid, RATE, trace};
 use super::nodes::Nodes;
 use super::{conditioners, impairments, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
-use crate::joining::Joining;
 use crate::plan::{End, Link, NodeKind};
-use crate::setting::{Declared, Named};
-use crate::value::{Count, Name, Quantity, RateUnit, TraceUnit};
+use crate::value::{Name, Quantity, RateUnit};
 
-/// The setting that a trace replaces.
-const RATE: &str = "rate";
-/// The maximum number of links, above that of a fat tree of 8 192 hosts.
-const LINKS_MAX: usize = 65_536;
 /// The links and their names.
 pub(super) struct Links<'f> {
     pub(super) list: Vec<Link>,
     pub(super) names: Directory<'f>,
-}
-
-/// A link's table, with the nodes it joins.
-pub(super) struct Laid<'f> {
-    name: &'f Name,
-    pub(super) table: &'f file::Link,
-    config: link::Config,
-    trace: Option<Trace>,
-    /// The nodes at the two ends of each member.
-    pub(super) ends: Vec<(usize, usize)>,
-    /// Whether its members have numbers.
-    counted: bool,
-}
-
-/// Resolves the joined nodes, before queues are known.
-pub(super) fn lay<'f>(
-    file: &'f Scenario,
-    nodes: &Nodes<'_>,
-    problems: &mut Problems,
-) -> Vec<Laid<'f>> {
-    let tables = file.link.iter();
-    tables.filter_map(|(name, table)| lay_one(name, table, nodes, problems)).collect()
 }
 
 pub(super) fn resolve<'f>(
@@ -63,28 +36,6 @@ pub(super) fn resolve<'f>(
         add(&mut links, laid, entities, problems);
     }
     links
-}
-
-fn lay_one<'f>(
-    name: &'f Name,
-    table: &'f file::Link,
-    nodes: &Nodes<'_>,
-    problems: &mut Problems,
-) -> Option<Laid<'f>> {
-    let config = config(name, table, problems);
-    let [a, b] = &table.between;
-    let (from, to) = (nodes.names.find(a, problems), nodes.names.find(b, problems));
-    let ((config, trace), from, to) = (config?, from?, to?);
-    let ends = match joining(table, problems)? {
-        None => pairs([&from, &to], [a, b], problems)?,
-        Some(joining) => joined(table, joining, [&from, &to], problems)?,
-    };
-    if ends.iter().any(|(from, to)| from == to) {
-        let help = "a link joins two different nodes";
-        problems.push(&b.span, format!("`{}` links `{}` to itself", name.text, b.text), help);
-        return None;
-    }
-    Some(Laid { name, table, config, trace, ends, counted: from.counted || to.counted })
 }
 
 fn add<'f>(
@@ -142,55 +93,6 @@ fn usual(nodes: &Nodes<'_>, node: usize, [from, to]: [usize; 2]) -> Option<qdisc
         (NodeKind::Emulator(_), _) => None,
         (_, NodeKind::Switch(switch)) => Some(switch.far_queue()),
         _ => None,
-    }
-}
-
-/// The joining of two counted ends, if not by number.
-fn joining(table: &file::Link, problems: &mut Problems) -> Option<Option<Joining>> {
-    let number = |count: &Count| usize::try_from(count.value).unwrap_or(usize::MAX);
-    match (&table.groups, &table.planes) {
-        (None, None) => Some(None),
-        (Some(groups), None) => Some(Some(Joining::Groups(number(groups)))),
-        (None, Some(planes)) => Some(Some(Joining::Planes(number(planes)))),
-        (Some(_), Some(planes)) => {
-            problems.push(
-                &planes.span,
-                "`planes` and `groups` are mutually exclusive",
-                "remove one of them",
-            );
-            None
-        }
-    }
-}
-
-/// The pairs of joined nodes, in equal parts of both ends.
-fn joined(
-    table: &file::Link,
-    joining: Joining,
-    [from, to]: [&Members; 2],
-    problems: &mut Problems,
-) -> Option<Vec<(usize, usize)>> {
-    let span = table.groups.as_ref().or(table.planes.as_ref()).map(|count| count.span.clone());
-    let span = span.unwrap_or_default();
-    let [a, b] = [from, to].map(|members| members.range.len());
-    match joining.count([a, b]) {
-        Some(count) if count <= LINKS_MAX => {
-            Some(joining.pairs(from.range.clone(), to.range.clone()).collect())
-        }
-        Some(count) => {
-            let help =
-                format!("reduce them to at most {LINKS_MAX}, with more parts or fewer nodes");
-            problems.push(&span, format!("this makes {count} links"), help);
-            None
-        }
-        None => {
-            let [one, other] = [&table.between[0].text, &table.between[1].text];
-            let message = format!(
-                "`{one}` has {a} members and `{other}` has {b}: they cannot be split into that many equal parts"
-            );
-            problems.push(&span, message, "use a number that divides both counts");
-            None
-        }
     }
 }
 
@@ -296,43 +198,4 @@ fn check_traces(between: &[Name; 2], links: &[Link], nodes: &Nodes<'_>, problems
             );
         }
     }
-}
-
-/// The trace of a link's rate, if it varies; the outer `None` if it is faulty.
-fn trace<T: Named>(
-    settings: &Declared<T>,
-    given: Option<&Quantity<TraceUnit>>,
-    problems: &mut Problems,
-) -> Option<Option<Trace>> {
-    let Some(trace) = given else { return Some(None) };
-    if settings.span_of(RATE).is_some() {
-        problems.push(
-            &trace.span,
-            "`trace` and `rate` are mutually exclusive",
-            "remove one of them",
-        );
-        return None;
-    }
-    trace.read(problems).map(Some)
-}
-
-/// The settings of a link in both directions, and the trace of its rate.
-fn config(
-    name: &Name,
-    table: &file::Link,
-    problems: &mut Problems,
-) -> Option<(link::Config, Option<Trace>)> {
-    let settings = &table.settings.0;
-    let config = settings.read(problems);
-    let trace = trace(settings, table.trace.as_ref(), problems)?;
-    if trace.is_none() && settings.span_of(RATE).is_none() {
-        let message = format!("link `{}` has no rate", name.text);
-        problems.push(&name.span, message, "add `rate = \"1 Gbit/s\"`, or a `trace`");
-        return None;
-    }
-    let mut config = config?;
-    if let Some(trace) = &trace {
-        config.rate = trace.mean(config.overhead);
-    }
-    Some((config, trace))
 }

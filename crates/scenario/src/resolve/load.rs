@@ -7,8 +7,7 @@ use base::packet::ETHERNET_HEADER_AND_FCS;
 use base::{Bytes, Distribution, Duration, HostId};
 use network::workload::Workload;
 
-use super::Network;
-use super::flows::Ends;
+use super::network::{Ends, Network};
 use crate::diagnostic::Problems;
 use crate::file;
 use crate::value::{Quantity, ShareUnit};

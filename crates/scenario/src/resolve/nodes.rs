@@ -1,13 +1,14 @@
 //! Nodes, in file order.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use network::router;
 use transport::Profile;
 
 use super::Directory;
 use super::directory::{count, member_name};
+use crate::address::later;
 use crate::command;
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
@@ -115,16 +116,6 @@ fn first_address(
         problems.push(&given.span, "there are not enough addresses", help);
     }
     last.map(|_| first)
-}
-
-/// The address `index` after the first.
-pub(super) fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
-    Some(match first {
-        IpAddr::V4(v4) => {
-            Ipv4Addr::from(v4.to_bits().checked_add(u32::try_from(index).ok()?)?).into()
-        }
-        IpAddr::V6(v6) => Ipv6Addr::from(v6.to_bits().checked_add(index as u128)?).into(),
-    })
 }
 
 /// Reports two hosts with the same address, given or by default.

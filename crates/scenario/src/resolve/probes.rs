@@ -3,7 +3,8 @@
 use base::{Duration, Instant};
 use network::PortId;
 
-use super::{Directory, Network};
+use super::Directory;
+use super::network::Network;
 use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};

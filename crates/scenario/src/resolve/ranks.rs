@@ -1,7 +1,6 @@
 //! MPI jobs: checks that a table has as many hosts as its trace has ranks.
 
-use super::Network;
-use super::flows::Ends;
+use super::network::{Ends, Network};
 use crate::diagnostic::Problems;
 use crate::file;
 use crate::included;

@@ -77,6 +77,11 @@ impl<K: Keys, T> With<K, T> {
     pub(crate) fn of(table: T) -> Self {
         Self { settings: K::default(), table }
     }
+
+    /// The settings and the other keys, to be changed.
+    pub(crate) fn parts_mut(&mut self) -> (&mut K, &mut T) {
+        (&mut self.settings, &mut self.table)
+    }
 }
 
 impl<K, T> Deref for With<K, T> {

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Joins, Parts, Shape, number};
+use super::parts::{Joins, Parts, Shape, number};
 use crate::diagnostic::Problems;
 use crate::value::Count;
 

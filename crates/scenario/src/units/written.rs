@@ -13,7 +13,7 @@ const LINKS: [&str; 2] = ["link", "emulator"];
 
 /// The units of a document. The family of rates is that of most rates, and the prefix that of most links, their
 /// queues and emulators; times have the unit of their delays.
-pub(super) fn units(document: &DeTable<'_>) -> Units {
+pub(crate) fn units(document: &DeTable<'_>) -> Units {
     let all = Written::of(document.iter().map(|(_, value)| value.get_ref()));
     let links = LINKS.iter().filter_map(|kind| Some(document.get(*kind)?.get_ref()));
     let of_links = Written::of(links.clone());

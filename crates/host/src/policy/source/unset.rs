@@ -16,8 +16,8 @@ pub(super) fn add_lacking(draft: &mut Draft<'_>, node: usize) {
         let Support::Lacking(why) = capability.support else { continue };
         for (table, name) in &owners {
             let pattern = format!("{table}.*.");
-            let keys = capability.feature.keys.iter().filter_map(|key| key.strip_prefix(&*pattern));
-            for key in keys {
+            let keys = capability.feature.keys();
+            for key in keys.iter().filter_map(|key| key.strip_prefix(&*pattern)) {
                 if let Some(place) = draft.place(table, name, &[key]) {
                     draft.note(format!("not set on a host: {place} ({why})"));
                 }
