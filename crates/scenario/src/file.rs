@@ -18,7 +18,7 @@ use crate::matrix::Matrix;
 use crate::node::Nodes;
 use crate::plan::{Demand, Marks};
 use crate::queue::Queue;
-use crate::setting::{Declared, Named, With};
+use crate::setting::{Declared, Named, With, parts};
 use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
@@ -115,22 +115,34 @@ pub(crate) struct Units {
 }
 
 /// The table of a flow.
-pub(crate) type Flow = With<(Declared<Marks>, (Declared<Demand>, Workloads)), FlowKeys>;
+pub(crate) type Flow = With<FlowSettings, FlowKeys>;
+
+parts! {
+    /// The settings of a flow.
+    pub(crate) struct FlowSettings {
+        /// The marks of its packets.
+        pub(crate) marks: Declared<Marks>,
+        /// Its starts and sizes.
+        pub(crate) demand: Declared<Demand>,
+        /// Its programs.
+        pub(crate) workloads: Workloads,
+    }
+}
 
 impl Flow {
     /// The marks of its packets.
     pub(crate) fn marks(&self) -> &Declared<Marks> {
-        &self.settings.0
+        &self.settings.marks
     }
 
     /// Its starts and sizes.
     pub(crate) fn demand(&self) -> &Declared<Demand> {
-        &self.settings.1.0
+        &self.settings.demand
     }
 
     /// Its workloads.
     pub(crate) fn workloads(&self) -> &Workloads {
-        &self.settings.1.1
+        &self.settings.workloads
     }
 }
 

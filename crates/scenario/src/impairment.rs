@@ -6,18 +6,17 @@ use schemars::SchemaGenerator;
 use serde::de::MapAccess;
 use serde_json::{Map, Value as Json};
 
-use crate::diagnostic::Span;
 use crate::setting::{Given, Keys, ScalarOr, object, properties, required};
 use crate::value::{Name, Table};
 
 /// The impairments of a link, or of the direction sent at one end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Impairments<const AT_END: bool>(pub(crate) Table<Impairment>);
+pub(crate) struct Impairments(pub(crate) Table<Impairment>);
 
 /// One impairment.
 pub(crate) type Impairment = ScalarOr<Table<Given>>;
 
-impl<const AT_END: bool> Keys for Impairments<AT_END> {
+impl Keys for Impairments {
     fn takes(name: &str) -> bool {
         Parameters::REGISTRY.iter().any(|entry| entry.name == name)
     }
@@ -27,14 +26,7 @@ impl<const AT_END: bool> Keys for Impairments<AT_END> {
         Ok(())
     }
 
-    fn about() -> (&'static str, String) {
-        ("Impairments", String::new())
-    }
-
-    fn place(&mut self, _: &Span) {}
-
-    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
-        let usual = if AT_END { "the link's" } else { "none" };
+    fn properties(generator: &mut SchemaGenerator, usual: &str) -> Map<String, Json> {
         let mut keys = Map::new();
         for entry in Parameters::REGISTRY {
             let parameters = Parameters::blank(entry.name).expect("the registry names impairments");
@@ -51,9 +43,5 @@ impl<const AT_END: bool> Keys for Impairments<AT_END> {
             keys.insert(entry.name.to_owned(), schema);
         }
         keys
-    }
-
-    fn required() -> Vec<&'static str> {
-        Vec::new()
     }
 }

@@ -12,7 +12,7 @@ use serde_spanned::Spanned;
 
 pub(crate) use end_system::{Host, HostKeys, write as write_host};
 
-use crate::diagnostic::{Problems, Span};
+use crate::diagnostic::Problems;
 use crate::queue::{Entries, entries};
 use crate::setting::{Keys, Values, table};
 use crate::value::{Count, Name, Table};
@@ -69,9 +69,7 @@ impl Keys for Nodes {
         ("Scenario", String::new())
     }
 
-    fn place(&mut self, _: &Span) {}
-
-    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+    fn properties(generator: &mut SchemaGenerator, _: &str) -> Map<String, Json> {
         let tables = NodeKind::REGISTRY.iter().map(|entry| {
             let reference = match entry.name {
                 HOST => generator.subschema_for::<Host>().to_value(),
@@ -90,10 +88,6 @@ impl Keys for Nodes {
             (entry.name.to_owned(), table)
         });
         tables.collect()
-    }
-
-    fn required() -> Vec<&'static str> {
-        Vec::new()
     }
 }
 

@@ -30,7 +30,7 @@ use crate::value::{
     RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
-pub(crate) use beside::{Keys, With};
+pub(crate) use beside::{Keys, With, parts};
 pub(crate) use declared::{Declared, Named, Values, table};
 pub(crate) use schema::{doc, object, one_line, properties, required};
 

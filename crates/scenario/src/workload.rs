@@ -143,13 +143,7 @@ impl Keys for Workloads {
         Ok(())
     }
 
-    fn about() -> (&'static str, String) {
-        ("Workloads", String::new())
-    }
-
-    fn place(&mut self, _: &Span) {}
-
-    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+    fn properties(generator: &mut SchemaGenerator, _: &str) -> Map<String, Json> {
         let keys = REGISTRY.iter().map(|entry| {
             let reference = if entry.name == MPI {
                 generator.subschema_for::<Mpi>().to_value()
@@ -166,10 +160,6 @@ impl Keys for Workloads {
             (entry.name.to_owned(), key)
         });
         keys.collect()
-    }
-
-    fn required() -> Vec<&'static str> {
-        Vec::new()
     }
 }
 

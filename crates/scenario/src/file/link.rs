@@ -8,12 +8,21 @@ use crate::condition::Conditioner;
 use crate::impairment::Impairments;
 use crate::plan::LabLink;
 use crate::queue::Queue;
-use crate::setting::{Declared, Named, With};
+use crate::setting::{Declared, Named, With, parts};
 use crate::value::{AddressUnit, Count, Name, Quantity, Table, TraceUnit};
 
 /// The table of a link.
-pub(crate) type Link =
-    With<(Declared<link::Config>, (Declared<LabLink>, Impairments<false>)), LinkKeys>;
+pub(crate) type Link = With<LinkSettings, LinkKeys>;
+
+parts! {
+    /// The settings of a link.
+    pub(crate) struct LinkSettings {
+        pub(crate) link: Declared<link::Config>,
+        /// Those of links in the lab.
+        pub(crate) lab: Declared<LabLink>,
+        pub(crate) impairments: Impairments,
+    }
+}
 
 /// A full-duplex link. If an end is a counted node, one link per member.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -38,7 +47,15 @@ pub(crate) struct LinkKeys {
 }
 
 /// The table of one end of a link.
-pub(crate) type LinkEnd = With<(Declared<link::Direction>, Impairments<true>), LinkEndKeys>;
+pub(crate) type LinkEnd = With<LinkEndSettings, LinkEndKeys>;
+
+parts! {
+    /// The settings of one end of a link.
+    pub(crate) struct LinkEndSettings usual "the link's" {
+        pub(crate) direction: Declared<link::Direction>,
+        pub(crate) impairments: Impairments,
+    }
+}
 
 /// One end of a link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

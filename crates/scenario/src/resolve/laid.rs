@@ -1,4 +1,4 @@
-//! Links as laid between nodes, before their queues are known.
+//! Links with the nodes that they join, before their queues are known.
 
 use network::link;
 use network::trace::Trace;
@@ -115,7 +115,7 @@ fn config(
     table: &file::Link,
     problems: &mut Problems,
 ) -> Option<(link::Config, Option<Trace>)> {
-    let settings = &table.settings.0;
+    let settings = &table.settings.link;
     let config = settings.read(problems);
     let trace = trace(settings, table.trace.as_ref(), problems)?;
     if trace.is_none() && settings.span_of(RATE).is_none() {

@@ -49,9 +49,8 @@ fn add<'f>(
     let count = counted.then_some(ends.len());
     let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let queue = queues::resolve(table.queue.as_ref(), port, entities, problems)?;
-    let (lab, given) = &table.settings.1;
-    let lab = lab.read(problems)?;
-    let given = impairments::resolve(&given.0, problems)?;
+    let lab = table.settings.lab.read(problems)?;
+    let given = impairments::resolve(&table.settings.impairments.0, problems)?;
     let mut impairments = Vec::new();
     impairments::override_by(&mut impairments, &given);
     let members = links.names.add(name, count, problems)?;
@@ -113,7 +112,7 @@ fn own(
     entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Option<Own> {
-    let (declared, impaired) = &end.settings;
+    let declared = &end.settings.direction;
     let mut settings = declared.values(problems)?;
     let trace = trace(declared, end.trace.as_ref(), problems)?;
     if let Some(trace) = &trace {
@@ -130,7 +129,7 @@ fn own(
         return None;
     }
     let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
-    let impairments = impairments::resolve(&impaired.0, problems);
+    let impairments = impairments::resolve(&end.settings.impairments.0, problems);
     let (queue, conditioner) = (settled(queue)?, settled(conditioner)?);
     Some(Own { settings, queue, trace, conditioner, impairments: impairments? })
 }

@@ -16,6 +16,9 @@ use crate::value::Name;
 
 /// A part that takes some keys of a table.
 pub(crate) trait Keys: Default {
+    /// What applies in such a table where a key is not given, for descriptions of keys that are in several tables.
+    const USUAL: &str = "none";
+
     /// Whether it takes the key of that name.
     fn takes(name: &str) -> bool;
 
@@ -23,47 +26,79 @@ pub(crate) trait Keys: Default {
     fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error>;
 
     /// The schema name of a table with these keys, and its description unless its other keys have one.
-    fn about() -> (&'static str, String);
+    fn about() -> (&'static str, String) {
+        unreachable!("the first keys of a table have its name")
+    }
 
     /// Sets the place of the table.
-    fn place(&mut self, span: &Span);
+    fn place(&mut self, _: &Span) {}
 
-    /// The schema of these keys.
-    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json>;
+    /// The schema of these keys in a table with that [`Self::USUAL`].
+    fn properties(generator: &mut SchemaGenerator, usual: &str) -> Map<String, Json>;
 
     /// The required keys.
-    fn required() -> Vec<&'static str>;
-}
-
-/// Two kinds of keys in one table, which has the name of the first.
-impl<A: Keys, B: Keys> Keys for (A, B) {
-    fn takes(name: &str) -> bool {
-        A::takes(name) || B::takes(name)
-    }
-
-    fn take<'de, M: MapAccess<'de>>(&mut self, key: Name, map: &mut M) -> Result<(), M::Error> {
-        if A::takes(&key.text) { self.0.take(key, map) } else { self.1.take(key, map) }
-    }
-
-    fn about() -> (&'static str, String) {
-        A::about()
-    }
-
-    fn place(&mut self, span: &Span) {
-        self.0.place(span);
-        self.1.place(span);
-    }
-
-    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
-        let mut properties = A::properties(generator);
-        properties.extend(B::properties(generator));
-        properties
-    }
-
     fn required() -> Vec<&'static str> {
-        [A::required(), B::required()].concat()
+        Vec::new()
     }
 }
+
+/// Declares a struct of several kinds of keys in one table, which has the name of the first. After `usual`: see
+/// [`Keys::USUAL`].
+macro_rules! parts {
+    (
+        $(#[$doc:meta])*
+        $vis:vis struct $name:ident $(usual $usual:literal)? {
+            $($(#[$part_doc:meta])* $part_vis:vis $part:ident: $kind:ty,)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        $vis struct $name {
+            $($(#[$part_doc])* $part_vis $part: $kind,)+
+        }
+
+        impl $crate::setting::Keys for $name {
+            $(const USUAL: &str = $usual;)?
+
+            fn takes(name: &str) -> bool {
+                $(<$kind>::takes(name))||+
+            }
+
+            fn take<'de, A: serde::de::MapAccess<'de>>(
+                &mut self,
+                key: $crate::value::Name,
+                map: &mut A,
+            ) -> Result<(), A::Error> {
+                $(if <$kind>::takes(&key.text) {
+                    return self.$part.take(key, map);
+                })+
+                Ok(())
+            }
+
+            fn about() -> (&'static str, String) {
+                [$(<$kind as $crate::setting::Keys>::about),+][0]()
+            }
+
+            fn place(&mut self, span: &$crate::diagnostic::Span) {
+                $(self.$part.place(span);)+
+            }
+
+            fn properties(
+                generator: &mut schemars::SchemaGenerator,
+                usual: &str,
+            ) -> serde_json::Map<String, serde_json::Value> {
+                let mut properties = serde_json::Map::new();
+                $(properties.extend(<$kind>::properties(generator, usual));)+
+                properties
+            }
+
+            fn required() -> Vec<&'static str> {
+                [$(<$kind>::required()),+].concat()
+            }
+        }
+    };
+}
+pub(crate) use parts;
 
 /// A table `T` of the file with settings among its keys.
 #[derive(Clone, Debug)]
@@ -166,7 +201,7 @@ impl<K: Keys, T: JsonSchema> JsonSchema for With<K, T> {
         object.entry("description").or_insert_with(|| K::about().1.into());
         let own = object.entry("properties").or_insert_with(|| Map::new().into());
         let own = own.as_object_mut().expect("properties have names");
-        own.extend(K::properties(generator));
+        own.extend(K::properties(generator, K::USUAL));
         let required = K::required();
         if !required.is_empty() {
             let names = object.entry("required").or_insert_with(|| Vec::<Json>::new().into());

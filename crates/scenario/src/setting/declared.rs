@@ -159,7 +159,7 @@ impl<T: Named> Keys for Declared<T> {
         self.span.clone_from(span);
     }
 
-    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+    fn properties(generator: &mut SchemaGenerator, _: &str) -> Map<String, Json> {
         properties(&T::blank().settings(), generator)
     }
 

@@ -125,7 +125,7 @@ impl Parts<'_> {
             queue: self.common.queue.cloned(),
             at: Table::default(),
         });
-        let settings = &mut link.settings.0;
+        let settings = &mut link.settings.link;
         settings.give("rate", rate.scalar());
         settings.give("delay", delay.scalar());
         self.links.push((self.named(part), link));
