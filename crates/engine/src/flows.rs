@@ -32,24 +32,17 @@ impl Engine {
     pub fn flow_totals(&self, plan: &Plan, number: usize, marks: &GoodputMarks) -> FlowTotals {
         let (flow, id) = (&plan.flows[number], FlowId(number as u32));
         let [sender, receiver] = [flow.from, flow.to].map(|node| self.info(node, id));
-        let application = |node| self.host(node).and_then(|host| host.application(id));
-        let [near, far] = [flow.from, flow.to].map(application);
+        let results = [flow.from, flow.to].map(|node| {
+            let (application, socket) = self.host(node)?.application(id)?;
+            application.results(socket)
+        });
         FlowTotals {
             marks: sender.ecn_marks + receiver.ecn_marks,
             sender,
             receiver,
             delay: self.host(flow.to).and_then(|host| host.delay(id)),
-            events: far.and_then(|(far, socket)| far.events(socket)),
-            call: far.and_then(|(far, _)| far.call()),
-            ranks: [near, far]
-                .map(|end| end.and_then(|(application, _)| application.rank().map(Box::new))),
             left_out: !plan.is_simulated(flow),
-            ..marks.totals(
-                flow,
-                self.now(),
-                self.progress(plan, number),
-                near.and_then(|(near, _)| near.exchanges()),
-            )
+            ..marks.totals(flow, self.now(), self.progress(plan, number), results)
         }
     }
 

@@ -2,7 +2,7 @@
 //! real kernels alike.
 
 use base::{Bytes, Instant};
-use network::exchange::Exchanges;
+use network::results::Results;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Flow;
@@ -55,15 +55,15 @@ impl GoodputMarks {
     }
 
     /// The totals of `flow` at `now`, without the counters of its ends. Its receiver has read `read` bytes, the
-    /// last at `read_at`; `exchanges` holds its completed exchanges, if it makes requests.
+    /// last at `read_at`; its programs have these results.
     pub fn totals(
         &self,
         flow: &Flow,
         now: Instant,
         (read, read_at): (u64, Instant),
-        exchanges: Option<Exchanges>,
+        results: [Option<Results>; 2],
     ) -> FlowTotals {
-        let answered = exchanges.as_ref().map(|exchanges| exchanges.completed);
+        let answered = results.iter().flatten().find_map(Results::responses);
         let completed = flow.span.bytes.is_some_and(|bytes| bytes.0 == read)
             || answered.is_some_and(|answered| asked(flow) == Some(answered));
         FlowTotals {
@@ -72,7 +72,7 @@ impl GoodputMarks {
             completed,
             received: self.stop.read.filter(|_| !completed).unwrap_or(Bytes(read)),
             received_by_half: self.half.read,
-            exchanges,
+            results,
             ..FlowTotals::default()
         }
     }

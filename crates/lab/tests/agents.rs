@@ -13,6 +13,8 @@ use lab::Error;
 use lab::agents::{Agents, Sample};
 use lab::clock::Clock;
 use lab::congestion::Congestion;
+use network::event_builder::Events;
+use network::exchange::Exchanges;
 use pair::{Pair, lacks, plan, plan_at};
 use record::totals::FlowTotals;
 use scenario::plan::Flow;
@@ -227,8 +229,8 @@ fn requests_are_answered_in_turn() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstart = \"100 ms\"\nstop = \"1 s\"\n\
                 exchange = { request = \"2 KB\", response = \"50 KB\", every = \"20 ms\" }";
     let (totals, _) = Pair::new("200mbit").flows(&plan("1.5 s", flow));
-    let FlowTotals { exchanges, sender, receiver, .. } = totals[0].clone();
-    let exchanges = exchanges.expect("it asks");
+    let FlowTotals { sender, receiver, .. } = totals[0];
+    let exchanges = totals[0].counts::<Exchanges>().expect("it asks");
     // One every 20 ms for 0.9 s; fewer where the machine is late, as the next counts from the last.
     assert!((20..=45).contains(&exchanges.completed), "{exchanges:?}");
     // What was asked last was answered still.
@@ -250,8 +252,8 @@ fn both_ends_of_an_exchange_draw_the_same_sizes() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"1 B..20 kB\", \
                 response = \"pareto 20 kB 1.5\", think = \"exponential 1 ms\", count = 100 }";
     let (totals, _) = Pair::new("200mbit").flows(&plan("4 s", flow));
-    let FlowTotals { exchanges, sender, receiver, .. } = totals[0].clone();
-    assert_eq!(exchanges.expect("it asks").completed, 100);
+    let FlowTotals { sender, receiver, .. } = totals[0];
+    assert_eq!(totals[0].counts::<Exchanges>().expect("it asks").completed, 100);
     let draws = |key: &str, of: Distribution<Bytes>| {
         let mut random = Random::new(1, &format!("one {key}"));
         (0..100).map(|_| of.draw(&mut random).0.max(1)).sum::<u64>()
@@ -278,7 +280,7 @@ fn sources_share_an_event_builder() {
         let (totals, _) = Pair::new("200mbit").flows(&plan("3 s", &flow));
         assert_eq!(totals.len(), 4);
         for (number, flow) in (1..).zip(&totals) {
-            let events = flow.events.as_ref().expect("a source of events");
+            let events = flow.counts::<Events>().expect("a source of events");
             assert_eq!((events.completed, events.fragments), (100, 100), "{mode}");
             assert_eq!(events.late, Some(0), "{mode}");
             let mut random = Random::new(1, &format!("data.{number} fragment"));

@@ -8,8 +8,10 @@ use crate::mean::per;
 measured! {
     /// What the listener of a call heard.
     pub struct CallSummary at "call.";
-    /// Sums up a call.
-    of(call: &Call) {
+    /// Sums up a flow's one call.
+    of(calls: &[&Call], _seconds: f64)
+    let call = calls[0];
+    {
         /// Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5.
         mos: f64 = call.opinion_score(), Number None Higher "mean opinion score"
             what "Mean opinion score of the call (ITU-T G.107), 1 to 4.5."
@@ -32,13 +34,15 @@ measured! {
 measured! {
     /// The calls of several flows.
     pub struct CallsSummary at "calls.";
-    /// Sums up the mean opinion scores of calls, at least one.
-    of(scores: &[f64]) {
+    /// Sums up calls, at least one.
+    of(calls: &[&Call], _seconds: f64)
+    let scores = calls.iter().map(|call| call.opinion_score());
+    {
         /// Mean of the calls' mean opinion scores.
-        mos_mean: f64 = per(scores.iter().sum(), scores.len() as f64),
+        mos_mean: f64 = per(scores.clone().sum(), scores.len() as f64),
             Number None Higher "mean opinion score".name("mos_mean").row(1);
         /// The lowest of them.
-        mos_min: f64 = scores.iter().copied().fold(f64::INFINITY, f64::min),
+        mos_min: f64 = scores.fold(f64::INFINITY, f64::min),
             Number None Higher "lowest opinion score"
             what "The lowest of the calls' mean opinion scores.".name("mos_min").row(1);
     }

@@ -66,10 +66,12 @@ macro_rules! measured {
 
         impl $crate::Measured for $name {
             fn value(&self, path: &str) -> Option<$crate::Value> {
-                let (field, path) = path.split_once('.').unwrap_or((path, ""));
+                let (field, below) = path.split_once('.').unwrap_or((path, ""));
                 match field {
-                    $(stringify!($field) => $crate::Measured::value(&self.$field, path),)*
-                    _ => None,
+                    $(stringify!($field) => $crate::Measured::value(&self.$field, below),)*
+                    _ => None$(.or_else(|| {
+                        $crate::declare::measured!(@flat [$($($serde)*)?] &self.$field, path)
+                    }))*,
                 }
             }
         }
@@ -78,6 +80,8 @@ macro_rules! measured {
             @merge [$($and)?] $name { $($field [$($aggregate $($weight)?)?])* }
         );
     };
+    (@flat [flatten] $value:expr, $path:ident) => { $crate::Measured::value($value, $path) };
+    (@flat [$($serde:tt)*] $value:expr, $path:ident) => { None };
     (@or) => { Default::default() };
     (@or $value:expr) => { $value };
     (@quantity $at:literal $field:ident [$($doc:literal)*]) => { &[] };

@@ -1,6 +1,9 @@
 //! The entities of a summary, and the quantity that a path of the summary names.
 
+use network::results;
+
 use crate::quantity::{Aggregate, Better, Kind, Quantity};
+use crate::results::kind_of;
 use crate::table;
 
 /// An entity with quantities in the summary.
@@ -39,14 +42,8 @@ pub enum Part {
     Connection,
     /// Results of datagrams.
     Datagrams,
-    /// What is heard of a call.
-    Call,
-    /// Results of requests.
-    Exchanges,
-    /// Results of events.
-    Events,
-    /// Results of an MPI job.
-    Mpi,
+    /// Results of a workload.
+    Results(results::Kind),
     /// Completion times of flows of fixed size.
     Completion,
     /// Sojourn times, where they are recorded.
@@ -166,16 +163,16 @@ impl Quantity {
 
     /// The part of the summary that contains it, if not every entity has it.
     pub fn part(&self) -> Option<Part> {
-        match self.field.split_once('.') {
-            Some(("datagrams", _)) => Some(Part::Datagrams),
-            Some(("call" | "calls", _)) => Some(Part::Call),
-            Some(("exchanges", _)) => Some(Part::Exchanges),
-            Some(("events", _)) => Some(Part::Events),
-            Some(("mpi", _)) => Some(Part::Mpi),
-            Some(("completion", _)) => Some(Part::Completion),
-            Some(("impairments", _)) => Some(Part::Impairments),
-            Some(("pause", _)) => Some(Part::Pauses),
-            Some(("cnm", _)) => Some(Part::Notifications),
+        let part = self.field.split_once('.').map(|(part, _)| part);
+        if let Some(kind) = part.and_then(kind_of) {
+            return Some(Part::Results(kind));
+        }
+        match part {
+            Some("datagrams") => Some(Part::Datagrams),
+            Some("completion") => Some(Part::Completion),
+            Some("impairments") => Some(Part::Impairments),
+            Some("pause") => Some(Part::Pauses),
+            Some("cnm") => Some(Part::Notifications),
             _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
             _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
             _ => None,

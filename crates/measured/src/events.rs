@@ -8,8 +8,10 @@ use crate::mean::{mean_seconds, per};
 measured! {
     /// What became of the events of a builder, and of the fragments of one source or of several.
     pub struct EventSummary at "events.";
-    /// Sums up the events of one builder over `seconds` seconds.
-    of(events: &Events, seconds: f64)
+    /// Sums up the events of one builder over `seconds` seconds, and the fragments of these sources: each has all that
+    /// the builder counted.
+    of(sources: &[&Events], seconds: f64)
+    let events = sources[1..].iter().copied().fold(sources[0].clone(), Events::and_source);
     let percentile = |share| events.times.quantile(share).as_secs_f64();
     {
         /// Events with the fragments of all sources read by the builder.

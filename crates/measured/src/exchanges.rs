@@ -9,7 +9,8 @@ measured! {
     /// What became of a flow's requests.
     pub struct ExchangeSummary at "exchanges.";
     /// Sums up the requests of one flow, or of several together.
-    of(exchanges: &Exchanges)
+    of(all: &[&Exchanges], _seconds: f64)
+    let exchanges = all.iter().copied().cloned().reduce(Exchanges::and).unwrap_or_default();
     let percentile = |share| Some(exchanges.times.quantile(share).as_secs_f64());
     {
         /// Requests that were answered.

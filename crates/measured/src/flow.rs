@@ -1,13 +1,12 @@
 //! Results of a flow.
 
 use base::Bytes;
+use network::results::Results;
 
-use crate::calls::CallSummary;
 use crate::datagrams::DatagramSummary;
 use crate::declare::measured;
-use crate::events::EventSummary;
-use crate::exchanges::ExchangeSummary;
 use crate::mean::per;
+use crate::results::FlowResults;
 use crate::totals::{Carried, FlowTotals};
 
 measured! {
@@ -19,7 +18,7 @@ measured! {
     let seconds = until.since(from).as_secs_f64();
     let late = |half: Bytes| per(flow.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
     // A client sends little: the retransmissions of the responses count too.
-    let asks = flow.exchanges.is_some() || flow.events.is_some();
+    let asks = flow.results().any(Results::asks);
     let ends = if asks { &[flow.sender, flow.receiver][..] } else { &[flow.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
     let known = |count| flow.sender.reports_decisions.then(|| both(count));
@@ -101,18 +100,9 @@ measured! {
         #[serde(skip_serializing_if = "Option::is_none")]
         datagrams: Option<DatagramSummary> =
             flow.delay.as_ref().map(|delay| DatagramSummary::of(flow, delay));
-        /// What became of its requests, if it asks. The bytes above are then those of responses, and retransmissions are
-        /// of both ends.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        exchanges: Option<ExchangeSummary> = flow.exchanges.as_ref().map(ExchangeSummary::of);
-        /// What became of the events of the builder that it sends fragments to, and of its own fragments. Retransmissions
-        /// are of both ends.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        events: Option<EventSummary> =
-            flow.events.as_ref().map(|events| EventSummary::of(events, seconds));
-        /// What was heard of the call, if it is one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call: Option<CallSummary> = flow.call.as_ref().map(CallSummary::of);
+        /// The results of its workload.
+        #[serde(flatten)]
+        results: FlowResults = FlowResults::of(flow.results(), seconds);
         /// What the network carried of a program's packets. The bytes above are then payload of both directions, and
         /// what TCP counts is not known.
         #[serde(skip_serializing_if = "Option::is_none")]

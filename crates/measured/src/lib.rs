@@ -21,6 +21,7 @@ mod notifications;
 mod pauses;
 mod quantity;
 mod reference;
+mod results;
 mod table;
 pub mod totals;
 mod value;
@@ -42,6 +43,7 @@ pub use notifications::NotificationSummary;
 pub use pauses::PauseSummary;
 pub use quantity::{Aggregate, Better, Kind, Quantity};
 pub use reference::reference;
+pub use results::{FlowResults, GroupResults};
 pub use value::{Measured, Value};
 
 /// The size buckets of completion times: the name of each and its upper limit in bytes. The last one has no limit.

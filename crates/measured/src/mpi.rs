@@ -11,8 +11,9 @@ use crate::value::Measured;
 measured! {
     /// What became of an MPI job.
     pub struct MpiSummary at "mpi.";
-    /// Sums up the job of these ranks.
-    of(ranks: &[&RankTotals])
+    /// Sums up the job of the ranks at these ends of its connections.
+    of(ends: &[&RankTotals], _seconds: f64)
+    let ranks = RankTotals::distinct(ends.iter().copied());
     let finished = ranks.iter().filter(|rank| rank.finished.is_some()).count();
     let start = ranks.iter().filter_map(|rank| rank.started).min();
     let end = ranks.iter().filter_map(|rank| rank.finished).max();

@@ -5,22 +5,19 @@ mod notifications;
 mod pauses;
 mod run;
 
-use crate::calls::{CallSummary, CallsSummary};
 use crate::class::ClassSummary;
 use crate::completion::Completion;
 use crate::conditioner::ElementSummary;
 use crate::datagrams::DatagramSummary;
-use crate::events::EventSummary;
-use crate::exchanges::ExchangeSummary;
 use crate::flow::FlowSummary;
 use crate::impairments::ImpairmentSummary;
-use crate::mpi::{MpiSummary, NetworkWaits};
 use crate::notifications::NotificationSummary;
 use crate::pauses::PauseSummary;
 use crate::quantity::Aggregate::{self, Max, Sum};
 use crate::quantity::Better::{Higher, Lower, Neither};
 use crate::quantity::Kind::{Number, Rate, Ratio, Share, Size, Time};
 use crate::quantity::{Quantity, quantity};
+use crate::results::{FlowResults, GroupResults};
 pub(super) use node::NODE;
 pub(super) use pauses::PAUSED_PRIORITY;
 pub(super) use run::{ENGINE, RUN};
@@ -69,27 +66,13 @@ const fn count(parts: &Parts) -> usize {
     all
 }
 
-const FLOW_PARTS: &Parts = &[
-    FlowSummary::QUANTITIES,
-    DatagramSummary::QUANTITIES,
-    CallSummary::QUANTITIES,
-    ExchangeSummary::QUANTITIES,
-    EventSummary::QUANTITIES,
-    &[PROGRAM],
-];
+const FLOW_PARTS: &Parts =
+    &[FlowSummary::QUANTITIES, DatagramSummary::QUANTITIES, FlowResults::QUANTITIES, &[PROGRAM]];
 
 pub(super) const FLOW: &[Quantity] = &ordered::<{ count(FLOW_PARTS) }>(FLOW_PARTS);
 
-const GROUP_PARTS: &Parts = &[
-    &[GROUP_OWN],
-    DatagramSummary::QUANTITIES,
-    CallsSummary::QUANTITIES,
-    ExchangeSummary::QUANTITIES,
-    EventSummary::QUANTITIES,
-    MpiSummary::QUANTITIES,
-    NetworkWaits::QUANTITIES,
-    Completion::QUANTITIES,
-];
+const GROUP_PARTS: &Parts =
+    &[&[GROUP_OWN], DatagramSummary::QUANTITIES, GroupResults::QUANTITIES, Completion::QUANTITIES];
 
 pub(super) const GROUP: &[Quantity] = &ordered::<{ count(GROUP_PARTS) }>(GROUP_PARTS);
 

@@ -5,10 +5,7 @@ use core::fmt::Debug;
 use base::{Bytes, Duration, Instant};
 use transport::{Connection, LimitedTimes, OptionError, SocketOption};
 
-use crate::event_builder::Events;
-use crate::exchange::Exchanges;
-use crate::mpi::rank::RankTotals;
-use crate::voip::Call;
+use crate::results::Results;
 
 /// When a program sends, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,23 +138,8 @@ pub trait Application: Debug + Send {
     /// event; the time is later than that event's.
     fn next_wakeup(&self) -> Instant;
 
-    /// The results of its requests, if it makes any.
-    fn exchanges(&self) -> Option<Exchanges> {
-        None
-    }
-
-    /// The results of the events that it builds, with the fragments received through that socket, if it builds any.
-    fn events(&self, _socket: SocketId) -> Option<Events> {
-        None
-    }
-
-    /// The results of a call that it listens to, if it does.
-    fn call(&self) -> Option<Call> {
-        None
-    }
-
-    /// The results of a rank, if it is a rank of an MPI job.
-    fn rank(&self) -> Option<RankTotals> {
+    /// Its results, if it has any; of several connections those that concern this socket.
+    fn results(&self, _socket: SocketId) -> Option<Results> {
         None
     }
 }

@@ -14,6 +14,7 @@ use base::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
+use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications, INTERVAL_MIN};
 
@@ -104,6 +105,15 @@ impl config::Config for Readout {
 
     fn both_write(&self) -> bool {
         self.mode == Mode::Pull
+    }
+
+    fn results(&self) -> Option<Kind> {
+        Some(Kind::Events)
+    }
+
+    fn lacking(&self, quantity: &str) -> Option<[&'static str; 2]> {
+        let lacks = quantity == "fragments_late" && self.deadline.is_none();
+        lacks.then_some(["deadline for its fragments", "give its events a `deadline`"])
     }
 
     /// The end of a fragment does not wait for the ACK of earlier data.
@@ -505,9 +515,9 @@ impl Application for EventBuilder {
         }
     }
 
-    fn events(&self, SocketId(source): SocketId) -> Option<Events> {
+    fn results(&self, SocketId(source): SocketId) -> Option<Results> {
         let source = self.sources.get(source as usize)?;
         let late = self.deadline.map(|_| source.late);
-        Some(Events { fragments: source.event, late, ..self.built.clone() })
+        Some(Events { fragments: source.event, late, ..self.built.clone() }.into())
     }
 }

@@ -9,6 +9,7 @@ use base::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
+use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications, INTERVAL_MIN};
 
@@ -55,6 +56,10 @@ impl config::Config for Exchange {
 
     fn asks(&self) -> bool {
         true
+    }
+
+    fn results(&self) -> Option<Kind> {
+        Some(Kind::Exchanges)
     }
 
     fn responses(&self) -> Option<u64> {
@@ -107,6 +112,10 @@ impl config::Config for Ping {
 
     fn asks(&self) -> bool {
         true
+    }
+
+    fn results(&self) -> Option<Kind> {
+        Some(Kind::Exchanges)
     }
 
     /// It measures the round trip without waiting data.
@@ -321,8 +330,8 @@ impl Application for RequestClient {
         }
     }
 
-    fn exchanges(&self) -> Option<Exchanges> {
-        Some(self.exchanges.clone())
+    fn results(&self, _: SocketId) -> Option<Results> {
+        Some(self.exchanges.clone().into())
     }
 }
 

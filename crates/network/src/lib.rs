@@ -35,6 +35,7 @@ pub mod observer;
 pub mod policer;
 pub mod port;
 pub mod reaction_point;
+pub mod results;
 pub mod router;
 pub mod schedule;
 pub mod sink;

@@ -12,8 +12,9 @@ mod results;
 use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
 
-use crate::application::{ActivePeriod, Application, SocketEvent, Sockets};
+use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::datagram::{self, Sender};
+use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
 
@@ -130,6 +131,10 @@ impl config::Config for Voip {
         [Box::new(sender), Box::new(Listener::new(*self, span))]
     }
 
+    fn results(&self) -> Option<Kind> {
+        Some(Kind::Call)
+    }
+
     fn draws(&self) -> bool {
         false
     }
@@ -217,7 +222,7 @@ impl Application for Listener {
         }
     }
 
-    fn call(&self) -> Option<Call> {
-        Some(self.call)
+    fn results(&self, _: SocketId) -> Option<Results> {
+        Some(self.call.into())
     }
 }

@@ -149,6 +149,8 @@ pub fn messages(from: impl BufRead) -> impl Iterator<Item = Message> {
 
 #[cfg(test)]
 mod tests {
+    use network::exchange::Exchanges;
+
     use super::*;
 
     #[test]
@@ -156,8 +158,8 @@ mod tests {
         let info = Info { cwnd: 7, bytes_acked: 1 << 60, ..Info::default() };
         let now = Instant::from_ps(123_456_789_012_345);
         let sample = Message::Sample { now, flow: 3, ends: Box::new([info, Info::default()]) };
-        let exchanges = network::exchange::Exchanges { sum: u128::MAX, ..Default::default() };
-        let flow = FlowTotals { exchanges: Some(exchanges), ..FlowTotals::default() };
+        let exchanges = Exchanges { sum: u128::MAX, ..Default::default() };
+        let flow = FlowTotals { results: [Some(exchanges.into()), None], ..FlowTotals::default() };
         let ended = Ended { flows: vec![flow], ..Ended::default() };
         let mut bytes = Vec::new();
         for message in [&sample, &Message::Ended(Box::new(ended))] {
@@ -169,7 +171,7 @@ mod tests {
             panic!("{read:?}");
         };
         assert_eq!((*then, ends[0]), (now, info));
-        let sum = ended.flows[0].exchanges.as_ref().map(|exchanges| exchanges.sum);
+        let sum = ended.flows[0].counts().map(|exchanges: &Exchanges| exchanges.sum);
         assert_eq!(sum, Some(u128::MAX));
     }
 }

@@ -6,6 +6,7 @@ use base::Duration;
 use network::mpi::rank::RankTotals;
 use network::mpi::timeline::{Interval, Timeline};
 use network::mpi::wait::Cause;
+use network::results::Counted;
 use scenario::Plan;
 
 use crate::rows::{Name, PlanNames, RankRow};
@@ -35,11 +36,7 @@ impl Jobs {
 
 /// Returns the ranks at the ends of these flows, each once and in their order.
 pub(crate) fn all<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Vec<&'t RankTotals> {
-    let mut ranks: Vec<&RankTotals> =
-        flows.flat_map(|flow| flow.ranks.iter().flatten().map(AsRef::as_ref)).collect();
-    ranks.sort_unstable_by_key(|rank| rank.rank);
-    ranks.dedup_by_key(|rank| rank.rank);
-    ranks
+    RankTotals::distinct(flows.flat_map(FlowTotals::results).filter_map(RankTotals::of))
 }
 
 /// Returns the rows of one job: intervals of equal length, and none before a rank begins.

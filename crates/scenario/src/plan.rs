@@ -453,6 +453,15 @@ impl Flow {
         }
     }
 
+    /// What its programs do, unless they are programs of this machine.
+    pub fn workload(&self) -> Option<&Workload> {
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(&tcp.workload),
+            Transport::Udp(udp) => Some(&udp.workload),
+            Transport::Program(_) => None,
+        }
+    }
+
     /// Whether the flow requires a real kernel: for a program, or for the kernel's own congestion control.
     pub fn takes_a_kernel(&self) -> bool {
         match &self.transport {

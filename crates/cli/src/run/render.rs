@@ -209,9 +209,9 @@ fn completions(summary: &Summary, units: Units) -> String {
 fn events(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&EVENTS).in_units(units);
     let groups = group_names(summary);
-    let built = summary.group.0.iter().map(|(name, group)| (name, &group.events));
+    let built = summary.group.0.iter().map(|(name, group)| (name, &group.results.events));
     let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
-    let singles = singles.map(|(name, flow)| (name, &flow.events));
+    let singles = singles.map(|(name, flow)| (name, &flow.results.events));
     for (name, events) in built.chain(singles) {
         let Some(events) = events else { continue };
         let late = events.fragments_late;
@@ -232,7 +232,7 @@ fn events(summary: &Summary, units: Units) -> String {
 fn jobs(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&JOBS).in_units(units);
     for (name, group) in &summary.group.0 {
-        let Some(job) = &group.mpi else { continue };
+        let Some(job) = &group.results.mpi else { continue };
         let time = job.time_seconds.map(|time| Cell::quantity(Kind::Time, time));
         table.row(vec![
             name.as_str().into(),
@@ -282,7 +282,7 @@ fn datagrams(summary: &Summary, units: Units) -> String {
 fn calls(summary: &Summary, units: Units) -> String {
     let mut table = Table::new(&CALLS).in_units(units);
     for (name, group) in &summary.group.0 {
-        if let Some(calls) = &group.calls {
+        if let Some(calls) = &group.results.calls {
             let name = format!("{name} ({})", format::count(group.flows as usize, "flow"));
             let scores = format!("{:.2}, min {:.2}", calls.mos_mean, calls.mos_min);
             table.row(vec![name.into(), scores.into(), "".into(), "".into(), "".into()]);
@@ -290,7 +290,8 @@ fn calls(summary: &Summary, units: Units) -> String {
     }
     let groups = group_names(summary);
     let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
-    let singles: Vec<_> = singles.filter_map(|(name, f)| Some((name, f.call.as_ref()?))).collect();
+    let singles: Vec<_> =
+        singles.filter_map(|(name, f)| Some((name, f.results.call.as_ref()?))).collect();
     for (name, call) in singles.iter().take(ROWS_MAX) {
         table.row(vec![
             name.as_str().into(),

@@ -73,24 +73,18 @@ impl Agent {
         applications: &Applications,
     ) -> FlowTotals {
         let [sender, receiver] = self.infos(applications);
-        let [near, far] = self.sockets.map_or([None; 2], |sockets| sockets.ends);
-        let datagrams = far.and_then(|far| applications.sockets()[far as usize].datagrams());
-        let [near, far] = [near, far].map(|end| end.and_then(|end| applications.application(end)));
+        let ends = self.sockets.map_or([None; 2], |sockets| sockets.ends);
+        let datagrams = ends[1].and_then(|far| applications.sockets()[far as usize].datagrams());
+        let results = ends.map(|end| {
+            let (application, socket) = applications.application(end?)?;
+            application.results(socket)
+        });
         FlowTotals {
             sender,
             receiver,
             delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
-            events: far.and_then(|(far, socket)| far.events(socket)),
-            call: far.and_then(|(far, _)| far.call()),
-            ranks: [near, far]
-                .map(|end| end.and_then(|(application, _)| application.rank().map(Box::new))),
-            ..self.marks.totals(
-                flow,
-                now,
-                self.progress(applications),
-                near.and_then(|(near, _)| near.exchanges()),
-            )
+            ..self.marks.totals(flow, now, self.progress(applications), results)
         }
     }
 }

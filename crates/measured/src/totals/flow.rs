@@ -2,10 +2,7 @@
 
 use base::{Bytes, Instant};
 use network::datagram::Delay;
-use network::event_builder::Events;
-use network::exchange::Exchanges;
-use network::mpi::rank::RankTotals;
-use network::voip::Call;
+use network::results::{Counted, Results};
 
 /// The totals of one flow.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -35,15 +32,8 @@ pub struct FlowTotals {
     /// Datagrams sent after the last one that arrived, where they have sequence numbers: only these may still be
     /// under way. `None` where every drop is counted, which gives the same information.
     pub unseen: Option<u64>,
-    /// The totals of its requests, if it asks.
-    pub exchanges: Option<Exchanges>,
-    /// The totals of the builder's events that it sends fragments to, and of its fragments.
-    pub events: Option<Events>,
-    /// What was heard of the call that it is.
-    #[serde(default)]
-    pub call: Option<Call>,
-    /// The totals of the ranks of an MPI job at both ends.
-    pub ranks: [Option<Box<RankTotals>>; 2],
+    /// What the programs at both ends counted, the one at the flow's first host first.
+    pub results: [Option<Results>; 2],
     /// The packets of a program that the network carried, from the flow's first host to its second and back.
     pub program: Option<[Carried; 2]>,
     /// Whether the driver could not run it, so that nothing is known of it.
@@ -62,6 +52,16 @@ impl FlowTotals {
         let missing = sent.saturating_sub(received);
         let under_way = missing.saturating_sub(self.drops);
         self.lost.unwrap_or(missing - under_way.min(self.unseen.unwrap_or(u64::MAX)))
+    }
+
+    /// What the programs at its ends counted.
+    pub fn results(&self) -> impl Iterator<Item = &Results> + Clone {
+        self.results.iter().flatten()
+    }
+
+    /// The counts of that type, of the first program that has them.
+    pub fn counts<T: Counted>(&self) -> Option<&T> {
+        self.results().find_map(T::of)
     }
 
     /// Returns the time over which the flow's counters count: its own time, unless only a part of the run is
@@ -93,13 +93,9 @@ impl FlowTotals {
             Some(earlier) => later.since(earlier),
             None => *later,
         };
-        let exchanges = |later: &Exchanges| match &earlier.exchanges {
-            Some(earlier) => later.since(earlier),
-            None => later.clone(),
-        };
-        let events = |later: &Events| match &earlier.events {
-            Some(earlier) => later.since(earlier),
-            None => later.clone(),
+        let results = |end: usize| {
+            let [later, earlier] = [later, earlier].map(|flow| flow.results[end].as_ref());
+            self.results[end].as_ref()?.within(later, earlier)
         };
         let program = |later: [Carried; 2]| {
             let earlier = earlier.program.unwrap_or_default();
@@ -117,10 +113,7 @@ impl FlowTotals {
             receiver: later.receiver.since(&earlier.receiver),
             delay: later.delay.as_ref().map(delay),
             unseen: later.unseen,
-            exchanges: later.exchanges.as_ref().map(exchanges),
-            events: later.events.as_ref().map(events),
-            call: later.call.map(|call| earlier.call.map_or(call, |earlier| call.since(&earlier))),
-            ranks: self.ranks.clone(),
+            results: [0, 1].map(results),
             program: later.program.map(program),
             left_out: self.left_out,
             measured: Some([from, until]),

@@ -4,6 +4,8 @@ use base::Duration;
 
 use base::histogram::Histogram;
 
+use crate::results::Counts;
+
 /// The results of the events of one builder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -30,9 +32,19 @@ impl Events {
         self.times.note(time);
     }
 
-    /// The results since `earlier`.
+    /// These events, with the fragments of another source of the same builder added.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub fn and_source(self, other: &Self) -> Self {
+        let late = self.late.map(|late| late + other.late.unwrap_or_default());
+        Self { fragments: self.fragments + other.fragments, late, ..self }
+    }
+}
+
+impl Counts for Events {
+    const LACKING: [&'static str; 2] = ["events", "name a flow with `events`"];
+    const ASKS: bool = true;
+
+    fn since(&self, earlier: &Self) -> Self {
         let times = self.times.since(&earlier.times);
         let late = |late: u64| late - earlier.late.unwrap_or_default();
         Self {
@@ -43,12 +55,5 @@ impl Events {
             fragments: self.fragments - earlier.fragments,
             late: self.late.map(late),
         }
-    }
-
-    /// These events, with the fragments of another source of the same builder added.
-    #[must_use]
-    pub fn and_source(self, other: &Self) -> Self {
-        let late = self.late.map(|late| late + other.late.unwrap_or_default());
-        Self { fragments: self.fragments + other.fragments, late, ..self }
     }
 }

@@ -4,6 +4,8 @@ use base::Duration;
 
 use base::histogram::Histogram;
 
+use crate::results::Counts;
+
 /// The results of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -26,20 +28,27 @@ impl Exchanges {
         self.times.note(time);
     }
 
-    /// The requests that were answered since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let times = self.times.since(&earlier.times);
-        let max = if self.max > earlier.max { self.max } else { times.longest() };
-        let (completed, sum) = (self.completed - earlier.completed, self.sum - earlier.sum);
-        Self { completed, sum, max, times }
-    }
-
     /// The results of both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.times.merge(&other.times);
         let (completed, sum) = (self.completed + other.completed, self.sum + other.sum);
         Self { completed, sum, max: self.max.max(other.max), times: self.times }
+    }
+}
+
+impl Counts for Exchanges {
+    const LACKING: [&'static str; 2] = ["exchanges", "name a flow with an `exchange` or a `ping`"];
+    const ASKS: bool = true;
+
+    fn since(&self, earlier: &Self) -> Self {
+        let times = self.times.since(&earlier.times);
+        let max = if self.max > earlier.max { self.max } else { times.longest() };
+        let (completed, sum) = (self.completed - earlier.completed, self.sum - earlier.sum);
+        Self { completed, sum, max, times }
+    }
+
+    fn responses(&self) -> Option<u64> {
+        Some(self.completed)
     }
 }

@@ -5,6 +5,7 @@ use base::setting::{Setting, Settings, Value};
 use super::rank::Job;
 use crate::application::ActivePeriod;
 use crate::invalid::Invalid;
+use crate::results::Kind;
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
 
@@ -48,6 +49,10 @@ impl config::Config for Job {
 
     fn both_write(&self) -> bool {
         true
+    }
+
+    fn results(&self) -> Option<Kind> {
+        Some(Kind::Ranks)
     }
 
     fn nagle(&self) -> bool {

@@ -15,6 +15,7 @@ use super::{Library, Phases, Progress};
 use crate::application::{
     ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
 };
+use crate::results::Results;
 
 pub use super::results::RankTotals;
 
@@ -531,7 +532,7 @@ impl Application for Rank {
         }
     }
 
-    fn rank(&self) -> Option<RankTotals> {
-        Some(self.totals.clone())
+    fn results(&self, _: SocketId) -> Option<Results> {
+        Some(self.totals.clone().into())
     }
 }

@@ -6,6 +6,7 @@ use base::{Duration, Instant};
 
 use super::timeline::Timeline;
 use super::wait::Waits;
+use crate::results::Counts;
 
 /// The results of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,4 +30,24 @@ pub struct RankTotals {
     /// process.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timeline: Arc<Timeline>,
+}
+
+impl RankTotals {
+    /// The ranks at these ends of connections, each once and in their order.
+    pub fn distinct<'r>(ends: impl Iterator<Item = &'r Self>) -> Vec<&'r Self> {
+        let mut ranks: Vec<&Self> = ends.collect();
+        ranks.sort_unstable_by_key(|rank| rank.rank);
+        ranks.dedup_by_key(|rank| rank.rank);
+        ranks
+    }
+}
+
+impl Counts for RankTotals {
+    const LACKING: [&'static str; 2] = ["ranks", "name a flow with `mpi`"];
+    /// A job ends.
+    const WHOLE: bool = true;
+
+    fn since(&self, _: &Self) -> Self {
+        self.clone()
+    }
 }

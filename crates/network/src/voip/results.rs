@@ -3,6 +3,7 @@
 use base::Duration;
 
 use super::emodel;
+use crate::results::Counts;
 
 /// What was heard of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,10 +52,12 @@ impl Call {
     pub fn opinion_score(&self) -> f64 {
         emodel::opinion_score(self.rating())
     }
+}
 
-    /// What was heard since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+impl Counts for Call {
+    const LACKING: [&'static str; 2] = ["listener", "name a flow with `voip`"];
+
+    fn since(&self, earlier: &Self) -> Self {
         Self {
             due: self.due.saturating_sub(earlier.due),
             missed: self.missed.saturating_sub(earlier.missed),

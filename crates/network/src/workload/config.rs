@@ -8,6 +8,7 @@ use base::setting::Settings;
 use crate::application::{ActivePeriod, Application};
 use crate::datagram;
 use crate::invalid::Invalid;
+use crate::results;
 use crate::sink::Reader;
 
 /// The shortest time from one thing that a program does to the next: a full frame at 100 Gbit/s.
@@ -73,6 +74,16 @@ pub trait Config: Settings + Debug {
 
     /// The number of responses after which it is complete, if it is limited.
     fn responses(&self) -> Option<u64> {
+        None
+    }
+
+    /// The results that its programs have besides those of every flow.
+    fn results(&self) -> Option<results::Kind> {
+        None
+    }
+
+    /// What it lacks for a quantity of its results, in messages, and how it gets that.
+    fn lacking(&self, _quantity: &str) -> Option<[&'static str; 2]> {
         None
     }
 

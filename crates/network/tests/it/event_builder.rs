@@ -3,6 +3,7 @@
 use base::{Bytes, Distribution, Duration, Instant, Random};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use network::event_builder::{EventBuilder, EventSource, Events, Mode, Names, Readout};
+use network::results::{Counted, Counts as _};
 use network::workload::Config as _;
 use proptest::prelude::*;
 use transport::{OptionError, SocketOption};
@@ -157,7 +158,10 @@ impl Network {
 
     fn events(&self) -> Vec<Events> {
         let sources = 0..self.sources.len() as u32;
-        sources.map(|source| self.builder.events(SocketId(source)).expect("it builds")).collect()
+        let results = sources.map(|source| self.builder.results(SocketId(source)));
+        results
+            .map(|results| results.as_ref().and_then(Events::of).cloned().expect("it builds"))
+            .collect()
     }
 }
 

@@ -1,16 +1,13 @@
 //! The run as a whole, and the flows of a `count` together.
 
 use base::{Duration, Instant};
-use measured::{Completion, MpiSummary, per};
-use network::event_builder::Events;
-use network::exchange::Exchanges;
+use measured::{Completion, GroupResults, per};
 use scenario::plan::{Flow, Plan, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::completion::{Ideal, ideal, sum_completion};
-use super::{CallsSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, Named};
-use crate::ranks;
+use super::{DatagramSummary, FlowSummary, Named};
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
@@ -79,18 +76,9 @@ pub struct Group {
     /// greatest jitter of any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSummary>,
-    /// What was heard of their calls, if they are calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls: Option<CallsSummary>,
-    /// What became of their requests, if they ask: the mean of all, and the longest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exchanges: Option<ExchangeSummary>,
-    /// What became of the events that they are the sources of, and of all fragments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events: Option<EventSummary>,
-    /// What became of the MPI job that they are the connections of, in the whole run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mpi: Option<MpiSummary>,
+    /// The results of their workload.
+    #[serde(flatten)]
+    pub results: GroupResults,
     /// Completion times, if they are of a set size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
@@ -176,15 +164,11 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         (flow, ideal.filter(|_| t.began_measured()))
     }));
     let (completion, size) = completion.unzip();
-    let exchanges = group.iter().filter_map(|(_, (t, _))| t.exchanges.clone());
     let totals = group.iter().map(|&(_, (t, _))| t);
     let seconds = busy(totals.clone()).as_secs_f64();
-    let ranks = ranks::all(totals.clone());
-    let scores: Vec<f64> =
-        members.clone().filter_map(|flow| Some(flow.call.as_ref()?.mos)).collect();
     Group {
         flows: group.len() as u64,
-        goodput: goodput(group.iter().map(|&(_, (t, _))| t)),
+        goodput: goodput(totals.clone()),
         goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
         goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
         bytes: members.clone().map(|f| f.bytes).sum(),
@@ -193,21 +177,11 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         marks: members.clone().map(|f| f.marks).sum(),
         retransmissions: members.clone().map(|f| f.retransmissions).sum(),
         timeouts: members.clone().map(|f| f.timeouts).sum(),
-        calls: (!scores.is_empty()).then(|| CallsSummary::of(&scores)),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
-        exchanges: exchanges.reduce(Exchanges::and).map(|all| ExchangeSummary::of(&all)),
-        events: built(totals.clone()).map(|events| EventSummary::of(&events, seconds)),
-        mpi: (!ranks.is_empty()).then(|| MpiSummary::of(&ranks)),
+        results: GroupResults::of(totals.flat_map(FlowTotals::results), seconds),
         completion,
         size: size.unwrap_or_default(),
     }
-}
-
-/// Merges the events of these flows, their sources: each flow has all that their builder counted.
-fn built<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Option<Events> {
-    let mut all = flows.filter_map(|flow| flow.events.as_ref());
-    let first = all.next()?.clone();
-    Some(all.fold(first, Events::and_source))
 }
 
 /// Returns the bytes that the flows received, per second of the time in which any of them ran: no more than the links

@@ -155,11 +155,11 @@ fn events(summary: &Summary) -> Grid {
         "Max",
         "Late fragments",
     ]);
-    let groups = summary.group.0.iter().map(|(name, group)| (name, "group", &group.events));
+    let groups = summary.group.0.iter().map(|(name, group)| (name, "group", &group.results.events));
     let singles = summary.flow.0.iter().filter(|(name, _)| {
         record::summary::group_of(name).is_none_or(|group| summary.group.get(group).is_none())
     });
-    let singles = singles.map(|(name, flow)| (name, "flow", &flow.events));
+    let singles = singles.map(|(name, flow)| (name, "flow", &flow.results.events));
     for (name, kind, events) in groups.chain(singles) {
         let Some(events) = events else { continue };
         let of = Below(format!("{kind}.{name}.events"));
@@ -251,7 +251,7 @@ fn calls(summary: &Summary) -> Grid {
     let mut grid =
         Grid::new(&["Call", "Mean opinion score", "R", "Mouth to ear", "Missed", "Late"]);
     for (name, flow) in summary.flow.0.iter() {
-        let Some(call) = &flow.call else { continue };
+        let Some(call) = &flow.results.call else { continue };
         let of = Below(format!("flow.{name}.call"));
         grid.row(vec![
             Cell::text_of(name),

@@ -6,6 +6,7 @@ use base::{Duration, Instant};
 use network::mpi::rank::RankTotals;
 use network::mpi::timeline::{Interval, Timeline};
 use network::mpi::wait::Cause;
+use network::results::Counted;
 use record::totals::{NodeTotals, PortTotals};
 use record::{
     Ending, FlowTotals, Names, RankRow, Recorder, Recording, Row, Summary, Table, Totals,
@@ -62,7 +63,7 @@ fn totals(plan: &Plan, hosts: u32) -> Totals {
     // The connections in their order: each rank with those above it.
     let pairs = (0..hosts).flat_map(|low| (low + 1..hosts).map(move |high| [low, high]));
     let flow = |pair: [u32; 2]| FlowTotals {
-        ranks: pair.map(|rank| Some(Box::new(of(rank)))),
+        results: pair.map(|rank| Some(of(rank).into())),
         ..FlowTotals::default()
     };
     Totals {
@@ -131,8 +132,9 @@ fn a_page_of_hundreds_of_ranks_stays_small() {
         .collect();
     let busy = rank(0, &flat);
     for flow in &mut totals.flows {
-        for own in flow.ranks.iter_mut().flatten() {
-            **own = RankTotals { rank: own.rank, ..busy.clone() };
+        for own in flow.results.iter_mut().flatten() {
+            let rank = RankTotals::of(own).expect("a rank").rank;
+            *own = RankTotals { rank, ..busy.clone() }.into();
         }
     }
     let length = picture(&page(&plan, &totals)).len();

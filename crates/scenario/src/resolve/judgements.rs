@@ -1,7 +1,6 @@
 //! The common parts of `[expect]` and `[compare]`: the judged quantities of entities.
 
 use measured::{Entity, Part, Quantity, SIZE_BUCKETS};
-use network::workload::Workload;
 
 use super::Directory;
 use super::network::Network;
@@ -9,7 +8,7 @@ use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{Given, Measured, Tables, quantities};
 use crate::nearest;
-use crate::plan::{Change, Flow, Node, NodeKind, Transport, Udp};
+use crate::plan::{Change, Flow, Node, NodeKind, Transport};
 use crate::value::{Name, Table};
 
 /// The entities of judgements besides the network.
@@ -144,22 +143,12 @@ fn check_flow(
         (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
             ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }
-        (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
-            ("exchanges", "name a flow with an `exchange` or a `ping`")
+        (Some(Part::Results(kind)), _) => {
+            let own = flow.workload().filter(|workload| workload.results() == Some(kind));
+            let lacking = own.map_or(Some(kind.lacking()), |own| own.lacking(quantity.name));
+            let Some([lacks, help]) = lacking else { return };
+            (lacks, help)
         }
-        (Some(Part::Call), transport)
-            if !matches!(transport, Transport::Udp(Udp { workload: Workload::Voip(_), .. })) =>
-        {
-            ("listener", "name a flow with `voip`")
-        }
-        (Some(Part::Events), _) => match flow.readout() {
-            None => ("events", "name a flow with `events`"),
-            Some(readout) if quantity.name == "fragments_late" && readout.deadline.is_none() => {
-                ("deadline for its fragments", "give its events a `deadline`")
-            }
-            Some(_) => return,
-        },
-        (Some(Part::Mpi), _) if flow.job().is_none() => ("ranks", "name a flow with `mpi`"),
         (Some(Part::Completion), _) => return check_sized(name, key, flows, problems),
         (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {
             ("round trip time", "name a flow that is a connection")

@@ -89,14 +89,11 @@ impl Samples {
             let program = matches!(flow.transport, Transport::Program(_));
             if near && !program {
                 counted.sender = known.sender;
-                counted.ranks[0].clone_from(&known.ranks[0]);
-                counted.exchanges.clone_from(&known.exchanges);
+                counted.results[0].clone_from(&known.results[0]);
             }
             if far && !program {
                 (counted.receiver, counted.delay) = (known.receiver, known.delay);
-                counted.ranks[1].clone_from(&known.ranks[1]);
-                counted.events.clone_from(&known.events);
-                counted.call = known.call;
+                counted.results[1].clone_from(&known.results[1]);
             }
             let reads = if flow.reader() == flow.from { near } else { far };
             if reads && !program {

@@ -41,7 +41,7 @@ const LOSSLESS: (&str, &str) =
 const LOSSY: (&str, &str) = ("[router.tor]", "at.tor.queue.fifo.bytes = \"700 kB\"");
 
 fn events(totals: &Totals) -> Vec<Events> {
-    totals.flows.iter().map(|flow| flow.events.clone().expect("a source of events")).collect()
+    totals.flows.iter().map(|flow| flow.counts().cloned().expect("a source of events")).collect()
 }
 
 /// The minimum time of the payload on the builder's link, in full frames of 1538 bytes with 1448 of payload,
@@ -107,7 +107,7 @@ fn a_load_is_offered_to_the_builders_link() {
         let utilisation = summary.link.get("builder").expect("the link").forward.utilisation;
         assert!((utilisation - share).abs() < 0.08 * share, "{load}: {utilisation}");
         let data = summary.group.get("data").expect("the flows");
-        let events = data.events.as_ref().expect("events");
+        let events = data.results.events.as_ref().expect("events");
         // Of each source's last fragment a part may have come.
         let whole = data.bytes.div_ceil(14_480);
         assert!((events.fragments..=events.fragments + 20).contains(&whole), "{events:?}");
@@ -121,7 +121,7 @@ fn a_pull_keeps_the_queue_to_what_was_asked_for() {
     let most = |mode: &str| {
         let flow = format!("events = {{ fragment = \"14480 B\", every = \"2 ms\", {mode} }}");
         let summary = driver::summary(&driver::plan(&text("300 ms", 64, LOSSY, &flow)));
-        let data = summary.group.get("data").expect("the flows").events.clone();
+        let data = summary.group.get("data").expect("the flows").results.events.clone();
         let link = summary.link.get("builder").expect("the link").forward.clone();
         (link.backlog_bytes_max, data.expect("events").completed)
     };
@@ -140,7 +140,7 @@ fn fragments_are_late_after_the_deadline() {
             "events = {{ fragment = \"1500 B..28 kB\", every = \"1 ms\", deadline = \"{deadline}\" }}"
         );
         let summary = driver::summary(&driver::plan(&text("300 ms", 8, LOSSLESS, &flow)));
-        let events = summary.group.get("data").expect("the flows").events.clone();
+        let events = summary.group.get("data").expect("the flows").results.events.clone();
         let events = events.expect("events");
         (events.fragments_late.expect("a deadline"), events.fragments)
     };

@@ -2,6 +2,10 @@
 //! permits. In debug builds the simulator asserts at the end of each run that no flow stalled.
 
 use base::Duration;
+use network::event_builder::Events;
+use network::exchange::Exchanges;
+use network::mpi::rank::RankTotals;
+use network::results::Counted;
 use proptest::prelude::*;
 use record::FlowTotals;
 
@@ -55,7 +59,7 @@ fn flow(text: &str) -> FlowTotals {
 #[test]
 fn exchanges_of_one_byte_go_on() {
     let flow = flow(&text("5 s", 1_500, "exchange = { request = \"1 B\", response = \"1 B\" }"));
-    let completed = flow.exchanges.expect("it asks").completed;
+    let completed = flow.counts::<Exchanges>().expect("it asks").completed;
     // Linux 6.12 completes 2 487; a round trip of 2 ms lets 2 499 go.
     assert!((2_487..=2_499).contains(&completed), "{completed}");
 }
@@ -96,7 +100,7 @@ proptest! {
     ) {
         let load = format!("exchange = {{ request = \"{request} B\", response = \"{response} B\" }}");
         let flow = flow(&text("1 s", mtu, &(buffers + &load)));
-        let completed = flow.exchanges.expect("it asks").completed;
+        let completed = flow.counts::<Exchanges>().expect("it asks").completed;
         prop_assert_eq!(flow.received.0 / u64::from(response), completed);
         prop_assert!((300..500).contains(&completed), "{}", completed);
     }
@@ -110,7 +114,7 @@ proptest! {
     ) {
         let load = format!("exchange = {{ request = \"{request} B\", response = \"{response} B\" }}");
         let flow = flow(&text("1 s", mtu, &(fixed(segments * mtu) + &load)));
-        let completed = flow.exchanges.expect("it asks").completed;
+        let completed = flow.counts::<Exchanges>().expect("it asks").completed;
         prop_assert_eq!(flow.received.0 / u64::from(response), completed);
         prop_assert!((3..500).contains(&completed), "{}", completed);
     }
@@ -127,7 +131,7 @@ proptest! {
             "events = {{ fragment = \"{fragment} B\", every = \"3 ms\", count = 250, mode = \"{mode}\" }}"
         );
         let flow = flow(&text("2 s", mtu, &(buffers + &load)));
-        let events = flow.events.expect("a builder's source");
+        let events = flow.counts::<Events>().expect("a builder's source");
         prop_assert_eq!((events.completed, events.fragments), (250, 250));
         prop_assert_eq!(flow.received.0, 250 * u64::from(fragment));
     }
@@ -147,7 +151,7 @@ proptest! {
         } else {
             let load = "ping = { every = \"4 ms\" }";
             let flow = flow(&text("999 ms", mtu, &(buffers + load)));
-            let completed = flow.exchanges.expect("it asks").completed;
+            let completed = flow.counts::<Exchanges>().expect("it asks").completed;
             prop_assert!((248..=250).contains(&completed), "{}", completed);
         }
     }
@@ -171,8 +175,8 @@ proptest! {
         let (headers, ways) = if is_eager { (1, 1) } else { (3, 3) };
         let carried = ITERATIONS * (u64::from(message) + headers * 40);
         prop_assert_eq!([flow.sender.bytes_read, flow.receiver.bytes_read], [carried; 2]);
-        for rank in flow.ranks {
-            let rank = rank.expect("a rank at each end");
+        for results in &flow.results {
+            let rank = results.as_ref().and_then(RankTotals::of).expect("a rank at each end");
             prop_assert_eq!((rank.messages, rank.bytes), (ITERATIONS, ITERATIONS * u64::from(message)));
             let time = rank.finished.expect("it ends").since(rank.started.expect("it begins"));
             let least = Duration::from_ms(ways * ITERATIONS);

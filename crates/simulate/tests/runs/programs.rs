@@ -76,7 +76,7 @@ fn a_response_takes_a_round_trip_and_the_next_request_follows_it() {
     let exchange = r#"exchange = { request = "1000 B", response = "1000 B" }"#;
     let asked = path("2 s", exchange);
     let flow = asked.flow.get("one").expect("the flow");
-    let exchanges = flow.exchanges.as_ref().expect("it asks");
+    let exchanges = flow.results.exchanges.as_ref().expect("it asks");
     // 5 ms each way and 1070 bytes with headers, options and FCS at 12.5 MB/s.
     let round_trip = 2.0 * (0.005 + 1070.0 / 12.5e6);
     let overhead = 2.0 * 20.0 / 12.5e6;
@@ -108,13 +108,15 @@ fn percentiles_of_a_group_are_of_all_its_responses() {
         assert!((ms..=ms * 1.07).contains(&(seconds * 1e3)), "{seconds} s, not {ms} ms");
     };
     for (name, ms) in [("get.1", 10.0), ("get.2", 100.0)] {
-        let flow = summary.flow.get(name).and_then(|flow| flow.exchanges.clone()).expect("asks");
+        let flow =
+            summary.flow.get(name).and_then(|flow| flow.results.exchanges.clone()).expect("asks");
         is(flow.response_p50_seconds, ms);
         is(flow.response_p95_seconds, ms);
         assert!(flow.response_p99_seconds.expect("measured") <= flow.response_max_seconds);
     }
     // Ten responses of the near one to one of the far one.
-    let group = summary.group.get("get").and_then(|group| group.exchanges.clone()).expect("asks");
+    let group =
+        summary.group.get("get").and_then(|group| group.results.exchanges.clone()).expect("asks");
     assert!((400..=450).contains(&group.completed), "{group:?}");
     is(group.response_p50_seconds, 10.0);
     is(group.response_p95_seconds, 100.0);
@@ -128,7 +130,7 @@ fn requests_keep_their_time_unless_the_response_is_late() {
             r#"exchange = {{ request = "100 B", response = "{response}", every = "{time}" }}"#
         );
         let flow = path("2.05 s", &flow).flow.get("one").expect("the flow").clone();
-        (flow.exchanges.expect("it asks").completed, flow.bytes)
+        (flow.results.exchanges.expect("it asks").completed, flow.bytes)
     };
     // From 10 ms on, when it is connected, one each 100 ms.
     assert_eq!(every("100 ms", "50 kB"), (21, 21 * 50_000));
@@ -143,7 +145,8 @@ fn a_user_thinks_between_response_and_request() {
     let think = |time: &str| {
         let exchange = r#"exchange = { request = "1000 B", response = "1000 B", think = ""#;
         let flow = path("60 s", &format!("{exchange}{time}\" }}"));
-        let flow = flow.flow.get("one").expect("the flow").exchanges.clone().expect("it asks");
+        let flow =
+            flow.flow.get("one").expect("the flow").results.exchanges.clone().expect("it asks");
         (flow.completed as f64, flow.response_mean_seconds)
     };
     // The mean of n exponential times has a standard deviation of 1 / sqrt(n): 4 % here.
@@ -162,7 +165,7 @@ fn both_ends_draw_the_same_sizes_and_close_after_the_last() {
         path("20 s", &exchange).flow.get("one").expect("the flow").clone()
     };
     let [first, second] = [asked(200), asked(201)];
-    let exchanges = second.exchanges.expect("it asks");
+    let exchanges = second.results.exchanges.expect("it asks");
     assert_eq!(exchanges.completed, 201);
     // A server that took another size for a request's would answer too early or never.
     assert!(second.bytes > first.bytes);
@@ -193,7 +196,12 @@ fn an_exchange_that_stops_asks_no_more() {
         path("2 s", "stop = \"1 s\"\nexchange = { request = \"1 kB\", response = \"1 kB\" }");
     let all = path("2 s", "exchange = { request = \"1 kB\", response = \"1 kB\" }");
     let completed = |summary: &record::Summary| {
-        summary.flow.get("one").and_then(|flow| flow.exchanges.as_ref()).expect("asks").completed
+        summary
+            .flow
+            .get("one")
+            .and_then(|flow| flow.results.exchanges.as_ref())
+            .expect("asks")
+            .completed
     };
     assert!(completed(&stopped).abs_diff(completed(&all) / 2) <= 1);
 }

@@ -3,6 +3,7 @@
 use base::Duration;
 use network::mpi::rank::RankTotals;
 use network::mpi::wait::{Cause, Waits};
+use network::results::Counted;
 use proptest::prelude::*;
 
 use crate::driver;
@@ -43,7 +44,7 @@ fn ranks(text: &str) -> Vec<RankTotals> {
     let mut ranks: Vec<RankTotals> = totals
         .flows
         .iter()
-        .flat_map(|flow| flow.ranks.iter().flatten().map(|rank| RankTotals::clone(rank)))
+        .flat_map(|flow| flow.results().filter_map(RankTotals::of).cloned())
         .collect();
     ranks.sort_by_key(|rank| rank.rank);
     ranks.dedup_by_key(|rank| rank.rank);

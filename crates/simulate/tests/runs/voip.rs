@@ -13,7 +13,7 @@ fn call(voip: &str, delay: &str, more: &str) -> CallSummary {
     );
     let summary = driver::summary(&driver::plan(&text));
     let flow = summary.flow.get("c").expect("the flow");
-    flow.call.clone().expect("it is a call")
+    flow.results.call.clone().expect("it is a call")
 }
 
 fn assert_near(value: f64, expected: f64, within: f64, what: &str) {

@@ -1,5 +1,6 @@
 //! Measuring a part of the run: the counters of its parts add up to those of the whole run.
 
+use network::exchange::Exchanges;
 use proptest::prelude::*;
 use record::Summary;
 use record::totals::{FlowTotals, PortTotals, Totals};
@@ -55,7 +56,7 @@ fn totals(measure: &str) -> Totals {
 
 /// The additive counters of a flow.
 fn flow(t: &FlowTotals) -> Vec<u64> {
-    let exchanges = t.exchanges.as_ref();
+    let exchanges = t.counts::<Exchanges>();
     let delay = t.delay.as_ref().map_or(0, |delay| delay.sum);
     vec![
         t.received.0,
