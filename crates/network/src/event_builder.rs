@@ -16,7 +16,9 @@ use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Socke
 use crate::invalid::Invalid;
 use crate::results::{Kind, Results};
 use crate::sink::Reader;
-use crate::workload::config::{self, Applications, INTERVAL_MIN};
+use crate::workload::config::{
+    self, Applications, FlowEnd, INTERVAL_MIN, Member, Names, PlannedApplication, Sharing,
+};
 
 pub use results::Events;
 
@@ -101,6 +103,27 @@ impl config::Config for Readout {
     ) -> Applications {
         let names = Names { seed, flow, group: flow };
         [Box::new(self.source(span, (0, 1), names)), Box::new(self.builder(span, [names]))]
+    }
+
+    fn sharing(&self) -> Sharing {
+        Sharing::Receiver
+    }
+
+    /// The sources, with their builder after the first one.
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        let source = |(flow, member): (usize, &Member<'_>)| {
+            let source = self.source(member.span, (flow, flows.len()), member.names);
+            PlannedApplication::new(source, vec![FlowEnd { flow, end: 0 }])
+        };
+        let mut programs: Vec<_> = flows.iter().enumerate().map(source).collect();
+        let builder = self.builder(flows[0].span, flows.iter().map(|flow| flow.names));
+        let sockets = (0..flows.len()).map(|flow| FlowEnd { flow, end: 1 }).collect();
+        programs.insert(1, PlannedApplication::new(builder, sockets));
+        programs
+    }
+
+    fn burst(&self) -> Option<(Bytes, Option<Duration>)> {
+        Some((self.fragment.mean(), self.every.as_ref().map(Distribution::mean)))
     }
 
     fn both_write(&self) -> bool {
@@ -200,17 +223,6 @@ impl Readout {
     fn requests(&self) -> Option<u64> {
         (self.mode == Mode::Pull).then(|| self.request.unwrap_or(REQUEST).0)
     }
-}
-
-/// The names that seed the random numbers of a flow's programs.
-#[derive(Clone, Copy, Debug)]
-pub struct Names<'n> {
-    /// The run's seed.
-    pub seed: u64,
-    /// The flow's name: its fragments have streams of their own.
-    pub flow: &'n str,
-    /// The common name of the flows of all sources: they have the same triggers.
-    pub group: &'n str,
 }
 
 /// The times of the triggers. All programs draw the same ones.

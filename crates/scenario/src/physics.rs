@@ -224,11 +224,10 @@ fn triggers(names: &Groups<'_>) -> Vec<Warning> {
     let plan = names.plan;
     let warning = |flows: Range<usize>| {
         let flow = &plan.flows[flows.start];
-        let readout = flow.readout()?;
+        let (fragment, every) = flow.workload()?.burst()?;
         let (last, sources) = (path(plan, flow, flows.start)?.links.pop()?, flows.len() as u64);
-        let event = Bytes(readout.fragment.mean().0.saturating_mul(sources));
-        let every = readout.every.as_ref()?.mean();
-        let offered = rate_of(event, every).filter(|&offered| offered > last.rate)?;
+        let event = Bytes(fragment.0.saturating_mul(sources));
+        let offered = rate_of(event, every?).filter(|&offered| offered > last.rate)?;
         let about = names.flow_path(flows.start);
         let [offered, carried] = [offered, last.rate].map(|rate| plan.units.rate(rate));
         let size = plan.units.size(event);
@@ -281,11 +280,9 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
             let (_, flows, changes) = ports
                 .entry((hop.link, hop.end))
                 .or_insert_with(|| (hop, BTreeSet::new(), Vec::<(Instant, i128)>::new()));
-            let key = match udp.workload {
-                Workload::Datagrams(_) => "datagrams.rate",
-                // What a codec sends is fixed.
-                _ => "count",
-            };
+            // What a codec sends is fixed.
+            let has_rate = udp.workload.get("rate").is_some();
+            let key = if has_rate { "datagrams.rate" } else { "count" };
             flows.insert(format!("{}.{key}", names.flow_path(number)));
             changes.extend([(flow.span.start, load), (flow.span.stop, -load)]);
         }

@@ -4,10 +4,10 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use base::setting::Value;
 use base::thresholds::Thresholds;
 use base::{Bytes, Rate};
 use network::switch;
-use network::workload::Workload;
 use traffic::qdisc::psp::PacingRate;
 use traffic::qdisc::{Parameters, fifo};
 use transport::config::Buffer;
@@ -127,10 +127,12 @@ fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
             }
             tcp.reader.rate.iter_mut().for_each(|value| rate(value, by));
         }
-        Transport::Udp(udp) => match &mut udp.workload {
-            Workload::Datagrams(datagrams) => rate(&mut datagrams.rate, by),
-            _ => return None,
-        },
+        Transport::Udp(udp) => {
+            let settings = udp.workload.settings_mut()?;
+            let Some(Value::Rate(mut given)) = settings.get("rate") else { return None };
+            rate(&mut given, by);
+            settings.set("rate", Value::Rate(given));
+        }
         Transport::Program(_) => return None,
     }
     Some(())

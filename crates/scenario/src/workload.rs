@@ -21,8 +21,6 @@ use crate::value::{Count, Name};
 
 /// The name of the workload that has further keys: see [`crate::file::MpiKeys`].
 const MPI: &str = "mpi";
-/// The name of the workload whose flows share triggers.
-const EVENTS: &str = "events";
 
 impl Named for Library {
     const NAME: &'static str = "Mpi";
@@ -99,9 +97,9 @@ impl Workloads {
         self.plain().filter(|plain| plain.blank.datagrams().is_none())
     }
 
-    /// The source of events.
-    pub(crate) fn events(&self) -> Option<&Plain> {
-        self.get(EVENTS)
+    /// The one whose flows share triggers.
+    pub(crate) fn triggered(&self) -> Option<&Plain> {
+        self.plain().find(|plain| plain.blank.burst().is_some())
     }
 
     /// Whether any over a connection is given.
@@ -173,8 +171,8 @@ pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Opti
     let place = last.place(&table.from.span);
     last.check_alone(table, problems)?;
     let workload = last.read(problems)?;
-    if let Workload::Events(readout) = &workload {
-        check_triggers(readout.every.is_some(), place, table, problems)?;
+    if let Some((_, every)) = workload.burst() {
+        check_triggers(every.is_some(), place, table, problems)?;
     }
     Some(workload)
 }

@@ -5,6 +5,7 @@ use frames::rules::by_headers;
 use guest::CARDS_MAX;
 use guest::network::sockets;
 use network::PortId;
+use network::workload::config::Sharing;
 use scenario::Plan;
 use scenario::capability::{
     CHANGES, Capability, EXPECTATIONS, IMPAIRMENTS, KERNEL_CONGESTION, KERNELS, LOSSLESS, MPI, MTU,
@@ -134,7 +135,8 @@ pub fn check_ranks(plan: &Plan) -> Result<(), Obstacle> {
     for (guest, cards) in sockets(plan, CARDS_MAX).iter().enumerate() {
         cards.iter().for_each(|card| guests[card.node] = Some(guest));
     }
-    let apart = |flow: &&Flow| flow.job().is_some() && guests[flow.from] != guests[flow.to];
+    let shared = |flow: &Flow| flow.workload().is_some_and(|own| own.sharing() == Sharing::All);
+    let apart = |flow: &&Flow| shared(flow) && guests[flow.from] != guests[flow.to];
     let Some(flow) = plan.flows.iter().find(apart) else { return Ok(()) };
     if plan.has_kernel(flow.from) != plan.has_kernel(flow.to) {
         return Err(Lack::OneKernel.obstacle(flow));

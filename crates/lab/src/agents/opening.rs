@@ -138,7 +138,7 @@ pub(super) fn open(
 /// Rejects a job with phases at the host `number` if the host's kernel has no phases.
 fn check_phases(plan: &Plan, number: usize) -> Result<(), Error> {
     let here = |flow: &&Flow| flow.from == number || flow.to == number;
-    let phased = |flow: &&Flow| flow.job().is_some_and(|job| job.library.phases != Phases::Off);
+    let phased = |flow: &&Flow| flow.workload().is_some_and(|own| own.phases() != Phases::Off);
     let Some(flow) = plan.flows.iter().filter(here).find(phased) else { return Ok(()) };
     if socket::has_phases().map_err(Error::system("open a socket"))? {
         return Ok(());

@@ -2,12 +2,13 @@
 
 use base::setting::{Setting, Settings, Value};
 
-use super::rank::Job;
+use super::Phases;
+use super::rank::{Job, Rank};
 use crate::application::ActivePeriod;
 use crate::invalid::Invalid;
 use crate::results::Kind;
 use crate::sink::Reader;
-use crate::workload::config::{self, Applications};
+use crate::workload::config::{self, Applications, FlowEnd, Member, PlannedApplication, Sharing};
 
 /// The settings of a job are those of its library.
 impl Settings for Job {
@@ -45,6 +46,35 @@ impl config::Config for Job {
 
     fn excludes(&self) -> &'static [&'static str] {
         &["load", "stop"]
+    }
+
+    fn sharing(&self) -> Sharing {
+        Sharing::All
+    }
+
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        let mut hosts: Vec<usize> = flows.iter().flat_map(|flow| flow.hosts).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let planned = |(rank, host): (Rank, &usize)| {
+            let own = flows.iter().enumerate().filter_map(|(flow, member)| {
+                let end = member.hosts.iter().position(|end| end == host)?;
+                Some((member.hosts[1 - end], FlowEnd { flow, end }))
+            });
+            // Sorted by the rank at the other end.
+            let mut own: Vec<_> = own.collect();
+            own.sort_by_key(|&(other, _)| other);
+            PlannedApplication::new(rank, own.into_iter().map(|(_, at)| at).collect())
+        };
+        self.ranks(flows[0].span, hosts.len()).into_iter().zip(&hosts).map(planned).collect()
+    }
+
+    fn file(&self) -> Option<(&str, &[u8])> {
+        self.program.recorded().map(|trace| (trace.file_name(), &trace.file[..]))
+    }
+
+    fn phases(&self) -> Phases {
+        self.library.phases
     }
 
     fn both_write(&self) -> bool {

@@ -2,12 +2,13 @@
 
 use core::fmt::Debug;
 
-use base::Duration;
 use base::setting::Settings;
+use base::{Bytes, Duration};
 
 use crate::application::{ActivePeriod, Application};
 use crate::datagram;
 use crate::invalid::Invalid;
+use crate::mpi::Phases;
 use crate::results;
 use crate::sink::Reader;
 
@@ -16,6 +17,66 @@ pub const INTERVAL_MIN: Duration = Duration::from_ns(100);
 
 /// The programs of a flow, the one that connects or sends datagrams first.
 pub type Applications = [Box<dyn Application>; 2];
+
+/// Which flows of a table have programs in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// None: each has two programs of its own.
+    None,
+    /// Those to one host, where one program reads them all.
+    Receiver,
+    /// All: each host has one program.
+    All,
+}
+
+/// A flow, as its programs see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'f> {
+    /// When the program that connects is active.
+    pub span: ActivePeriod,
+    /// How the program that is connected to reads.
+    pub reader: Reader,
+    /// What seeds its random numbers.
+    pub names: Names<'f>,
+    /// The hosts at its ends.
+    pub hosts: [usize; 2],
+}
+
+/// The names that seed the random numbers of a flow's programs.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'n> {
+    /// The run's seed.
+    pub seed: u64,
+    /// The flow's name.
+    pub flow: &'n str,
+    /// The common name of the flows of a table.
+    pub group: &'n str,
+}
+
+/// An application, with the flow ends of its sockets.
+#[derive(Debug)]
+pub struct PlannedApplication {
+    /// The application.
+    pub application: Box<dyn Application>,
+    /// The flow end of each of its sockets, in this order, all on one host; never empty.
+    pub sockets: Vec<FlowEnd>,
+}
+
+impl PlannedApplication {
+    /// An application with these ends of flows.
+    pub fn new(application: impl Application + 'static, sockets: Vec<FlowEnd>) -> Self {
+        Self { application: Box::new(application), sockets }
+    }
+}
+
+/// An end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowEnd {
+    /// The flow, an index into `Plan::flows`, or into the flows that share programs.
+    pub flow: usize,
+    /// 0 for `from`, 1 for `to`.
+    pub end: usize,
+}
 
 /// A kind of workload: its settings, its programs, and what follows from them for their flow.
 pub trait Config: Settings + Debug {
@@ -35,6 +96,40 @@ pub trait Config: Settings + Debug {
     /// to the other, that one reads as `reader` says. Applications that flows can share have only this one.
     fn applications(&self, span: ActivePeriod, reader: Reader, stream: (u64, &str))
     -> Applications;
+
+    /// Which flows of a table with equal settings have programs in common.
+    fn sharing(&self) -> Sharing {
+        Sharing::None
+    }
+
+    /// The programs of flows that share some, in the order in which hosts run them.
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        let both = |(flow, member): (usize, &Member<'_>)| {
+            let Member { span, reader, names: Names { seed, flow: name, .. }, .. } = *member;
+            let both = self.applications(span, reader, (seed, name)).into_iter().enumerate();
+            both.map(move |(end, application)| PlannedApplication {
+                application,
+                sockets: vec![FlowEnd { flow, end }],
+            })
+        };
+        flows.iter().enumerate().flat_map(both).collect()
+    }
+
+    /// The mean payload that each flow sends at a trigger, and the mean time between triggers unless the network's load
+    /// determines it, for a workload of which flows send together.
+    fn burst(&self) -> Option<(Bytes, Option<Duration>)> {
+        None
+    }
+
+    /// The name of a file that its programs read, with the content.
+    fn file(&self) -> Option<(&str, &[u8])> {
+        None
+    }
+
+    /// The phases that its programs announce to the kernel.
+    fn phases(&self) -> Phases {
+        Phases::Off
+    }
 
     /// The datagrams that it sends, for a workload without connections.
     fn datagrams(&self) -> Option<datagram::Config> {

@@ -2,9 +2,10 @@
 
 use base::{Bytes, Distribution, Duration, Instant, Random};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
-use network::event_builder::{EventBuilder, EventSource, Events, Mode, Names, Readout};
+use network::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
 use network::results::{Counted, Counts as _};
 use network::workload::Config as _;
+use network::workload::config::Names;
 use proptest::prelude::*;
 use transport::{OptionError, SocketOption};
 

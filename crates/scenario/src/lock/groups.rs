@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use base::HostId;
 use base::header::Ports;
-use network::workload::Workload;
 
 use super::key;
 use crate::address::later;
@@ -395,13 +394,13 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
                 && one.reader == other.reader
         }
         (Transport::Udp(one), Transport::Udp(other)) => {
-            let same = match (&one.workload, &other.workload) {
-                (Workload::Datagrams(one), Workload::Datagrams(other)) => {
-                    network::datagram::Config { size: other.size, ..*one } == *other
-                }
-                (one, other) => one == other,
-            };
-            same && (one.ip_header, one.dscp) == (other.ip_header, other.dscp)
+            let mut workload = one.workload.clone();
+            if let (Some(settings), Some(size)) =
+                (workload.settings_mut(), other.workload.get("size"))
+            {
+                settings.set("size", size);
+            }
+            workload == other.workload && (one.ip_header, one.dscp) == (other.ip_header, other.dscp)
         }
         (Transport::Program(one), Transport::Program(other)) => one.user == other.user,
         _ => false,

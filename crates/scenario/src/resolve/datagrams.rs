@@ -1,8 +1,8 @@
 //! Workloads that send datagrams.
 
 use base::Bytes;
+use base::setting::Value;
 use network::datagram::UDP_HEADER;
-use network::workload::Workload;
 
 use super::ip;
 use super::network::{Ends, Network};
@@ -35,8 +35,8 @@ pub(super) fn resolve(
     let headers = ip_header + UDP_HEADER;
     let fits = u32::try_from(mtu(ends, network)?.0).ok()?.saturating_sub(headers);
     let given = table.values.span_of("size");
-    if let (Workload::Datagrams(config), None) = (&mut workload, given) {
-        config.size = fits;
+    if let (Some(settings), None) = (workload.settings_mut(), given) {
+        settings.set("size", Value::Bytes(Bytes(fits.into())));
     }
     let span = given.unwrap_or_else(|| table.place(&flow.from.span));
     size(workload.datagrams()?.size, span, fits, headers, problems)?;

@@ -22,7 +22,7 @@ pub(super) fn read(
     let declared = table.demand();
     let demand = declared.read(problems);
     let bytes = demand.as_ref().and_then(|demand| demand.bytes.as_ref());
-    let load = match table.workloads().events() {
+    let load = match table.workloads().triggered() {
         None => load::stagger(table, bytes, pairs, network, problems),
         // The load determines the triggers.
         Some(_) => None,

@@ -15,7 +15,7 @@ pub(super) fn check(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    if table.workloads().events().is_none() {
+    if table.workloads().triggered().is_none() {
         return Some(());
     }
     let node = |end| network.node(end);

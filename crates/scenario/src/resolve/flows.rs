@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use base::header::{Header, Ports};
 use base::packet::Protocol;
+use base::setting::Value;
 use base::{HostId, Instant};
 use network::application::ActivePeriod;
 use network::sink::Reader;
-use network::workload::Workload;
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
@@ -183,8 +183,8 @@ fn add(
         }
         (None, None) => {
             let mut connection = connection(ends, table, name, &mut configs, network, problems)?;
-            if let (Workload::Events(readout), Some(every)) = (&mut connection.workload, &every) {
-                readout.every = Some(every.clone());
+            if let (Some(settings), Some(every)) = (connection.workload.settings_mut(), &every) {
+                settings.set("every", Value::RandomTime(every.clone()));
             }
             Some(Some(Transport::Tcp(connection.into())))
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use base::packet::ETHERNET_HEADER_AND_FCS;
 use base::{Bytes, Distribution, Duration, HostId};
-use network::workload::Workload;
 
 use super::network::{Ends, Network};
 use crate::diagnostic::Problems;
@@ -45,10 +44,10 @@ pub(super) fn triggers(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Distribution<Duration>> {
-    let events = table.workloads().events()?.read(&mut Problems::default())?;
-    let Workload::Events(readout) = events else { return None };
+    let workload = table.workloads().triggered()?.read(&mut Problems::default())?;
+    let (fragment, _) = workload.burst()?;
     let (_, share) = share(table, problems)?;
-    let event = readout.fragment.mean().0 as f64 * flows as f64;
+    let event = fragment.0 as f64 * flows as f64;
     Some(poisson(seconds_of_busiest(event, pairs, network) / share))
 }
 

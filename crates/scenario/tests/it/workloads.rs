@@ -1,5 +1,6 @@
 //! Workloads: sizes that are drawn, the load that flows make, and that the lock file makes them again.
 
+use network::workload::Workload;
 use scenario::plan::FlowEnd;
 use scenario::{Document, Plan, lock};
 
@@ -190,7 +191,7 @@ fn sources_of_events_share_a_builder_and_are_locked_with_their_triggers() {
     assert!(text.contains("events.every = \"exponential "), "{text}");
     let again = read(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     assert_eq!(lock(&again), text);
-    assert_eq!(again.flows[0].readout(), plan.flows[0].readout());
+    assert_eq!(again.flows[0].workload(), plan.flows[0].workload());
 }
 
 #[test]
@@ -223,7 +224,7 @@ fn ranks_have_a_connection_for_every_two_and_are_locked_with_their_steps() {
     }
     let again = read(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     assert_eq!(lock(&again), text);
-    assert_eq!(again.flows[0].job(), plan.flows[0].job());
+    assert_eq!(again.flows[0].workload(), plan.flows[0].workload());
 }
 
 /// Two ranks: one sends, and both agree on a sum.
@@ -269,7 +270,8 @@ fn a_trace_is_replayed_by_as_many_hosts_as_it_has_ranks() {
     };
     let two =
         plan(&text("t-host.1..2"), "of/ring.parquet").unwrap_or_else(|errors| panic!("{errors}"));
-    let recorded = two.flows[0].job().and_then(|job| job.program.recorded()).expect("a trace");
+    let Some(Workload::Mpi(job)) = two.flows[0].workload() else { panic!("a job") };
+    let recorded = job.program.recorded().expect("a trace");
     assert_eq!(recorded.ranks.iter().map(Vec::len).collect::<Vec<_>>(), [6, 5]);
     let locked = lock(&two);
     assert!(locked.contains("mpi.trace = \"mpi file:traces/ring.parquet\""), "{locked}");

@@ -2,7 +2,6 @@
 
 use congestion::Config;
 use network::mpi::Phases;
-use network::workload::Workload;
 
 use super::super::setting::{MpiOptions, Setting, State};
 use super::draft::{Draft, FlowEnd};
@@ -11,8 +10,7 @@ use crate::mpi;
 pub(super) fn add(draft: &mut Draft<'_>, ends: &[FlowEnd<'_>]) {
     let mut chosen: Option<(MpiOptions, String)> = None;
     for end in ends {
-        let Workload::Mpi(job) = &end.tcp.workload else { continue };
-        let phases = job.library.phases;
+        let phases = end.tcp.workload.phases();
         let given = draft.place("flow", &end.flow.name, &["mpi", "phases"]);
         let Some(why) = given.filter(|_| phases != Phases::Off) else { continue };
         let word = if phases == Phases::Each { "each" } else { "collective" };
