@@ -15,6 +15,7 @@ pub mod bulk;
 mod credits;
 pub mod custody;
 pub mod datagram;
+pub mod datagrams;
 mod device;
 pub mod emulator;
 pub mod event_builder;

@@ -13,7 +13,7 @@ use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
-use crate::datagram::{self, Sender};
+use crate::datagrams::{self, Sender};
 use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
@@ -111,12 +111,12 @@ impl config::Config for Voip {
         "a call"
     }
 
-    fn datagrams(&self) -> Option<datagram::Config> {
-        Some(datagram::Config {
+    fn datagrams(&self) -> Option<datagrams::Config> {
+        Some(datagrams::Config {
             rate: self.rate(),
             // At most 10 frames of 160 bytes.
             size: self.payload() as u32,
-            ..datagram::Config::default()
+            ..datagrams::Config::default()
         })
     }
 

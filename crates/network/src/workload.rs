@@ -8,7 +8,7 @@ use core::ops::Deref;
 use base::setting::Settings;
 
 use crate::bulk::{Bulk, Train};
-use crate::datagram;
+use crate::datagrams;
 use crate::event_builder::Readout;
 use crate::exchange::{Exchange, Ping};
 use crate::mpi::rank::Job;
@@ -84,7 +84,7 @@ macro_rules! registry {
 }
 
 registry! {
-    Datagrams(datagram::Config) = "datagrams", "UDP datagrams at a given rate, unresponsive to loss, in place of TCP.";
+    Datagrams(datagrams::Config) = "datagrams", "UDP datagrams at a given rate, unresponsive to loss, in place of TCP.";
     Voip(Voip) = "voip", "Call by voice over IP, in one direction: RTP packets of a codec over UDP, a de-jitter buffer, and the mean opinion score of what is heard.";
     Train(Train) = "train", "Messages with pauses between them, instead of continuous writing.";
     Exchange(Exchange) = "exchange", "Alternating requests and responses on one connection, instead of continuous writing.";

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use base::{Bytes, Duration, FlowId, Instant, Packet, Rate};
-use network::datagram;
+use network::datagrams;
 use network::workload::Workload;
 use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
@@ -310,7 +310,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
 }
 
 /// The mean rate that a source offers with `overhead` per frame, in bits per second.
-fn load(config: &datagram::Config, overhead: Bytes) -> i128 {
+fn load(config: &datagrams::Config, overhead: Bytes) -> i128 {
     let frame = i128::from((config.frame() + overhead).0);
     let bits = i128::from(config.rate.bits_per_second()) * frame / i128::from(config.size);
     let Some((on, off)) = config.on.zip(config.off) else { return bits };

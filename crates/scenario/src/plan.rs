@@ -19,7 +19,7 @@ pub use network::node::NodeKind;
 use network::sink::Reader;
 use network::trace::Trace;
 use network::workload::Workload;
-use network::{datagram, forwarding, impairment, link};
+use network::{datagrams, forwarding, impairment, link};
 use traffic::{condition, qdisc};
 use transport::SocketOption;
 
@@ -356,9 +356,9 @@ pub struct Udp {
 
 impl Udp {
     /// What the sender sends.
-    pub fn datagrams(&self) -> datagram::Config {
+    pub fn datagrams(&self) -> datagrams::Config {
         let config = self.workload.datagrams().unwrap_or_default();
-        datagram::Config { ip_header: self.ip_header, dscp: self.dscp, ..config }
+        datagrams::Config { ip_header: self.ip_header, dscp: self.dscp, ..config }
     }
 }
 

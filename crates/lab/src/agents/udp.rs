@@ -5,7 +5,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use base::packet::ecn;
 use base::{Duration, Instant};
-use network::datagram::{Config, Counters};
+use network::datagram::Counters;
+use network::datagrams::Config;
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockType, recvmsg, send, setsockopt, sockopt,
 };

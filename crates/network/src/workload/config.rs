@@ -6,7 +6,7 @@ use base::setting::Settings;
 use base::{Bytes, Duration};
 
 use crate::application::{ActivePeriod, Application};
-use crate::datagram;
+use crate::datagrams;
 use crate::invalid::Invalid;
 use crate::mpi::Phases;
 use crate::results;
@@ -132,7 +132,7 @@ pub trait Config: Settings + Debug {
     }
 
     /// The datagrams that it sends, for a workload without connections.
-    fn datagrams(&self) -> Option<datagram::Config> {
+    fn datagrams(&self) -> Option<datagrams::Config> {
         None
     }
 

@@ -5,7 +5,7 @@ use base::setting::{Settings, Value, in_range};
 use base::{Duration, Instant, Random};
 use network::application::{ActivePeriod, Application};
 use network::bulk::Train;
-use network::datagram;
+use network::datagrams;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
@@ -35,7 +35,7 @@ const PROGRAMS: [Blank; 10] = [
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
     ("events", || Box::new(Readout::default())),
-    ("datagrams", || Box::new(datagram::Config::default())),
+    ("datagrams", || Box::new(datagrams::Config::default())),
     ("read", || Box::new(Reader::default())),
     ("processor", || Box::new(Processor::default())),
     ("coalesce", || Box::new(Coalescing::default())),
@@ -83,16 +83,16 @@ proptest! {
     /// A source of datagrams within the ranges has a time for its next one, or is refused at one of its settings.
     #[test]
     fn drawn_datagrams_leave_or_are_refused_at_a_setting(
-        given in values(datagram::Config::default().settings()),
+        given in values(datagrams::Config::default().settings()),
     ) {
-        let mut config = datagram::Config::default();
+        let mut config = datagrams::Config::default();
         for (setting, value) in given {
             prop_assert!(config.set(setting, value), "{setting}");
         }
         match config.check() {
             Ok(()) => {
-                let sender = datagram::Sender::new(config, ActivePeriod::ALWAYS, Random::from_seed(1));
-                let at_once = config.spacing == datagram::Spacing::Even;
+                let sender = datagrams::Sender::new(config, ActivePeriod::ALWAYS, Random::from_seed(1));
+                let at_once = config.spacing == datagrams::Spacing::Even;
                 prop_assert_eq!(sender.next_wakeup() == Instant::ZERO, at_once);
             }
             Err(invalid) => prop_assert!(["on", "off"].contains(&invalid.setting)),

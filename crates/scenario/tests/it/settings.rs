@@ -12,7 +12,7 @@ use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::sink::Reader;
-use network::{balancer, datagram, emulator, host, impairment, link, reaction_point, router};
+use network::{balancer, datagrams, emulator, host, impairment, link, reaction_point, router};
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
@@ -184,7 +184,7 @@ fn tables() -> Vec<Table> {
         ("flow.f.exchange", &Exchange::default()),
         ("flow.f.ping", &Ping::default()),
         ("flow.f.events", &Readout::default()),
-        ("flow.f.datagrams", &datagram::Config::default()),
+        ("flow.f.datagrams", &datagrams::Config::default()),
         ("flow.f.read", &Reader::default()),
         ("host.a.processor", &Processor::default()),
         ("host.a.coalesce", &Coalescing::default()),

@@ -2,7 +2,7 @@
 
 use base::{Bytes, Duration, FlowId, HostId, Instant, Rate};
 use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
-use network::datagram::Config;
+use network::datagrams::Config;
 use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
 use record::summary::{DatagramSummary, FlowSummary};
