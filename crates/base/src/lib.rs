@@ -11,6 +11,7 @@ extern crate std;
 pub mod action;
 pub mod distribution;
 pub mod drop_reason;
+pub mod fault;
 pub mod filter;
 pub mod frame;
 pub mod header;
@@ -29,6 +30,7 @@ pub mod units;
 
 pub use distribution::Distribution;
 pub use drop_reason::DropReason;
+pub use fault::{Diagnostic, ErrorKind, Fault};
 pub use packet::{FlowId, HostId, Packet, PacketId, Protocol};
 pub use priorities::Priorities;
 pub use priority_map::{DscpMap, PcpMap};

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Fault;
 use clap::Args;
 use experiment::driver::{self, Description, Role, Stacks};
-use experiment::{DriverChoice, Error, Job, format};
+use experiment::{DriverChoice, Job, format};
 use record::summary::InputSummary;
 use scenario::Input;
-use scenario::capability::Obstacle;
 use scenario::plan::{NodeKind, Plan};
 use serde::Serialize;
 use serde_json::json;
@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match plans(&arguments.scenario) {
         Ok(plans) if arguments.json => as_json(arguments, &plans),
         Ok(plans) => as_text(arguments, &plans),
-        Err(Failure::Experiment(Error::Scenario(errors))) if arguments.json => {
-            let problems: Vec<_> = errors.diagnostics().iter().map(problem).collect();
+        Err(failure) if arguments.json && !failure.diagnostics.is_empty() => {
+            let problems: Vec<_> = failure.diagnostics.iter().map(problem).collect();
             let file = arguments.scenario.file.display().to_string();
             output::print_json(
                 &json!({ "file": file, "ok": false, "errors": problems, "warnings": [] }),
@@ -133,13 +133,13 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
 }
 
 /// The listed drivers, each with the first obstacle that keeps it from running all plans.
-fn takers(plans: &[Plan]) -> Vec<(&'static Description, Option<Obstacle>)> {
+fn takers(plans: &[Plan]) -> Vec<(&'static Description, Option<Fault>)> {
     let listed = driver::of_role(Role::Run);
     listed.map(|driver| (driver.description(), obstacle(driver, plans))).collect()
 }
 
 /// What keeps a driver from running all plans.
-fn obstacle(driver: DriverChoice, plans: &[Plan]) -> Option<Obstacle> {
+fn obstacle(driver: DriverChoice, plans: &[Plan]) -> Option<Fault> {
     plans.iter().find_map(|plan| driver.check(&driver.prepared(plan)).err())
 }
 

@@ -1,9 +1,10 @@
 //! `suimon drivers`: what each driver can do, and which of them can run a scenario.
 
+use base::Fault;
 use clap::Args;
 use experiment::DriverChoice;
 use experiment::driver::{self, Description, Role};
-use scenario::capability::{Capability, FEATURES, Obstacle, Support};
+use scenario::capability::{Capability, FEATURES, Support};
 use scenario::{Document, Place, Plan};
 use serde_json::{Value, json};
 
@@ -120,7 +121,7 @@ fn features_json(drivers: &[DriverChoice]) -> Vec<Value> {
 /// What a driver says about a scenario.
 struct Found {
     about: &'static Description,
-    obstacle: Option<Obstacle>,
+    obstacle: Option<Fault>,
     /// The keys that ask for what it lacks, or has with a limit.
     keys: Vec<(Place, Support)>,
     left_out: Vec<String>,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// The name of the schema file beside a scenario, for `suimon init`.
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let message = format!("{} exists and is not the JSON Schema of scenarios", file.display());
         return Err(Failure::usage(message, "name another file, or remove it first"));
     }
-    std::fs::write(file, text).map_err(Failure::unwritten(file))?;
+    std::fs::write(file, text).map_err(failure::unwritten(file))?;
     let beside = file.file_name().unwrap_or_default().display();
     output::print(&format!(
         "{}: written; first line of a scenario in the same folder: #:schema {beside}\n",

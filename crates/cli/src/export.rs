@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 use crate::table::Table;
 use source::Source;
@@ -65,7 +65,7 @@ fn to_file(source: &Source, table: &str, format: Format, path: &Path) -> Result<
     record::folder::write_with(path, |file| {
         let mut write = |text: &str| {
             let written = file.write_all(text.as_bytes());
-            written.map(|()| true).map_err(Failure::unwritten(path))
+            written.map(|()| true).map_err(failure::unwritten(path))
         };
         let mut rows = Rows::new(format, &mut write);
         source.write(table, &mut rows)?;

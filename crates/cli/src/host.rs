@@ -14,7 +14,7 @@ use experiment::Experiment;
 use host::policy::{self, DeviceOption, Journal, Policy, Request, Status, Store, Watcher};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// Apply the policy of a scenario's host to this machine, watch it, and take it back
@@ -143,21 +143,10 @@ pub(crate) fn metric_families() -> Vec<crate::metrics::Family> {
     metrics::families()
 }
 
-impl From<policy::Error> for Failure {
-    fn from(error: policy::Error) -> Self {
-        let (policy::Error::Lacking { message, help } | policy::Error::Refused { message, help }) =
-            &error;
-        match error.is_lacking() {
-            true => Self::lacking(message, help),
-            false => Self::usage(message, help),
-        }
-    }
-}
-
 impl HostArgs {
     /// The policy for this machine. A scenario without `duration` is accepted: no time passes here.
     fn policy(&self, may_send: bool) -> Result<Policy, Failure> {
-        let text = std::fs::read_to_string(&self.file).map_err(Failure::file(&self.file))?;
+        let text = std::fs::read_to_string(&self.file).map_err(failure::file(&self.file))?;
         let lacks = text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("duration"));
         let set = lacks.then(|| "duration=1 s".to_owned()).into_iter().chain(self.set.clone());
         let experiment = Experiment {
@@ -176,7 +165,7 @@ impl HostArgs {
             devices: &self.device,
             may_send,
         };
-        Ok(Policy::of(&request)?)
+        Policy::of(&request)
     }
 }
 
@@ -230,7 +219,7 @@ fn now() -> Duration {
 }
 
 /// Starts the process that takes the policy back, and waits until it no longer depends on this terminal.
-fn start_watch(state: &Path, journal: &Journal, wait: Duration) -> Result<(), policy::Error> {
+fn start_watch(state: &Path, journal: &Journal, wait: Duration) -> Result<(), Failure> {
     let started = || -> std::io::Result<()> {
         let mut watch = Command::new(std::env::current_exe()?);
         watch.args(["host", "watch", "--id", &journal.id, "--after"]);
@@ -245,9 +234,9 @@ fn start_watch(state: &Path, journal: &Journal, wait: Duration) -> Result<(), po
             _ => Ok(()),
         }
     };
-    started().map_err(|error| policy::Error::Lacking {
-        message: format!("start the process that takes the policy back: {error}"),
-        help: "apply it without --confirm, at the machine's console".into(),
+    started().map_err(|error| {
+        let message = format!("start the process that takes the policy back: {error}");
+        Failure::lacking(message, "apply it without --confirm, at the machine's console")
     })
 }
 

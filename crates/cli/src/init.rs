@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::table::Table;
 use crate::{editor, output};
 
@@ -57,11 +57,11 @@ fn list() -> String {
 
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
     match OpenOptions::new().write(true).create_new(true).open(file) {
-        Ok(mut open) => open.write_all(text.as_bytes()).map_err(Failure::unwritten(file)),
+        Ok(mut open) => open.write_all(text.as_bytes()).map_err(failure::unwritten(file)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let message = format!("{} already exists", file.display());
             Err(Failure::usage(message, "name another file, or remove it first"))
         }
-        Err(error) => Err(Failure::unwritten(file)(error)),
+        Err(error) => Err(failure::unwritten(file)(error)),
     }
 }

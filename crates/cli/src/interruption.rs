@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// 128 + SIGINT, as a shell reports it.
 const STATUS: i32 = 130;
@@ -19,7 +19,7 @@ pub(crate) fn watch() -> Result<Arc<AtomicBool>, Failure> {
         // The order matters: the second signal finds the flag that the first one set.
         flag::register_conditional_shutdown(signal, STATUS, Arc::clone(&interrupted))
             .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(Failure::file(Path::new("signal handler")))?;
+            .map_err(failure::file(Path::new("signal handler")))?;
     }
     Ok(interrupted)
 }

@@ -113,5 +113,5 @@ fn refuse(error: &clap::Error) -> ! {
 fn main() -> ExitCode {
     exit::take_over_panics();
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
-    arguments.verb.run().unwrap_or_else(|failure| failure.report()).into()
+    arguments.verb.run().unwrap_or_else(|failure| failure::report(&failure)).into()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// Print the man page, or write one for each subcommand
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.folder {
         std::fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command, folder))
-            .map_err(Failure::folder(folder))?;
+            .map_err(failure::folder(folder))?;
         output::print(&format!(
             "{0}: man pages written; next: man -l {0}/suimon.1\n",
             folder.display()
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(command).render(&mut page);
-    rendered.map_err(Failure::file("man page".as_ref()))?;
+    rendered.map_err(failure::file("man page".as_ref()))?;
     output::print(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Fine)
 }

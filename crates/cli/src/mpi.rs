@@ -51,23 +51,3 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Verb::Status(arguments) => enable::status(arguments),
     }
 }
-
-impl From<::mpi::Error> for Failure {
-    fn from(error: ::mpi::Error) -> Self {
-        failure_of(&error, error.is_lacking())
-    }
-}
-
-impl From<host::Error> for Failure {
-    fn from(error: host::Error) -> Self {
-        failure_of(&error, error.is_lacking())
-    }
-}
-
-/// Converts an error that ends in a line of help: `lacking` if this machine lacks something, else a usage
-/// error.
-fn failure_of(error: &dyn std::error::Error, lacking: bool) -> Failure {
-    let text = error.to_string();
-    let (message, help) = text.rsplit_once("\n  help: ").unwrap_or((&text, ""));
-    if lacking { Failure::lacking(message, help) } else { Failure::usage(message, help) }
-}

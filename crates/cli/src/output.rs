@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::sanitise;
 
 /// Writes `text` to stdout; colours only on a terminal without `NO_COLOR`.
@@ -21,7 +21,7 @@ pub(crate) fn print_more(text: &str) -> Result<bool, Failure> {
     match stdout.write_all(sanitise::styled(text).as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unwritten(Path::new("stdout"))(error)),
+        Err(error) => Err(failure::unwritten(Path::new("stdout"))(error)),
     }
 }
 

@@ -6,7 +6,7 @@ use record::LabReport;
 use scenario::{Plan, Run};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
 use crate::{check, interruption, output, sweep};
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 /// Runs the scenario; a grid runs as a sweep that starts from scratch.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match runs(&arguments.args) {
-        Err(failure) if arguments.args.json => failure.print_json(),
+        Err(failure) if arguments.args.json => failure::print_json(&failure),
         other => other,
     }
 }
@@ -63,7 +63,7 @@ fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Fa
     print_outcome(args, &job, &outcome)?;
     let exit = outcome.status().into();
     // The error that ended the run is printed last, after the results so far.
-    Ok(outcome.failure.map(Failure::from).map_or(exit, |failure| failure.report()))
+    Ok(outcome.failure.map(Failure::from).map_or(exit, |failure| failure::report(&failure)))
 }
 
 fn print_outcome(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {

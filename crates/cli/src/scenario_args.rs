@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiment::{Experiment, read_text};
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// A scenario and the changes to it.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ impl ScenarioArgs {
         let text = (self.file == Path::new("-")).then(|| read_text(std::io::stdin()));
         Ok(Experiment {
             file: self.file.clone(),
-            text: text.transpose().map_err(Failure::file(&self.file))?,
+            text: text.transpose().map_err(failure::file(&self.file))?,
             set: self.set.clone(),
             vary: self.vary.clone(),
             seed: self.seed,

@@ -9,7 +9,7 @@ use scenario::Run;
 
 use crate::driver::with_dask;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::progress::Progress;
 use crate::run::render as render_run;
 use crate::run_args::RunArgs;
@@ -89,7 +89,7 @@ impl Arguments {
 /// Runs the grid.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match grid(arguments) {
-        Err(failure) if arguments.args.json => failure.print_json(),
+        Err(failure) if arguments.args.json => failure::print_json(&failure),
         other => other,
     }
 }
@@ -163,7 +163,7 @@ pub(crate) fn run_all(
     // The error that ended the sweep is printed last, after the results so far.
     let exit = outcome.status().into();
     let failure = outcome.failure.or(outcome.unwritten).map(Failure::from);
-    Ok(failure.map_or(exit, |failure| failure.report()))
+    Ok(failure.map_or(exit, |failure| failure::report(&failure)))
 }
 
 fn note_done(args: &RunArgs, sweep: &OpenSweep) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ::transfer::{Code, Error, Meter};
+use ::transfer::{Code, Meter};
 use base::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::Units;
@@ -21,13 +21,6 @@ const CODE: &str = "SUIMON_CODE";
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(200);
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let (message, help) = (error.to_string(), error.help());
-        if error.is_usage() { Self::usage(message, help) } else { Self::lacking(message, help) }
-    }
-}
 
 /// The code in the environment; none if the variable is unset or empty.
 fn code_of_environment() -> Result<Option<Code>, Failure> {

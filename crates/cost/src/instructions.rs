@@ -5,12 +5,12 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use base::Fault;
 use record::folder::TemporaryFolder;
 use serde::Serialize;
 
 use crate::case::Case;
 use crate::drive::{CARRY_PACKETS, Walk, carry_packets};
-use crate::error::Error;
 use crate::workload::Workload;
 
 /// Number of steps that are counted.
@@ -34,7 +34,7 @@ const FOLDER: &str = "suimon-cost-";
 const DUMPS: usize = 6;
 
 /// The part that runs under callgrind: each walk of each case settles, then takes the counted steps.
-pub fn carry(cases: &[Case]) -> Result<(), Error> {
+pub fn carry(cases: &[Case]) -> Result<(), Fault> {
     for case in cases {
         for workload in Workload::new(case)?.compared()? {
             let mut walk = Walk::new(workload, case.load.backlog);

@@ -5,11 +5,9 @@
 
 pub mod case;
 pub mod drive;
-mod error;
 mod filters;
 pub mod instructions;
 pub mod workload;
 
 pub use case::{Case, Load};
-pub use error::Error;
 pub use workload::Workload;

@@ -1,12 +1,11 @@
 //! A discipline with as many classes and filters as a case requests, for any discipline.
 
 use base::setting::{Classes, Kind, Settings, Value};
-use base::{Bytes, Rate};
+use base::{Bytes, Fault, Rate};
 use traffic::qdisc::{Parameters, Qdisc};
 use traffic::{Discipline, Port};
 
 use crate::case::{Case, Load};
-use crate::error::Error;
 use crate::filters;
 
 /// So fast that the link never delays a packet.
@@ -31,7 +30,7 @@ pub struct Workload {
 
 impl Workload {
     /// The discipline of `case`, attached.
-    pub fn new(case: &Case) -> Result<Self, Error> {
+    pub fn new(case: &Case) -> Result<Self, Fault> {
         let Load { flows, seed, .. } = case.load;
         let parameters = parameters(case)?;
         let given = parameters.classes();
@@ -43,7 +42,7 @@ impl Workload {
         if flows < queues {
             let help = "use at least one flow per class: --flows";
             let noun = if flows == 1 { "flow" } else { "flows" };
-            return Err(Error::load(format!("{flows} {noun} in {queues} classes"), help));
+            return Err(Fault::usage(format!("{flows} {noun} in {queues} classes"), help));
         }
         let rate = Rate::from_bits_per_second(RATE).unwrap_or(Rate::MIN);
         let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed };
@@ -52,7 +51,7 @@ impl Workload {
     }
 
     /// The same load without a discipline, with a plain FIFO, and the case itself.
-    pub fn compared(self) -> Result<[Self; 3], Error> {
+    pub fn compared(self) -> Result<[Self; 3], Fault> {
         let endless = format!("fifo.packets = {}", u32::MAX);
         let plain = Qdisc::attach(&scenario::queue("fifo", &endless)?, self.port)?;
         Ok([Self { queue: None, ..self }, Self { queue: Some(plain), ..self }, self])
@@ -60,13 +59,13 @@ impl Workload {
 }
 
 /// The parameters: the queue's own, with its class repeated as often as requested.
-fn parameters(case: &Case) -> Result<Parameters, Error> {
+fn parameters(case: &Case) -> Result<Parameters, Fault> {
     let given = Parameters::blank(&case.queue).map_or_else(|| written(&case.queue), Ok)?;
     let Some(of) = given.classes() else { return Ok(given) };
     if of.count() > 1 {
         let message = format!("{} classes in `{}`", of.count(), case.queue);
         let help = "give one class; --classes sets how often it is repeated";
-        return Err(Error::load(message, help));
+        return Err(Fault::usage(message, help));
     }
     let mut all = Parameters::blank(given.name()).unwrap_or_else(|| given.clone());
     copy(given.as_settings(), all.as_settings_mut());
@@ -84,7 +83,7 @@ fn parameters(case: &Case) -> Result<Parameters, Error> {
 }
 
 /// A queue as in a scenario; `red` alone is `red = {}`.
-fn written(queue: &str) -> Result<Parameters, Error> {
+fn written(queue: &str) -> Result<Parameters, Fault> {
     let whole = if queue.contains('=') { queue.to_owned() } else { format!("{queue} = {{}}") };
     Ok(scenario::queue("queue", &whole)?)
 }

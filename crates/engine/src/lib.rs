@@ -15,4 +15,4 @@ pub use agenda::{Agenda, Task};
 pub use engine::{Delivery, Engine};
 pub use goodput::GoodputMarks;
 pub use tally::Tally;
-pub use world::{Channel, Refusal, World};
+pub use world::{Channel, World};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Bytes, DscpMap, FlowId, HostId, Instant, Random};
+use base::{Bytes, DscpMap, Fault, FlowId, HostId, Instant, Random};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::headroom::headroom;
 use network::host::{self, Host, SocketConfig, SocketKind};
@@ -14,7 +14,7 @@ use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
 use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
-use traffic::condition::{self, Conditioner};
+use traffic::condition::Conditioner;
 use traffic::qdisc::fifo;
 use traffic::{Packets, Pause, qdisc};
 
@@ -35,17 +35,6 @@ pub struct Channel {
     pub port: u16,
 }
 
-/// The component that refused its parameters; a plan from `scenario` was already checked for that.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// A discipline.
-    #[error(transparent)]
-    Discipline(#[from] qdisc::Error),
-    /// A conditioner.
-    #[error(transparent)]
-    Conditioner(#[from] condition::Error),
-}
-
 /// Nodes, and the channels that connect them. Channels are numbered as the ports that feed them (`PortId`).
 #[derive(Debug)]
 pub struct World {
@@ -63,8 +52,8 @@ impl World {
     /// Builds the world of `plan`, with modelled hosts and the flows between them.
     ///
     /// # Errors
-    /// See [`Refusal`].
-    pub fn new(plan: &Plan) -> Result<Self, Refusal> {
+    /// A discipline or conditioner that refuses its parameters; a plan from `scenario` was already checked for that.
+    pub fn new(plan: &Plan) -> Result<Self, Fault> {
         let mut world = Self::joined(plan, NodeKind::build)?;
         world.connect(plan);
         Ok(world)
@@ -74,16 +63,16 @@ impl World {
     /// `packets` as its packet memory.
     ///
     /// # Errors
-    /// See [`Refusal`].
-    pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
+    /// A discipline or conditioner that refuses its parameters; a plan from `scenario` was already checked for that.
+    pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Fault> {
         Self::with_machines(plan, packets, |_| true)
     }
 
     /// Builds the world of `plan` with machines behind the hosts that have kernels, and modelled hosts otherwise.
     ///
     /// # Errors
-    /// See [`Refusal`].
-    pub fn of_kernels(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
+    /// A discipline or conditioner that refuses its parameters; a plan from `scenario` was already checked for that.
+    pub fn of_kernels(plan: &Plan, packets: Packets) -> Result<Self, Fault> {
         let mut world = Self::with_machines(plan, packets, |host| host.kernel.is_some())?;
         world.connect(plan);
         Ok(world)
@@ -93,7 +82,7 @@ impl World {
         plan: &Plan,
         packets: Packets,
         is_machine: impl Fn(&host::Config) -> bool,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Fault> {
         let is_machine = |kind: &NodeKind| matches!(kind, NodeKind::Host(host) if is_machine(host));
         let interfaces = |kind: &NodeKind, parts: Parts| match kind {
             _ if is_machine(kind) => {
@@ -129,7 +118,7 @@ impl World {
     }
 
     /// The nodes and channels; `build` makes the nodes.
-    fn joined(plan: &Plan, build: impl Fn(&NodeKind, Parts) -> Node) -> Result<Self, Refusal> {
+    fn joined(plan: &Plan, build: impl Fn(&NodeKind, Parts) -> Node) -> Result<Self, Fault> {
         let mut ports: Vec<(Vec<Port>, Vec<Side>)> =
             plan.nodes.iter().map(|_| Default::default()).collect();
         let ends = plan.links.iter().flat_map(|link| &link.ends);
@@ -318,7 +307,7 @@ fn output(
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
     id: PortId,
-) -> Result<(Port, base::Duration), Refusal> {
+) -> Result<(Port, base::Duration), Fault> {
     let config = &network::link::Config {
         rate: end.direction.rate,
         delay: end.direction.delay,
@@ -393,7 +382,7 @@ fn side(
     plan: &Plan,
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
-) -> Result<Side, Refusal> {
+) -> Result<Side, Fault> {
     let mut ends = link.ends.iter();
     let far = ends.find(|far| far.node != end.node).unwrap_or(end);
     let headroom = match pauses(plan, end) {

@@ -10,9 +10,10 @@ mod simulator;
 
 use std::ops::Deref;
 
+use base::Fault;
 use network::host::{Kernel, QdiscPlace};
 use scenario::Plan;
-use scenario::capability::{self, Obstacle};
+use scenario::capability;
 
 pub use guests::Guests;
 pub use host::Host;
@@ -104,7 +105,7 @@ impl DriverChoice {
     ///
     /// # Errors
     /// The first obstacle.
-    pub fn check(self, plan: &Plan) -> Result<(), Obstacle> {
+    pub fn check(self, plan: &Plan) -> Result<(), Fault> {
         capability::check(self.driver.description().capabilities, plan)
     }
 

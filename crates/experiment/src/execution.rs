@@ -247,7 +247,7 @@ impl Job {
             recording.in_folder(&self.folder);
         }
         let verdicts = verdicts?;
-        let full = full.then(|| Error::DiskFull { folder: self.folder.clone() });
+        let full = full.then(|| Error::disk_full(&self.folder));
         let failure = failure.or(full);
         let left_out = self.left_out.clone();
         let folder = self.folder.clone();

@@ -160,15 +160,18 @@ impl Experiment {
             document.seeds(range)?;
         }
         for name in document.files() {
-            let text =
-                read_text(&*self.read_named(&name)?).map_err(Error::file(&self.beside(&name)))?;
+            let text = read_text(&*self.read_named(&name)?)
+                .map_err(record::error::file(&self.beside(&name)))?;
             document.supply(name, text);
         }
         for name in document.traces() {
             let path = self.beside(&name);
             let trace = scenario::read_trace(&name, &self.read_named(&name)?).map_err(invalid);
-            let trace = trace.map_err(Error::file(&path))?.into();
-            document.supply_trace(name, trace).map_err(invalid).map_err(Error::file(&path))?;
+            let trace = trace.map_err(record::error::file(&path))?.into();
+            document
+                .supply_trace(name, trace)
+                .map_err(invalid)
+                .map_err(record::error::file(&path))?;
         }
         Ok(document)
     }
@@ -177,7 +180,10 @@ impl Experiment {
     fn read_scenario(&self) -> Result<String, Error> {
         match &self.text {
             Some(text) => Ok(text.clone()),
-            None => open(&self.file).and_then(read_text).map_err(Error::file(&self.file)),
+            None => {
+                let read = open(&self.file).and_then(read_text);
+                Ok(read.map_err(record::error::file(&self.file))?)
+            }
         }
     }
 
@@ -188,8 +194,8 @@ impl Experiment {
         }
         let path = self.beside(name);
         let mut file = Vec::new();
-        let source = open(&path).map_err(Error::file(&path))?;
-        source.take(FILE_MAX).read_to_end(&mut file).map_err(Error::file(&path))?;
+        let source = open(&path).map_err(record::error::file(&path))?;
+        source.take(FILE_MAX).read_to_end(&mut file).map_err(record::error::file(&path))?;
         Ok(file)
     }
 

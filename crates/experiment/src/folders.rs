@@ -50,8 +50,8 @@ pub fn plain(text: &str) -> String {
 /// # Errors
 /// If the folder cannot be made, has contents that are not ours, or another process writes to it.
 pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<FolderLock, Error> {
-    std::fs::create_dir_all(folder).map_err(Error::folder(folder))?;
-    let entries = std::fs::read_dir(folder).map_err(Error::folder(folder))?;
+    std::fs::create_dir_all(folder).map_err(record::error::folder(folder))?;
+    let entries = std::fs::read_dir(folder).map_err(record::error::folder(folder))?;
     let mut others = entries.flatten().filter(|entry| entry.file_name() != LOCK);
     let marked = std::fs::symlink_metadata(folder.join(mark)).is_ok_and(|found| found.is_file());
     if !marked && others.next().is_some() {

@@ -95,8 +95,8 @@ impl Paper {
     }
 
     /// An error in the paper's own `published.toml`.
-    pub fn error(&self, message: String) -> Error {
-        Error::Paper { paper: self.published.paper.clone(), message }
+    pub fn error(&self, message: &str) -> Error {
+        Error::paper(&self.published.paper, message)
     }
 
     /// Opens its folder.

@@ -149,7 +149,7 @@ impl Sweep {
 
 /// Refuses to mix a grid's runs with those of another grid, which would lose its table and report.
 fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
-    let entries = std::fs::read_dir(folder).map_err(Error::folder(folder))?;
+    let entries = std::fs::read_dir(folder).map_err(record::error::folder(folder))?;
     let runs = entries.flatten().map(|entry| entry.path());
     let runs = runs.filter(|place| place.join(record::manifest::FILE).exists());
     let runs = runs.chain(files::without_runs(folder).into_iter().map(|name| folder.join(name)));

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use base::Fault;
+
 /// An error of a guest or its setup.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -21,21 +23,15 @@ pub enum Error {
         why: String,
     },
     /// No guest kernel is built.
-    #[error(
-        "no guest kernel is built, but a host of the scenario needs one\n  help: suimon linux build"
-    )]
+    #[error("no guest kernel is built, but a host of the scenario needs one")]
     NotBuilt,
     /// The module `sch_suimon` is not compiled for the guest kernel.
     #[error(
-        "the module sch_suimon is not compiled for the guest kernel, but a host of the scenario has qdisc = \"kernel\"\n  \
-         help: make module, in Suimon's source"
+        "the module sch_suimon is not compiled for the guest kernel, but a host of the scenario has qdisc = \"kernel\""
     )]
     NoModule,
     /// There is no folder for guest kernels.
-    #[error(
-        "neither XDG_CACHE_HOME nor HOME names a folder for the guest kernel\n  help: {}",
-        crate::built::HELP
-    )]
+    #[error("neither XDG_CACHE_HOME nor HOME names a folder for the guest kernel")]
     NoCache,
     /// The work of a scenario's hosts in a guest failed.
     #[error("in guest {guest}: {why}")]
@@ -44,6 +40,8 @@ pub enum Error {
         guest: usize,
         /// The reason.
         why: String,
+        /// The remedy; may be empty.
+        help: String,
     },
     /// A guest's process ended before the run did.
     #[error("the guest {guest} ended at {now} ns, before the run did: {status}\n{console}")]
@@ -70,7 +68,7 @@ pub enum Error {
     /// A guest runs but its clock does not advance: a program in it loops without a system call.
     #[error(
         "the clock of guest {guest} is still at {now} ns after {waited:?} of wall time: a program there computes or loops \
-         without a system call, so no virtual time passes\n  help: leave that program out, or run it with --on lab"
+         without a system call, so no virtual time passes"
     )]
     Stuck {
         /// The guest's number.
@@ -82,8 +80,7 @@ pub enum Error {
     },
     /// A guest's console output exceeds the limit.
     #[error(
-        "the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it\n  help: leave out the \
-         program that writes to /dev/console or /dev/kmsg"
+        "the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it"
     )]
     Flooded {
         /// The guest's number.
@@ -110,5 +107,22 @@ impl Error {
     pub fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |error| Self::System { what, error }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let help = match &error {
+            Error::NotBuilt => "suimon linux build",
+            Error::NoModule => "make module, in Suimon's source",
+            Error::NoCache => crate::built::HELP,
+            Error::Within { help, .. } => help,
+            Error::Stuck { .. } => "leave that program out, or run it with --on lab",
+            Error::Flooded { .. } => {
+                "leave out the program that writes to /dev/console or /dev/kmsg"
+            }
+            _ => "",
+        };
+        Self::of(!matches!(error, Error::Refused { .. }), error.to_string(), help)
     }
 }

@@ -103,7 +103,7 @@ impl<O: Observer> Network<O> {
     /// If a discipline refuses the plan.
     pub fn new(plan: &Plan, sockets: Vec<Socket>, observer: O) -> Result<Self, Error> {
         let world = World::of_kernels(plan, Packets::new())
-            .map_err(|refusal| Error::Refused { why: refusal.to_string() })?;
+            .map_err(|fault| Error::Refused { why: fault.to_string() })?;
         let mut gates = vec![None; 2 * plan.links.len()];
         let mut cards = vec![false; gates.len()];
         for (number, socket) in sockets.iter().enumerate() {

@@ -5,7 +5,6 @@ mod algorithm;
 mod apply;
 pub mod capability;
 mod device;
-mod error;
 mod gaps;
 mod journal;
 mod kernel_queue;
@@ -18,7 +17,6 @@ mod watcher;
 
 pub use apply::{Applied, Drift, Reverted, apply, confirm, drift, message, rollback};
 pub use device::{Device, devices};
-pub use error::Error;
 pub use journal::{Journal, Origin, Phase};
 pub use setting::{Setting, State};
 pub use source::{DeviceOption, Policy, Problem, Request};

@@ -16,12 +16,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use base::Fault;
 use base::packet::Protocol;
 use base::{Duration, FlowId, Instant};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use record::totals::FlowTotals;
 use scenario::Plan;
-use scenario::capability::Obstacle;
 use scenario::plan::Transport;
 use transport::Info;
 
@@ -61,7 +61,7 @@ pub struct Ended {
 ///
 /// # Errors
 /// The first two such flows.
-pub fn check_ports(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check_ports(plan: &Plan) -> Result<(), Fault> {
     let mut known = HashMap::new();
     for flow in &plan.flows {
         let protocol = match flow.transport {
@@ -76,7 +76,7 @@ pub fn check_ports(plan: &Plan) -> Result<(), Obstacle> {
                 "flows `{other}` and `{}` both go from {source} to {destination}",
                 flow.name
             );
-            return Err(Obstacle::new(message, "give one of them a different source_port"));
+            return Err(Fault::usage(message, "give one of them a different source_port"));
         }
     }
     Ok(())

@@ -62,10 +62,7 @@ pub(crate) fn open(
     const PACKET: Kind = Kind::Packet { vnet: false };
     let why = match open_as(XDP, places, memory) {
         Ok(attachments) => return Ok((attachments, XDP)),
-        Err(Error::Lacking { what, source, .. } | Error::System { what, source }) => {
-            format!("{what}: {source}")
-        }
-        Err(Error::Unfit { message, .. }) => message,
+        Err(why) => why,
     };
     notes.push(format!("AF_PACKET instead of AF_XDP ({why})"));
     Ok((open_as(PACKET, places, memory)?, PACKET))

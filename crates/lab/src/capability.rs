@@ -1,9 +1,10 @@
 //! What the lab can do on any machine. What one machine lacks is found by a run, or by `suimon doctor`.
 
+use base::Fault;
 use scenario::Plan;
 use scenario::capability::{
     CHANGES, Capability, EXPECTATIONS, IMPAIRMENTS, KERNEL_CONGESTION, KERNELS, LOSSLESS, MPI, MTU,
-    NODES, Obstacle, PHASES, PORTS, PROBES, PROCESSOR, PROFILES, PROGRAMS, QDISCS, TCP, WINDOWS,
+    NODES, PHASES, PORTS, PROBES, PROCESSOR, PROFILES, PROGRAMS, QDISCS, TCP, WINDOWS,
 };
 use scenario::plan::NodeKind;
 
@@ -39,14 +40,14 @@ pub const CAPABILITIES: &[Capability] = &[
 ///
 /// # Errors
 /// The first link with one.
-pub fn check_mtus(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check_mtus(plan: &Plan) -> Result<(), Fault> {
     for link in &plan.links {
         for end in &link.ends {
             let node = &plan.nodes[end.node];
             if matches!(node.kind, NodeKind::Host(_)) {
                 let mtu = u32::try_from(link.config.mtu.0).unwrap_or(u32::MAX);
-                veth::check_mtu(mtu, node.address).map_err(|Obstacle { message, help }| {
-                    Obstacle::new(format!("link `{}`: {message}", link.name), help)
+                veth::check_mtu(mtu, node.address).map_err(|Fault { message, help, .. }| {
+                    Fault::usage(format!("link `{}`: {message}", link.name), help)
                 })?;
             }
         }

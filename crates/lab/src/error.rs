@@ -2,13 +2,13 @@
 
 use std::io;
 
-use scenario::capability::Obstacle;
+use base::Fault;
 
 /// An error of building or running a lab.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The machine or the user lacks something.
-    #[error("{what}: {source}\n  help: {help}")]
+    #[error("{what}: {source}")]
     Lacking {
         /// The operation.
         what: String,
@@ -26,7 +26,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The scenario asks for something that a lab cannot do.
-    #[error("{message}\n  help: {help}")]
+    #[error("{message}")]
     Unfit {
         /// The unsupported request.
         message: String,
@@ -35,8 +35,8 @@ pub enum Error {
     },
 }
 
-impl From<Obstacle> for Error {
-    fn from(Obstacle { message, help }: Obstacle) -> Self {
+impl From<Fault> for Error {
+    fn from(Fault { message, help, .. }: Fault) -> Self {
         Self::Unfit { message, help }
     }
 }
@@ -55,5 +55,16 @@ impl Error {
     /// Creates the error that the scenario asks for something that a lab cannot do.
     pub fn unfit(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Unfit { message: message.into(), help: help.into() }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Lacking { help, .. } => Self { by_doctor: true, ..Self::lacking(message, help) },
+            Error::System { .. } => Self { by_doctor: true, ..Self::lacking(message, "") },
+            Error::Unfit { help, .. } => Self::usage(message, help),
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time;
 
-use base::Instant;
+use base::{Fault, Instant};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use record::folder::PROGRAMS;
@@ -61,7 +61,10 @@ pub fn run(folder: &Path) -> Result<(), Error> {
     let messages = Arc::new(Mutex::new(BufWriter::new(file)));
     let ended = match run_agents(folder, &messages) {
         Ok(ended) => Message::Ended(Box::new(ended)),
-        Err(error) => Message::Failed(error.to_string()),
+        Err(error) => {
+            let Fault { message, help, .. } = error.into();
+            Message::Failed { message, help }
+        }
     };
     send(&messages, &ended, true);
     reboot(RebootMode::RB_POWER_OFF).map_err(Error::system("power off"))?;

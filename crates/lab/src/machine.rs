@@ -73,7 +73,7 @@ impl Finding {
     ) -> Self {
         match tried {
             Ok(_) => Self::ok(what, seen),
-            Err(error) => Self::missing(what, brief(error), command(error)),
+            Err(error) => Self::missing(what, error.to_string(), command(error)),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Machine {
                 let why = "no root: no AF_XDP, only the kernel's own congestion control";
                 Finding::limited(WHAT, why, "sudo suimon run FILE --on lab")
             }
-            Err(error) => Finding::missing(WHAT, brief(error), AS_ROOT),
+            Err(error) => Finding::missing(WHAT, error.to_string(), AS_ROOT),
         }
     }
 
@@ -163,14 +163,14 @@ impl Machine {
                 let lines = privilege::commands().into_iter().map(|line| format!("sudo {line}"));
                 let lines = lines.collect::<Vec<_>>().join(" && ");
                 let command = if lines.is_empty() { AS_ROOT.into() } else { lines };
-                Finding::missing(WHAT, brief(error), command)
+                Finding::missing(WHAT, error.to_string(), command)
             }
         }
     }
 
     fn cable(&self) -> Result<&Cable, String> {
         let ground = self.ground.as_ref().map_err(|_| "not tried without a namespace")?;
-        ground.cable.as_ref().map_err(brief)
+        ground.cable.as_ref().map_err(ToString::to_string)
     }
 
     fn veth(&self) -> Finding {
@@ -210,7 +210,7 @@ impl Machine {
                 Ok(seen) => Finding::ok(WHAT, seen),
                 Err(why) => Finding::limited(WHAT, why, format!("sudo {}", set.command())),
             },
-            Err(error) => Finding::missing(WHAT, brief(&error), AS_ROOT),
+            Err(error) => Finding::missing(WHAT, error.to_string(), AS_ROOT),
         }
     }
 
@@ -302,16 +302,6 @@ fn kernel_types() -> Finding {
         Ok(()) if u16::from_ne_bytes(magic) == BTF_MAGIC => Finding::ok("BTF", BTF),
         Ok(()) => Finding::missing("BTF", format!("{BTF} has an unknown format"), KERNEL),
         Err(error) => Finding::missing("BTF", format!("{BTF}: {error}"), KERNEL),
-    }
-}
-
-/// The text of an error, without its help.
-fn brief(error: &Error) -> String {
-    match error {
-        Error::Lacking { what, source, .. } | Error::System { what, source } => {
-            format!("{what}: {source}")
-        }
-        Error::Unfit { message, .. } => message.clone(),
     }
 }
 

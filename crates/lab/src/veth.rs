@@ -12,13 +12,13 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 
+use base::Fault;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage as Message;
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
     LinkInfo, LinkMessage,
 };
-use scenario::capability::Obstacle;
 
 pub(crate) use card::adopt;
 pub use module::ModuleQdisc;
@@ -141,13 +141,13 @@ fn configure(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bo
 ///
 /// # Errors
 /// Such an MTU.
-pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Obstacle> {
+pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Fault> {
     // The minimum is from RFC 791 or RFC 8200, section 5; the maximum is the limit of Linux interfaces.
     let (least, most) = (if address.is_ipv6() { 1_280 } else { 68 }, 65_535);
     if (least..=most).contains(&mtu) {
         return Ok(());
     }
-    Err(Obstacle::new(
+    Err(Fault::usage(
         format!("an MTU of {mtu} bytes at a host with address {address}"),
         format!("set the link's mtu to {least} to {most} bytes"),
     ))

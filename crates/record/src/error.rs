@@ -1,7 +1,9 @@
 //! Errors of results.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use base::Fault;
 use parquet::errors::ParquetError;
 
 use crate::folder::{Holder, files};
@@ -16,7 +18,7 @@ pub enum Error {
         /// The file or folder.
         path: PathBuf,
         /// The system's error.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A table is not what its name promises.
     #[error("{}: {source}; the file is damaged or not from Suimon: run the scenario again", path.display())]
@@ -48,7 +50,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Somebody else writes into the folder.
     #[error("{} is in use by {}: wait for it or end it, or choose another folder with --out", folder.display(),
@@ -80,7 +82,7 @@ pub enum Error {
 }
 
 /// Returns what a person can do about a file that cannot be written.
-pub fn remedy(error: &std::io::Error) -> &'static str {
+pub fn remedy(error: &io::Error) -> &'static str {
     if files::is_full(error) {
         return "the disk is full: make room there, or choose a folder on another disk with --out";
     }
@@ -91,13 +93,61 @@ pub fn remedy(error: &std::io::Error) -> &'static str {
     "choose a folder that can be written with --out"
 }
 
+/// Makes the error of a file that cannot be read: a closure for `map_err`.
+pub fn file(path: &Path) -> impl FnOnce(io::Error) -> Fault + '_ {
+    |error| {
+        let help = match error.kind() {
+            io::ErrorKind::NotFound => "check the name and the folder",
+            io::ErrorKind::IsADirectory => "name a file in it",
+            io::ErrorKind::InvalidData => "use a UTF-8 text file",
+            io::ErrorKind::PermissionDenied => "use another file, or change its permissions: ls -l",
+            _ => "",
+        };
+        Fault::usage(format!("{}: {error}", path.display()), help)
+    }
+}
+
+/// Makes the error of a folder that cannot be made or read: a closure for `map_err`.
+pub fn folder(path: &Path) -> impl FnOnce(io::Error) -> Fault + '_ {
+    |error| Fault::lacking(format!("{}: {error}; {}", path.display(), remedy(&error)), "")
+}
+
+/// Makes the error of a file or stream that cannot be written: a closure for `map_err`.
+pub fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Fault + '_ {
+    |error| {
+        let help = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there",
+            _ => "name a file in a writable folder",
+        };
+        Fault::lacking(format!("{}: {error}", path.display()), help)
+    }
+}
+
+impl From<&Error> for Fault {
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::Scenario(errors) => errors.clone().into(),
+            error => {
+                let lacks = matches!(error, Error::Io { .. } | Error::Busy { .. });
+                Self::of(lacks, error.to_string(), "")
+            }
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        (&error).into()
+    }
+}
+
 impl Error {
     /// Whether there is no room on the disk.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if files::is_full(source))
     }
 
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io { path: path.to_owned(), source }
     }
 
@@ -123,8 +173,6 @@ impl Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
 
     #[test]

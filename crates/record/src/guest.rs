@@ -113,7 +113,12 @@ pub enum Message {
     /// The run is over.
     Ended(Box<Ended>),
     /// Something went wrong, and it is over.
-    Failed(String),
+    Failed {
+        /// The problem.
+        message: String,
+        /// The remedy; may be empty.
+        help: String,
+    },
 }
 
 /// The results of a guest's part of a run.

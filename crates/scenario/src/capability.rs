@@ -9,6 +9,7 @@ use network::node::NodeKind;
 
 use crate::document::{Document, Place};
 use crate::plan::Plan;
+use base::Fault;
 
 /// A feature of scenarios that not every driver has.
 #[derive(Debug)]
@@ -103,23 +104,6 @@ pub enum Support {
     Lacking(&'static str),
 }
 
-/// The reason why a driver cannot run a plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}\n  help: {help}")]
-pub struct Obstacle {
-    /// The part of the plan that is the obstacle.
-    pub message: String,
-    /// The change of the scenario or of the command line that helps.
-    pub help: String,
-}
-
-impl Obstacle {
-    /// An obstacle.
-    pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into() }
-    }
-}
-
 /// A row of a driver's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Capability {
@@ -128,7 +112,7 @@ pub struct Capability {
     /// Whether the driver has it.
     pub support: Support,
     /// Refuses a plan that the driver cannot run because it lacks the feature.
-    pub check: fn(&Plan) -> Result<(), Obstacle>,
+    pub check: fn(&Plan) -> Result<(), Fault>,
 }
 
 impl Capability {
@@ -149,7 +133,7 @@ impl Capability {
 
     /// With a check that refuses plans.
     #[must_use]
-    pub const fn refusing(self, check: fn(&Plan) -> Result<(), Obstacle>) -> Self {
+    pub const fn refusing(self, check: fn(&Plan) -> Result<(), Fault>) -> Self {
         Self { check, ..self }
     }
 
@@ -178,6 +162,6 @@ pub const fn of_every(support: Support) -> [Capability; FEATURES.len()] {
 ///
 /// # Errors
 /// The first obstacle.
-pub fn check(capabilities: &[Capability], plan: &Plan) -> Result<(), Obstacle> {
+pub fn check(capabilities: &[Capability], plan: &Plan) -> Result<(), Fault> {
     capabilities.iter().try_for_each(|capability| (capability.check)(plan))
 }

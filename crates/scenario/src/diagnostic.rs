@@ -4,41 +4,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use base::Diagnostic;
+use base::Fault;
+
 /// A byte range of the [`Source`]'s text.
 pub(crate) type Span = Range<usize>;
 
 /// The maximum number of reported problems. Further ones mostly follow from the first.
 const DIAGNOSTICS_MAX: usize = 20;
-
-/// One problem of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// The problem.
-    pub message: String,
-    /// The remedy.
-    pub help: String,
-    /// The name of the file or of the command-line option.
-    pub name: String,
-    /// The whole text of that file or option.
-    pub text: Arc<str>,
-    /// The place in `text`, in bytes.
-    pub span: Range<usize>,
-    /// Line of the span's start, from 1.
-    pub line: usize,
-    /// Column of the span's start in characters, from 1.
-    pub column: usize,
-}
-
-impl fmt::Display for Diagnostic {
-    /// `file:line:column: message`, and the help on a second line.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.name, self.line, self.column, self.message)?;
-        if !self.help.is_empty() {
-            write!(f, "\n  help: {}", self.help)?;
-        }
-        Ok(())
-    }
-}
 
 /// The errors of a text that is not a scenario, in the order of the text; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +37,12 @@ impl fmt::Display for Errors {
 }
 
 impl std::error::Error for Errors {}
+
+impl From<Errors> for Fault {
+    fn from(errors: Errors) -> Self {
+        Self { message: errors.to_string(), diagnostics: errors.0, ..Self::usage("", "") }
+    }
+}
 
 /// The file's text, followed by the text of every override: one address space for spans. All runs of a sweep share
 /// it, because it has a part for each point of a range.

@@ -1,5 +1,6 @@
 //! What the simulator can do, with modelled hosts and with guest kernels.
 
+use base::Fault;
 use congestion::Algorithm;
 use frames::rules::by_headers;
 use guest::CARDS_MAX;
@@ -9,7 +10,7 @@ use network::workload::config::Sharing;
 use scenario::Plan;
 use scenario::capability::{
     CHANGES, Capability, EXPECTATIONS, IMPAIRMENTS, KERNEL_CONGESTION, KERNELS, LOSSLESS, MPI, MTU,
-    NODES, Obstacle, PHASES, PORTS, PROBES, PROCESSOR, PROFILES, PROGRAMS, QDISCS, TCP, WINDOWS,
+    NODES, PHASES, PORTS, PROBES, PROCESSOR, PROFILES, PROGRAMS, QDISCS, TCP, WINDOWS,
 };
 use scenario::plan::{End, Flow, Link, Target, Transport};
 
@@ -77,16 +78,16 @@ impl Lack {
     }
 
     /// The change that helps.
-    fn obstacle(self, flow: &Flow) -> Obstacle {
+    fn obstacle(self, flow: &Flow) -> Fault {
         let message = format!("flow `{}` {}", flow.name, self.text(flow));
         match self {
             Self::OneKernel => {
-                Obstacle::new(message, "give the host at its other end a `kernel`, too")
+                Fault::usage(message, "give the host at its other end a `kernel`, too")
             }
             Self::Congestion => {
                 let ours: Vec<&str> = Algorithm::all().iter().map(Algorithm::name).collect();
                 let help = "give its hosts a `kernel`, run it with --on lab, or use one of";
-                Obstacle::new(message, format!("{help} {}", ours.join(", ")))
+                Fault::usage(message, format!("{help} {}", ours.join(", ")))
             }
             Self::Program => program(&message),
         }
@@ -94,7 +95,7 @@ impl Lack {
 }
 
 /// Refuses a plan whose first flow lacks `lack`, if no flow of it can be simulated.
-fn nothing_left(plan: &Plan, lack: &Lack) -> Result<(), Obstacle> {
+fn nothing_left(plan: &Plan, lack: &Lack) -> Result<(), Fault> {
     match plan.flows.first() {
         Some(flow)
             if Lack::of(plan, flow) == *lack
@@ -107,7 +108,7 @@ fn nothing_left(plan: &Plan, lack: &Lack) -> Result<(), Obstacle> {
 }
 
 /// Refuses programs if nothing else remains to be simulated.
-fn programs(plan: &Plan) -> Result<(), Obstacle> {
+fn programs(plan: &Plan) -> Result<(), Fault> {
     if !plan.flows.is_empty() {
         return nothing_left(plan, &Lack::Program);
     }
@@ -118,8 +119,8 @@ fn programs(plan: &Plan) -> Result<(), Obstacle> {
     }
 }
 
-fn program(message: &str) -> Obstacle {
-    Obstacle::new(
+fn program(message: &str) -> Fault {
+    Fault::usage(
         format!("{message}, which requires a real kernel"),
         "give its hosts a `kernel`, or run it with --on lab",
     )
@@ -130,7 +131,7 @@ fn program(message: &str) -> Obstacle {
 ///
 /// # Errors
 /// The first flow between two such ranks.
-pub fn check_ranks(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check_ranks(plan: &Plan) -> Result<(), Fault> {
     let mut guests = vec![None; plan.nodes.len()];
     for (guest, cards) in sockets(plan, CARDS_MAX).iter().enumerate() {
         cards.iter().for_each(|card| guests[card.node] = Some(guest));
@@ -141,7 +142,7 @@ pub fn check_ranks(plan: &Plan) -> Result<(), Obstacle> {
     if plan.has_kernel(flow.from) != plan.has_kernel(flow.to) {
         return Err(Lack::OneKernel.obstacle(flow));
     }
-    Err(Obstacle::new(
+    Err(Fault::usage(
         format!("flow `{}` belongs to an MPI job with ranks in several guests", flow.name),
         format!(
             "give hosts with a `kernel` at most {CARDS_MAX} links in total, leave out `kernel`, or run it with --on lab"
@@ -153,7 +154,7 @@ pub fn check_ranks(plan: &Plan) -> Result<(), Obstacle> {
 ///
 /// # Errors
 /// The first such discipline.
-pub fn check_qdiscs(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check_qdiscs(plan: &Plan) -> Result<(), Fault> {
     let changed = |port: PortId| {
         plan.changes.iter().any(|change| matches!(change.target, Target::Port(at, _) if at == port))
     };
@@ -168,10 +169,10 @@ pub fn check_qdiscs(plan: &Plan) -> Result<(), Obstacle> {
 }
 
 /// Refuses the discipline of one port.
-fn qdisc(plan: &Plan, link: &Link, end: &End, changed: bool) -> Result<(), Obstacle> {
+fn qdisc(plan: &Plan, link: &Link, end: &End, changed: bool) -> Result<(), Fault> {
     let host = &plan.nodes[end.node].name;
     let refused = |why: String| {
-        Obstacle::new(
+        Fault::usage(
             format!("host `{host}` has qdisc = \"kernel\", and at link `{}` {why}", link.name),
             "change that, or give the host qdisc = \"card\"",
         )

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 
 use ::network::observer::{Event, Observer};
-use base::{Bytes, Duration, FlowId, Instant};
+use base::{Bytes, Duration, Fault, FlowId, Instant};
 use engine::{Engine, Tally};
 use frames::programs;
 use guest::network::{self, Network, Socket};
@@ -24,7 +24,6 @@ use scenario::{Plan, TRACES, capability};
 use traffic::qdisc::Parameters;
 
 use crate::capability::CAPABILITIES;
-use crate::refusal::Refusal;
 use crate::run::{Finished, Simulation, drive};
 use inbox::Inbox;
 use samples::Samples;
@@ -111,14 +110,14 @@ fn start(ready: u64) -> u64 {
 /// guests and their programs is kept in `folder`, the folder of the run.
 ///
 /// # Errors
-/// See [`Refusal`]; guests that do not start.
+/// A plan that it refuses, guests that do not start.
 pub fn run(
     plan: &Plan,
     options: Options<'_>,
     folder: &Path,
     observer: &mut impl Observer,
     steering: Steering<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<Outcome, Fault> {
     capability::check(CAPABILITIES, plan)?;
     let mut guests = Guests::start(plan, options, None, observer)?;
     guests.wait_until_ready(steering.interrupted)?;
@@ -156,7 +155,7 @@ impl<O: Observer> Guests<O> {
         options: Options<'_>,
         command: Option<&Command>,
         observer: O,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Fault> {
         let (lock, known) = (scenario::lock(plan), plan.flows.len());
         let by_hand = command.map(|_| plan.by_hand());
         let plan = by_hand.as_ref().unwrap_or(plan);
@@ -216,7 +215,7 @@ impl<O: Observer> Guests<O> {
             }
             if self.now >= READY_TIMEOUT {
                 let why = "it was not ready within a minute of its own time".into();
-                return Err(Error::Within { guest: late, why });
+                return Err(Error::Within { guest: late, why, help: String::new() });
             }
             self.run_to(self.now + POLL_INTERVAL)?;
         }
@@ -258,8 +257,10 @@ impl<O: Observer> Guests<O> {
     /// Why that guest ended: as a guest itself reports it, or how its process ended.
     fn failed(&mut self, guest: usize) -> Error {
         let mut each = (0..).zip(&mut self.inboxes);
-        let own = each
-            .find_map(|(guest, inbox)| Some(Error::Within { guest, why: inbox.failed.take()? }));
+        let own = each.find_map(|(guest, inbox)| {
+            let (why, help) = inbox.failed.take()?;
+            Some(Error::Within { guest, why, help })
+        });
         own.unwrap_or_else(|| self.calendar.ended(guest))
     }
 
@@ -271,7 +272,8 @@ impl<O: Observer> Guests<O> {
                 return Ok(false);
             }
             if self.now >= until {
-                return Err(Error::Within { guest: silent, why: "still running".into() });
+                let (why, help) = ("still running".into(), String::new());
+                return Err(Error::Within { guest: silent, why, help });
             }
             match self.run_to(self.now + POLL_INTERVAL) {
                 Err(Error::Ended { guest, .. }) if self.inboxes[guest].ended.is_some() => {}

@@ -5,12 +5,10 @@
 pub mod capability;
 pub mod guests;
 mod left_out;
-mod refusal;
 pub mod run;
 pub mod sweep;
 
 pub use engine::{Engine, World};
 pub use left_out::{leave_out, left_out};
 pub use record::Steering;
-pub use refusal::Refusal;
 pub use run::run;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 
-use base::{Duration, FlowId, Instant};
+use base::{Duration, Fault, FlowId, Instant};
 use engine::{Agenda, Engine, GoodputMarks, Tally, Task, World};
 use network::Observer;
 use record::Steering;
@@ -12,18 +12,17 @@ use scenario::plan::Target;
 use scenario::{Plan, capability};
 
 use crate::capability::CAPABILITIES;
-use crate::refusal::Refusal;
 
 /// Runs `plan` to its end, or to an interruption, with modelled hosts alone: hosts with kernels need
 /// [`crate::guests::run`]. Parts that need a real kernel are left out; see [`crate::left_out`].
 ///
 /// # Errors
-/// See [`Refusal`].
+/// A plan that it refuses.
 pub fn run(
     plan: &Plan,
     observer: &mut impl Observer,
     steering: Steering<'_>,
-) -> Result<Totals, Refusal> {
+) -> Result<Totals, Fault> {
     capability::check(CAPABILITIES, plan)?;
     let engine = Engine::new(World::new(plan)?);
     let mut modelled = Modelled { engine, tally: Tally::new(plan, observer) };

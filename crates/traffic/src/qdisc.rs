@@ -1,6 +1,9 @@
 //! All queueing disciplines, one file each, and the registry of their names.
 
 use alloc::boxed::Box;
+use alloc::string::ToString;
+
+use base::Fault;
 
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
@@ -126,6 +129,12 @@ macro_rules! disciplines {
                 }
             }
         )+
+
+        impl From<Error> for Fault {
+            fn from(error: Error) -> Self {
+                Self::usage(error.to_string(), "")
+            }
+        }
 
         impl Error {
             /// The subject of the error.

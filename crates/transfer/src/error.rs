@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base::Fault;
+
 use crate::message::MalformedMessage;
 use crate::name::{Name, NameError, shown};
 
@@ -191,19 +193,21 @@ impl Error {
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Connect { .. } | Self::Interrupted)
     }
+}
 
-    /// Whether the command line is wrong, rather than a machine, a path or a peer.
-    pub const fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Name { .. }
-                | Self::Twice(_)
-                | Self::NoCode
-                | Self::MistypedCode
-                | Self::Exposed { .. }
-                | Self::NoKey { .. }
-                | Self::NoPublicKey { .. }
-        )
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let is_usage = matches!(
+            error,
+            Error::Name { .. }
+                | Error::Twice(_)
+                | Error::NoCode
+                | Error::MistypedCode
+                | Error::Exposed { .. }
+                | Error::NoKey { .. }
+                | Error::NoPublicKey { .. }
+        );
+        Self::of(!is_usage, error.to_string(), error.help())
     }
 }
 

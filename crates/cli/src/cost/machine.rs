@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// Arguments of `cost host`.
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })?;
     let text = measured.file();
     if let Some(path) = &arguments.out {
-        fs::write(path, &text).map_err(Failure::unwritten(path))?;
+        fs::write(path, &text).map_err(failure::unwritten(path))?;
     }
     if arguments.json {
         output::print_json(&measured)?;

@@ -9,7 +9,7 @@ use record::stored_table::{StoredTable, Value};
 use record::{StoredRun, folder};
 
 use super::writer::Rows;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// The table of a run's totals, which `summary.json` has.
 const SUMMARY: &str = "summary";
@@ -35,7 +35,7 @@ impl Source {
         if !sweep.is_file() {
             return Ok(Self::Run(Box::new(StoredRun::read(folder)?)));
         }
-        let text = std::fs::read_to_string(&sweep).map_err(Failure::file(&sweep))?;
+        let text = std::fs::read_to_string(&sweep).map_err(failure::file(&sweep))?;
         let document: serde_json::Value = serde_json::from_str(&text).map_err(|error| {
             let message = format!("{}: {error}", sweep.display());
             Failure::usage(message, "the file is damaged: run the sweep again")

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::{HostArgs, require_root};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// The unit's file.
@@ -38,10 +38,10 @@ pub(super) fn enable(arguments: &EnableArguments) -> Result<Exit, Failure> {
     require_root("enable FILE HOST")?;
     let EnableArguments { host, unit: UnitArgs { units } } = arguments;
     host.policy(false)?.check()?;
-    let program = std::env::current_exe().map_err(Failure::folder(Path::new("/proc/self/exe")))?;
-    let file = fs::canonicalize(&host.file).map_err(Failure::file(&host.file))?;
+    let program = std::env::current_exe().map_err(failure::folder(Path::new("/proc/self/exe")))?;
+    let file = fs::canonicalize(&host.file).map_err(failure::file(&host.file))?;
     let path = units.join(UNIT);
-    fs::write(&path, unit(&program, &file, host)).map_err(Failure::unwritten(&path))?;
+    fs::write(&path, unit(&program, &file, host)).map_err(failure::unwritten(&path))?;
     systemctl(&["enable", UNIT], units)?;
     output::print(&format!("{} applies host {} at each boot\n", path.display(), host.host))?;
     Ok(Exit::Fine)
@@ -58,7 +58,7 @@ pub(super) fn disable(UnitArgs { units }: &UnitArgs) -> Result<Exit, Failure> {
     systemctl(&["disable", UNIT], units)?;
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Failure::unwritten(&path)(error));
+            return Err(failure::unwritten(&path)(error));
         }
         _ => output::print(&format!("{} is removed\n", path.display()))?,
     }

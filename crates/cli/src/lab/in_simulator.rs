@@ -17,7 +17,7 @@ use simulate::guests::{Console, Ending, Exited, Options, run_command};
 use super::Network;
 use super::console::{Streams, Terminal};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::table::Table;
 use crate::{check, interruption, output};
 
@@ -64,7 +64,7 @@ pub(super) fn shell(network: &Network, host: &str, shell: String) -> Result<Exit
 fn read_stdin() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);
-    read.map(|_| bytes).map_err(Failure::file(Path::new("stdin")))
+    read.map(|_| bytes).map_err(failure::file(Path::new("stdin")))
 }
 
 /// A host with a kernel.
@@ -137,15 +137,15 @@ impl Host {
             folder: env::current_dir().unwrap_or_else(|_| "/".into()),
             terminal,
         };
-        let program = env::current_exe().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+        let program = env::current_exe().map_err(failure::file(Path::new("/proc/self/exe")))?;
         let options = Options { kernel: &self.kernel, program: &program };
         let interrupted = interruption::watch()?;
         if terminal.is_some() {
             // Sent when the terminal is closed.
             let closed = signal_hook::flag::register(SIGHUP, Arc::clone(&interrupted));
-            closed.map_err(Failure::file(Path::new("signal handler")))?;
+            closed.map_err(failure::file(Path::new("signal handler")))?;
         }
-        Ok(run_command(&self.plan, options, (&command, input), console, &interrupted)?)
+        run_command(&self.plan, options, (&command, input), console, &interrupted)
     }
 }
 

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::runtime::{DropState, EmulatorState, Folder, HostState, Place, ProgramState, State};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::port::Fabric;
 use crate::scenario_args::ScenarioArgs;
 use crate::{check, interruption, output};
@@ -50,17 +50,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.foreground || arguments.hold {
         return hold(arguments);
     }
-    let program = std::env::current_exe().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+    let program = std::env::current_exe().map_err(failure::file(Path::new("/proc/self/exe")))?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).arg("--hold").stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+    let mut child = command.spawn().map_err(failure::file(Path::new("/proc/self/exe")))?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         let _ = BufReader::new(stdout).read_line(&mut line);
     }
     let Ok(state) = serde_json::from_str::<State>(&line) else {
         // The child has reported why.
-        let status = child.wait().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+        let status = child.wait().map_err(failure::file(Path::new("/proc/self/exe")))?;
         return Ok(Exit::of(status));
     };
     print_state(&state)?;

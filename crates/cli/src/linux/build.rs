@@ -17,7 +17,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::child::{Runner, Stop};
 use super::headers;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::progress::Progress;
 use crate::{interruption, output};
 
@@ -178,7 +178,7 @@ impl Build<'_> {
         self.note(&format!("compiling Linux {version}, {files} at once"));
         self.compile(&tree, jobs)?;
         let (objects, headers) = (self.path("objects"), self.path("headers"));
-        fs::copy(objects.join(".config"), self.path("config")).map_err(Failure::file(&objects))?;
+        fs::copy(objects.join(".config"), self.path("config")).map_err(failure::file(&objects))?;
         headers::gather(&tree, &objects, &headers)?;
         Ok(self.keep(&Kernel::named(self.folder, &version))?)
     }
@@ -201,7 +201,7 @@ impl Build<'_> {
         make_folder(&fetched)?;
         let mut fetch = Command::new("apt-get");
         self.runner.run(fetch.args(["download", "--quiet", PACKAGE]).current_dir(&fetched))?;
-        let mut entries = fs::read_dir(&fetched).map_err(Failure::folder(&fetched))?.flatten();
+        let mut entries = fs::read_dir(&fetched).map_err(failure::folder(&fetched))?.flatten();
         let package = entries.next().map(|entry| entry.path());
         let package = package.ok_or_else(|| {
             let message = format!("`apt-get download {PACKAGE}` downloaded no package");
@@ -209,7 +209,7 @@ impl Build<'_> {
         })?;
         let mut unpack = Command::new("dpkg-deb");
         self.runner.run(unpack.arg("--extract").arg(&package).arg(&fetched))?;
-        fs::remove_file(&package).map_err(Failure::unwritten(&package))?;
+        fs::remove_file(&package).map_err(failure::unwritten(&package))?;
         Ok(fetched.join(format!("usr/src/{PACKAGE}.tar.xz")))
     }
 
@@ -234,12 +234,12 @@ impl Build<'_> {
         let folder = tree.join("net/ipv4");
         for (name, text) in recipe::tcp_files() {
             let path = folder.join(name);
-            fs::write(&path, text).map_err(Failure::unwritten(&path))?;
+            fs::write(&path, text).map_err(failure::unwritten(&path))?;
         }
         let makefile = folder.join("Makefile");
-        let lines = fs::read_to_string(&makefile).map_err(Failure::file(&makefile))?;
+        let lines = fs::read_to_string(&makefile).map_err(failure::file(&makefile))?;
         let lines = lines + &recipe::makefile_lines();
-        Ok(fs::write(&makefile, lines).map_err(Failure::unwritten(&makefile))?)
+        Ok(fs::write(&makefile, lines).map_err(failure::unwritten(&makefile))?)
     }
 
     /// It is an error if the kernel drops a setting because another one is missing.
@@ -248,7 +248,7 @@ impl Build<'_> {
         let mut make = self.make(tree)?;
         self.runner.run(make.arg("allnoconfig").env("KCONFIG_ALLCONFIG", wanted))?;
         let path = self.path("objects/.config");
-        let complete = fs::read_to_string(&path).map_err(Failure::file(&path))?;
+        let complete = fs::read_to_string(&path).map_err(failure::file(&path))?;
         let refused: Vec<&str> =
             recipe::settings().filter(|wanted| !complete.lines().any(|it| it == *wanted)).collect();
         if refused.is_empty() {
@@ -290,14 +290,14 @@ impl Build<'_> {
     fn keep(&self, kernel: &Kernel) -> Result<Kernel, Failure> {
         let headers = kernel.headers();
         if headers.exists() {
-            fs::remove_dir_all(&headers).map_err(Failure::unwritten(&headers))?;
+            fs::remove_dir_all(&headers).map_err(failure::unwritten(&headers))?;
         }
-        fs::rename(self.path("headers"), &headers).map_err(Failure::unwritten(&headers))?;
+        fs::rename(self.path("headers"), &headers).map_err(failure::unwritten(&headers))?;
         let files = [("config", kernel.config()), ("objects/linux", kernel.binary.clone())];
         for (from, to) in files {
             let from = self.path(from);
-            File::open(&from).and_then(|it| it.sync_all()).map_err(Failure::file(&from))?;
-            fs::rename(&from, &to).map_err(Failure::unwritten(&to))?;
+            File::open(&from).and_then(|it| it.sync_all()).map_err(failure::file(&from))?;
+            fs::rename(&from, &to).map_err(failure::unwritten(&to))?;
         }
         Ok(kernel.clone())
     }
@@ -305,13 +305,13 @@ impl Build<'_> {
     /// Writes a file of the build.
     fn written(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
         let path = self.path(name);
-        fs::write(&path, text).map_err(Failure::unwritten(&path))?;
+        fs::write(&path, text).map_err(failure::unwritten(&path))?;
         Ok(path)
     }
 }
 
 fn make_folder(path: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(path).map_err(Failure::folder(path))
+    fs::create_dir_all(path).map_err(failure::folder(path))
 }
 
 fn processors() -> usize {
@@ -321,7 +321,7 @@ fn processors() -> usize {
 /// The version in the source's Makefile; another series is refused.
 fn version(tree: &Path) -> Result<String, Failure> {
     let path = tree.join("Makefile");
-    let text = fs::read_to_string(&path).map_err(Failure::file(&path))?;
+    let text = fs::read_to_string(&path).map_err(failure::file(&path))?;
     let number = |name: &str| {
         let line = text.lines().find(|line| line.split('=').next().map(str::trim) == Some(name));
         line.and_then(|line| line.split('=').nth(1)).unwrap_or_default().trim()

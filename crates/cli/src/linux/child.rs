@@ -12,7 +12,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// Interval between checks for an interruption.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -56,7 +56,7 @@ impl Runner<'_> {
         let broken =
             |error| Failure::lacking(format!("{name}: {error}"), "see `suimon linux status`");
         let mut errors =
-            tempfile::tempfile_in(self.folder).map_err(Failure::folder(self.folder))?;
+            tempfile::tempfile_in(self.folder).map_err(failure::folder(self.folder))?;
         let stderr = errors.try_clone().map_err(broken)?;
         // In a group of its own, so that its children end with it.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0);

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use ::mpi::{Launcher, Library, hosts};
 use clap::{Args, ValueEnum};
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// The command, and how to start it.
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ impl Launched {
 
     /// The launcher for ranks on these hosts.
     fn launcher(&self, list: &str) -> Result<Launcher, Failure> {
-        let program = env::current_exe().map_err(Failure::file(Path::new("suimon")))?;
+        let program = env::current_exe().map_err(failure::file(Path::new("suimon")))?;
         Ok(Launcher::new(self.library()?, &hosts(list), &program)?)
     }
 
@@ -75,13 +75,13 @@ impl Launched {
         if self.json {
             command.stdout(to_stderr()?);
         }
-        wait(&mut command).map_err(Failure::file(Path::new(program)))
+        wait(&mut command).map_err(failure::file(Path::new(program)))
     }
 }
 
 fn to_stderr() -> Result<Stdio, Failure> {
     let stderr = io::stderr().as_fd().try_clone_to_owned();
-    Ok(stderr.map_err(Failure::file(Path::new("stderr")))?.into())
+    Ok(stderr.map_err(failure::file(Path::new("stderr")))?.into())
 }
 
 fn wait(command: &mut Command) -> io::Result<ExitStatus> {

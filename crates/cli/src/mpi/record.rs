@@ -10,7 +10,7 @@ use mpi_trace::Trace;
 use super::launched::Launched;
 use super::summary::Summary;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interruption, output};
 
 /// Maximum number of inconsistencies reported.
@@ -75,7 +75,7 @@ fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
     let path = arguments.out.clone().unwrap_or_else(|| format!("{}.parquet", trace.program).into());
     let mut file = Vec::new();
     trace.write(&mut file).map_err(::mpi::Error::from)?;
-    fs::write(&path, &file).map_err(Failure::unwritten(&path))?;
+    fs::write(&path, &file).map_err(failure::unwritten(&path))?;
     for found in trace.inconsistencies(INCONSISTENCIES_MAX) {
         output::note(&format!("warning: the trace is inconsistent: {found}"));
     }

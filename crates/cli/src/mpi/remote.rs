@@ -9,7 +9,7 @@ use clap::Args;
 use lab::program::HOST;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// Arguments of `mpi start`.
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(super) fn serve() -> Result<Exit, Failure> {
             "set `program = \"suimon mpi serve\"` for the host in the scenario",
         ));
     }
-    remote::serve(HOST).map_err(Failure::file(Path::new(&format!("port {PORT}"))))?;
+    remote::serve(HOST).map_err(failure::file(Path::new(&format!("port {PORT}"))))?;
     Ok(Exit::Fine)
 }
 

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::launched::Launched;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interruption, output};
 
 /// Arguments of `mpi run`.
@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (status, done) = if let Some(settings) = settings {
         let mut tagging = Tagging::new(Profiler::built(library)?, settings)?;
         if let Some(path) = &arguments.computing {
-            let file = fs::read(path).map_err(Failure::file(path))?;
+            let file = fs::read(path).map_err(failure::file(path))?;
             let trace = Trace::read(&file).map_err(::mpi::Error::from)?;
             tagging.charge(&trace, arguments.computing_scale)?;
         }

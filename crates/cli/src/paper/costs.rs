@@ -19,7 +19,7 @@ fn case(cost: &CostCase) -> Result<Case, toml::de::Error> {
 /// Refuses a paper with a load that cannot be measured.
 pub(super) fn check(paper: &Paper) -> Result<(), Failure> {
     for cost in &paper.cost_cases() {
-        case(cost).map_err(|error| paper.error(format!("cost `{}`: {error}", cost.name)))?;
+        case(cost).map_err(|error| paper.error(&format!("cost `{}`: {error}", cost.name)))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::stats;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// Requests to a running router.
@@ -121,7 +121,7 @@ impl Target {
             let message = format!("no router listens on {}: {error}", path.display());
             Failure::usage(message, "start one, or give its socket with --control")
         })?;
-        let text = connection.ask(line).map_err(Failure::file(&path))?;
+        let text = connection.ask(line).map_err(failure::file(&path))?;
         let answer: Value = serde_json::from_str(&text)
             .map_err(|error| Failure::usage(format!("invalid answer: {error}"), VERSIONS))?;
         match Refusal::deserialize(&answer) {

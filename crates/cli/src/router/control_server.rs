@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{metrics, render};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// The name of a request's change in the scenario, as refusals show it.
 const CHANGE: &str = "do";
@@ -33,7 +33,7 @@ pub(super) struct Source {
 impl Source {
     /// Reads the file.
     pub(super) fn read(file: &Path, assignments: &[String]) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(file).map_err(Failure::file(file))?;
+        let text = std::fs::read_to_string(file).map_err(failure::file(file))?;
         Ok(Self::new(file.display().to_string(), text, assignments))
     }
 

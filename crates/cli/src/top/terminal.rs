@@ -31,7 +31,7 @@ use super::screen;
 use super::view::{View, Wish};
 use super::{PACE_MIN, gone};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use experiment::top::history::{History, LOOKS};
 use experiment::top::replay::Replay;
 use experiment::top::socket::Answered;
@@ -82,7 +82,7 @@ pub(super) fn show(
     every: Option<Duration>,
     at: Option<Duration>,
 ) -> Result<Exit, Failure> {
-    let failed = || Failure::file(Path::new("terminal"));
+    let failed = || failure::file(Path::new("terminal"));
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&over)).map_err(failed())?;

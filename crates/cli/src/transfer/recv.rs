@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Bar, code_of_environment, count, rate, size};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interruption, output};
 
 /// Receive files from `suimon send`, encrypted and verified
@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             );
             Ok(Exit::Interrupted)
         }
-        Err(error) if arguments.json => Failure::from(error).print_json(),
+        Err(error) if arguments.json => failure::print_json(&error.into()),
         Err(error) => Err(error.into()),
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Bar, code_of_environment, count, rate, size};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interruption, output};
 
 /// Send files and folders to a machine that runs `suimon recv`, at the path's rate
@@ -102,7 +102,7 @@ pub(super) fn with_port(host: &str) -> String {
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let outcome = attempt(arguments);
     match outcome {
-        Err(failure) if arguments.json => failure.print_json(),
+        Err(failure) if arguments.json => failure::print_json(&failure),
         outcome => outcome,
     }
 }
@@ -199,7 +199,7 @@ fn trust(arguments: &Arguments) -> Result<SenderTrust, Failure> {
     std::io::stdin()
         .lock()
         .read_line(&mut text)
-        .map_err(Failure::file(std::path::Path::new("stdin")))?;
+        .map_err(failure::file(std::path::Path::new("stdin")))?;
     Ok(SenderTrust::Code(text.trim().parse()?))
 }
 

@@ -40,7 +40,7 @@ fn places(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     if !path.exists() {
         return Ok(vec![folder.to_owned()]);
     }
-    let text = record::regular::read_text(&path).map_err(Error::file(&path))?;
+    let text = record::regular::read_text(&path).map_err(record::error::file(&path))?;
     let document: Value = serde_json::from_str(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Error::usage(message, "run `suimon sweep` again to rewrite the file")

@@ -69,7 +69,7 @@ pub(super) fn compare(folders: &[PathBuf], all: bool) -> Result<Comparison, Erro
 
 fn read(folder: &Path) -> Result<Results, Error> {
     let path = folder.join(ITEMS);
-    let text = record::regular::read_text(&path).map_err(Error::file(&path))?;
+    let text = record::regular::read_text(&path).map_err(record::error::file(&path))?;
     serde_json::from_str(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Error::usage(

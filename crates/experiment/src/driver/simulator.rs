@@ -71,7 +71,8 @@ fn observed(request: Request<'_>, observer: &mut impl Observer) -> Result<Run, E
         let totals = simulate::run(plan, observer, steering)?;
         return Ok(Run { totals, recording, lab, guests: None, failure: None });
     };
-    let program = std::env::current_exe().map_err(Error::file(Path::new("/proc/self/exe")))?;
+    let program =
+        std::env::current_exe().map_err(record::error::file(Path::new("/proc/self/exe")))?;
     let options = simulate::guests::Options { kernel, program: &program };
     let simulate::guests::Outcome { totals, findings, failure } =
         simulate::guests::run(plan, options, files.path(), observer, steering)?;

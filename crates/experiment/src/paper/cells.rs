@@ -136,7 +136,7 @@ impl Cells {
         let twice = cells.iter().find(|cell| !folders.insert(&cell.job.folder));
         if let Some(Cell { place: Place { run, name, .. }, .. }) = twice {
             let message = format!("run `{run}`: cell `{name}` has the folder of another");
-            return Err(Error::Paper { paper: published.paper.clone(), message });
+            return Err(Error::paper(&published.paper, &message));
         }
         let shared = published.run.iter().filter(|_| mode.driver.is_real());
         let stand_in = |run: &Run| Some((run.name.clone(), run.lab.as_ref()?.same_as.clone()?));
@@ -254,8 +254,9 @@ fn unbroken(mut outcome: Outcome) -> Result<Outcome, Error> {
         return Err(failure);
     }
     if let Some((flow, why)) = outcome.summary.stalls().next() {
-        let folder = outcome.folder.clone();
-        return Err(Error::Stalled { folder, flow: flow.to_owned(), why: why.to_owned() });
+        let folder = outcome.folder.display();
+        let fault = "a fault of the model, please report it";
+        return Err(Error::usage(format!("{folder}: flow `{flow}` stalled, {why}: {fault}"), ""));
     }
     Ok(outcome)
 }
@@ -263,7 +264,7 @@ fn unbroken(mut outcome: Outcome) -> Result<Outcome, Error> {
 fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>, Error> {
     let Some(text) = library::file(paper, &run.scenario) else {
         let message = format!("run `{}`: there is no scenario {}", run.name, run.scenario);
-        return Err(Error::Paper { paper: paper.into(), message });
+        return Err(Error::paper(paper, &message));
     };
     let mut document = Document::parse(&format!("papers/{paper}/{}", run.scenario), text)?;
     let settings = mode.settings(run);
@@ -279,7 +280,7 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     }
     if let Some(name) = missing(run, &cells) {
         let message = format!("run `{}`: there is no cell `{name}` to be quick", run.name);
-        return Err(Error::Paper { paper: paper.into(), message });
+        return Err(Error::paper(paper, &message));
     }
     Ok(cells)
 }
@@ -289,14 +290,14 @@ fn supply(paper: &str, document: &mut Document) -> Result<(), Error> {
     for name in document.files() {
         let text = library::file(paper, &name).ok_or_else(|| {
             let message = format!("there is no file {name}");
-            Error::Paper { paper: paper.into(), message }
+            Error::paper(paper, &message)
         })?;
         document.supply(name, text.to_owned());
     }
     for name in document.traces() {
         let trace = library::trace(paper, &name);
         let supplied = trace.and_then(|trace| document.supply_trace(name, trace));
-        supplied.map_err(|message| Error::Paper { paper: paper.into(), message })?;
+        supplied.map_err(|message| Error::paper(paper, &message))?;
     }
     Ok(())
 }
@@ -389,7 +390,7 @@ fn cell(
     let folder_name = format!("{}-{name}", run.name);
     let mut plan = point.plan()?;
     if let (Some(at), true) = (&run.qdisc, mode.driver.has_qdiscs()) {
-        exchange(&mut plan, at).map_err(|message| Error::Paper { paper: paper.into(), message })?;
+        exchange(&mut plan, at).map_err(|message| Error::paper(paper, &message))?;
     }
     let folder = folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-')));
     let job = Job::new(mode.driver, plan, folder);

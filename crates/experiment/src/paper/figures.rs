@@ -17,9 +17,8 @@ pub(super) fn section(
 ) -> Result<Section, Error> {
     let mut section = Section::new("Figures");
     for figure in &published.figure {
-        let chart = chart(figure, cells, measured).map_err(|message| Error::Paper {
-            paper: published.paper.clone(),
-            message: format!("{}: {message}", figure.figure),
+        let chart = chart(figure, cells, measured).map_err(|message| {
+            Error::paper(&published.paper, &format!("{}: {message}", figure.figure))
         })?;
         section.figure(&chart, &figure.note);
     }

@@ -55,10 +55,7 @@ pub(super) type Simulated = (String, String, String, f64);
 /// The rows of a paper's last simulation, `measured.json`.
 pub(super) fn simulated(paper: &str) -> Result<Vec<Simulated>, Error> {
     let text = file(paper, MEASURED).unwrap_or("[]");
-    serde_json::from_str(text).map_err(|error| Error::Paper {
-        paper: paper.into(),
-        message: format!("{MEASURED}: {error}"),
-    })
+    serde_json::from_str(text).map_err(|error| Error::paper(paper, &format!("{MEASURED}: {error}")))
 }
 
 /// The title of a paper; none if it is unknown.
@@ -73,7 +70,7 @@ pub(super) fn published(paper: &str) -> Result<Published, Error> {
         let message = format!("there is no paper `{paper}`");
         return Err(Error::usage(message, format!("available: {}", known.join(", "))));
     };
-    Published::read(text).map_err(|message| Error::Paper { paper: paper.into(), message })
+    Published::read(text).map_err(|message| Error::paper(paper, &message))
 }
 
 #[cfg(test)]

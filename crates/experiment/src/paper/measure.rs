@@ -100,9 +100,9 @@ pub(super) fn all(
     for (number, item) in published.item.iter().enumerate() {
         let mut values = Vec::new();
         for case in &item.cases {
-            let value = reader.measure(item, case, &values).map_err(|message| Error::Paper {
-                paper: published.paper.clone(),
-                message: format!("{} {}: {message}", item.item, case.case),
+            let value = reader.measure(item, case, &values).map_err(|message| {
+                let message = format!("{} {}: {message}", item.item, case.case);
+                Error::paper(&published.paper, &message)
             })?;
             values.push(value);
             if let Some(value) = value {

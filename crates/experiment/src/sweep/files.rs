@@ -25,7 +25,7 @@ pub(super) fn begin(folder: &Path) -> Result<(), Error> {
         let path = folder.join(name);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::folder(&path)(error));
+                return Err(record::error::folder(&path)(error).into());
             }
             _ => {}
         }

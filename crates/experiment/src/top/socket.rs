@@ -45,7 +45,7 @@ impl Socket {
                     "check whether it is stopped, or start it again",
                 ));
             }
-            Err(error) => return Err(Error::file(target)(error)),
+            Err(error) => return Err(record::error::file(target)(error).into()),
         };
         let other = |why: String| {
             let message = format!("unexpected answer from {}: {why}", target.display());

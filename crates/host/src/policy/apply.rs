@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use super::error::Error;
 use super::journal::{Entry, Journal, Origin, Phase};
 use super::setting::State;
 use super::store::{self, Store};
 use super::{Change, algorithm};
+use base::Fault;
 
 /// What was applied.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ pub fn apply(
     origin: Origin,
     changes: &[Change],
     confirm_until: Option<u64>,
-    prepare: impl FnOnce(&Journal) -> Result<(), Error>,
-) -> Result<Applied, Error> {
+    prepare: impl FnOnce(&Journal) -> Result<(), Fault>,
+) -> Result<Applied, Fault> {
     if let Some(journal) = store.journal()?.filter(|journal| !journal.is_stale()) {
         return Err(refuse(store, &journal));
     }
@@ -73,14 +73,14 @@ pub fn apply(
         let name = setting.name();
         restore(store, &mut journal, true)?;
         let message = format!("{name}: {refusal}; everything is as before");
-        return Err(Error::lacking(message, "suimon host plan shows what the policy needs"));
+        return Err(Fault::lacking(message, "suimon host plan shows what the policy needs"));
     }
     journal.phase = Phase::Applied;
     store.save(&journal)?;
     Ok(Applied { id: journal.id, changed: journal.entries.len() })
 }
 
-fn refuse(store: &Store, journal: &Journal) -> Error {
+fn refuse(store: &Store, journal: &Journal) -> Fault {
     let Origin { file, host } = &journal.origin;
     let (message, first) = match journal.phase {
         Phase::Applied => {
@@ -91,29 +91,29 @@ fn refuse(store: &Store, journal: &Journal) -> Error {
             "restore it first",
         ),
     };
-    Error::refused(message, format!("{first}: {}", store.command("rollback")))
+    Fault::usage(message, format!("{first}: {}", store.command("rollback")))
 }
 
 /// Confirms an applied policy, so that it stays.
 ///
 /// # Errors
 /// If none is applied, or it does not wait for that.
-pub fn confirm(store: &Store) -> Result<Origin, Error> {
+pub fn confirm(store: &Store) -> Result<Origin, Fault> {
     let mut journal = present(store)?;
     if journal.phase != Phase::Applied {
         return Err(refuse(store, &journal));
     }
     if journal.confirm_until.take().is_none() {
         let message = "the policy needs no confirmation";
-        return Err(Error::refused(message, "suimon host status shows it"));
+        return Err(Fault::usage(message, "suimon host status shows it"));
     }
     store.save(&journal)?;
     Ok(journal.origin)
 }
 
-fn present(store: &Store) -> Result<Journal, Error> {
+fn present(store: &Store) -> Result<Journal, Fault> {
     let Some(journal) = store.journal()? else {
-        return Err(Error::refused("no policy is applied", "suimon host apply FILE HOST"));
+        return Err(Fault::usage("no policy is applied", "suimon host apply FILE HOST"));
     };
     journal.check_place()?;
     Ok(journal)
@@ -124,7 +124,7 @@ fn present(store: &Store) -> Result<Journal, Error> {
 ///
 /// # Errors
 /// If no policy is applied, or the kernel refuses to restore a setting.
-pub fn rollback(store: &Store, force: bool, keep: bool) -> Result<Reverted, Error> {
+pub fn rollback(store: &Store, force: bool, keep: bool) -> Result<Reverted, Fault> {
     let mut journal = present(store)?;
     store.keep_message("");
     if journal.is_stale() {
@@ -145,7 +145,7 @@ pub(super) fn restore(
     store: &Store,
     journal: &mut Journal,
     force: bool,
-) -> Result<Reverted, Error> {
+) -> Result<Reverted, Fault> {
     let mut reverted = Reverted::default();
     // If the change was interrupted, a setting may be in between, and only this program was at work.
     let judges = journal.phase == Phase::Applied && !force;
@@ -169,7 +169,7 @@ pub(super) fn restore(
     }
     if let Some(message) = failure {
         let help = format!("correct that, then run it again: {}", store.command("rollback"));
-        return Err(Error::lacking(message, help));
+        return Err(Fault::lacking(message, help));
     }
     journal.entries.retain(|entry| entry.kept);
     reverted.drift = journal.entries.iter().filter_map(drift_of).collect();
@@ -216,7 +216,7 @@ fn drift_of(entry: &Entry) -> Option<Drift> {
 ///
 /// # Errors
 /// If the policy is that of another namespace.
-pub fn drift(journal: &Journal) -> Result<Vec<Drift>, Error> {
+pub fn drift(journal: &Journal) -> Result<Vec<Drift>, Fault> {
     journal.check_place()?;
     Ok(journal.entries.iter().filter_map(drift_of).collect())
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::Error;
 use super::setting::{Setting, State};
 use super::{Change, store};
+use base::Fault;
 
 /// The version of the format.
 const VERSION: u32 = 2;
@@ -89,7 +89,7 @@ impl Journal {
     ///
     /// # Errors
     /// A file that is not a journal of this version.
-    pub fn look(path: &Path) -> Result<Option<Self>, Error> {
+    pub fn look(path: &Path) -> Result<Option<Self>, Fault> {
         store::read(path)
     }
 
@@ -99,13 +99,13 @@ impl Journal {
     }
 
     /// Refuses to work in another namespace than that of the journal.
-    pub(super) fn check_place(&self) -> Result<(), Error> {
+    pub(super) fn check_place(&self) -> Result<(), Fault> {
         if self.is_stale() || self.namespace == namespace() {
             return Ok(());
         }
         let message =
             format!("the policy was applied in another network namespace, {}", self.namespace);
-        Err(Error::refused(message, "run it there: sudo nsenter --net=FILE suimon host ..."))
+        Err(Fault::usage(message, "run it there: sudo nsenter --net=FILE suimon host ..."))
     }
 
     /// The number of settings that it changed.

@@ -17,8 +17,8 @@ mod unset;
 use scenario::plan::NodeKind;
 
 use super::Change;
-use super::error::Error;
 use super::journal::Origin;
+use base::Fault;
 
 use draft::{Draft, ends};
 
@@ -44,7 +44,7 @@ impl Policy {
     ///
     /// # Errors
     /// If the scenario has no such host, or its links have no device here.
-    pub fn of(request: &Request<'_>) -> Result<Self, Error> {
+    pub fn of(request: &Request<'_>) -> Result<Self, Fault> {
         let node = host(request)?;
         let attached = links::attach(request, node)?;
         let ends = ends(request.plan, node);
@@ -76,18 +76,18 @@ impl Policy {
     ///
     /// # Errors
     /// Everything that is missing.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Fault> {
         let Some(first) = self.problems.first() else { return Ok(()) };
         let more = match self.problems.len() - 1 {
             0 => String::new(),
             more => format!(" (and {more} more: suimon host plan)"),
         };
-        Err(Error::lacking(format!("{}{more}", first.what), first.help.clone()))
+        Err(Fault::lacking(format!("{}{more}", first.what), first.help.clone()))
     }
 }
 
 /// The number of the host in the plan.
-fn host(request: &Request<'_>) -> Result<usize, Error> {
+fn host(request: &Request<'_>) -> Result<usize, Fault> {
     let nodes = &request.plan.nodes;
     let is_host = |kind: &NodeKind| matches!(kind, NodeKind::Host(_));
     let found = nodes.iter().position(|node| node.name == request.host && is_host(&node.kind));
@@ -95,6 +95,6 @@ fn host(request: &Request<'_>) -> Result<usize, Error> {
         let hosts = nodes.iter().filter(|node| is_host(&node.kind)).map(|node| node.name.as_str());
         let hosts: Vec<&str> = hosts.take(20).collect();
         let message = format!("{} has no host `{}`", request.file, request.host);
-        Error::refused(message, format!("choose one of: {}", hosts.join(", ")))
+        Fault::usage(message, format!("choose one of: {}", hosts.join(", ")))
     })
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::error::Error;
 use super::journal::{Journal, Phase};
 use super::{store, watcher};
+use base::Fault;
 
 /// How far the change of this machine is.
 #[derive(Clone, Debug)]
@@ -22,8 +22,8 @@ impl Status {
     ///
     /// # Errors
     /// A file that is not a journal of this version.
-    pub fn read(folder: &Path) -> Result<Self, Error> {
-        let look = || Ok::<_, Error>(Journal::look(folder)?.filter(|journal| !journal.is_stale()));
+    pub fn read(folder: &Path) -> Result<Self, Fault> {
+        let look = || Ok::<_, Fault>(Journal::look(folder)?.filter(|journal| !journal.is_stale()));
         let mut journal = look()?;
         let mut running = None;
         // The lock says whether a change is under way or was interrupted. Only then: for that moment, no other process

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 
-use super::error::Error;
 use super::journal::Journal;
 use super::watcher;
 use crate::runtime;
+use base::Fault;
 
 /// The folder of the journal.
 pub const FOLDER: &str = "/var/lib/suimon/host";
@@ -32,7 +32,7 @@ impl Store {
     ///
     /// # Errors
     /// If another process holds it, with its number, or if it cannot be made.
-    pub fn lock(path: &Path, what: &str) -> Result<Self, Error> {
+    pub fn lock(path: &Path, what: &str) -> Result<Self, Fault> {
         Self::open(path, what, FlockArg::LockExclusiveNonblock)
     }
 
@@ -40,20 +40,20 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn wait(path: &Path, what: &str) -> Result<Self, Error> {
+    pub fn wait(path: &Path, what: &str) -> Result<Self, Fault> {
         Self::open(path, what, FlockArg::LockExclusive)
     }
 
-    fn open(path: &Path, what: &str, how: FlockArg) -> Result<Self, Error> {
+    fn open(path: &Path, what: &str, how: FlockArg) -> Result<Self, Fault> {
         if let Some(parent) = path.parent() {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(parent);
-            made.map_err(Error::file("create", parent))?;
+            made.map_err(failed("create", parent))?;
         }
-        runtime::make(path).map_err(Error::file("open", path))?;
+        runtime::make(path).map_err(failed("open", path))?;
         let file = path.join(LOCK);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let lock = options.open(&file).map_err(Error::file("open", &file))?;
+        let lock = options.open(&file).map_err(failed("open", &file))?;
         let mut lock = Flock::lock(lock, how).map_err(|(mut lock, errno)| {
             let mut holder = String::new();
             match errno {
@@ -61,15 +61,15 @@ impl Store {
                     let _ = lock.read_to_string(&mut holder);
                     let message =
                         format!("another process changes this machine: {}", holder.trim());
-                    Error::refused(message, "wait until it has finished, then try again")
+                    Fault::usage(message, "wait until it has finished, then try again")
                 }
-                errno => Error::file("lock", &file)(errno.into()),
+                errno => failed("lock", &file)(errno.into()),
             }
         })?;
         let holder = format!("process {}, suimon host {what}\n", std::process::id());
         let written = lock.set_len(0).and_then(|()| lock.rewind());
         let written = written.and_then(|()| lock.write_all(holder.as_bytes()));
-        written.map_err(Error::file("write", &file))?;
+        written.map_err(failed("write", &file))?;
         Ok(Self { folder: path.to_owned(), _lock: lock })
     }
 
@@ -77,12 +77,12 @@ impl Store {
     ///
     /// # Errors
     /// A file that is not a journal of this version.
-    pub fn journal(&self) -> Result<Option<Journal>, Error> {
+    pub fn journal(&self) -> Result<Option<Journal>, Fault> {
         read(&self.folder)
     }
 
     /// Replaces the journal. Afterwards it survives a loss of power.
-    pub(super) fn save(&self, journal: &Journal) -> Result<(), Error> {
+    pub(super) fn save(&self, journal: &Journal) -> Result<(), Fault> {
         let path = self.folder.join(NEW);
         let write = || -> io::Result<()> {
             let mut options = OpenOptions::new();
@@ -93,11 +93,11 @@ impl Store {
             fs::rename(&path, self.folder.join(JOURNAL))?;
             File::open(&self.folder)?.sync_all()
         };
-        write().map_err(Error::file("write", &path))
+        write().map_err(failed("write", &path))
     }
 
     /// Removes the journal: the machine is as it was.
-    pub(super) fn clear(&self) -> Result<(), Error> {
+    pub(super) fn clear(&self) -> Result<(), Fault> {
         if let Ok(Some(journal)) = self.journal() {
             watcher::remove(&self.folder, &journal.id);
         }
@@ -106,7 +106,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.and_then(|()| File::open(&self.folder)?.sync_all()),
         };
-        removed.map_err(Error::file("remove", &path))
+        removed.map_err(failed("remove", &path))
     }
 
     /// See [`command`].
@@ -145,16 +145,16 @@ pub(super) fn holder(path: &Path) -> Option<String> {
 ///
 /// # Errors
 /// A file that is not a journal of this version.
-pub(super) fn read(path: &Path) -> Result<Option<Journal>, Error> {
+pub(super) fn read(path: &Path) -> Result<Option<Journal>, Fault> {
     let path = path.join(JOURNAL);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::file("read", &path)(error)),
+        Err(error) => return Err(failed("read", &path)(error)),
     };
     let journal: Journal = serde_json::from_slice(&text).map_err(|error| {
         let message = format!("{} is not a journal of this version: {error}", path.display());
-        Error::refused(message, "roll back with the version of suimon that wrote it")
+        Fault::usage(message, "roll back with the version of suimon that wrote it")
     })?;
     Ok(Some(journal))
 }
@@ -162,4 +162,15 @@ pub(super) fn read(path: &Path) -> Result<Option<Journal>, Error> {
 /// The message of [`Store::keep_message`].
 pub(super) fn message(path: &Path) -> Option<String> {
     fs::read_to_string(path.join(MESSAGE)).ok()
+}
+
+/// The error of a file in the folder.
+pub(super) fn failed<'a>(
+    what: &'static str,
+    path: &'a Path,
+) -> impl FnOnce(io::Error) -> Fault + 'a {
+    move |error| {
+        let message = format!("{what} {}: {error}", path.display());
+        Fault::lacking(message, "name a folder on a writable file system with --state")
+    }
 }

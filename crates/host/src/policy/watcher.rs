@@ -9,9 +9,9 @@ use std::time::Duration;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::apply::restore;
-use super::error::Error;
 use super::journal::Origin;
 use super::store::Store;
+use base::Fault;
 
 /// The calling process as the one that waits for the confirmation. Its lock lasts as long as the process, so that others
 /// see whether it runs.
@@ -27,13 +27,13 @@ impl Watcher {
     ///
     /// # Errors
     /// If the lock cannot be made.
-    pub fn new(folder: &Path, id: &str) -> Result<Self, Error> {
+    pub fn new(folder: &Path, id: &str) -> Result<Self, Fault> {
         let path = lock_path(folder, id);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path).map_err(Error::file("open", &path))?;
+        let file = options.open(&path).map_err(super::store::failed("open", &path))?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
-        let lock = lock.map_err(|(_, errno)| Error::file("lock", &path)(errno.into()))?;
+        let lock = lock.map_err(|(_, errno)| super::store::failed("lock", &path)(errno.into()))?;
         Ok(Self { folder: folder.to_owned(), id: id.to_owned(), _lock: lock })
     }
 
@@ -41,7 +41,7 @@ impl Watcher {
     ///
     /// # Errors
     /// Those of [`super::rollback`].
-    pub fn revert_after(self, time: Duration) -> Result<(), Error> {
+    pub fn revert_after(self, time: Duration) -> Result<(), Fault> {
         std::thread::sleep(time);
         let store = Store::wait(&self.folder, "apply --confirm")?;
         let Some(mut journal) = store.journal()?.filter(|journal| journal.id == self.id) else {

@@ -7,13 +7,13 @@ use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use base::Duration;
+use base::Fault;
 use base::header::{Family, Header};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, listen,
     setsockopt, socket, sockopt,
 };
-use scenario::capability::Obstacle;
 use scenario::plan::Flow;
 use transport::config::{Buffer, BufferConfig};
 use transport::{OptionError, ProgramPhase, SocketOption};
@@ -38,9 +38,9 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn of(flow: &Flow) -> Result<Self, Obstacle> {
+    pub(super) fn of(flow: &Flow) -> Result<Self, Fault> {
         let Header { family, source, destination, ports: Some(ports), .. } = flow.header else {
-            return Err(Obstacle::new(format!("flow `{}` has no ports", flow.name), "set them"));
+            return Err(Fault::usage(format!("flow `{}` has no ports", flow.name), "set them"));
         };
         let address = |bits: u128| match family {
             Family::V6 => IpAddr::V6(Ipv6Addr::from_bits(bits)),

@@ -1,7 +1,7 @@
 //! The TCP settings that the kernel has per network namespace only, hence per host.
 
+use base::Fault;
 use scenario::Plan;
-use scenario::capability::Obstacle;
 use scenario::plan::Flow;
 use transport::Config;
 use transport::config::{Buffer, Ecn, IdleRestart, SavedMetrics};
@@ -98,7 +98,7 @@ impl Stack {
 ///
 /// # Errors
 /// The first two such connections.
-pub fn check(plan: &Plan) -> Result<(), Obstacle> {
+pub fn check(plan: &Plan) -> Result<(), Fault> {
     let mut first: Vec<Option<(&Flow, Stack)>> = vec![None; plan.nodes.len()];
     for flow in &plan.flows {
         let Some(tcp) = flow.tcp() else { continue };
@@ -116,7 +116,7 @@ fn agree(
     (first, stack): (&Flow, Stack),
     (flow, other): (&Flow, Stack),
     host: &str,
-) -> Result<(), Obstacle> {
+) -> Result<(), Fault> {
     if stack == other {
         return Ok(());
     }
@@ -127,7 +127,7 @@ fn agree(
         flow.name,
         stack.differences(&other)
     );
-    Err(Obstacle::new(message, "give one of them separate hosts"))
+    Err(Fault::usage(message, "give one of them separate hosts"))
 }
 
 /// Applies the settings that the plan's connections at the host `number` need.

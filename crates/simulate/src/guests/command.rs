@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base::Instant;
+use base::{Fault, Instant};
 use engine::{Engine, Tally};
 use guest::network;
 use guest::{CARDS_MAX, Error, ProgramTap};
@@ -15,7 +15,6 @@ use record::totals::FlowTotals;
 use scenario::Plan;
 
 use super::{Exited, Guests, Options, work};
-use crate::refusal::Refusal;
 use crate::run::{Simulation, drive};
 
 /// Where a command's output goes.
@@ -60,14 +59,14 @@ pub enum Ending {
 /// it waits for until they listen. The command reads `input` unless it has a terminal.
 ///
 /// # Errors
-/// See [`Refusal`]; guests that do not start, or break.
+/// A plan that it refuses, guests that do not start, or break.
 pub fn run_command(
     plan: &Plan,
     options: Options<'_>,
     (command, input): (&Command, &[u8]),
     console: &mut impl Console,
     interrupted: &AtomicBool,
-) -> Result<Ending, Refusal> {
+) -> Result<Ending, Fault> {
     let place = network::sockets(plan, CARDS_MAX)
         .iter()
         .position(|cards| cards.iter().any(|card| card.node == command.node))

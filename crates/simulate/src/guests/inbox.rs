@@ -29,7 +29,7 @@ pub(super) struct Inbox {
     /// How much of the file was read.
     read: u64,
     pub(super) ready: bool,
-    pub(super) failed: Option<String>,
+    pub(super) failed: Option<(String, String)>,
     pub(super) exited: Option<Exited>,
     pub(super) ended: Option<Ended>,
 }
@@ -58,7 +58,7 @@ impl Inbox {
                 Message::Exited { status, failed_programs } => {
                     self.exited = Some(Exited { status, failed_programs });
                 }
-                Message::Failed(why) => self.failed = Some(why),
+                Message::Failed { message, help } => self.failed = Some((message, help)),
                 Message::Ended(ended) => self.ended = Some(*ended),
             }
         }

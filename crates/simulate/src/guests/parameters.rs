@@ -1,16 +1,16 @@
 //! The parameters of our congestion control in a guest kernel. A kernel has one set per algorithm, from its command
 //! line.
 
+use base::Fault;
 use congestion::Config;
 use scenario::Plan;
-use scenario::capability::Obstacle;
 
 /// The kernel command line words for the flows of kernels, as in `sui_vegas.alpha=3`; an algorithm at its defaults
 /// needs none.
 ///
 /// # Errors
 /// If two flows set an algorithm differently.
-pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Obstacle> {
+pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Fault> {
     let mut set: Vec<Config> = Vec::new();
     for config in plan.congestion(|flow| plan.is_simulated(flow) && !plan.is_modelled(flow)) {
         match set.iter().find(|it| it.algorithm().name() == config.algorithm().name()) {
@@ -27,13 +27,13 @@ pub(super) fn words(plan: &Plan) -> Result<Vec<String>, Obstacle> {
     Ok(words.collect())
 }
 
-fn two(one: &Config, other: &Config) -> Obstacle {
+fn two(one: &Config, other: &Config) -> Fault {
     let values_of = |config: &Config| {
         let values = config.parameters().map(|(it, value)| format!("{} = {value}", it.name()));
         values.collect::<Vec<_>>().join(", ")
     };
     let name = one.algorithm().name();
-    Obstacle::new(
+    Fault::usage(
         format!(
             "flows between hosts with a `kernel` set `{name}` differently: {}; and {}",
             values_of(one),
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     /// The words for these flows from `a` to `b`, which have kernels, and from `c` to `d`, which have none.
-    fn words_of(flows: &str) -> Result<Vec<String>, Obstacle> {
+    fn words_of(flows: &str) -> Result<Vec<String>, Fault> {
         let hosts = "[host.a]\nkernel = \"linux-6.12\"\n[host.b]\nkernel = \"linux-6.12\"\n[host.c]\n[host.d]\n\
                      [link.real]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\n\
                      [link.model]\nbetween = [\"c\", \"d\"]\nrate = \"10 Mbit/s\"\n";

@@ -1,11 +1,12 @@
 //! The parameters of a conditioner, and why they are refused.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::classify;
 use crate::meter;
 use crate::tree;
+use base::Fault;
 use base::action::Action;
 use base::filter::Filter;
 use base::setting::settings;
@@ -123,6 +124,12 @@ pub enum Error {
         /// The reason.
         error: classify::Error,
     },
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::usage(error.to_string(), "")
+    }
 }
 
 impl Error {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{process, thread, time};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interruption, output};
 
 /// The collector reads only files with this extension.
@@ -28,7 +28,7 @@ pub(super) fn write(
         let named = path.with_added_extension(EXTENSION);
         return Err(Failure::usage(message, format!("use --textfile {}", named.display())));
     }
-    let again = || replace(path, &text()?).map_err(Failure::unwritten(path));
+    let again = || replace(path, &text()?).map_err(failure::unwritten(path));
     again()?;
     let Some(every) = every else { return Ok(Exit::Fine) };
     let interrupted = interruption::watch()?;

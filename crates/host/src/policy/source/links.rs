@@ -5,9 +5,9 @@ use std::str::FromStr;
 use scenario::Plan;
 
 use super::super::device::{Device, devices};
-use super::super::error::Error;
 use super::super::setting::route;
 use super::draft::Request;
+use base::Fault;
 
 /// A device for a link, as typed: `LINK=DEVICE`, or `DEVICE` for the only link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ pub(super) struct Attached {
 }
 
 /// Finds the device of each link of the host with that number.
-pub(super) fn attach(request: &Request<'_>, node: usize) -> Result<Vec<Attached>, Error> {
+pub(super) fn attach(request: &Request<'_>, node: usize) -> Result<Vec<Attached>, Fault> {
     let plan = request.plan;
     let found = devices().map_err(|error| {
-        Error::lacking(format!("list the network devices: {error}"), "run it as root")
+        Fault::lacking(format!("list the network devices: {error}"), "run it as root")
     })?;
     let mut links = Vec::new();
     for (number, link) in plan.links.iter().enumerate() {
@@ -90,7 +90,7 @@ fn below(found: &[Device], device: &Device) -> (Device, u64) {
 }
 
 /// Rejects options for links that the host does not have, and a second one for the same link.
-fn check(request: &Request<'_>, links: &[(usize, usize)]) -> Result<(), Error> {
+fn check(request: &Request<'_>, links: &[(usize, usize)]) -> Result<(), Fault> {
     let names: Vec<&str> =
         links.iter().map(|&(link, _)| request.plan.links[link].name.as_str()).collect();
     let link_of = |option: &DeviceOption| match &option.link {
@@ -111,28 +111,28 @@ fn check(request: &Request<'_>, links: &[(usize, usize)]) -> Result<(), Error> {
                 }
             };
             let help = format!("name one of its links: --device {}={device}", names.join("|"));
-            return Err(Error::refused(message, help));
+            return Err(Fault::usage(message, help));
         }
         let earlier = &request.devices[..number];
         if let Some(other) = earlier.iter().find(|other| link_of(other) == link_of(option)) {
             let (link, devices) =
                 (link_of(option), [&other.device[..], &option.device].join(" and "));
             let message = format!("link `{link}` is given two devices: {devices}");
-            return Err(Error::refused(message, format!("keep one: --device {link}=DEVICE")));
+            return Err(Fault::usage(message, format!("keep one: --device {link}=DEVICE")));
         }
     }
     Ok(())
 }
 
-fn named(found: &[Device], name: &str) -> Result<Device, Error> {
+fn named(found: &[Device], name: &str) -> Result<Device, Fault> {
     found.iter().find(|device| device.name == name).cloned().ok_or_else(|| {
         let message = format!("this machine has no network device `{name}`");
-        Error::lacking(message, format!("choose one of: {}", listed(found)))
+        Fault::lacking(message, format!("choose one of: {}", listed(found)))
     })
 }
 
 /// The device of the default route, if there is one only.
-fn usual(found: &[Device], link: &str) -> Result<Device, Error> {
+fn usual(found: &[Device], link: &str) -> Result<Device, Fault> {
     let leads = |device: &&Device| {
         let routes = route::list(device.index).unwrap_or_default();
         routes.iter().any(|(route, _)| route.is_default())
@@ -145,18 +145,18 @@ fn usual(found: &[Device], link: &str) -> Result<Device, Error> {
                 _ => format!("several devices have a default route: which one is link `{link}`?"),
             };
             let help = format!("--device {link}=DEVICE, with one of: {}", listed(found));
-            Err(Error::refused(message, help))
+            Err(Fault::usage(message, help))
         }
     }
 }
 
-fn which(plan: &Plan, links: &[(usize, usize)], found: &[Device]) -> Error {
+fn which(plan: &Plan, links: &[(usize, usize)], found: &[Device]) -> Fault {
     let options: Vec<String> = links
         .iter()
         .map(|&(link, _)| format!("--device {}=DEVICE", plan.links[link].name))
         .collect();
     let message = format!("the host has {} links: name the device of each", links.len());
-    Error::refused(message, format!("{}, with: {}", options.join(" "), listed(found)))
+    Fault::usage(message, format!("{}, with: {}", options.join(" "), listed(found)))
 }
 
 fn listed(found: &[Device]) -> String {
