@@ -1,83 +1,17 @@
-//! How long packets waited at a port, in total and by class, and how far apart they left it.
+//! The delays of every port, and their rows.
 
+use base::histogram::Histogram;
 use base::{Instant, Packet};
+pub use measured::totals::Delays;
 use network::observer::PortId;
 use scenario::Plan;
 
 use crate::rows::{DelayRow, Name};
-use base::histogram::Histogram;
 
-/// The delays of a port's packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Delays {
-    /// The time from when the port took a packet until its first bit left.
-    pub sojourn: Histogram,
-    /// The time from one packet's first bit to the next one's.
-    pub spacing: Histogram,
-    /// When the first bit of the last packet left.
-    last: Option<Instant>,
-    /// Sojourns by class; none where the port never has classes.
-    classes: Option<Box<ByClass>>,
-}
-
-/// Sojourns by class.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct ByClass {
-    /// The sojourns by the class number that packets carry now.
-    numbered: Vec<Histogram>,
-    /// The sojourns by class name, of packets with a class number from before classes changed.
-    named: Vec<(String, Histogram)>,
-}
-
-impl ByClass {
-    /// Assigns the packets with this class number so far to the class of that name.
-    fn renumber(&mut self, class: usize, name: &str) {
-        let Some(counted) = self.numbered.get_mut(class) else { return };
-        let counted = std::mem::take(counted);
-        match self.named.iter_mut().find(|(known, _)| known == name) {
-            Some((_, sojourn)) => sojourn.merge(&counted),
-            None => self.named.push((name.to_owned(), counted)),
-        }
-    }
-
-    fn of(&self, class: usize, name: &str) -> Histogram {
-        let mut sojourn = self.numbered.get(class).cloned().unwrap_or_default();
-        let before = self.named.iter().find(|(known, _)| known == name);
-        before.into_iter().for_each(|(_, before)| sojourn.merge(before));
-        sojourn
-    }
-}
-
-impl Delays {
-    /// Counts a packet that began to leave at `start`.
-    #[inline]
-    pub fn note(&mut self, packet: &Packet, start: Instant) {
-        self.sojourn.note(start.since(packet.queued));
-        if let Some(last) = self.last.replace(start) {
-            self.spacing.note(start.since(last));
-        }
-        if let Some(classes) = &mut self.classes {
-            note_class(classes, packet, start);
-        }
-    }
-
-    /// Returns the delays since `earlier`, of all classes together.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        let (sojourn, spacing) =
-            (self.sojourn.since(&earlier.sojourn), self.spacing.since(&earlier.spacing));
-        Self { sojourn, spacing, last: self.last, classes: None }
-    }
-
-    /// How long the packets of the class of that number and name waited.
-    pub fn of_class(&self, class: usize, name: &str) -> Histogram {
-        self.classes.as_ref().map(|classes| classes.of(class, name)).unwrap_or_default()
-    }
-
-    /// Returns the rows for the table of `port`.
-    pub(crate) fn rows(&self, port: Name, [sojourn, spacing]: [Name; 2]) -> Vec<DelayRow> {
-        let sojourns = rows(&self.sojourn, port, sojourn);
-        sojourns.chain(rows(&self.spacing, port, spacing)).collect()
-    }
+/// Returns the rows of the delays of `port`.
+pub(crate) fn of_port(delays: &Delays, port: Name, [sojourn, spacing]: [Name; 2]) -> Vec<DelayRow> {
+    let sojourns = rows(&delays.sojourn, port, sojourn);
+    sojourns.chain(rows(&delays.spacing, port, spacing)).collect()
 }
 
 /// Returns a histogram as rows for the table of `port`.
@@ -90,15 +24,6 @@ pub(crate) fn rows(
     ranges.map(move |(from_ns, to_ns, packets)| DelayRow { port, what, from_ns, to_ns, packets })
 }
 
-#[inline(never)]
-fn note_class(classes: &mut ByClass, packet: &Packet, start: Instant) {
-    let Some(class) = usize::from(packet.class).checked_sub(1) else { return };
-    if class >= classes.numbered.len() {
-        classes.numbered.resize(class + 1, Histogram::default());
-    }
-    classes.numbered[class].note(start.since(packet.queued));
-}
-
 /// The delays of every port, by its number.
 #[derive(Clone, Debug, Default)]
 pub struct AllDelays(Vec<Delays>);
@@ -108,7 +33,7 @@ impl AllDelays {
     pub fn new(plan: &Plan) -> Self {
         let ports = if plan.probes.delays { 2 * plan.links.len() } else { 0 };
         let classes = |port| !plan.classes(port / 2, port % 2).is_empty();
-        let of = |port| Delays { classes: classes(port).then(Box::default), ..Delays::default() };
+        let of = |port| Delays::new(classes(port));
         Self((0..ports).map(of).collect())
     }
 
@@ -122,9 +47,8 @@ impl AllDelays {
 
     /// Assigns the packets of `port` with this class number so far to the class of that name.
     pub fn renumbered(&mut self, port: PortId, class: usize, name: &str) {
-        let delays = self.0.get_mut(port.0 as usize);
-        if let Some(classes) = delays.and_then(|delays| delays.classes.as_mut()) {
-            classes.renumber(class, name);
+        if let Some(delays) = self.0.get_mut(port.0 as usize) {
+            delays.renumber(class, name);
         }
     }
 

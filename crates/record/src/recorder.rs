@@ -313,7 +313,8 @@ impl Recorder {
     /// The first failure to write since the run began.
     pub fn finish(mut self, totals: &Totals) -> Result<Recording, Error> {
         for (port, totals) in self.ports.iter().zip(&totals.ports) {
-            let rows = totals.delays.iter().flat_map(|delays| delays.rows(port.name, self.kinds));
+            let rows = totals.delays.iter();
+            let rows = rows.flat_map(|delays| delays::of_port(delays, port.name, self.kinds));
             rows.for_each(|row| self.delays.push(row));
             for ((class, _), sojourn) in totals.classes.iter().zip(&totals.sojourns) {
                 let Some(name) = self.names.class(port.name, class) else { continue };

@@ -8,11 +8,10 @@ use std::iter;
 
 use base::Instant;
 use scenario::plan::{Plan, Window};
-use traffic::condition::Count;
 
 use crate::ranks;
 
-use super::{EngineTotals, NodeTotals, PortTotals, Totals};
+use super::Totals;
 
 impl Totals {
     /// Returns the totals that `plan` wants of a run: all of it, or what was counted between two snapshots. If a run
@@ -78,87 +77,4 @@ impl Totals {
 /// Returns the totals, and then empty ones without end.
 fn or_nothing<T: Clone + Default>(counted: &[T]) -> impl Iterator<Item = Cow<'_, T>> {
     counted.iter().map(Cow::Borrowed).chain(iter::repeat_with(|| Cow::Owned(T::default())))
-}
-
-impl PortTotals {
-    /// Subtracts a class or an element from the later one with its name; one that did not exist before counted
-    /// nothing.
-    fn since(&self, earlier: &Self) -> Self {
-        fn of<'e, T, U>(names: &[(String, T)], list: &'e [U], name: &str) -> Option<&'e U> {
-            list.get(names.iter().position(|(known, _)| known == name)?)
-        }
-        let names = || self.classes.iter().map(|(name, _)| name.as_str());
-        let known = &earlier.classes;
-        let classes = self.classes.iter().map(|(name, later)| {
-            let before = of(known, known, name).map(|(_, before)| *before).unwrap_or_default();
-            (name.clone(), later.since(&before))
-        });
-        let sojourns = names().zip(&self.sojourns).map(|(name, later)| {
-            of(known, &earlier.sojourns, name).map_or_else(|| later.clone(), |e| later.since(e))
-        });
-        let relaxed = names().zip(&self.relaxed).map(|(name, later)| {
-            of(known, &earlier.relaxed, name).map_or(*later, |earlier| later.since(earlier))
-        });
-        let elements = self.elements.iter().map(|(name, later)| {
-            let before = of(&earlier.elements, &earlier.elements, name);
-            let before = before.map(|(_, before)| *before).unwrap_or_default();
-            (name.clone(), [0, 1, 2].map(|colour| since(later[colour], before[colour])))
-        });
-        let delays = self.delays.as_ref().map(|later| match &earlier.delays {
-            Some(earlier) => later.since(earlier),
-            None => later.clone(),
-        });
-        let impairments = self.impairments.map(|later| match &earlier.impairments {
-            Some(earlier) => later.since(earlier),
-            None => later,
-        });
-        Self {
-            statistics: self.statistics.since(&earlier.statistics),
-            classes: classes.collect(),
-            sojourns: sojourns.collect(),
-            relaxed: relaxed.collect(),
-            measured: self.measured.clone(),
-            drops: self.drops.since(&earlier.drops),
-            faults: self.faults.clone(),
-            delays,
-            elements: elements.collect(),
-            impairments,
-            flow_control: self.flow_control.map(|later| match &earlier.flow_control {
-                Some(earlier) => later.since(earlier),
-                None => later,
-            }),
-            notifications: self
-                .notifications
-                .map(|later| earlier.notifications.map_or(later, |earlier| later.since(earlier))),
-            headroom: self.headroom,
-        }
-    }
-}
-
-fn since(later: Count, earlier: Count) -> Count {
-    Count {
-        packets: later.packets.saturating_sub(earlier.packets),
-        bytes: later.bytes.saturating_sub(earlier.bytes),
-    }
-}
-
-impl NodeTotals {
-    fn since(&self, earlier: &Self) -> Self {
-        let processor = self.processor.map(|mut processor| {
-            if let Some(earlier) = &earlier.processor {
-                processor.times = processor.times.since(&earlier.times);
-            }
-            processor
-        });
-        Self { drops: self.drops.since(&earlier.drops), memory: self.memory, processor }
-    }
-}
-
-impl EngineTotals {
-    const fn since(self, earlier: Self) -> Self {
-        Self {
-            events: self.events.saturating_sub(earlier.events),
-            packet_hops: self.packet_hops.saturating_sub(earlier.packet_hops),
-        }
-    }
 }
