@@ -7,7 +7,7 @@ use crate::mean::per;
 
 measured! {
     /// What the listener of a call heard.
-    pub struct CallSummary at "call.";
+    pub struct CallSummary at "call.": Results(Call);
     /// Sums up a flow's one call.
     of(calls: &[&Call], _seconds: f64)
     let call = calls[0];
@@ -33,7 +33,7 @@ measured! {
 
 measured! {
     /// The calls of several flows.
-    pub struct CallsSummary at "calls.";
+    pub struct CallsSummary at "calls.": Results(Call);
     /// Sums up calls, at least one.
     of(calls: &[&Call], _seconds: f64)
     let scores = calls.iter().map(|call| call.opinion_score());

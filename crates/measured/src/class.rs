@@ -3,9 +3,9 @@
 use base::histogram::Histogram;
 use traffic::{Measured, Relaxed, Statistics};
 
-use crate::Named;
 use crate::declare::measured;
 use crate::mean::per;
+use crate::{Named, Part};
 
 measured! {
     /// A class of a discipline.
@@ -51,22 +51,24 @@ measured! {
             what "Max length of its queue.".name("queue_max").row(2);
         /// p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        sojourn_p50_seconds: Option<f64> = quantile(0.5), Time Max Lower "wait p50"
+        sojourn_p50_seconds: Option<f64> = quantile(0.5), Time Max Lower "sojourn p50"
             what "p50 of the sojourn time of its packets, to 0.8 %."
-            .name("sojourn_p50").samples("packets").compared().row(2);
+            .name("sojourn_p50").samples("packets").part(Some(Part::Sojourn)).compared().row(2);
         /// p99 of that time, to 0.8 %.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        sojourn_p99_seconds: Option<f64> = quantile(0.99), Time Max Lower "wait p99"
+        sojourn_p99_seconds: Option<f64> = quantile(0.99), Time Max Lower "sojourn p99"
             what "p99 of the sojourn time of its packets, to 0.8 %."
-            .name("sojourn_p99").samples("packets").compared().row(2);
+            .name("sojourn_p99").samples("packets").part(Some(Part::Sojourn)).compared().row(2);
         /// The longest of these times, exact.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sojourn_max_seconds: Option<f64> = sojourn.map(|times| times.longest().as_secs_f64()),
-            Time Max Lower "wait max" what "Max sojourn time of its packets."
-            .name("sojourn_max").samples("packets").row(2);
+            Time Max Lower "sojourn max" what "Max sojourn time of its packets."
+            .name("sojourn_max").samples("packets").part(Some(Part::Sojourn)).row(2);
         /// Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
         #[serde(default, skip_serializing_if = "Named::is_empty")]
         relaxed: Named<u64> =
-            Named(relaxed.map(|(kind, count)| (kind.to_owned(), count)).collect());
+            Named(relaxed.map(|(kind, count)| (kind.to_owned(), count)).collect()),
+            [each] Number Sum Lower
+            "Packets for which this guarantee was relaxed.";
     }
 }

@@ -1,11 +1,14 @@
 //! Completion times of flows.
 
 use crate::declare::measured;
+use crate::flow::FlowSummary;
+use crate::mean::per;
+use crate::{Named, SIZE_BUCKETS};
 
 measured! {
     /// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the minimum value
     /// that this share of the completed flows does not exceed (nearest rank); 0 if none completed.
-    pub struct Completion at "completion.";
+    pub struct Completion at "completion.": Completion;
     /// Sums up completion times in seconds and slowdowns, both in ascending order.
     of(fct: &[f64], slowdown: &[f64]) {
         /// Flows that completed.
@@ -34,6 +37,50 @@ measured! {
         slowdown_p99: f64 = percentile(slowdown, 99), Number None Lower "slowdown p99"
             what "p99 of the slowdown.".name("slowdown_p99").samples("completion.completed").row(6);
     }
+}
+
+/// A flow of a set size: that size, and the least time that it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Ideal {
+    /// Its size.
+    pub bytes: u64,
+    /// The least time, seconds.
+    pub seconds: f64,
+}
+
+/// Sums up flows, each with its least possible time; none if no flow has a set size.
+pub(crate) fn of_sizes<'f>(
+    flows: impl Iterator<Item = (&'f FlowSummary, Option<Ideal>)>,
+) -> Option<(Completion, Named<Completion>)> {
+    let sized: Vec<_> = flows.filter_map(|(flow, ideal)| Some((flow, ideal?))).collect();
+    if sized.is_empty() {
+        return None;
+    }
+    let mut above = 0;
+    let mut buckets = Vec::new();
+    for (name, up_to) in SIZE_BUCKETS {
+        let within = |ideal: &Ideal| ideal.bytes > above && ideal.bytes <= up_to;
+        let of = || sized.iter().filter(|(_, ideal)| within(ideal));
+        if of().next().is_some() {
+            buckets.push((name.to_owned(), sum(of())));
+        }
+        above = up_to;
+    }
+    Some((sum(sized.iter()), Named(buckets)))
+}
+
+/// Sums up the flows that completed.
+fn sum<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Completion {
+    let done = || flows.clone().filter(|(flow, _)| flow.completed);
+    let fct = sorted(done().map(|(flow, _)| flow.seconds));
+    let slowdown = sorted(done().map(|(flow, ideal)| per(flow.seconds, ideal.seconds)));
+    Completion::of(&fct, &slowdown)
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
 }
 
 /// Returns the nearest-rank percentile of sorted values.

@@ -8,7 +8,7 @@ use crate::totals::FlowTotals;
 
 measured! {
     /// What became of a flow's datagrams, from the sending program to the receiving one.
-    pub struct DatagramSummary at "datagrams." and;
+    pub struct DatagramSummary at "datagrams.": Datagrams and;
     /// Sums up the datagrams of a flow.
     of(flow: &FlowTotals, delay: &Delay) {
         /// Datagrams sent.

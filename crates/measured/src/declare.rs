@@ -7,17 +7,20 @@
 /// in headings; `what` and the definition in the reference where that is not the documentation; and the rest of its
 /// declaration as methods of [`Quantity`](crate::Quantity). With `and`, two values of the struct can be merged: each
 /// field by its aggregate, a mean with its weight, the field in parentheses. A field with the aggregate `None` is then
-/// derived from the others.
+/// derived from the others. A name
+/// after the path is the [`Part`](crate::Part) of the entity that the quantities belong to. A field
+/// whose entries have names that are not known in advance is one quantity for each, declared after `[each]`.
 macro_rules! measured {
     (
         $(#[$attribute:meta])*
-        pub struct $name:ident at $at:literal $($and:ident)?;
+        pub struct $name:ident at $at:literal $(: $part:ident $(($part_kind:ident))?)? $($and:ident)?;
         $(#[$of:meta])*
         of($($argument:ident: $given:ty),*) $(let $local:pat_param = $init:expr;)* {
             $(
                 $(#[doc = $doc:literal])*
                 $(#[serde($($serde:tt)*)])*
                 $field:ident: $type:ty $(= $value:expr)? $(=> |$all:ident| $derived:expr)?
+                $(, [each] $each_kind:ident $each_aggregate:ident $each_better:ident $each:literal)?
                 $(,
                     $kind:ident $aggregate:ident $(($weight:ident))? $better:ident $label:literal
                     $(what $what:literal)?
@@ -39,12 +42,29 @@ macro_rules! measured {
         }
 
         impl $name {
+            /// The part of the entity, if not every entity has it.
+            pub const PART: Option<$crate::Part> = $crate::declare::measured!(
+                @part $($part $($part_kind)?)?
+            );
+
             /// The quantity of each field that is one, in the order of the fields.
             pub const QUANTITIES: &[&[$crate::Quantity]] = &[$(
                 $crate::declare::measured!(@quantity $at $field [$($doc)*] $([
                     $kind $aggregate $better $label [$($what)?] $(.$method($($setting),*))*
                 ])?),
             )*];
+
+            /// The quantity of each entry of the fields with names that are not known in advance, by the field.
+            pub const EACH: &[(&str, $crate::Quantity)] = &[$($((
+                stringify!($field),
+                $crate::Quantity::new(
+                    "NAME",
+                    $crate::Kind::$each_kind,
+                    $crate::Aggregate::$each_aggregate,
+                    $crate::Better::$each_better,
+                )
+                .what($each),
+            ),)?)*];
 
             $(#[$of])*
             pub fn of($($argument: $given),*) -> Self {
@@ -82,6 +102,11 @@ macro_rules! measured {
     };
     (@flat [flatten] $value:expr, $path:ident) => { $crate::Measured::value($value, $path) };
     (@flat [$($serde:tt)*] $value:expr, $path:ident) => { None };
+    (@part) => { None };
+    (@part $part:ident) => { Some($crate::Part::$part) };
+    (@part $part:ident $kind:ident) => {
+        Some($crate::Part::$part(network::results::Kind::$kind))
+    };
     (@or) => { Default::default() };
     (@or $value:expr) => { $value };
     (@quantity $at:literal $field:ident [$($doc:literal)*]) => { &[] };
@@ -96,6 +121,7 @@ macro_rules! measured {
             $crate::Better::$better,
         )
         .label($label)
+        .part(Self::PART)
         .what($crate::declare::measured!(@what [$($what)?] $($doc)*))
         $(.$method($($setting),*))*]
     };

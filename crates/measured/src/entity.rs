@@ -1,9 +1,6 @@
 //! The entities of a summary, and the quantity that a path of the summary names.
 
-use network::results;
-
-use crate::quantity::{Aggregate, Better, Kind, Quantity};
-use crate::results::kind_of;
+use crate::quantity::{Kind, Quantity};
 use crate::table;
 
 /// An entity with quantities in the summary.
@@ -34,31 +31,6 @@ pub enum Entity {
     /// The engine: `engine`.
     Engine,
 }
-
-/// A part of the summary that not every entity has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The state of a connection.
-    Connection,
-    /// Results of datagrams.
-    Datagrams,
-    /// Results of a workload.
-    Results(results::Kind),
-    /// Completion times of flows of fixed size.
-    Completion,
-    /// Sojourn times, where they are recorded.
-    Sojourn,
-    /// Results of impairments, on links with any.
-    Impairments,
-    /// Pauses, where one end of a link can pause the other.
-    Pauses,
-    /// Congestion notifications, where a switch can send some.
-    Notifications,
-}
-
-/// Entries with names not known in advance: drops by reason, relaxed guarantees by kind.
-const COUNTED: Quantity = Quantity::new("NAME", Kind::Number, Aggregate::Sum, Better::Lower)
-    .what("Packets, by the reason of their drop or the guarantee that was relaxed.");
 
 impl Entity {
     /// Every entity, in the order of the reference.
@@ -143,13 +115,10 @@ impl Quantity {
     /// The quantity at `path` in the summary, or at a short path; `None` if there is none.
     pub fn of(path: &str) -> Option<&'static Self> {
         let entity = Entity::of(path)?;
-        let counted =
-            |table: &str| path.rsplit_once('.').is_some_and(|(at, _)| at.ends_with(table));
-        if counted(".drops_by_reason") || counted(".relaxed") {
-            return Some(&COUNTED);
-        }
-        if counted(".stopped_seconds_by_priority") {
-            return Some(&table::PAUSED_PRIORITY);
+        let table = path.rsplit_once('.')?.0.rsplit_once('.').map_or("", |(_, table)| table);
+        let each = table::EACH.iter().copied().flatten().find(|(field, _)| *field == table);
+        if let Some((_, each)) = each {
+            return Some(each);
         }
         let ends = |name: &str| path.strip_suffix(name).is_some_and(|entity| entity.ends_with('.'));
         let of = |entity: Entity| {
@@ -159,24 +128,6 @@ impl Quantity {
         };
         // A flow with a count stands for its group.
         of(entity).or_else(|| if entity == Entity::Flow { of(Entity::Group) } else { None })
-    }
-
-    /// The part of the summary that contains it, if not every entity has it.
-    pub fn part(&self) -> Option<Part> {
-        let part = self.field.split_once('.').map(|(part, _)| part);
-        if let Some(kind) = part.and_then(kind_of) {
-            return Some(Part::Results(kind));
-        }
-        match part {
-            Some("datagrams") => Some(Part::Datagrams),
-            Some("completion") => Some(Part::Completion),
-            Some("impairments") => Some(Part::Impairments),
-            Some("pause") => Some(Part::Pauses),
-            Some("cnm") => Some(Part::Notifications),
-            _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
-            _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
-            _ => None,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::mean::{mean_seconds, per};
 
 measured! {
     /// What became of the events of a builder, and of the fragments of one source or of several.
-    pub struct EventSummary at "events.";
+    pub struct EventSummary at "events.": Results(Events);
     /// Sums up the events of one builder over `seconds` seconds, and the fragments of these sources: each has all that
     /// the builder counted.
     of(sources: &[&Events], seconds: f64)

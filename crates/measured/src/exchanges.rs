@@ -7,7 +7,7 @@ use crate::mean::mean_seconds;
 
 measured! {
     /// What became of a flow's requests.
-    pub struct ExchangeSummary at "exchanges.";
+    pub struct ExchangeSummary at "exchanges.": Results(Exchanges);
     /// Sums up the requests of one flow, or of several together.
     of(all: &[&Exchanges], _seconds: f64)
     let exchanges = all.iter().copied().cloned().reduce(Exchanges::and).unwrap_or_default();

@@ -3,9 +3,11 @@
 use base::Bytes;
 use network::results::Results;
 
+use crate::Part;
 use crate::datagrams::DatagramSummary;
 use crate::declare::measured;
 use crate::mean::per;
+use crate::quantity::{Aggregate, Better, Kind, Quantity};
 use crate::results::FlowResults;
 use crate::totals::{Carried, FlowTotals};
 
@@ -92,7 +94,8 @@ measured! {
             what "Smoothed RTT at the end.".name("srtt").row(6);
         /// Minimum round trip time, seconds.
         min_rtt_seconds: f64 = flow.sender.min_rtt.as_secs_f64(), Time None Lower "min RTT"
-            what "Minimum RTT.".name("min_rtt").compared();
+            what "Minimum RTT.".name("min_rtt").compared()
+            .part(Some(Part::Connection));
         /// Congestion window at the end, packets.
         cwnd_packets: u32 = flow.sender.cwnd, Number None Neither "congestion window"
             what "Congestion window at the end, packets.".name("cwnd").row(6);
@@ -138,6 +141,34 @@ measured! {
         reverse: CarriedSummary = CarriedSummary::of(&carried[1]);
     }
 }
+
+/// The quantities of a program's direction, of this name and description.
+macro_rules! carried {
+    ($($way:literal $which:literal;)*) => {
+        &[$(
+            carried!(Number $way "sent" "Packets of a program sent, " $which),
+            carried!(Number $way "received" "Packets of a program received, " $which),
+            carried!(Size $way "bytes" "Payload bytes of a program received, " $which),
+        )*]
+    };
+    ($kind:ident $way:literal $field:literal $what:literal $which:literal) => {
+        Quantity::new(
+            concat!("program.", $way, ".", $field),
+            Kind::$kind,
+            Aggregate::None,
+            Better::Neither,
+        )
+        .label(concat!($field, ", ", $way))
+        .what(concat!($what, $which))
+        .row(6)
+    };
+}
+
+/// The quantities of a program, of both directions.
+pub(crate) const PROGRAM: &[Quantity] = carried! {
+    "forward" "from the program's host.";
+    "reverse" "to the program's host.";
+};
 
 measured! {
     /// What the network carried in one direction.

@@ -6,7 +6,7 @@ use crate::declare::measured;
 
 measured! {
     /// What the impairments of one direction of a link did to the packets on it.
-    pub struct ImpairmentSummary at "impairments.";
+    pub struct ImpairmentSummary at "impairments.": Impairments;
     /// Sums up the effects in one direction.
     of(counted: &Counters) {
         /// Packets lost.

@@ -1,10 +1,16 @@
 //! Means of samples.
 
+use base::Rate;
 use base::units::PS_PER_SECOND;
 
 /// `amount` per `whole`, or zero of nothing.
 pub fn per(amount: f64, whole: f64) -> f64 {
     if whole > 0.0 { amount / whole } else { 0.0 }
+}
+
+/// `bytes` as a share of what `rate` carries in that time.
+pub(crate) fn share(bytes: u64, rate: Rate, seconds: f64) -> f64 {
+    per(bytes as f64 * 8.0 / rate.bits_per_second() as f64, seconds)
 }
 
 /// The mean in seconds of times with this sum in picoseconds; `None` without samples.

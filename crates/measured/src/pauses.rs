@@ -8,7 +8,7 @@ use crate::declare::measured;
 
 measured! {
     /// The pauses of a port (IEEE 802.3 annex 31B, 802.1Qbb).
-    pub struct PauseSummary at "pause.";
+    pub struct PauseSummary at "pause.": Pauses;
     /// Sums up the pauses of a port; `headroom` is the most that was used and its size, at a switch.
     of(counted: &Counters, headroom: Option<[Bytes; 2]>)
     let stopped = counted.stopped.iter().copied().map(Duration::as_secs_f64);
@@ -31,7 +31,7 @@ measured! {
         /// How long each priority was stopped that ever was.
         stopped_seconds_by_priority: Named<f64> = Named(
             by_priority.map(|(priority, seconds)| (priority.to_string(), seconds)).collect(),
-        );
+        ), [each] Time Max Lower "Time that a priority was paused at its port.";
         /// The most bytes that came in there after it sent "stop"; none where it is not a switch's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         headroom_max_bytes: Option<u64> = headroom.map(|[Bytes(most), _]| most),

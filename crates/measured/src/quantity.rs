@@ -1,5 +1,7 @@
 //! A measured quantity: its names, kind, aggregate and better direction.
 
+use crate::Part;
+
 /// The kind of a quantity, which determines its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -64,19 +66,12 @@ pub struct Quantity {
     pub what: &'static str,
     /// Its label in headings of tables, in lower case.
     pub label: &'static str,
+    /// Its definition for the link as a whole, or for the node with the ports, where that has it too.
+    pub(crate) whole: Option<&'static str>,
+    /// The part of the entity that has it, if not every entity does.
+    pub part: Option<Part>,
     /// Its group in the tables of its entity, which begin with group 0.
     pub(crate) row: u8,
-}
-
-/// A quantity that the summary has under its own name.
-pub(crate) const fn quantity(
-    name: &'static str,
-    kind: Kind,
-    aggregate: Aggregate,
-    better: Better,
-    what: &'static str,
-) -> Quantity {
-    Quantity::new(name, kind, aggregate, better).what(what)
 }
 
 impl Quantity {
@@ -88,13 +83,30 @@ impl Quantity {
         better: Better,
     ) -> Self {
         let (name, label, what) = (field, field, "");
-        let (compared, samples, row) = (false, None, 0);
-        Self { name, field, kind, aggregate, better, compared, samples, what, label, row }
+        Self {
+            name,
+            field,
+            kind,
+            aggregate,
+            better,
+            compared: false,
+            samples: None,
+            what,
+            label,
+            whole: None,
+            part: None,
+            row: 0,
+        }
     }
 
     /// Sets its name, where that is not its path in the summary.
     pub(crate) const fn name(self, name: &'static str) -> Self {
         Self { name, ..self }
+    }
+
+    /// Sets its path in the summary.
+    pub(crate) const fn at(self, field: &'static str) -> Self {
+        Self { field, ..self }
     }
 
     /// Sets its label.
@@ -112,9 +124,14 @@ impl Quantity {
         Self { row, ..self }
     }
 
-    /// Sets its path in the summary.
-    pub(crate) const fn at(self, field: &'static str) -> Self {
-        Self { field, ..self }
+    /// Sets the part of the entity that has it.
+    pub(crate) const fn part(self, part: Option<Part>) -> Self {
+        Self { part, ..self }
+    }
+
+    /// Gives it to the link as a whole, or to the node with the ports: there, it is this.
+    pub(crate) const fn whole(self, what: &'static str) -> Self {
+        Self { whole: Some(what), ..self }
     }
 
     /// Marks it as shown by `suimon compare`.

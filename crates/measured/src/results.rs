@@ -1,6 +1,6 @@
 //! The parts of the summary that only flows of some workloads have: the registry of their results.
 
-use network::results::{Counted, Kind, Results};
+use network::results::{Counted, Results};
 
 use crate::calls::{CallSummary, CallsSummary};
 use crate::events::EventSummary;
@@ -8,13 +8,13 @@ use crate::exchanges::ExchangeSummary;
 use crate::mpi::{MpiSummary, NetworkWaits};
 use crate::{Measured, Quantity, Value};
 
-/// Declares the results of an entity: for each key of the summary its documentation, what sums up the results, further
-/// structs with quantities below it, and the kind of results.
+/// Declares the results of an entity: for each key of the summary its documentation, what sums up the results, and further
+/// structs with quantities below it.
 macro_rules! results {
     (
         $(#[$attribute:meta])*
         pub struct $name:ident;
-        $($(#[doc = $doc:literal])* $key:ident: $summary:ty $(, $below:ty)* = $kind:ident;)*
+        $($(#[doc = $doc:literal])* $key:ident: $summary:ty $(, $below:ty)*;)*
     ) => {
         $(#[$attribute])*
         #[derive(
@@ -45,14 +45,6 @@ macro_rules! results {
                     },)*
                 }
             }
-
-            /// The kind of results that the part of that name sums up.
-            fn kind(part: &str) -> Option<Kind> {
-                match part {
-                    $(stringify!($key) => Some(Kind::$kind),)*
-                    _ => None,
-                }
-            }
         }
 
         impl Measured for $name {
@@ -71,31 +63,26 @@ results! {
     /// The results of a flow's workload.
     pub struct FlowResults;
     /// What was heard of the call, if it is one.
-    call: CallSummary = Call;
+    call: CallSummary;
     /// What became of its requests, if it asks. The bytes above are then those of responses, and retransmissions are
     /// of both ends.
-    exchanges: ExchangeSummary = Exchanges;
+    exchanges: ExchangeSummary;
     /// What became of the events of the builder that it sends fragments to, and of its own fragments. Retransmissions
     /// are of both ends.
-    events: EventSummary = Events;
+    events: EventSummary;
 }
 
 results! {
     /// The results of the workload of several flows.
     pub struct GroupResults;
     /// What was heard of their calls, if they are calls.
-    calls: CallsSummary = Call;
+    calls: CallsSummary;
     /// What became of their requests, if they ask: the mean of all, and the longest.
-    exchanges: ExchangeSummary = Exchanges;
+    exchanges: ExchangeSummary;
     /// What became of the events that they are the sources of, and of all fragments.
-    events: EventSummary = Events;
+    events: EventSummary;
     /// What became of the MPI job that they are the connections of, in the whole run.
-    mpi: MpiSummary, NetworkWaits = Ranks;
-}
-
-/// The kind of results that the part of that name sums up, of a flow or of several.
-pub(crate) fn kind_of(part: &str) -> Option<Kind> {
-    FlowResults::kind(part).or_else(|| GroupResults::kind(part))
+    mpi: MpiSummary, NetworkWaits;
 }
 
 /// The number of fields of these parts.

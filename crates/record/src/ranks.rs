@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use base::Duration;
+use measured::totals::ranks;
 use network::mpi::rank::RankTotals;
 use network::mpi::timeline::{Interval, Timeline};
 use network::mpi::wait::Cause;
-use network::results::Counted;
 use scenario::Plan;
 
 use crate::rows::{Name, PlanNames, RankRow};
@@ -30,13 +30,8 @@ impl Jobs {
     /// The rows of all ranks.
     pub(crate) fn rows(&self, flows: &[FlowTotals]) -> Vec<RankRow> {
         let members = |range: &Range<usize>| flows.get(range.clone()).unwrap_or_default();
-        self.0.iter().flat_map(|(job, range)| rows(*job, &all(members(range).iter()))).collect()
+        self.0.iter().flat_map(|(job, range)| rows(*job, &ranks(members(range).iter()))).collect()
     }
-}
-
-/// Returns the ranks at the ends of these flows, each once and in their order.
-pub(crate) fn all<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Vec<&'t RankTotals> {
-    RankTotals::distinct(flows.flat_map(FlowTotals::results).filter_map(RankTotals::of))
 }
 
 /// Returns the rows of one job: intervals of equal length, and none before a rank begins.

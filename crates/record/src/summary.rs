@@ -3,31 +3,25 @@
 //! A pure function of plan and totals, so the same seed gives the same bytes of `summary.json`. Units are bytes,
 //! seconds, bytes per second and counts unless a name says otherwise.
 
-use base::{Duration, Rate};
-use scenario::plan::{Change, Link, NodeKind, Plan};
+use measured::{Member, RunTotals};
+use scenario::plan::{Link, Node, NodeKind, Plan, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
-use base::histogram::Histogram;
+use crate::totals::{Drops, NodeTotals, PortTotals, Totals};
 
 mod completion;
 mod input;
-mod node;
-mod run;
 
+use completion::ideal;
 pub use input::InputSummary;
-use measured::per;
 pub use measured::{
-    CallSummary, CallsSummary, CarriedSummary, ClassSummary, Completion, DatagramSummary,
-    ElementSummary, EventSummary, ExchangeSummary, FlowSummary, ImpairmentSummary, MpiSummary,
-    Named, NetworkWaits, NotificationSummary, PauseSummary, ProgramSummary, RankSummary,
+    CallSummary, CallsSummary, CarriedSummary, ChangeSummary, ClassSummary, Completion,
+    DatagramSummary, Direction, ElementSummary, EmulatorSummary, EngineSummary, EventSummary,
+    ExchangeSummary, FlowSummary, Group, ImpairmentSummary, LinkSummary, MemorySummary, MpiSummary,
+    Named, NetworkWaits, NodePauseSummary, NodeSummary, NotificationSummary, PauseSummary,
+    ProcessorSummary, ProgramSummary, RankSummary, Run, jain,
 };
-use node::sum_node;
-pub use node::{MemorySummary, NodePauseSummary, NodeSummary, ProcessorSummary};
-pub use run::group_of;
-pub use run::{Group, Run, jain};
-use run::{sum_groups, sum_run};
 
 /// A run's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,82 +48,6 @@ pub struct Summary {
     pub engine: EngineSummary,
 }
 
-/// What became of a change of a queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ChangeSummary {
-    /// Whether it was made: a class admitted, a discipline attached.
-    pub made: bool,
-    /// Why not, if it was not.
-    pub refusal: Option<String>,
-}
-
-/// A link, both directions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LinkSummary {
-    /// Packets dropped in front of it or on it.
-    pub drops: u64,
-    /// The busier direction's.
-    pub utilisation: f64,
-    /// The direction from the first end to the second.
-    pub forward: Direction,
-    /// The direction from the second end to the first.
-    pub reverse: Direction,
-}
-
-/// One direction of a link, with the queue in front of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Direction {
-    /// The transmitting node.
-    pub from: String,
-    /// The receiving node.
-    pub to: String,
-    /// Packets dropped in the queue or on the wire.
-    pub drops: u64,
-    /// Packets dropped, by reason.
-    pub drops_by_reason: Named<u64>,
-    /// Packets marked "congestion experienced" in place of a drop.
-    pub marks: u64,
-    /// Share of the time that the wire was taken, by packets and gaps with their overhead.
-    pub utilisation: f64,
-    /// Packets sent.
-    pub packets: u64,
-    /// Their bytes, Ethernet header and FCS included.
-    pub bytes: u64,
-    /// Gap frames sent.
-    pub gap_frames: u64,
-    /// Their bytes.
-    pub gap_bytes: u64,
-    /// The longest the queue ever was.
-    pub backlog_bytes_max: u64,
-    /// p50 of the time that its packets waited, to 0.8 %; none where delays were not counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sojourn_p50_seconds: Option<f64>,
-    /// p99 of the time that its packets waited, to 0.8 %.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sojourn_p99_seconds: Option<f64>,
-    /// The longest that a packet waited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sojourn_max_seconds: Option<f64>,
-    /// The discipline's classes, where it has some.
-    #[serde(default, skip_serializing_if = "Named::is_empty")]
-    pub class: Named<ClassSummary>,
-    /// How its disciplines failed, so that a plain FIFO took their place.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<String>,
-    /// The elements of the conditioner at its end, where it has one.
-    #[serde(default, skip_serializing_if = "Named::is_empty")]
-    pub element: Named<ElementSummary>,
-    /// What the impairments of the wire did, where it has some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub impairments: Option<ImpairmentSummary>,
-    /// Its pauses, where a link has any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pause: Option<PauseSummary>,
-    /// Its congestion notifications, where a switch may send any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cnm: Option<NotificationSummary>,
-}
-
 /// A port: one direction of a link, by the names that it goes by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port<'s> {
@@ -141,54 +59,32 @@ pub struct Port<'s> {
     pub direction: &'s Direction,
 }
 
-/// A WAN emulator: its output ports together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EmulatorSummary {
-    /// Packets dropped at any of its ports.
-    pub drops: u64,
-    /// Packets dropped, by reason.
-    pub drops_by_reason: Named<u64>,
-    /// Packets sent.
-    pub packets: u64,
-    /// Their bytes, Ethernet header and FCS included.
-    pub bytes: u64,
-    /// The busiest port's share of the bandwidth limit, in frame bytes.
-    pub utilisation: f64,
-    /// The longest any of its buffers ever was.
-    pub backlog_bytes_max: u64,
-}
-
-/// What the engine did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EngineSummary {
-    /// Packets transmitted on a link.
-    pub packet_hops: u64,
-    /// Events handled.
-    pub events: u64,
-}
-
 impl Summary {
     /// Sums up a run of `plan`.
     pub fn new(plan: &Plan, totals: &Totals) -> Self {
-        let seconds = totals.seconds();
         // Flows that were left out, or ran only outside the measured window, have no results.
         let known = plan.flows.iter().zip(&totals.flows).enumerate();
-        let known = known.filter(|(_, (_, t))| t.is_known());
-        let (numbers, known): (Vec<usize>, Vec<_>) = known.unzip();
-        let flow: Vec<_> =
-            known.iter().map(|(f, t)| (f.name.clone(), FlowSummary::of(t))).collect();
-        let node = plan.nodes.iter().enumerate();
-        let node = node.map(|(number, n)| (n.name.clone(), sum_node(plan, totals, number)));
+        let known: Vec<_> = known.filter(|(_, (_, totals))| totals.is_known()).collect();
+        let names: Vec<&str> = known.iter().map(|(_, (flow, _))| flow.name.as_str()).collect();
+        let sums: Vec<_> = known.iter().map(|(_, (_, totals))| FlowSummary::of(totals)).collect();
+        let members = known.iter().zip(&sums).map(|((number, (flow, totals)), summary)| Member {
+            totals,
+            summary,
+            ideal: ideal(plan, flow, *number),
+            greedy: flow.tcp().is_some_and(|tcp| tcp.workload.is_greedy()),
+            program: matches!(flow.transport, Transport::Program(_)),
+        });
+        let members: Vec<_> = members.collect();
         Self {
-            run: sum_run(plan, totals, &known, &flow),
-            group: Named(sum_groups(plan, &numbers, &known, &flow)),
-            flow: Named(flow),
-            link: Named(links(plan, totals, seconds)),
-            emulator: Named(emulators(plan, totals, seconds)),
-            node: Named(node.collect()),
+            run: sum_run(plan, totals, &members),
+            group: Named(groups(&names, &members)),
+            link: Named(links(plan, totals)),
+            emulator: Named(emulators(plan, totals)),
+            node: Named(nodes(plan, totals)),
             change: Named(changes(plan, totals)),
             input: InputSummary::of(plan),
-            engine: sum_engine(&totals.engine),
+            engine: EngineSummary::of(&totals.engine),
+            flow: Named(names.into_iter().map(str::to_owned).zip(sums).collect()),
         }
     }
 
@@ -252,124 +148,82 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
     }
 }
 
-fn by_reason(drops: &Drops) -> Named<u64> {
-    Named(drops.iter().map(|(reason, n)| (reason.name().to_owned(), n)).collect())
-}
-
-fn links(plan: &Plan, totals: &Totals, seconds: f64) -> Vec<(String, LinkSummary)> {
+fn links(plan: &Plan, totals: &Totals) -> Vec<(String, LinkSummary)> {
     let ports = totals.ports.chunks_exact(2);
-    plan.links
-        .iter()
-        .zip(ports)
-        .map(|(l, p)| (l.name.clone(), sum_link(plan, l, p, seconds)))
-        .collect()
+    let links = plan.links.iter().zip(ports);
+    links.map(|(link, ports)| (link.name.clone(), sum_link(plan, totals, link, ports))).collect()
 }
 
-fn sum_link(plan: &Plan, link: &Link, ports: &[PortTotals], seconds: f64) -> LinkSummary {
-    let [forward, reverse] = [0, 1].map(|end| sum_direction(plan, link, end, ports, seconds));
-    LinkSummary {
-        drops: forward.drops + reverse.drops,
-        utilisation: forward.utilisation.max(reverse.utilisation),
-        forward,
-        reverse,
-    }
-}
-
-fn sum_direction(
-    plan: &Plan,
-    link: &Link,
-    end: usize,
-    ports: &[PortTotals],
-    seconds: f64,
-) -> Direction {
-    let (port, far) = (&ports[end], &ports[1 - end]);
-    let s = &port.statistics;
-    let overhead = link.config.overhead.0 * (s.sent_packets + s.gap_frames);
-    let sojourn = |value: &dyn Fn(&Histogram) -> Duration| {
-        port.delays.as_ref().map(|delays| value(&delays.sojourn).as_secs_f64())
+fn sum_link(plan: &Plan, totals: &Totals, link: &Link, ports: &[PortTotals]) -> LinkSummary {
+    let direction = |from: usize, to: usize| {
+        let name = |end: usize| plan.nodes[link.ends[end].node].name.as_str();
+        let rate = link.ends[from].direction.rate;
+        let (ends, ports) = ([name(from), name(to)], [&ports[from], &ports[to]]);
+        Direction::of(ends, ports, rate, link.config.overhead, totals.seconds())
     };
-    let elements = far.elements.iter();
-    let elements = elements.map(|(name, counts)| (name.clone(), ElementSummary::of(counts)));
-    let pauses = |counted| PauseSummary::of(counted, port.headroom);
-    Direction {
-        from: plan.nodes[link.ends[end].node].name.clone(),
-        to: plan.nodes[link.ends[1 - end].node].name.clone(),
-        drops: port.drops.total(),
-        drops_by_reason: by_reason(&port.drops),
-        marks: s.marked_packets,
-        utilisation: share(
-            s.sent_bytes + s.gap_bytes + overhead,
-            link.ends[end].direction.rate,
-            seconds,
-        ),
-        packets: s.sent_packets,
-        bytes: s.sent_bytes,
-        gap_frames: s.gap_frames,
-        gap_bytes: s.gap_bytes,
-        backlog_bytes_max: s.backlog_bytes_max,
-        sojourn_p50_seconds: sojourn(&|sojourn| sojourn.quantile(0.5)),
-        sojourn_p99_seconds: sojourn(&|sojourn| sojourn.quantile(0.99)),
-        sojourn_max_seconds: sojourn(&Histogram::longest),
-        class: Named((0..port.classes.len()).map(|n| sum_class(port, n, seconds)).collect()),
-        faults: port.faults.clone(),
-        element: Named(elements.collect()),
-        impairments: port.impairments.as_ref().map(ImpairmentSummary::of),
-        pause: port.flow_control.as_ref().map(pauses),
-        cnm: port.notifications.as_ref().map(NotificationSummary::of),
-    }
+    LinkSummary::of(direction(0, 1), direction(1, 0))
 }
 
-fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSummary) {
-    let (name, counted) = &port.classes[index];
-    let (sojourn, relaxed) = (port.sojourns.get(index), port.relaxed.get(index));
-    let measured = port.measured.iter().find(|(class, _)| class == name).map(|(_, m)| m);
-    (name.clone(), ClassSummary::of(counted, sojourn, measured, relaxed, seconds))
+/// The ports that transmit from a node, each with that at the far end of the link.
+fn ports_of<'t>(plan: &Plan, totals: &'t Totals, node: usize) -> Vec<[&'t PortTotals; 2]> {
+    let ends = plan.links.iter().flat_map(|link| &link.ends).enumerate();
+    let own = ends.filter(|(_, end)| end.node == node);
+    // A link's two ends have numbers of their own, one after the other.
+    own.map(|(port, _)| [&totals.ports[port], &totals.ports[port ^ 1]]).collect()
 }
 
-/// Returns `bytes` as a share of what `rate` carries in that time.
-fn share(bytes: u64, rate: Rate, seconds: f64) -> f64 {
-    per(bytes as f64 * 8.0 / rate.bits_per_second() as f64, seconds)
+fn nodes(plan: &Plan, totals: &Totals) -> Vec<(String, NodeSummary)> {
+    let nodes = plan.nodes.iter().zip(&totals.nodes).enumerate();
+    let sum = |(number, (node, counted)): (usize, (&Node, &NodeTotals))| {
+        let ports = ports_of(plan, totals, number);
+        (node.name.clone(), NodeSummary::of(counted, &ports, totals.seconds()))
+    };
+    nodes.map(sum).collect()
 }
 
-fn emulators(plan: &Plan, totals: &Totals, seconds: f64) -> Vec<(String, EmulatorSummary)> {
-    let mut found = Vec::new();
-    for (index, node) in plan.nodes.iter().enumerate() {
-        if let NodeKind::Emulator(emulator) = &node.kind {
-            let ports = ports_of(plan, index).map(|port| &totals.ports[port]).collect::<Vec<_>>();
-            found.push((node.name.clone(), sum_emulator(&ports, emulator.rate, seconds)));
-        }
-    }
-    found
-}
-
-/// The ports that transmit from a node.
-fn ports_of(plan: &Plan, node: usize) -> impl Iterator<Item = usize> + '_ {
-    let ends = plan.links.iter().flat_map(|link| &link.ends);
-    ends.enumerate().filter(move |(_, end)| end.node == node).map(|(port, _)| port)
-}
-
-fn sum_emulator(ports: &[&PortTotals], rate: Rate, seconds: f64) -> EmulatorSummary {
-    let mut drops = Drops::default();
-    ports.iter().for_each(|p| drops.add(&p.drops));
-    let statistics = || ports.iter().map(|p| &p.statistics);
-    EmulatorSummary {
-        drops: drops.total(),
-        drops_by_reason: by_reason(&drops),
-        packets: statistics().map(|s| s.sent_packets).sum(),
-        bytes: statistics().map(|s| s.sent_bytes).sum(),
-        utilisation: statistics().map(|s| share(s.sent_bytes, rate, seconds)).fold(0.0, f64::max),
-        backlog_bytes_max: statistics().map(|s| s.backlog_bytes_max).max().unwrap_or(0),
-    }
+fn emulators(plan: &Plan, totals: &Totals) -> Vec<(String, EmulatorSummary)> {
+    let sum = |(number, node): (usize, &Node)| {
+        let NodeKind::Emulator(emulator) = &node.kind else { return None };
+        let ports = ports_of(plan, totals, number);
+        let ports: Vec<_> = ports.iter().map(|[port, _]| *port).collect();
+        let summary = EmulatorSummary::of(&ports, emulator.rate, totals.seconds());
+        Some((node.name.clone(), summary))
+    };
+    plan.nodes.iter().enumerate().filter_map(sum).collect()
 }
 
 fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
-    let change = |(change, refusal): (&Change, &Option<String>)| {
-        let (made, refusal) = (refusal.is_none(), refusal.clone());
-        (change.name.clone(), ChangeSummary { made, refusal })
-    };
-    plan.changes.iter().zip(&totals.changes).map(change).collect()
+    let changes = plan.changes.iter().zip(&totals.changes);
+    let sum = |refusal: &Option<String>| ChangeSummary::of(refusal.as_deref());
+    changes.map(|(change, refusal)| (change.name.clone(), sum(refusal))).collect()
 }
 
-fn sum_engine(engine: &EngineTotals) -> EngineSummary {
-    EngineSummary { packet_hops: engine.packet_hops, events: engine.events }
+/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
+pub fn group_of(name: &str) -> Option<&str> {
+    let (group, number) = name.rsplit_once('.')?;
+    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
+}
+
+fn groups(names: &[&str], members: &[Member<'_>]) -> Vec<(String, Group)> {
+    let all: Vec<_> = names.iter().copied().zip(members.iter().copied()).collect();
+    // The flows of one count form a group.
+    let groups = all.chunk_by(|(a, _), (b, _)| group_of(a) == group_of(b));
+    let named = groups.filter_map(|group| Some((group_of(group.first()?.0)?, group)));
+    let sum = |group: &[(&str, Member<'_>)]| {
+        Group::of(&group.iter().map(|(_, member)| *member).collect::<Vec<_>>())
+    };
+    named.map(|(name, group)| (name.to_owned(), sum(group))).collect()
+}
+
+fn sum_run(plan: &Plan, totals: &Totals, flows: &[Member<'_>]) -> Run {
+    let mut drops = Drops::of_all(totals.ports.iter().map(|port| &port.drops));
+    totals.nodes.iter().for_each(|node| drops.add(&node.drops));
+    Run::of(&RunTotals {
+        title: &plan.title,
+        seed: plan.seed,
+        ending: totals.ending,
+        measured: totals.measured.map(|window| [window.from, window.until]),
+        drops,
+        flows,
+    })
 }

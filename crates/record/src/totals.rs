@@ -1,12 +1,11 @@
 //! The totals that a driver counts in any run, with or without probes. The summary is made from them.
 
-use base::Instant;
 use scenario::plan::Window;
 
 mod window;
 
 pub use measured::totals::{
-    Carried, Drops, EngineTotals, FlowTotals, NodeTotals, Notifications, PortTotals,
+    Carried, Drops, Ending, EngineTotals, FlowTotals, NodeTotals, Notifications, PortTotals,
     ProcessorTotals,
 };
 
@@ -19,15 +18,6 @@ pub struct Cost {
     pub wall_seconds: f64,
     /// The most memory the process ever had.
     pub peak_rss_bytes: u64,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
-    /// The simulated time reached.
-    pub at: Instant,
-    /// False if it was interrupted before the plan's duration.
-    pub complete: bool,
 }
 
 /// Everything a driver counted, in the order of the plan.

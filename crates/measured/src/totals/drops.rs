@@ -2,11 +2,20 @@
 
 use base::DropReason;
 
+use crate::Named;
+
 /// Drops by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops([u64; DropReason::ALL.len()]);
 
 impl Drops {
+    /// The drops of several places together.
+    pub fn of_all<'d>(places: impl Iterator<Item = &'d Self>) -> Self {
+        let mut all = Self::default();
+        places.for_each(|drops| all.add(drops));
+        all
+    }
+
     /// Counts one.
     pub fn count(&mut self, reason: DropReason) {
         if let Some(place) = DropReason::ALL.iter().position(|&r| r == reason) {
@@ -27,6 +36,11 @@ impl Drops {
     /// Each reason with its count, zeros included, in the order of `DropReason::ALL`.
     pub fn iter(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
         DropReason::ALL.into_iter().zip(self.0)
+    }
+
+    /// Each reason with its count, zeros included, as results have them.
+    pub fn by_reason(&self) -> Named<u64> {
+        Named(self.iter().map(|(reason, n)| (reason.name().to_owned(), n)).collect())
     }
 
     /// Adds another place's counts.

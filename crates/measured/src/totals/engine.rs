@@ -1,4 +1,6 @@
-//! The engine's totals.
+//! The totals of the engine, and how a run ended.
+
+use base::Instant;
 
 /// The engine's totals. Deterministic: a pure function of plan and seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,4 +20,13 @@ impl EngineTotals {
             packet_hops: self.packet_hops.saturating_sub(earlier.packet_hops),
         }
     }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// The simulated time reached.
+    pub at: Instant,
+    /// False if it was interrupted before the plan's duration.
+    pub complete: bool,
 }

@@ -12,6 +12,16 @@ pub struct Notifications {
 }
 
 impl Notifications {
+    /// The notifications of two ports together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            limited: self.limited + other.limited,
+        }
+    }
+
     /// The notifications since `earlier`.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {

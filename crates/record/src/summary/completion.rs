@@ -1,19 +1,10 @@
-//! Flow completion times and slowdowns of the flows that one entry of the scenario made.
+//! The least time that a flow of a set size may take.
 
 use base::packet::ETHERNET_HEADER_AND_FCS;
-use measured::{Completion, SIZE_BUCKETS};
+use measured::Ideal;
 use scenario::plan::{Flow, Plan};
 
-use super::{FlowSummary, Named};
-
-/// A flow of a set size: that size, and the least time that it may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ideal {
-    bytes: u64,
-    seconds: f64,
-}
-
-/// Returns that of a flow; none if it has no set size or no path. The least time is the handshake's round trip, the
+/// Returns the size and the least time of a flow; none if it has no set size or no path. The least time is the handshake's round trip, the
 /// one-way delay, and the flow's frames at the slowest link of its path. That is the time on an idle network with a
 /// window that is always large enough, without the store-and-forward delay of the other links.
 pub(super) fn ideal(plan: &Plan, flow: &Flow, number: usize) -> Option<Ideal> {
@@ -36,38 +27,3 @@ pub(super) fn ideal(plan: &Plan, flow: &Flow, number: usize) -> Option<Ideal> {
 
 /// What a TCP header takes without options (RFC 9293).
 const TCP_HEADER: u32 = 20;
-
-/// Sums up flows, each with its least possible time; none if no flow has a set size.
-pub(super) fn sum_completion<'f>(
-    flows: impl Iterator<Item = (&'f FlowSummary, Option<Ideal>)>,
-) -> Option<(Completion, Named<Completion>)> {
-    let sized: Vec<_> = flows.filter_map(|(flow, ideal)| Some((flow, ideal?))).collect();
-    if sized.is_empty() {
-        return None;
-    }
-    let mut above = 0;
-    let mut buckets = Vec::new();
-    for (name, up_to) in SIZE_BUCKETS {
-        let within = |ideal: &Ideal| ideal.bytes > above && ideal.bytes <= up_to;
-        let of = || sized.iter().filter(|(_, ideal)| within(ideal));
-        if of().next().is_some() {
-            buckets.push((name.to_owned(), sum(of())));
-        }
-        above = up_to;
-    }
-    Some((sum(sized.iter()), Named(buckets)))
-}
-
-/// Sums up the flows that completed.
-fn sum<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Completion {
-    let done = || flows.clone().filter(|(flow, _)| flow.completed);
-    let fct = sorted(done().map(|(flow, _)| flow.seconds));
-    let slowdown = sorted(done().map(|(flow, ideal)| measured::per(flow.seconds, ideal.seconds)));
-    Completion::of(&fct, &slowdown)
-}
-
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
-}

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 use std::iter;
 
 use base::Instant;
+use measured::totals::ranks;
 use scenario::plan::{Plan, Window};
-
-use crate::ranks;
 
 use super::Totals;
 
@@ -54,7 +53,7 @@ impl Totals {
     fn end_jobs(&mut self, plan: &Plan) {
         for (_, flows) in plan.jobs() {
             let Some(flows) = self.flows.get_mut(flows) else { continue };
-            let finished = ranks::all(flows.iter()).iter().map(|rank| rank.finished).collect();
+            let finished = ranks(flows.iter()).iter().map(|rank| rank.finished).collect();
             let finished: Option<Vec<Instant>> = finished;
             let Some(last) = finished.and_then(|finished| finished.into_iter().max()) else {
                 continue;

@@ -53,7 +53,7 @@ pub(super) fn each<'f, V>(
             check_classes(name, &table.parts, network, changes, problems);
             let at = format!("link.{}", name.text);
             for (key, quantity, value) in known_quantities(&table.own) {
-                match quantity.part() {
+                match quantity.part {
                     Some(Part::Sojourn) if !delays => no_sojourn(name, problems),
                     Some(Part::Impairments) => check_impaired(name, key, network, problems),
                     Some(Part::Pauses) => check_paused(name, key, network, problems),
@@ -139,7 +139,7 @@ fn check_flow(
         return problems.push(&key.span, message, help);
     }
     let Some(flow) = named(&name.text, flows) else { return };
-    let (lacks, help) = match (quantity.part(), &flow.transport) {
+    let (lacks, help) = match (quantity.part, &flow.transport) {
         (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
             ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }

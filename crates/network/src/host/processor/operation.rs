@@ -5,11 +5,11 @@ use base::{Bytes, Duration, Rate};
 use super::{DataPath, Processor};
 
 macro_rules! operations {
-    ($($(#[doc = $doc:literal])+ $operation:ident = $name:literal,)+) => {
+    ($(#[doc = $doc:literal] $operation:ident = $name:literal,)+) => {
         /// The operations of a processor for packets and programs (paper 3, tables 2 to 4).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation {
-            $($(#[doc = $doc])+ $operation,)+
+            $(#[doc = $doc] $operation,)+
         }
 
         impl Operation {
@@ -20,50 +20,60 @@ macro_rules! operations {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$operation => $name),+ }
             }
+
+            /// The path of its time in the results of a node.
+            pub const fn path(self) -> &'static str {
+                match self { $(Self::$operation => concat!("processor.seconds.", $name)),+ }
+            }
+
+            /// What the time is spent on.
+            pub const fn what(self) -> &'static str {
+                match self { $(Self::$operation => $doc.trim_ascii()),+ }
+            }
         }
     };
 }
 
 operations! {
-    /// Data of a file is copied to a program's buffer.
+    /// Copying files to programs' buffers.
     CopyFileToBuffer = "copy_file_to_buffer",
-    /// A program's data, or a file's, is copied to a send buffer.
+    /// Copying to send buffers.
     CopyToSocket = "copy_to_socket",
-    /// Received data is copied from a receive buffer.
+    /// Copying from receive buffers.
     CopyFromSocket = "copy_from_socket",
-    /// Received data is copied from a program's buffer to a file.
+    /// Copying programs' buffers to files.
     CopyBufferToFile = "copy_buffer_to_file",
-    /// A program processes its data.
+    /// Processing of data by programs.
     Program = "program",
-    /// Payload is read for TCP's checksum, both when sending and receiving.
+    /// Reading payload for the TCP checksum.
     Checksum = "checksum",
     /// System calls.
     SystemCall = "system_call",
-    /// A program that waited is woken and scheduled.
+    /// Waking programs.
     Wakeup = "wakeup",
     /// Interrupts of interfaces.
     Interrupt = "interrupt",
-    /// TCP makes a segment.
+    /// TCP output of segments.
     TcpOutput = "tcp_output",
-    /// IP makes a packet.
+    /// IP output of packets.
     IpOutput = "ip_output",
-    /// IP takes a packet.
+    /// IP input of packets.
     IpInput = "ip_input",
-    /// TCP takes a segment with data.
+    /// TCP input of segments with data.
     TcpInputData = "tcp_input_data",
-    /// TCP takes a segment without data.
+    /// TCP input of segments without data.
     TcpInputAck = "tcp_input_ack",
-    /// The remaining cost of each sent segment.
+    /// Other costs of each sent segment.
     SegmentSent = "segment_sent",
-    /// The remaining cost of each received segment.
+    /// Other costs of each received segment.
     SegmentReceived = "segment_received",
-    /// The retransmission queue is walked.
+    /// Walking the retransmission queue.
     QueueWalk = "queue_walk",
-    /// The interface reads frames from memory, and the processor waits for the bus.
+    /// Waiting while interfaces read frames from memory.
     DmaRead = "dma_read",
-    /// The interface writes frames to memory, and the processor waits for the bus.
+    /// Waiting while interfaces write frames to memory.
     DmaWrite = "dma_write",
-    /// The interface reads gap frames from memory.
+    /// Waiting while interfaces read gap frames from memory.
     DmaGaps = "dma_gaps",
 }
 
