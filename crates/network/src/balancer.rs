@@ -10,9 +10,9 @@ use base::setting::Frequency;
 use base::setting::{choice, settings};
 use base::{Duration, FlowId, HostId, Instant, Packet, Random};
 
+use crate::behaviour::NodeConfig;
 use crate::forwarding::pick;
 use crate::invalid::Invalid;
-use crate::node::NodeConfig;
 use crate::workload::config::INTERVAL_MIN;
 
 choice! {

@@ -6,8 +6,8 @@ use base::{Bytes, Duration, Rate};
 use traffic::Port;
 use traffic::qdisc::{self, fifo};
 
+use crate::behaviour::NodeConfig;
 use crate::link::{self, RATE_MAX};
-use crate::node::NodeConfig;
 
 settings! {
     required: rate, buffer;

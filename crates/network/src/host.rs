@@ -30,11 +30,12 @@ use self::sockets::{Applications, Notified, Open};
 use crate::application::Application;
 #[cfg(debug_assertions)]
 use crate::audit;
+use crate::behaviour::{Behaviour, Parts};
+use crate::context::{Context, Egress};
 use crate::credits::Credits;
 use crate::custody::Owner;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
-use crate::node::{Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use crate::schedule::Schedule;

@@ -7,7 +7,7 @@ use base::{Bytes, DropReason, DscpMap, FlowId, Packet, PacketId, PcpMap};
 use traffic::Control;
 use traffic::condition::Conditioner;
 
-use crate::node::{Context, Egress};
+use crate::context::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::Port;
 

@@ -11,7 +11,9 @@ pub mod application;
 #[cfg(debug_assertions)]
 pub mod audit;
 pub mod balancer;
+mod behaviour;
 pub mod bulk;
+mod context;
 mod credits;
 pub mod custody;
 pub mod datagram;
@@ -47,9 +49,11 @@ pub mod voip;
 pub mod workload;
 
 pub use application::Application;
+pub use behaviour::{Behaviour, MACHINE, NodeConfig, Parts};
+pub use context::{Context, Egress};
 pub use custody::Owner;
 pub use guard::Fault;
-pub use node::{Behaviour, Context, Egress, Node};
+pub use node::Node;
 pub use observer::{Event, Observer, PortId};
 pub use port::Port;
 pub use schedule::Schedule;

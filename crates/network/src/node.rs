@@ -1,187 +1,24 @@
-//! A node of any kind, which a driver runs through four methods, and the context that the driver passes to it.
+//! A node of any kind, which a driver runs through four methods: see [`Behaviour`].
 //!
 //! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings (a
 //! [`NodeKind`]) and its implementation (a [`Node`]).
 
-use base::setting::{Settings, registry};
-use base::{Bytes, DropReason, Duration, Instant, PacketId};
-use traffic::condition;
-use traffic::{Discipline, Packets};
+use base::setting::registry;
+use base::{Instant, PacketId};
+use traffic::Discipline;
 
 use crate::balancer::{self, Balancer};
+use crate::behaviour::{Behaviour, NodeConfig, Parts};
+use crate::context::{Context, Egress};
 use crate::custody::Owner;
 use crate::emulator;
-use crate::forwarding::ForwardingTable;
 use crate::host::{self, Host};
-use crate::ingress::{Ingress, Notifications, Side};
-use crate::invalid::Invalid;
-use crate::link::Launched;
-use crate::observer::{Event, Observer, Place, PortId};
+use crate::ingress::Ingress;
+use crate::observer::Observer;
 use crate::policer;
 use crate::port::Port;
 use crate::router::{self, Router};
 use crate::switch::{self, Switch};
-
-/// The far side of the output ports, which takes a node's packets: a link and the event queue in the simulator, an
-/// interface and a timer on a machine.
-pub trait Egress {
-    /// Puts a packet onto the wire of `port`; its last bit leaves at `leaves`.
-    fn launch(
-        &mut self,
-        port: PortId,
-        packet: PacketId,
-        leaves: Instant,
-        packets: &mut Packets,
-    ) -> Launched;
-
-    /// Schedules [`Node::transmit`] for `port` at `at`. A later call replaces an earlier one.
-    fn resume(&mut self, port: PortId, at: Instant);
-
-    /// Occupies the wire of `port` with a gap frame of `length` bytes until `leaves`. On an emulated wire only its
-    /// time counts.
-    fn gap(&mut self, port: PortId, length: Bytes, leaves: Instant, packets: &mut Packets) {
-        let _ = (port, length, leaves, packets);
-    }
-
-    /// Delivers a packet to host `node`, which has the stack of a machine. Returns false if there is no such
-    /// machine; then the packet is still the caller's.
-    fn deliver(&mut self, node: u32, packet: PacketId, now: Instant) -> bool {
-        let _ = (node, packet, now);
-        false
-    }
-
-    /// Schedules [`Node::wake`] of node `node` for `at` at the latest.
-    fn wake(&mut self, node: u32, at: Instant);
-}
-
-/// The context that a driver passes to a node.
-#[derive(Debug)]
-pub struct Context<'a, E, O> {
-    /// The time.
-    pub now: Instant,
-    /// The packet memory.
-    pub packets: &'a mut Packets,
-    /// The sink of sent packets.
-    pub egress: &'a mut E,
-    /// The observer.
-    pub observer: &'a mut O,
-}
-
-impl<E, O: Observer> Context<'_, E, O> {
-    /// Drops a packet at `place`.
-    pub fn drop(&mut self, place: Place, packet: PacketId, reason: DropReason) {
-        let now = self.now;
-        let (id, dropped) = (Some(packet), &self.packets[packet]);
-        self.observer.on(Event::Dropped { place, id, packet: dropped, reason, now });
-        self.packets.release(packet);
-    }
-}
-
-/// The ingress port of packets from the machine behind a node: none of the node's ports.
-pub const MACHINE: u16 = u16::MAX;
-
-/// The parts of a node that are common to all kinds.
-#[derive(Debug)]
-pub struct Parts {
-    /// Its number in the plan.
-    pub number: u32,
-    /// Its output ports.
-    pub ports: Vec<Port>,
-    /// Their ingress sides.
-    pub sides: Vec<Side>,
-    /// Its forwarding table.
-    pub table: ForwardingTable,
-    /// The seed of its random choices.
-    pub seed: u64,
-}
-
-/// The behaviour of every node. A driver calls it through [`Node`].
-pub trait Behaviour {
-    /// Takes a packet with its last bit arriving at the port `ingress` (numbered within the node), or a packet from
-    /// the machine behind the node ([`MACHINE`]). The port's conditioner, if any, marks or drops it.
-    fn receive<E: Egress, O: Observer>(
-        &mut self,
-        ingress: u16,
-        packet: PacketId,
-        cx: &mut Context<'_, E, O>,
-    );
-
-    /// Continues sending at the port (numbered within the node) when its time has come. Returns the next such time:
-    /// `NEVER` if nothing is queued.
-    fn transmit<E: Egress, O: Observer>(
-        &mut self,
-        port: u16,
-        cx: &mut Context<'_, E, O>,
-    ) -> Instant {
-        self.ports_mut()[usize::from(port)].transmit(&mut (), cx)
-    }
-
-    /// Calls `act` on the queue of the port (numbered within the node), which exists. The port's packets belong to
-    /// the node, which learns what becomes of them.
-    fn with_port<E: Egress, O: Observer, R>(
-        &mut self,
-        port: u16,
-        cx: &mut Context<'_, E, O>,
-        act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
-    ) -> R {
-        act(&mut self.ports_mut()[usize::from(port)], &mut (), cx)
-    }
-
-    /// When [`Behaviour::wake`] wants to be called, at the latest. A driver calls this at the start and after each
-    /// wake; in between the node calls [`Egress::wake`].
-    fn next_wakeup(&self) -> Instant {
-        Instant::NEVER
-    }
-
-    /// Runs the node when its wake-up time has come.
-    fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        let _ = cx;
-    }
-
-    /// Its output ports.
-    fn ports(&self) -> &[Port];
-
-    /// The ingress side of its ports.
-    fn ingress(&self) -> &Ingress;
-
-    /// The ingress side, to start or stop the listening of a port's discipline.
-    fn ingress_mut(&mut self) -> &mut Ingress;
-
-    /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].
-    fn ports_mut(&mut self) -> &mut [Port];
-
-    /// The number of packets that it holds outside its ports' disciplines.
-    fn held(&self) -> usize {
-        0
-    }
-}
-
-/// The settings of a kind of node.
-pub trait NodeConfig: Settings {
-    /// Fills in defaults that depend on other settings.
-    ///
-    /// # Errors
-    ///
-    /// Conflicting settings.
-    fn fill_defaults(&mut self) -> Result<(), Invalid> {
-        Ok(())
-    }
-
-    /// The period of the timer for its ports' disciplines; zero for an ideal timer.
-    fn timer(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// The handling of congestion notifications that arrive at its ports.
-    fn notifications(&self) -> Notifications {
-        Notifications::Discard
-    }
-
-    /// The conditioner of packets that arrive at each of its ports. A kind that has one takes none from a scenario.
-    fn conditioner(&self) -> Option<condition::Parameters> {
-        None
-    }
-}
 
 /// The registry: the kind and its settings, its name in a scenario, what its tables are, and the node that it makes.
 macro_rules! nodes {

@@ -11,8 +11,8 @@ use base::{Bytes, Rate};
 use traffic::condition::{self, Element};
 use traffic::meter::{self, bucket};
 
+use crate::behaviour::NodeConfig;
 use crate::invalid::Invalid;
-use crate::node::NodeConfig;
 
 settings! {
     required: rate, burst;

@@ -7,12 +7,12 @@ use base::{Bytes, DropReason, Duration, Instant, Packet, PacketId, Rate, Ring};
 use traffic::qdisc::{self, Qdisc};
 use traffic::{Control, Dequeued, Discipline, Enqueued, Statistics};
 
+use crate::context::{Context, Egress};
 use crate::custody::{Fate, Left, Owner};
 use crate::device::Device;
 use crate::flow_control::{Counters, FlowControl};
 use crate::guard::Guard;
 use crate::link::Launched;
-use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::reaction_point::ReactionPoints;
 use crate::timer::Timer;

@@ -7,9 +7,10 @@ use base::setting::Frequency;
 use base::setting::settings;
 use base::{DropReason, Duration, PacketId};
 
+use crate::behaviour::{Behaviour, NodeConfig, Parts};
+use crate::context::{Context, Egress};
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;
-use crate::node::{Behaviour, Context, Egress, NodeConfig, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 

@@ -23,11 +23,12 @@ pub use congestion::Rules as CongestionRules;
 
 #[cfg(debug_assertions)]
 use crate::audit;
+use crate::behaviour::{Behaviour, NodeConfig, Parts};
+use crate::context::{Context, Egress};
 use crate::custody::{Left, Owner};
 use crate::forwarding::ForwardingTable;
 use crate::ingress::{Ingress, Notifications, Side, Trust};
 use crate::invalid::Invalid;
-use crate::node::{Behaviour, Context, Egress, NodeConfig, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use buffer::{Buffer, Rules, Threshold};

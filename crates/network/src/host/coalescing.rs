@@ -6,7 +6,7 @@ use base::setting::{Field, settings};
 use base::{Bytes, Duration, Instant, Packet, PacketId};
 
 use super::Host;
-use crate::node::{Context, Egress};
+use crate::context::{Context, Egress};
 use crate::observer::Observer;
 
 /// The longest wait of an interface: no driver accepts more.

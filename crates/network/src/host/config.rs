@@ -5,8 +5,8 @@ use base::setting::{choice, settings};
 use base::{Bytes, DscpMap, Duration};
 
 use super::{Coalescing, Processor};
+use crate::behaviour::NodeConfig;
 use crate::ingress::Notifications;
-use crate::node::NodeConfig;
 use crate::reaction_point;
 
 /// The maximum memory: no machine that runs the simulator has more.

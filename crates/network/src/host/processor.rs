@@ -13,7 +13,7 @@ use base::setting::{Field, choice, settings};
 use base::{Bytes, DropReason, Duration, Instant, PacketId, Rate};
 
 use super::Host;
-use crate::node::{Context, Egress};
+use crate::context::{Context, Egress};
 use crate::observer::{Observer, Place};
 
 use operation::Charge;

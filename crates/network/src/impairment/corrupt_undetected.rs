@@ -6,7 +6,7 @@
 use base::setting::settings;
 use base::{Random, Share};
 
-use super::{Impair, ImpairmentConfig, Transit};
+use super::impair::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;

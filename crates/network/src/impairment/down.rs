@@ -4,7 +4,7 @@
 use base::setting::settings;
 use base::{DropReason, Duration, Random};
 
-use super::{Impair, ImpairmentConfig, Transit};
+use super::impair::{Impair, ImpairmentConfig, Transit};
 use crate::invalid::Invalid;
 
 settings! {

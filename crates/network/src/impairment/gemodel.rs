@@ -8,7 +8,7 @@
 use base::setting::settings;
 use base::{DropReason, Random, Share};
 
-use super::{Impair, ImpairmentConfig, Transit};
+use super::impair::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: to_bad, to_good;

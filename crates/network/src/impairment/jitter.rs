@@ -7,7 +7,7 @@
 use base::setting::settings;
 use base::{Distribution, Duration, Random};
 
-use super::{Impair, ImpairmentConfig, Transit};
+use super::impair::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: delay;

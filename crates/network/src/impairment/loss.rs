@@ -3,7 +3,7 @@
 use base::setting::settings;
 use base::{DropReason, Random, Share};
 
-use super::{Impair, ImpairmentConfig, Transit};
+use super::impair::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;

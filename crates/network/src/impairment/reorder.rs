@@ -4,7 +4,7 @@
 use base::setting::settings;
 use base::{Distribution, Duration, Random, Share};
 
-use super::{Impair, ImpairmentConfig, Transit};
+use super::impair::{Impair, ImpairmentConfig, Transit};
 
 settings! {
     required: share;

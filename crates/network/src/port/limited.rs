@@ -4,8 +4,8 @@ use base::{Bytes, DropReason, Instant, PacketId};
 use traffic::{Dequeued, Enqueued, Notification};
 
 use super::{Offered, Port};
+use crate::context::{Context, Egress};
 use crate::custody::Owner;
-use crate::node::{Context, Egress};
 use crate::observer::Observer;
 use crate::reaction_point::{Config, Counters, ReactionPoints};
 

@@ -6,9 +6,9 @@ use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
 
 use super::Port;
+use crate::context::{Context, Egress};
 use crate::custody::Owner;
 use crate::guard::{Fault, Guard};
-use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer};
 
 impl Port {

@@ -6,7 +6,7 @@ use traffic::{Control, Pause};
 
 use super::PauseBy;
 use super::buffer::Buffer;
-use crate::node::{Context, Egress};
+use crate::context::{Context, Egress};
 use crate::observer::Observer;
 use crate::port::Port;
 

@@ -7,7 +7,8 @@ use base::{
 };
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::ingress::{Side, Trust};
-use network::node::{Behaviour, NodeKind, Parts};
+use network::node::NodeKind;
+use network::{Behaviour, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
 use traffic::qdisc::{self, Parameters};

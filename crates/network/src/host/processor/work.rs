@@ -7,8 +7,9 @@ use base::{Duration, Instant, PacketId};
 
 use super::operation::{Charge, Operation};
 use super::{Processing, Processor};
+use crate::behaviour::Behaviour;
+use crate::context::{Context, Egress};
 use crate::host::{Endpoint, Host};
-use crate::node::{Behaviour, Context, Egress};
 use crate::observer::Observer;
 use crate::port::Offered;
 
