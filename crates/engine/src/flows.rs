@@ -2,6 +2,7 @@
 
 use base::{FlowId, Instant};
 use network::observer::{Event, Observer};
+use network::results::Results;
 use network::{Node, host::Host};
 use record::totals::FlowTotals;
 use scenario::Plan;
@@ -34,7 +35,7 @@ impl Engine {
         let [sender, receiver] = [flow.from, flow.to].map(|node| self.info(node, id));
         let results = [flow.from, flow.to].map(|node| {
             let (application, socket) = self.host(node)?.application(id)?;
-            application.results(socket)
+            Results::of(application, socket)
         });
         FlowTotals {
             marks: sender.ecn_marks + receiver.ecn_marks,

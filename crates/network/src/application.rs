@@ -1,11 +1,13 @@
 //! Applications: programs over sockets. The same code runs over modelled TCP and over a kernel's.
 
+use core::any::Any;
 use core::fmt::Debug;
 
 use base::{Bytes, Duration, Instant};
 use transport::{Connection, LimitedTimes, OptionError, SocketOption};
 
-use crate::results::Results;
+/// The shortest time from one thing that a program does to the next: a full frame at 100 Gbit/s.
+pub const INTERVAL_MIN: Duration = Duration::from_ns(100);
 
 /// When a program sends, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,8 +140,8 @@ pub trait Application: Debug + Send {
     /// event; the time is later than that event's.
     fn next_wakeup(&self) -> Instant;
 
-    /// Its results, if it has any; of several connections those that concern this socket.
-    fn results(&self, _socket: SocketId) -> Option<Results> {
+    /// Its results, if it has any, in a type of its crate; of several connections those that concern this socket.
+    fn results(&self, _socket: SocketId) -> Option<Box<dyn Any>> {
         None
     }
 }

@@ -10,10 +10,10 @@ use base::setting::Frequency;
 use base::setting::{choice, settings};
 use base::{Duration, FlowId, HostId, Instant, Packet, Random};
 
+use crate::application::INTERVAL_MIN;
 use crate::behaviour::NodeConfig;
 use crate::forwarding::pick;
 use crate::invalid::Invalid;
-use crate::workload::config::INTERVAL_MIN;
 
 choice! {
     /// The unit of traffic that stays on one link.

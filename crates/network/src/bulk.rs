@@ -4,9 +4,9 @@ use base::setting::settings;
 use base::setting::{Setting, Settings, Value};
 use base::{Bytes, Duration, Instant};
 
-use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::application::{ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets};
 use crate::sink::{Reader, Sink};
-use crate::workload::config::{self, Applications, INTERVAL_MIN};
+use crate::workload::config::{self, Applications};
 
 settings! {
     required: message, every;

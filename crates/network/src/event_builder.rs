@@ -7,17 +7,18 @@
 
 mod results;
 
+use std::any::Any;
 use std::collections::VecDeque;
 
 use base::setting::{choice, settings};
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::application::{ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
 use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{
-    self, Applications, FlowEnd, INTERVAL_MIN, Member, Names, PlannedApplication, Sharing,
+    self, Applications, FlowEnd, Member, Names, PlannedApplication, Sharing,
 };
 
 pub use results::Events;
@@ -527,9 +528,10 @@ impl Application for EventBuilder {
         }
     }
 
-    fn results(&self, SocketId(source): SocketId) -> Option<Results> {
+    fn results(&self, SocketId(source): SocketId) -> Option<Box<dyn Any>> {
         let source = self.sources.get(source as usize)?;
         let late = self.deadline.map(|_| source.late);
-        Some(Events { fragments: source.event, late, ..self.built.clone() }.into())
+        let events = Events { fragments: source.event, late, ..self.built.clone() };
+        Some(Box::new(Results::from(events)))
     }
 }

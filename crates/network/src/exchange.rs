@@ -2,16 +2,17 @@
 
 mod results;
 
+use std::any::Any;
 use std::collections::VecDeque;
 
 use base::setting::settings;
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::application::{ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets};
 use crate::invalid::Invalid;
 use crate::results::{Kind, Results};
 use crate::sink::Reader;
-use crate::workload::config::{self, Applications, INTERVAL_MIN};
+use crate::workload::config::{self, Applications};
 
 pub use results::Exchanges;
 
@@ -330,8 +331,8 @@ impl Application for RequestClient {
         }
     }
 
-    fn results(&self, _: SocketId) -> Option<Results> {
-        Some(self.exchanges.clone().into())
+    fn results(&self, _: SocketId) -> Option<Box<dyn Any>> {
+        Some(Box::new(Results::from(self.exchanges.clone())))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 
+use crate::application::{Application, SocketId};
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::mpi::rank::RankTotals;
@@ -31,6 +32,13 @@ pub trait Counts: Clone {
 pub trait Counted: Counts {
     /// These counts, if the results are of this kind.
     fn of(results: &Results) -> Option<&Self>;
+}
+
+impl Results {
+    /// The results of one of these programs.
+    pub fn of(program: &dyn Application, socket: SocketId) -> Option<Self> {
+        program.results(socket)?.downcast().ok().map(|results| *results)
+    }
 }
 
 /// The registry: the variant of each kind, and its counts.

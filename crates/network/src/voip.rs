@@ -9,6 +9,8 @@
 pub mod emodel;
 mod results;
 
+use std::any::Any;
+
 use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
 
@@ -222,7 +224,7 @@ impl Application for Listener {
         }
     }
 
-    fn results(&self, _: SocketId) -> Option<Results> {
-        Some(self.call.into())
+    fn results(&self, _: SocketId) -> Option<Box<dyn Any>> {
+        Some(Box::new(Results::from(self.call)))
     }
 }

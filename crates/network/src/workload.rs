@@ -14,7 +14,7 @@ use crate::exchange::{Exchange, Ping};
 use crate::mpi::rank::Job;
 use crate::voip::Voip;
 
-pub use config::{Applications, Config, INTERVAL_MIN};
+pub use config::{Applications, Config};
 
 /// An entry of the registry.
 #[derive(Clone, Copy, Debug)]

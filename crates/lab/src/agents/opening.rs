@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base::Instant;
 use engine::GoodputMarks;
 use network::mpi::Phases;
+use network::results::Results;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use record::totals::FlowTotals;
 use scenario::Plan;
@@ -77,7 +78,7 @@ impl Agent {
         let datagrams = ends[1].and_then(|far| applications.sockets()[far as usize].datagrams());
         let results = ends.map(|end| {
             let (application, socket) = applications.application(end?)?;
-            application.results(socket)
+            Results::of(application, socket)
         });
         FlowTotals {
             sender,

@@ -1,5 +1,6 @@
 //! A rank of an MPI job.
 
+use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -532,7 +533,7 @@ impl Application for Rank {
         }
     }
 
-    fn results(&self, _: SocketId) -> Option<Results> {
-        Some(self.totals.clone().into())
+    fn results(&self, _: SocketId) -> Option<Box<dyn Any>> {
+        Some(Box::new(Results::from(self.totals.clone())))
     }
 }

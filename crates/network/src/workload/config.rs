@@ -12,9 +12,6 @@ use crate::mpi::Phases;
 use crate::results;
 use crate::sink::Reader;
 
-/// The shortest time from one thing that a program does to the next: a full frame at 100 Gbit/s.
-pub const INTERVAL_MIN: Duration = Duration::from_ns(100);
-
 /// The programs of a flow, the one that connects or sends datagrams first.
 pub type Applications = [Box<dyn Application>; 2];
 

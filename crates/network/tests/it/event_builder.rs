@@ -3,7 +3,7 @@
 use base::{Bytes, Distribution, Duration, Instant, Random};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use network::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
-use network::results::{Counted, Counts as _};
+use network::results::{Counted, Counts as _, Results};
 use network::workload::Config as _;
 use network::workload::config::Names;
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ impl Network {
 
     fn events(&self) -> Vec<Events> {
         let sources = 0..self.sources.len() as u32;
-        let results = sources.map(|source| self.builder.results(SocketId(source)));
+        let results = sources.map(|source| Results::of(&self.builder, SocketId(source)));
         results
             .map(|results| results.as_ref().and_then(Events::of).cloned().expect("it builds"))
             .collect()
