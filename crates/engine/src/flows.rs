@@ -1,8 +1,8 @@
 //! The state of the plan's flows at modelled hosts: samples, goodput marks and totals.
 
+use applications::results::Results;
 use base::{FlowId, Instant};
 use network::observer::{Event, Observer};
-use network::results::Results;
 use network::{Node, host::Host};
 use record::totals::FlowTotals;
 use scenario::Plan;

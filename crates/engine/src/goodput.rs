@@ -1,8 +1,8 @@
 //! The bytes that a flow's receiver has read at its goodput marks, and the flow's totals: for modelled hosts and
 //! real kernels alike.
 
+use applications::results::Results;
 use base::{Bytes, Instant};
-use network::results::Results;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Flow;

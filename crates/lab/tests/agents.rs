@@ -8,13 +8,13 @@ mod pair;
 use std::sync::{Arc, Mutex};
 use std::time;
 
+use applications::event_builder::Events;
+use applications::exchange::Exchanges;
 use base::{Bytes, Distribution, Duration, Instant, Random};
 use lab::Error;
 use lab::agents::{Agents, Sample};
 use lab::clock::Clock;
 use lab::congestion::Congestion;
-use network::event_builder::Events;
-use network::exchange::Exchanges;
 use pair::{Pair, lacks, plan, plan_at};
 use record::totals::FlowTotals;
 use scenario::plan::Flow;

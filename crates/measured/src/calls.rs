@@ -1,6 +1,6 @@
 //! Results of calls by voice over IP.
 
-use network::voip::Call;
+use applications::voip::Call;
 
 use crate::declare::measured;
 use crate::mean::per;

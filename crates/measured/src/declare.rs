@@ -105,7 +105,7 @@ macro_rules! measured {
     (@part) => { None };
     (@part $part:ident) => { Some($crate::Part::$part) };
     (@part $part:ident $kind:ident) => {
-        Some($crate::Part::$part(network::results::Kind::$kind))
+        Some($crate::Part::$part(applications::results::Kind::$kind))
     };
     (@or) => { Default::default() };
     (@or $value:expr) => { $value };

@@ -1,6 +1,7 @@
 //! The entities of a summary, and the quantity that a path of the summary names.
 
 use crate::quantity::{Kind, Quantity};
+
 use crate::table;
 
 /// An entity with quantities in the summary.

@@ -1,6 +1,6 @@
 //! Results of an event builder.
 
-use network::event_builder::Events;
+use applications::event_builder::Events;
 
 use crate::declare::measured;
 use crate::mean::{mean_seconds, per};

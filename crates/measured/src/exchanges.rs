@@ -1,6 +1,6 @@
 //! Results of requests.
 
-use network::exchange::Exchanges;
+use applications::exchange::Exchanges;
 
 use crate::declare::measured;
 use crate::mean::mean_seconds;

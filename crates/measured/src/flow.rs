@@ -1,7 +1,7 @@
 //! Results of a flow.
 
+use applications::results::Results;
 use base::Bytes;
-use network::results::Results;
 
 use crate::Part;
 use crate::datagrams::DatagramSummary;

@@ -1,8 +1,8 @@
 //! Results of an MPI job.
 
+use applications::mpi::rank::RankTotals;
+use applications::mpi::wait::{Cause, Waits};
 use base::Duration;
-use network::mpi::rank::RankTotals;
-use network::mpi::wait::{Cause, Waits};
 
 use crate::declare::measured;
 use crate::mean::per;

@@ -1,6 +1,6 @@
 //! The parts of a summary that not every entity has.
 
-use network::results;
+use applications::results;
 
 /// A part of the summary that not every entity has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The parts of the summary that only flows of some workloads have: the registry of their results.
 
-use network::results::{Counted, Results};
+use applications::results::{Counted, Results};
 
 use crate::calls::{CallSummary, CallsSummary};
 use crate::events::EventSummary;

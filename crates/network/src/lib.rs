@@ -1,5 +1,4 @@
-//! Nodes without I/O or clock (hosts, routers and their kinds, switches), the links between them, and the applications
-//! of hosts.
+//! Nodes without I/O or clock (hosts, routers and their kinds, switches), and the links between them.
 //!
 //! A node does not know which driver runs it. The driver passes packets and time to it, and takes packets from it:
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
@@ -12,16 +11,12 @@ pub mod application;
 pub mod audit;
 pub mod balancer;
 mod behaviour;
-pub mod bulk;
 mod context;
 mod credits;
 pub mod custody;
 pub mod datagram;
-pub mod datagrams;
 mod device;
 pub mod emulator;
-pub mod event_builder;
-pub mod exchange;
 pub mod flow_control;
 mod flow_table;
 pub mod forwarding;
@@ -32,21 +27,16 @@ pub mod impairment;
 pub mod ingress;
 pub mod invalid;
 pub mod link;
-pub mod mpi;
 pub mod node;
 pub mod observer;
 pub mod policer;
 pub mod port;
 pub mod reaction_point;
-pub mod results;
 pub mod router;
 pub mod schedule;
-pub mod sink;
 pub mod switch;
 mod timer;
 pub mod trace;
-pub mod voip;
-pub mod workload;
 
 pub use application::Application;
 pub use behaviour::{Behaviour, MACHINE, NodeConfig, Parts};

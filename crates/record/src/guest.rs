@@ -154,7 +154,7 @@ pub fn messages(from: impl BufRead) -> impl Iterator<Item = Message> {
 
 #[cfg(test)]
 mod tests {
-    use network::exchange::Exchanges;
+    use applications::exchange::Exchanges;
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use applications::mpi::rank::RankTotals;
+use applications::mpi::timeline::{Interval, Timeline};
+use applications::mpi::wait::Cause;
 use base::Duration;
 use measured::totals::ranks;
-use network::mpi::rank::RankTotals;
-use network::mpi::timeline::{Interval, Timeline};
-use network::mpi::wait::Cause;
 use scenario::Plan;
 
 use crate::rows::{Name, PlanNames, RankRow};

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use network::mpi::program::Recorded;
+use applications::mpi::program::Recorded;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};

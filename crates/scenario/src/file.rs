@@ -6,8 +6,8 @@ mod link;
 mod outcome;
 mod user;
 
-use network::mpi::Library;
-use network::sink::Reader;
+use applications::mpi::Library;
+use applications::sink::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use network::mpi::program::Recorded;
+use applications::mpi::program::Recorded;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -2,9 +2,9 @@
 
 pub(crate) mod recorded;
 
+use applications::mpi::collective::Kind;
+use applications::mpi::program::Step;
 use base::Bytes;
-use network::mpi::collective::Kind;
-use network::mpi::program::Step;
 
 use crate::nearest;
 use crate::quantity::{self, Error};

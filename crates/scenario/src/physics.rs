@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use applications::datagrams;
+use applications::workload::Workload;
 use base::{Bytes, Duration, FlowId, Instant, Packet, Rate};
-use network::datagrams;
-use network::workload::Workload;
 use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
 

@@ -10,16 +10,17 @@ mod switches;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use ::applications::datagrams;
+use ::applications::sink::Reader;
+use ::applications::workload::Workload;
 use base::header::{Header, Ports};
 use base::setting::CodePoint;
 use base::setting::{choice, settings};
 use base::{Duration, FlowId, HostId, Instant, Random};
 use network::application::ActivePeriod;
 pub use network::node::NodeKind;
-use network::sink::Reader;
 use network::trace::Trace;
-use network::workload::Workload;
-use network::{datagrams, forwarding, impairment, link};
+use network::{forwarding, impairment, link};
 use traffic::{condition, qdisc};
 use transport::SocketOption;
 

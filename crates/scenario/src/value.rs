@@ -4,9 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 
+use applications::mpi::program::Step;
 use base::action::Action;
 use base::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
-use network::mpi::program::Step;
 use network::trace::Trace;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;

@@ -1,12 +1,12 @@
-//! Workloads as written in a flow: any one of the registry of [`network::workload`], with the settings that it
+//! Workloads as written in a flow: any one of the registry of [`applications::workload`], with the settings that it
 //! declares, and the reading of the receiver.
 
+use applications::mpi::Library;
+use applications::mpi::program::{Program, Steps};
+use applications::mpi::rank::Job;
+use applications::sink::Reader;
+use applications::workload::{Config, REGISTRY, Workload};
 use base::setting::Settings;
-use network::mpi::Library;
-use network::mpi::program::{Program, Steps};
-use network::mpi::rank::Job;
-use network::sink::Reader;
-use network::workload::{Config, REGISTRY, Workload};
 use schemars::SchemaGenerator;
 use serde::de::MapAccess;
 use serde_json::{Map, Value as Json, json};

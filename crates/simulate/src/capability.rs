@@ -1,12 +1,12 @@
 //! What the simulator can do, with modelled hosts and with guest kernels.
 
+use applications::workload::config::Sharing;
 use base::Fault;
 use congestion::Algorithm;
 use frames::rules::by_headers;
 use guest::CARDS_MAX;
 use guest::network::sockets;
 use network::PortId;
-use network::workload::config::Sharing;
 use scenario::Plan;
 use scenario::capability::{
     CHANGES, Capability, EXPECTATIONS, IMPAIRMENTS, KERNEL_CONGESTION, KERNELS, LOSSLESS, MPI, MTU,

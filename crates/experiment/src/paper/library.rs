@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use network::mpi::program::Recorded;
+use applications::mpi::program::Recorded;
 
 use super::published::Published;
 use crate::error::Error;

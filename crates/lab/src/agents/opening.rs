@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use applications::mpi::Phases;
+use applications::results::Results;
 use base::Instant;
 use engine::GoodputMarks;
-use network::mpi::Phases;
-use network::results::Results;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use record::totals::FlowTotals;
 use scenario::Plan;

@@ -3,10 +3,10 @@
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use applications::datagrams::Config;
 use base::packet::ecn;
 use base::{Duration, Instant};
 use network::datagram::Counters;
-use network::datagrams::Config;
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockType, recvmsg, send, setsockopt, sockopt,
 };

@@ -1,8 +1,8 @@
 //! The totals of a flow.
 
+use applications::results::{Counted, Results};
 use base::{Bytes, Instant};
 use network::datagram::Delay;
-use network::results::{Counted, Results};
 
 /// The totals of one flow.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]

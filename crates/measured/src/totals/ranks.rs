@@ -1,7 +1,7 @@
 //! The ranks of an MPI job.
 
-use network::mpi::rank::RankTotals;
-use network::results::Counted;
+use applications::mpi::rank::RankTotals;
+use applications::results::Counted;
 
 use super::FlowTotals;
 

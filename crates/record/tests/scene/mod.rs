@@ -4,12 +4,12 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 use std::sync::Arc;
 
+use applications::sink::Reader;
+use applications::workload::Workload;
 use base::header::Header;
 use base::packet::{SackBlock, Tcp, ecn, flags};
 use base::{Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Protocol, Rate};
 use network::application::ActivePeriod;
-use network::sink::Reader;
-use network::workload::Workload;
 use network::{PortId, emulator, host, link};
 use record::totals::NodeTotals;
 use record::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};

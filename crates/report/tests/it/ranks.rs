@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use applications::mpi::rank::RankTotals;
+use applications::mpi::timeline::{Interval, Timeline};
+use applications::mpi::wait::Cause;
+use applications::results::Counted;
 use base::{Duration, Instant};
-use network::mpi::rank::RankTotals;
-use network::mpi::timeline::{Interval, Timeline};
-use network::mpi::wait::Cause;
-use network::results::Counted;
 use record::totals::{NodeTotals, PortTotals};
 use record::{
     Ending, FlowTotals, Names, RankRow, Recorder, Recording, Row, Summary, Table, Totals,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use applications::mpi::collective::{Collective, Kind};
+use applications::mpi::program::{self, Call, Message, Request};
 use base::Duration;
 use mpi_trace::{Call as Recorded, Class, Operation, Trace};
-use network::mpi::collective::{Collective, Kind};
-use network::mpi::program::{self, Call, Message, Request};
 
 /// Reads a trace of `suimon mpi record`, from the file of that name.
 ///

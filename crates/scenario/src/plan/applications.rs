@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use network::results::Kind;
-use network::sink::Reader;
-use network::workload::config::{Member, Names, Sharing};
+use applications::results::Kind;
+use applications::sink::Reader;
+use applications::workload::config::{Member, Names, Sharing};
 
-pub use network::workload::config::{FlowEnd, PlannedApplication};
+pub use applications::workload::config::{FlowEnd, PlannedApplication};
 
 use super::{Flow, Plan};
 

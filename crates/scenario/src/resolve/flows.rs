@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
+use applications::sink::Reader;
 use base::header::{Header, Ports};
 use base::packet::Protocol;
 use base::setting::Value;
 use base::{HostId, Instant};
 use network::application::ActivePeriod;
-use network::sink::Reader;
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};

@@ -3,16 +3,17 @@
 
 use crate::values;
 use crate::values::{beside, values};
+use applications::bulk::Train;
+use applications::datagrams;
+use applications::event_builder::Readout;
+use applications::exchange::{Exchange, Ping};
+use applications::sink::Reader;
 use base::action::Action;
 use base::setting::{Kind, Setting, Settings, Value};
 use base::thresholds::Thresholds;
 use base::{Bytes, Distribution, Duration};
-use network::bulk::Train;
-use network::event_builder::Readout;
-use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
-use network::sink::Reader;
-use network::{balancer, datagrams, emulator, host, impairment, link, reaction_point, router};
+use network::{balancer, emulator, host, impairment, link, reaction_point, router};
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};

@@ -1,6 +1,6 @@
 //! Workloads: sizes that are drawn, the load that flows make, and that the lock file makes them again.
 
-use network::workload::Workload;
+use applications::workload::Workload;
 use scenario::plan::FlowEnd;
 use scenario::{Document, Plan, lock};
 

@@ -1,8 +1,8 @@
 //! Open-loop senders send what they say, when they say it, and what arrives is counted.
 
+use applications::datagrams::Config;
 use base::{Bytes, Duration, FlowId, HostId, Instant, Rate};
 use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
-use network::datagrams::Config;
 use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
 use record::summary::{DatagramSummary, FlowSummary};

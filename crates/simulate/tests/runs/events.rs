@@ -1,8 +1,8 @@
 //! Data acquisition over modelled TCP: its minimum time, that nothing is left out, and the queueing that a pull
 //! avoids.
 
+use applications::event_builder::Events;
 use base::Duration;
-use network::event_builder::Events;
 use proptest::prelude::*;
 use record::Totals;
 

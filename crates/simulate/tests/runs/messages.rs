@@ -1,11 +1,11 @@
 //! Small messages over modelled TCP, of any size, buffer and MTU: all of them arrive, at the pace that the path
 //! permits. In debug builds the simulator asserts at the end of each run that no flow stalled.
 
+use applications::event_builder::Events;
+use applications::exchange::Exchanges;
+use applications::mpi::rank::RankTotals;
+use applications::results::Counted;
 use base::Duration;
-use network::event_builder::Events;
-use network::exchange::Exchanges;
-use network::mpi::rank::RankTotals;
-use network::results::Counted;
 use proptest::prelude::*;
 use record::FlowTotals;
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use applications::sink::{Reader, Sink};
 use base::{Duration, FlowId, HostId, Instant, Rate};
 use network::application::{Application, SocketEvent, SocketId, Sockets};
 use network::host::{SocketConfig, SocketKind};
-use network::sink::{Reader, Sink};
 use simulate::{Engine, World};
 use transport::{OptionError, Profile, SocketOption};
 

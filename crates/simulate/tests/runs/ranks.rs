@@ -1,9 +1,9 @@
 //! The waits of MPI ranks: the causes add up to the wait, and match the path.
 
+use applications::mpi::rank::RankTotals;
+use applications::mpi::wait::{Cause, Waits};
+use applications::results::Counted;
 use base::Duration;
-use network::mpi::rank::RankTotals;
-use network::mpi::wait::{Cause, Waits};
-use network::results::Counted;
 use proptest::prelude::*;
 
 use crate::driver;

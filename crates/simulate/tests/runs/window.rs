@@ -1,6 +1,6 @@
 //! Measuring a part of the run: the counters of its parts add up to those of the whole run.
 
-use network::exchange::Exchanges;
+use applications::exchange::Exchanges;
 use proptest::prelude::*;
 use record::Summary;
 use record::totals::{FlowTotals, PortTotals, Totals};

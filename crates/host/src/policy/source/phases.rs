@@ -1,7 +1,7 @@
 //! What the programs of MPI jobs may take from the kernel: phases, with the flow's congestion control and minimum timeout.
 
+use applications::mpi::Phases;
 use congestion::Config;
-use network::mpi::Phases;
 
 use super::super::setting::{MpiOptions, Setting, State};
 use super::draft::{Draft, FlowEnd};

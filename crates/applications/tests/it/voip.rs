@@ -1,6 +1,6 @@
 //! The E-model against the value that ITU-T G.107 gives for its defaults, and values computed by hand from its equations.
 
-use network::voip::emodel::{Impairment, opinion_score, rating};
+use applications::voip::emodel::{Impairment, opinion_score, rating};
 
 /// A call without loss and codec impairment.
 const CLEAR: Impairment =

@@ -4,9 +4,11 @@ use base::setting::settings;
 use base::setting::{Setting, Settings, Value};
 use base::{Bytes, Duration, Instant};
 
-use crate::application::{ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets};
 use crate::sink::{Reader, Sink};
 use crate::workload::config::{self, Applications};
+use network::application::{
+    ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
+};
 
 settings! {
     required: message, every;

@@ -13,10 +13,10 @@ use super::matching::{Matching, Unexpected};
 use super::program::{Call, Calls, Message, Program, Request};
 use super::wait::Transfer;
 use super::{Library, Phases, Progress};
-use crate::application::{
+use crate::results::Results;
+use network::application::{
     ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
 };
-use crate::results::Results;
 
 pub use super::results::RankTotals;
 

@@ -19,7 +19,7 @@ use base::setting::{choice, settings};
 use base::{Bytes, Duration};
 use transport::ProgramPhase;
 
-use crate::invalid::Invalid;
+use network::invalid::Invalid;
 
 settings! {
     /// An MPI library: its protocol over TCP connections and the algorithms of its collective operations.

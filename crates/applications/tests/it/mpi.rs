@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use network::mpi::collective::{Collective, Kind};
-use network::mpi::{Allgather, Allreduce, Alltoall, Library};
+use applications::mpi::collective::{Collective, Kind};
+use applications::mpi::{Allgather, Allreduce, Alltoall, Library};
 use proptest::prelude::*;
 
 const KINDS: [Kind; 14] = [

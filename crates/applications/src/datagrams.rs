@@ -6,12 +6,14 @@ use base::setting::{Bytes32, choice, settings};
 use base::units::Serializer;
 use base::{Bytes, Duration, Instant, Random, Rate};
 
-use crate::application::{ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets};
-use crate::datagram::frame_length;
-use crate::invalid::Invalid;
-use crate::link::RATE_MAX;
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
+use network::application::{
+    ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
+};
+use network::datagram::frame_length;
+use network::invalid::Invalid;
+use network::link::RATE_MAX;
 
 settings! {
     besides: ip_header, dscp;

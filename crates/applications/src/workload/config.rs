@@ -5,12 +5,12 @@ use core::fmt::Debug;
 use base::setting::Settings;
 use base::{Bytes, Duration};
 
-use crate::application::{ActivePeriod, Application};
 use crate::datagrams;
-use crate::invalid::Invalid;
 use crate::mpi::Phases;
 use crate::results;
 use crate::sink::Reader;
+use network::application::{ActivePeriod, Application};
+use network::invalid::Invalid;
 
 /// The programs of a flow, the one that connects or sends datagrams first.
 pub type Applications = [Box<dyn Application>; 2];

@@ -4,11 +4,11 @@ use base::setting::{Setting, Settings, Value};
 
 use super::Phases;
 use super::rank::{Job, Rank};
-use crate::application::ActivePeriod;
-use crate::invalid::Invalid;
 use crate::results::Kind;
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications, FlowEnd, Member, PlannedApplication, Sharing};
+use network::application::ActivePeriod;
+use network::invalid::Invalid;
 
 /// The settings of a job are those of its library.
 impl Settings for Job {

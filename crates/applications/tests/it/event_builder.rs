@@ -1,11 +1,11 @@
 //! Laws of data acquisition over any network: programs over pipes that deliver at any time and in any amounts.
 
+use applications::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
+use applications::results::{Counted, Counts as _, Results};
+use applications::workload::Config as _;
+use applications::workload::config::Names;
 use base::{Bytes, Distribution, Duration, Instant, Random};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
-use network::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
-use network::results::{Counted, Counts as _, Results};
-use network::workload::Config as _;
-use network::workload::config::Names;
 use proptest::prelude::*;
 use transport::{OptionError, SocketOption};
 

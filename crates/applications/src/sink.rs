@@ -4,7 +4,7 @@ use base::setting::settings;
 use base::units::Serializer;
 use base::{Bytes, Instant, Rate};
 
-use crate::application::{Application, SocketEvent, SocketId, Sockets};
+use network::application::{Application, SocketEvent, SocketId, Sockets};
 
 settings! {
     required: rate;

@@ -14,11 +14,11 @@ use std::any::Any;
 use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
 
-use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::datagrams::{self, Sender};
 use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
+use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 pub use results::Call;
 

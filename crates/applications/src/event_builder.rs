@@ -13,13 +13,15 @@ use std::collections::VecDeque;
 use base::setting::{choice, settings};
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::application::{ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets};
-use crate::invalid::Invalid;
 use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{
     self, Applications, FlowEnd, Member, Names, PlannedApplication, Sharing,
 };
+use network::application::{
+    ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
+};
+use network::invalid::Invalid;
 
 pub use results::Events;
 

@@ -3,11 +3,11 @@
 
 use alloc::boxed::Box;
 
-use crate::application::{Application, SocketId};
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::mpi::rank::RankTotals;
 use crate::voip::Call;
+use network::application::{Application, SocketId};
 
 /// What a program counts.
 pub trait Counts: Clone {

@@ -1,19 +1,19 @@
 //! Laws of everything that can be set in an impairment or of a program, drawn from the declarations alone.
 
 use crate::values::{beside, values};
+use applications::bulk::Train;
+use applications::datagrams;
+use applications::event_builder::Readout;
+use applications::exchange::{Exchange, Ping};
+use applications::mpi::Library;
+use applications::sink::Reader;
+use applications::workload::Config as _;
 use base::setting::{Settings, Value, in_range};
 use base::{Duration, Instant, Random};
 use network::application::{ActivePeriod, Application};
-use network::bulk::Train;
-use network::datagrams;
-use network::event_builder::Readout;
-use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::impairment::{Impairment, Parameters, Transit};
-use network::mpi::Library;
 use network::reaction_point;
-use network::sink::Reader;
-use network::workload::Config as _;
 use proptest::prelude::*;
 
 fn blank(name: &str) -> Parameters {
