@@ -7,13 +7,12 @@
 
 mod results;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 
 use base::setting::{choice, settings};
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{
     self, Applications, FlowEnd, Member, Names, PlannedApplication, Sharing,
@@ -133,8 +132,8 @@ impl config::Config for Readout {
         self.mode == Mode::Pull
     }
 
-    fn results(&self) -> Option<Kind> {
-        Some(Kind::Events)
+    fn results(&self) -> Option<TypeId> {
+        Some(TypeId::of::<Events>())
     }
 
     fn lacking(&self, quantity: &str) -> Option<[&'static str; 2]> {
@@ -533,7 +532,6 @@ impl Application for EventBuilder {
     fn results(&self, SocketId(source): SocketId) -> Option<Box<dyn Any>> {
         let source = self.sources.get(source as usize)?;
         let late = self.deadline.map(|_| source.late);
-        let events = Events { fragments: source.event, late, ..self.built.clone() };
-        Some(Box::new(Results::from(events)))
+        Some(Box::new(Events { fragments: source.event, late, ..self.built.clone() }))
     }
 }

@@ -2,13 +2,12 @@
 
 mod results;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 
 use base::setting::settings;
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
 use network::application::{
@@ -61,8 +60,8 @@ impl config::Config for Exchange {
         true
     }
 
-    fn results(&self) -> Option<Kind> {
-        Some(Kind::Exchanges)
+    fn results(&self) -> Option<TypeId> {
+        Some(TypeId::of::<Exchanges>())
     }
 
     fn responses(&self) -> Option<u64> {
@@ -117,8 +116,8 @@ impl config::Config for Ping {
         true
     }
 
-    fn results(&self) -> Option<Kind> {
-        Some(Kind::Exchanges)
+    fn results(&self) -> Option<TypeId> {
+        Some(TypeId::of::<Exchanges>())
     }
 
     /// It measures the round trip without waiting data.
@@ -334,7 +333,7 @@ impl Application for RequestClient {
     }
 
     fn results(&self, _: SocketId) -> Option<Box<dyn Any>> {
-        Some(Box::new(Results::from(self.exchanges.clone())))
+        Some(Box::new(self.exchanges.clone()))
     }
 }
 

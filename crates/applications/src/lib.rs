@@ -8,6 +8,7 @@
 extern crate alloc;
 
 pub mod bulk;
+pub mod counts;
 pub mod datagrams;
 pub mod event_builder;
 pub mod exchange;

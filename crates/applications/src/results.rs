@@ -1,44 +1,20 @@
-//! Results of workloads: what the programs of a flow count. A new kind is a file with its counts and a [`Counts`], and
-//! a line of the registry here.
+//! Results of workloads: what the programs of a flow count. A new kind is a file with its [`Counts`], and a line
+//! of the registry here.
 
 use alloc::boxed::Box;
+use core::any::TypeId;
 
+use crate::counts::Counts;
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::mpi::rank::RankTotals;
 use crate::voip::Call;
 use network::application::{Application, SocketId};
 
-/// What a program counts.
-pub trait Counts: Clone {
-    /// What a flow without such counts lacks, in messages, and how a flow gets them.
-    const LACKING: [&'static str; 2];
-    /// Whether the program asks its peer for data, so that the segments of both ends count for the flow.
-    const ASKS: bool = false;
-    /// Whether only the counts of a whole run have a meaning.
-    const WHOLE: bool = false;
-
-    /// The counts since `earlier`.
-    #[must_use]
-    fn since(&self, earlier: &Self) -> Self;
-
-    /// Responses that have arrived, if the program makes requests.
-    fn responses(&self) -> Option<u64> {
-        None
-    }
-}
-
 /// Counts that are a kind of [`Results`].
 pub trait Counted: Counts {
     /// These counts, if the results are of this kind.
     fn of(results: &Results) -> Option<&Self>;
-}
-
-impl Results {
-    /// The results of one of these programs.
-    pub fn of(program: &dyn Application, socket: SocketId) -> Option<Self> {
-        program.results(socket)?.downcast().ok().map(|results| *results)
-    }
 }
 
 /// The registry: the variant of each kind, and its counts.
@@ -58,6 +34,13 @@ macro_rules! registry {
         }
 
         impl Kind {
+            /// The type of its counts.
+            pub fn counts(self) -> TypeId {
+                match self {
+                    $(Self::$kind => TypeId::of::<$counts>(),)*
+                }
+            }
+
             /// See [`Counts::LACKING`].
             pub const fn lacking(self) -> [&'static str; 2] {
                 match self {
@@ -67,6 +50,19 @@ macro_rules! registry {
         }
 
         impl Results {
+            /// The results of a program.
+            pub fn of(program: &dyn Application, socket: SocketId) -> Option<Self> {
+                let results = program.results(socket)?;
+                $(
+                    let results = match results.downcast::<$counts>() {
+                        Ok(counts) => return Some(Self::$kind(counts)),
+                        Err(other) => other,
+                    };
+                )*
+                drop(results);
+                None
+            }
+
             /// See [`Counts::ASKS`].
             pub const fn asks(&self) -> bool {
                 match self {

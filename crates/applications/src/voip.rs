@@ -9,13 +9,12 @@
 pub mod emodel;
 mod results;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::datagrams::{self, Sender};
-use crate::results::{Kind, Results};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
@@ -133,8 +132,8 @@ impl config::Config for Voip {
         [Box::new(sender), Box::new(Listener::new(*self, span))]
     }
 
-    fn results(&self) -> Option<Kind> {
-        Some(Kind::Call)
+    fn results(&self) -> Option<TypeId> {
+        Some(TypeId::of::<Call>())
     }
 
     fn draws(&self) -> bool {
@@ -225,6 +224,6 @@ impl Application for Listener {
     }
 
     fn results(&self, _: SocketId) -> Option<Box<dyn Any>> {
-        Some(Box::new(Results::from(self.call)))
+        Some(Box::new(self.call))
     }
 }

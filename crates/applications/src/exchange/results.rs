@@ -4,7 +4,7 @@ use base::Duration;
 
 use base::histogram::Histogram;
 
-use crate::results::Counts;
+use crate::counts::Counts;
 
 /// The results of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! An MPI job as the workload of flows: every two of its ranks share one.
 
+use std::any::TypeId;
+
 use base::setting::{Setting, Settings, Value};
 
 use super::Phases;
-use super::rank::{Job, Rank};
-use crate::results::Kind;
+use super::rank::{Job, Rank, RankTotals};
 use crate::sink::Reader;
 use crate::workload::config::{self, Applications, FlowEnd, Member, PlannedApplication, Sharing};
 use network::application::ActivePeriod;
@@ -81,8 +82,8 @@ impl config::Config for Job {
         true
     }
 
-    fn results(&self) -> Option<Kind> {
-        Some(Kind::Ranks)
+    fn results(&self) -> Option<TypeId> {
+        Some(TypeId::of::<RankTotals>())
     }
 
     fn nagle(&self) -> bool {

@@ -13,7 +13,6 @@ use super::matching::{Matching, Unexpected};
 use super::program::{Call, Calls, Message, Program, Request};
 use super::wait::Transfer;
 use super::{Library, Phases, Progress};
-use crate::results::Results;
 use network::application::{
     ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
 };
@@ -534,6 +533,6 @@ impl Application for Rank {
     }
 
     fn results(&self, _: SocketId) -> Option<Box<dyn Any>> {
-        Some(Box::new(Results::from(self.totals.clone())))
+        Some(Box::new(self.totals.clone()))
     }
 }

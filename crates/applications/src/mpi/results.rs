@@ -6,7 +6,7 @@ use base::{Duration, Instant};
 
 use super::timeline::Timeline;
 use super::wait::Waits;
-use crate::results::Counts;
+use crate::counts::Counts;
 
 /// The results of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

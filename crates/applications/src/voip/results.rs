@@ -3,7 +3,7 @@
 use base::Duration;
 
 use super::emodel;
-use crate::results::Counts;
+use crate::counts::Counts;
 
 /// What was heard of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! What a workload declares: its settings, its programs, and what follows from them for their flow.
 
+use core::any::TypeId;
 use core::fmt::Debug;
 
 use base::setting::Settings;
@@ -7,7 +8,6 @@ use base::{Bytes, Duration};
 
 use crate::datagrams;
 use crate::mpi::Phases;
-use crate::results;
 use crate::sink::Reader;
 use network::application::{ActivePeriod, Application};
 use network::invalid::Invalid;
@@ -113,7 +113,7 @@ pub trait Config: Settings + Debug {
     }
 
     /// The mean payload that each flow sends at a trigger, and the mean time between triggers unless the network's load
-    /// determines it, for a workload of which flows send together.
+    /// determines it, for a workload whose flows send together.
     fn burst(&self) -> Option<(Bytes, Option<Duration>)> {
         None
     }
@@ -169,8 +169,8 @@ pub trait Config: Settings + Debug {
         None
     }
 
-    /// The results that its programs have besides those of every flow.
-    fn results(&self) -> Option<results::Kind> {
+    /// The type of what its programs count besides what their sockets do.
+    fn results(&self) -> Option<TypeId> {
         None
     }
 

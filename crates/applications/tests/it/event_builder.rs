@@ -1,7 +1,8 @@
 //! Laws of data acquisition over any network: programs over pipes that deliver at any time and in any amounts.
 
+use applications::counts::Counts as _;
 use applications::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
-use applications::results::{Counted, Counts as _, Results};
+use applications::results::{Counted, Results};
 use applications::workload::Config as _;
 use applications::workload::config::Names;
 use base::{Bytes, Distribution, Duration, Instant, Random};

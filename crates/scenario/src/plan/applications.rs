@@ -1,10 +1,11 @@
 //! The applications of a plan's flows: two per flow, but sources of events share one builder, and a rank of an MPI
 //! job has the ends of all flows at its host.
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use applications::results::Kind;
+use applications::mpi::rank::RankTotals;
 use applications::sink::Reader;
 use applications::workload::config::{Member, Names, Sharing};
 
@@ -27,7 +28,7 @@ impl Plan {
     pub fn jobs(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
         self.sharing().filter_map(|flows| {
             let first = &self.flows[flows.start];
-            let is_job = first.workload()?.results() == Some(Kind::Ranks);
+            let is_job = first.workload()?.results() == Some(TypeId::of::<RankTotals>());
             is_job.then(|| (first.group(), flows))
         })
     }

@@ -144,7 +144,7 @@ fn check_flow(
             ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }
         (Some(Part::Results(kind)), _) => {
-            let own = flow.workload().filter(|workload| workload.results() == Some(kind));
+            let own = flow.workload().filter(|workload| workload.results() == Some(kind.counts()));
             let lacking = own.map_or(Some(kind.lacking()), |own| own.lacking(quantity.name));
             let Some([lacks, help]) = lacking else { return };
             (lacks, help)
