@@ -1,8 +1,6 @@
 //! `suimon linux`: the guest kernel, user-mode Linux on the simulator's clock.
 
 mod build;
-mod child;
-mod headers;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod built;
 mod calendar;
 mod card;

@@ -12,7 +12,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::failure::{self, Failure};
+use base::Fault;
+use record::error;
 
 /// Interval between checks for an interruption.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -21,13 +22,15 @@ const LINES: usize = 15;
 
 /// Why a build did not finish.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub enum Stop {
+    /// A signal ended it.
     Interrupted,
-    Failed(Failure),
+    /// Anything else.
+    Failed(Fault),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<Fault> for Stop {
+    fn from(failure: Fault) -> Self {
         Self::Failed(failure)
     }
 }
@@ -54,9 +57,8 @@ impl Runner<'_> {
     ) -> Result<(), Stop> {
         let name = command.get_program().to_string_lossy().into_owned();
         let broken =
-            |error| Failure::lacking(format!("{name}: {error}"), "see `suimon linux status`");
-        let mut errors =
-            tempfile::tempfile_in(self.folder).map_err(failure::folder(self.folder))?;
+            |error| Fault::lacking(format!("{name}: {error}"), "see `suimon linux status`");
+        let mut errors = tempfile::tempfile_in(self.folder).map_err(error::folder(self.folder))?;
         let stderr = errors.try_clone().map_err(broken)?;
         // In a group of its own, so that its children end with it.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
@@ -74,7 +76,7 @@ impl Runner<'_> {
             Some(status) if status.success() => Ok(()),
             Some(status) => {
                 let message = format!("{name} failed ({status}):\n{}", tail(&mut errors));
-                Err(Failure::lacking(message, "fix the error above, then build again").into())
+                Err(Fault::lacking(message, "fix the error above, then build again").into())
             }
         }
     }

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::failure::{self, Failure};
+use base::Fault;
+use record::error;
 
 /// What a module's build reads of the source, then of the objects: folders and files, from the top.
 const OF_SOURCE: [&str; 7] = [
@@ -25,12 +26,12 @@ const UNUSED: [&str; 9] =
     ["dt-bindings", "drm", "media", "rdma", "scsi", "soc", "sound", "video", "xen"];
 
 /// Moves what modules need from `tree` and `objects` into the new folder `to`.
-pub(super) fn gather(tree: &Path, objects: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) fn gather(tree: &Path, objects: &Path, to: &Path) -> Result<(), Fault> {
     for name in UNUSED {
         let folder = tree.join("include").join(name);
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failure::folder(&folder)(error));
+                return Err(error::folder(&folder)(error));
             }
             _ => {}
         }
@@ -39,14 +40,14 @@ pub(super) fn gather(tree: &Path, objects: &Path, to: &Path) -> Result<(), Failu
         for name in names {
             let (from, to) = (from.join(name), to.join(name));
             let parent = to.parent().unwrap_or(&to);
-            fs::create_dir_all(parent).map_err(failure::folder(parent))?;
-            merge(&from, &to).map_err(failure::file(&from))?;
+            fs::create_dir_all(parent).map_err(error::folder(parent))?;
+            merge(&from, &to).map_err(error::file(&from))?;
         }
     }
     // The architecture that all builds in this folder are for.
     let makefile = to.join("Makefile");
-    let text = fs::read_to_string(&makefile).map_err(failure::file(&makefile))?;
-    fs::write(&makefile, format!("ARCH := um\n{text}")).map_err(failure::unwritten(&makefile))
+    let text = fs::read_to_string(&makefile).map_err(error::file(&makefile))?;
+    fs::write(&makefile, format!("ARCH := um\n{text}")).map_err(error::unwritten(&makefile))
 }
 
 /// Moves a file or folder; the entries of a folder that exists already are added to it, and replace those there.
