@@ -3,7 +3,6 @@
 
 use clap::{Args, Subcommand};
 use experiment::format;
-use serde::Serialize;
 use traffic::qdisc::REGISTRY;
 
 use crate::exit::Exit;
@@ -13,11 +12,8 @@ use crate::progress::Progress;
 
 mod machine;
 mod render;
-mod time;
 
-use ::cost::instructions::{self, Instructions};
-use ::cost::{Case, Load, Workload};
-use time::Timed;
+use ::cost::{Case, Costs, Load, Workload, instructions};
 
 /// What to measure instead of disciplines.
 #[derive(Debug, Subcommand)]
@@ -52,29 +48,6 @@ pub(crate) struct Arguments {
     carry: bool,
 }
 
-/// The cost of a case.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Cost {
-    /// The case.
-    #[serde(flatten)]
-    pub(crate) case: Case,
-    /// Its time.
-    #[serde(flatten)]
-    pub(crate) timed: Timed,
-    /// Its instructions; none if this machine cannot count them.
-    pub(crate) instructions: Option<Instructions>,
-}
-
-/// Costs, and why instructions were not counted.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Costs {
-    /// In the order of the cases.
-    pub(crate) cases: Vec<Cost>,
-    /// Why instructions were not counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) not_counted: Option<String>,
-}
-
 /// Measures, and prints a line for each case.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(Command::Host(arguments)) = &arguments.command {
@@ -100,19 +73,9 @@ pub(crate) fn measure(
     quiet: bool,
 ) -> Result<Costs, Failure> {
     let progress = Progress::of_work("measuring", cases.len(), quiet);
-    let timed = cases.iter().map(|case| time::measure(case, rounds).inspect(|_| progress.step()));
-    let timed = timed.collect::<Result<Vec<_>, _>>();
+    let costs = ::cost::measure(cases, rounds, instructions, || progress.step());
     progress.finish();
-    let timed = timed?;
-    let (counted, not_counted) =
-        match instructions.then(|| instructions::count(&cases, &["cost", "--carry"])) {
-            Some(Ok(counted)) => (counted.into_iter().map(Some).collect(), None),
-            Some(Err(why)) => (vec![None; cases.len()], Some(why)),
-            None => (vec![None; cases.len()], None),
-        };
-    let costs = cases.into_iter().zip(timed).zip(counted);
-    let cost = |((case, timed), instructions)| Cost { case, timed, instructions };
-    Ok(Costs { cases: costs.map(cost).collect(), not_counted })
+    costs
 }
 
 fn carry() -> Result<Exit, Failure> {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use experiment::STEPS;
-use experiment::meter::clock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use record::meter::clock;
 use scenario::Plan;
 
 /// Work that ends sooner shows no bar.

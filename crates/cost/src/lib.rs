@@ -7,7 +7,11 @@ pub mod case;
 pub mod drive;
 mod filters;
 pub mod instructions;
+pub mod machine;
+mod measure;
+mod time;
 pub mod workload;
 
 pub use case::{Case, Load};
+pub use measure::{Cost, Costs, measure};
 pub use workload::Workload;

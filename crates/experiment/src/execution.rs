@@ -17,9 +17,9 @@ use crate::driver::{DriverChoice, Request, Run};
 use crate::error::Error;
 use crate::forecast;
 use crate::live::Live;
-use crate::meter::Meter;
 use crate::progress::Steering;
 use crate::sweep::Keep;
+use record::meter::Meter;
 
 /// A run to be executed.
 #[derive(Debug)]

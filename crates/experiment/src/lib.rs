@@ -56,7 +56,6 @@ pub mod doctor;
 pub mod driver;
 pub mod folders;
 pub mod format;
-pub mod meter;
 pub mod paper;
 pub mod statistics;
 pub mod sweep;

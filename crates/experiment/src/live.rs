@@ -19,9 +19,9 @@ use scenario::Plan;
 use serde_json::{Value, json};
 
 use crate::control::Control;
-use crate::meter::clock;
 use crate::statistics::sampled::{self, Pair};
 use crate::statistics::{REQUEST, Statistics, configured_rate};
+use record::meter::clock;
 
 /// The minimum time between two stored samples.
 const TICK: Duration = Duration::from_millis(250);

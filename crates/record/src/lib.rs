@@ -14,6 +14,7 @@ pub mod folder;
 pub mod guest;
 pub mod lab;
 pub mod manifest;
+pub mod meter;
 pub mod paper;
 pub mod quantity;
 pub mod recorder;

@@ -1,9 +1,9 @@
 //! Costs as a table.
 
+use cost::{Cost, Costs};
 use experiment::format;
 use record::quantity::digits;
 
-use super::{Cost, Costs};
 use crate::table::Table;
 
 /// A line for each case, and the meaning of the columns.

@@ -6,11 +6,11 @@ use std::panic;
 use std::time;
 
 use base::Instant;
-use experiment::meter::clock;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use record::guest::{TerminalSize, Typed};
+use record::meter::clock;
 use simulate::guests::{Console, Stream};
 use terminal_size::{Height, Width, terminal_size_of};
 

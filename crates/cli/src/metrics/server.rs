@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use experiment::meter::clock;
+use record::meter::clock;
 
 use crate::failure::Failure;
 

@@ -12,7 +12,6 @@ use std::time;
 
 use base::{Duration, Instant};
 use experiment::Error;
-use experiment::meter::clock;
 use experiment::statistics::Statistics;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -24,6 +23,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use record::meter::clock;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::palette::Palette;

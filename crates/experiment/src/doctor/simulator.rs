@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use crate::meter::clock;
 use lab::machine::{Finding, State};
+use record::meter::clock;
 use scenario::Document;
 use simulate::Steering;
 

@@ -5,11 +5,11 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::meter::clock;
 use crate::statistics::{Class, Connections, Counts, Port, Statistics};
 use ::host::connections::{Connection, connections};
 use ::host::policy::devices;
 use ::host::queue_statistics::{QueueStatistics, queue_statistics};
+use record::meter::clock;
 use record::summary::Named;
 
 use super::configured;

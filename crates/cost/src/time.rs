@@ -1,43 +1,44 @@
 //! Nanoseconds per packet: the best of several rounds, because other load on the machine only adds.
 
-use cost::drive::{Walk, carry_packets};
-use cost::{Case, Workload};
-use experiment::meter::thread_seconds;
+use base::Fault;
+use record::meter::thread_seconds;
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::case::Case;
+use crate::drive::{Walk, carry_packets};
+use crate::workload::Workload;
 
 /// Minimum number of steps of a round.
 const STEPS: u64 = 50_000;
 
 /// Nanoseconds per packet, without those of the walk itself.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Nanoseconds {
+pub struct Nanoseconds {
     /// The time of the best round.
-    pub(crate) best: f64,
+    pub best: f64,
     /// The time of the median round.
-    pub(crate) median: f64,
+    pub median: f64,
     /// The excess of the best round over a plain FIFO under the same load.
-    pub(crate) over_fifo: f64,
+    pub over_fifo: f64,
 }
 
 /// The cost of a case, and its size.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Timed {
+pub struct Timed {
     /// Number of classes.
-    pub(crate) classes: usize,
+    pub classes: usize,
     /// Number of filters.
-    pub(crate) filters: usize,
+    pub filters: usize,
     /// Number of flows.
-    pub(crate) flows: usize,
+    pub flows: usize,
     /// Share of the packets that were dropped.
-    pub(crate) dropped_share: f64,
+    pub dropped_share: f64,
     /// The time.
-    pub(crate) nanoseconds: Nanoseconds,
+    pub nanoseconds: Nanoseconds,
 }
 
 /// Times `case` and its baselines in turns, so that all run under the same conditions.
-pub(crate) fn measure(case: &Case, rounds: usize) -> Result<Timed, Failure> {
+pub(crate) fn measure(case: &Case, rounds: usize) -> Result<Timed, Fault> {
     let workload = Workload::new(case)?;
     let Workload { classes, filters, flows, .. } = workload;
     let mut walks = workload.compared()?.map(|workload| Walk::new(workload, case.load.backlog));

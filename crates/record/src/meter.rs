@@ -2,25 +2,25 @@
 
 use std::time::Instant;
 
+use crate::totals::Cost;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
-use record::Cost;
 
 /// Measures from its creation; for one run on one thread.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     wall: Instant,
     processor: f64,
 }
 
 impl Meter {
     /// Starts measuring this thread.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self { wall: clock(), processor: thread_seconds() }
     }
 
     /// The cost of this thread since the start.
-    pub(crate) fn read(&self) -> Cost {
+    pub fn read(&self) -> Cost {
         Cost {
             cpu_seconds: thread_seconds() - self.processor,
             wall_seconds: self.wall.elapsed().as_secs_f64(),
