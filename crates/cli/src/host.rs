@@ -137,12 +137,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// The metrics of this machine besides those of queues.
-#[cfg(test)]
-pub(crate) fn metric_families() -> Vec<crate::metrics::Family> {
-    metrics::families()
-}
-
 impl HostArgs {
     /// The policy for this machine. A scenario without `duration` is accepted: no time passes here.
     fn policy(&self, may_send: bool) -> Result<Policy, Failure> {

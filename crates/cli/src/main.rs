@@ -22,7 +22,6 @@ mod lab;
 mod linux;
 mod list;
 mod man;
-mod metrics;
 mod mpi;
 mod output;
 mod paper;

@@ -1,12 +1,9 @@
 //! `suimon router`: this machine as a router between two of its interfaces.
 
 mod client;
-mod control_server;
-mod metrics;
 mod render;
 mod stats;
 
-use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +11,8 @@ use std::time::Duration;
 
 use clap::Args;
 use experiment::control::Control;
+use experiment::metrics::router::Endpoint;
+use experiment::router::{ControlServer, Source, Tick, usual_path};
 use lab::clock::{self, Clock};
 use lab::router::{Outcome, Router, Settings};
 
@@ -21,8 +20,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Port;
 use crate::{interruption, output};
-use control_server::{ControlServer, Source, Tick};
-use metrics::Endpoint;
 
 /// Bridge two interfaces of this machine through a scenario's router
 #[derive(Debug, Args)]
@@ -107,18 +104,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let quiet = arguments.quiet;
     let (outcome, server) = serve(router, (control, endpoint), server, &interrupted, quiet);
     print_outcome(arguments, &server, outcome)
-}
-
-/// The router's metrics besides those of queues.
-#[cfg(test)]
-pub(crate) fn metric_families() -> Vec<crate::metrics::Family> {
-    metrics::families()
-}
-
-/// The default path of the control socket.
-pub(crate) fn usual_path() -> PathBuf {
-    let folder = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-    PathBuf::from(folder.unwrap_or_else(|| "/run".into())).join("suimon-router.sock")
 }
 
 fn announce(router: &Router, control: &std::path::Path, endpoint: Option<&Endpoint>) {

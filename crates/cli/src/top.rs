@@ -22,7 +22,7 @@ use experiment::top::source::{Live, Source};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, router};
+use crate::output;
 
 /// Watch classes and flows of a run in progress, a finished run or a router
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ const PACE_MIN: time::Duration = time::Duration::from_millis(50);
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let target = match arguments.host {
         true => "this machine".into(),
-        false => arguments.target.clone().unwrap_or_else(router::usual_path),
+        false => arguments.target.clone().unwrap_or_else(experiment::router::usual_path),
     };
     let source = match arguments.host {
         true => Source::Live(Live::Host(Host::open(lab::clock::system(arguments.every()))?)),

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use experiment::control::Connection;
+use experiment::router::{self, VERSIONS};
 use experiment::statistics::{REQUEST, Statistics};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::stats;
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::output;
 
 /// Requests to a running router.
@@ -72,13 +72,6 @@ struct Target {
     json: bool,
 }
 
-/// A refused request.
-#[derive(Deserialize)]
-struct Refusal {
-    error: String,
-    help: String,
-}
-
 /// Sends the request, and prints the answer.
 pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
     match verb {
@@ -110,24 +103,11 @@ pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
     }
 }
 
-/// The help if the router's answer is not understood.
-const VERSIONS: &str = "use the same version of suimon for both";
-
 impl Target {
     /// The router's answer to a request.
     fn ask(&self, line: &str) -> Result<Value, Failure> {
-        let path = self.control.clone().unwrap_or_else(super::usual_path);
-        let mut connection = Connection::open(&path).map_err(|error| {
-            let message = format!("no router listens on {}: {error}", path.display());
-            Failure::usage(message, "start one, or give its socket with --control")
-        })?;
-        let text = connection.ask(line).map_err(failure::file(&path))?;
-        let answer: Value = serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(format!("invalid answer: {error}"), VERSIONS))?;
-        match Refusal::deserialize(&answer) {
-            Ok(Refusal { error, help }) => Err(Failure::usage(error, help)),
-            Err(_) => Ok(answer),
-        }
+        let path = self.control.clone().unwrap_or_else(router::usual_path);
+        router::ask(&path, line)
     }
 
     fn print(&self, answer: &Value, text: &str) -> Result<Exit, Failure> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     /// It only grows.
     Counter,
     /// A value of now.
@@ -25,28 +25,28 @@ impl Kind {
 
 /// A metric without its samples.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Family {
+pub(super) struct Family {
     /// Its name, with its unit.
-    pub(crate) name: &'static str,
+    pub(super) name: &'static str,
     /// Its type.
-    pub(crate) kind: Kind,
+    pub(super) kind: Kind,
     /// Its meaning, without a full stop.
-    pub(crate) help: &'static str,
+    pub(super) help: &'static str,
 }
 
 /// The values of a histogram.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Histogram {
+pub(super) struct Histogram {
     /// Upper bounds, and the number of values up to each.
-    pub(crate) buckets: Vec<(f64, u64)>,
+    pub(super) buckets: Vec<(f64, u64)>,
     /// The number of values.
-    pub(crate) count: u64,
+    pub(super) count: u64,
     /// Their sum.
-    pub(crate) sum: f64,
+    pub(super) sum: f64,
 }
 
 /// Upper bounds from `first` on, each with its double and quadruple before the next decade: 1, 2.5, 5, 10, ...
-pub(crate) fn bounds(first_exponent: i32, last_exponent: i32) -> impl Iterator<Item = f64> {
+pub(super) fn bounds(first_exponent: i32, last_exponent: i32) -> impl Iterator<Item = f64> {
     // Parsed, so that a bound is printed as it is written here.
     let of = |(exponent, digits)| format!("{digits}e{exponent}").parse().unwrap_or(f64::INFINITY);
     let decades = first_exponent..=last_exponent;
@@ -54,7 +54,7 @@ pub(crate) fn bounds(first_exponent: i32, last_exponent: i32) -> impl Iterator<I
 }
 
 /// Labels as text: `device="eth0",kind="tbf"`.
-pub(crate) fn labels(labels: &[(&str, &str)]) -> String {
+pub(super) fn labels(labels: &[(&str, &str)]) -> String {
     let escaped =
         |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let all: Vec<_> =
@@ -64,11 +64,11 @@ pub(crate) fn labels(labels: &[(&str, &str)]) -> String {
 
 /// A page of metrics.
 #[derive(Debug, Default)]
-pub(crate) struct Page(String);
+pub(super) struct Page(String);
 
 impl Page {
     /// Adds a metric with its samples, each with its labels; nothing if it has none.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         family: &Family,
         samples: impl IntoIterator<Item = (String, f64)>,
@@ -81,7 +81,7 @@ impl Page {
     }
 
     /// Adds a histogram, as [`Self::add`] does.
-    pub(crate) fn add_histograms(
+    pub(super) fn add_histograms(
         &mut self,
         family: &Family,
         samples: impl IntoIterator<Item = (String, Histogram)>,
@@ -103,7 +103,7 @@ impl Page {
     }
 
     /// Adds a line for people.
-    pub(crate) fn comment(&mut self, text: &str) {
+    pub(super) fn comment(&mut self, text: &str) {
         let _ = writeln!(self.0, "# {}", text.replace('\n', " "));
     }
 
@@ -119,7 +119,7 @@ impl Page {
     }
 
     /// Its text.
-    pub(crate) fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         self.0
     }
 }

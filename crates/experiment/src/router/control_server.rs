@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiment::statistics::{self, configured_rate};
+use base::{Diagnostic, Fault};
 use lab::router::{Look, Port};
 use network::PortId;
 use scenario::plan::{Action, NodeKind};
@@ -10,8 +10,9 @@ use scenario::{Document, Plan, Units};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{metrics, render};
-use crate::failure::{self, Failure};
+use super::counters;
+use crate::metrics;
+use crate::statistics::{self, configured_rate};
 
 /// The name of a request's change in the scenario, as refusals show it.
 const CHANGE: &str = "do";
@@ -24,7 +25,7 @@ const CHANGES: [&str; 3] = ["enabled", "reserve", "release"];
 
 /// The scenario's text, and the assignments made to it.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub struct Source {
     name: String,
     text: String,
     assignments: Vec<String>,
@@ -32,8 +33,11 @@ pub(super) struct Source {
 
 impl Source {
     /// Reads the file.
-    pub(super) fn read(file: &Path, assignments: &[String]) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(file).map_err(failure::file(file))?;
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn read(file: &Path, assignments: &[String]) -> Result<Self, Fault> {
+        let text = std::fs::read_to_string(file).map_err(record::error::file(file))?;
         Ok(Self::new(file.display().to_string(), text, assignments))
     }
 
@@ -46,7 +50,10 @@ impl Source {
     }
 
     /// The plan of the scenario.
-    pub(super) fn plan(&self) -> Result<Plan, scenario::Errors> {
+    ///
+    /// # Errors
+    /// A text that is not a scenario.
+    pub fn plan(&self) -> Result<Plan, scenario::Errors> {
         self.document()?.plan()
     }
 
@@ -94,42 +101,18 @@ struct Do {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Why a request was refused.
-#[derive(Debug)]
-struct Refusal {
-    error: String,
-    help: String,
-}
-
-impl Refusal {
-    fn new(error: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { error: error.into(), help: help.into() }
-    }
-}
-
-impl From<scenario::Errors> for Refusal {
-    fn from(errors: scenario::Errors) -> Self {
-        let join = |texts: Vec<&str>| texts.join("; ");
-        let all = errors.diagnostics();
-        Self {
-            error: join(all.iter().map(|problem| problem.message.as_str()).collect()),
-            help: join(all.iter().map(|problem| problem.help.as_str()).collect()),
-        }
-    }
-}
-
 /// Events and rates of the last second, as text.
 #[derive(Debug, Default)]
-pub(super) struct Tick {
+pub struct Tick {
     /// State changes of interfaces.
-    pub(super) events: Vec<String>,
+    pub events: Vec<String>,
     /// Rates and drops.
-    pub(super) rates: Option<String>,
+    pub rates: Option<String>,
 }
 
 /// Answers requests to a running router, and changes it.
 #[derive(Debug)]
-pub(super) struct ControlServer {
+pub struct ControlServer {
     source: Source,
     /// The current plan.
     plan: Plan,
@@ -142,50 +125,48 @@ pub(super) struct ControlServer {
 
 impl ControlServer {
     /// Creates a server for an unchanged router.
-    pub(super) fn new(source: Source, plan: Plan, ports: [Port; 2]) -> Self {
+    pub fn new(source: Source, plan: Plan, ports: [Port; 2]) -> Self {
         let configured = ports.each_ref().map(|port| configured_rate::of(&plan, port.id));
         Self { source, plan, ports, configured, looks: [None, None] }
     }
 
     /// The router's ports.
-    pub(super) fn ports(&self) -> &[Port; 2] {
+    pub fn ports(&self) -> &[Port; 2] {
         &self.ports
     }
 
     /// The units of its scenario.
-    pub(super) const fn units(&self) -> Units {
+    pub const fn units(&self) -> Units {
         self.plan.units
     }
 
     /// Reads the counters. Returns state changes of interfaces, and a line with rates if there is an earlier
     /// snapshot.
-    pub(super) fn tick(&mut self, router: &lab::router::Handle) -> Tick {
+    pub fn tick(&mut self, router: &lab::router::Handle) -> Tick {
         let Some(look) = router.look() else { return Tick::default() };
         let [_, last] = std::mem::take(&mut self.looks);
         self.looks = [last, Some(look)];
         let [before, Some(now)] = &self.looks else { return Tick::default() };
         Tick {
-            events: render::outages(&self.ports, before.as_ref(), now),
+            events: counters::outages(&self.ports, before.as_ref(), now),
             rates: before
                 .as_ref()
-                .map(|before| render::line(&self.ports, self.plan.units, before, now)),
+                .map(|before| counters::line(&self.ports, self.plan.units, before, now)),
         }
     }
 
     /// The answer to a request, as one line of JSON.
-    pub(super) fn answer(&mut self, router: &lab::router::Handle, line: &str) -> String {
+    pub fn answer(&mut self, router: &lab::router::Handle, line: &str) -> String {
         let answer = serde_json::from_str(line).map_err(|error| {
             let help = "send {\"statistics\": {}}, {\"set\": [\"KEY=VALUE\"]} or \
                         {\"do\": {\"at\": \"NODE:LINK\", \"set\": [\"KEY=VALUE\"]}}";
-            Refusal::new(error.to_string(), help)
+            Fault::usage(error.to_string(), help)
         });
         let answer = answer.and_then(|request| self.handle(router, request));
-        let value = answer
-            .unwrap_or_else(|Refusal { error, help }| json!({ "error": error, "help": help }));
-        value.to_string()
+        answer.unwrap_or_else(|fault| refusal(&fault)).to_string()
     }
 
-    fn handle(&mut self, router: &lab::router::Handle, request: Request) -> Result<Value, Refusal> {
+    fn handle(&mut self, router: &lab::router::Handle, request: Request) -> Result<Value, Fault> {
         match request {
             Request::Statistics(Nothing {}) => self.statistics(router),
             Request::Set(assignments) => self.set(router, &assignments),
@@ -193,7 +174,7 @@ impl ControlServer {
         }
     }
 
-    fn statistics(&self, router: &lab::router::Handle) -> Result<Value, Refusal> {
+    fn statistics(&self, router: &lab::router::Handle) -> Result<Value, Fault> {
         let look = router.look().ok_or_else(at_its_end)?;
         let between = match &self.looks {
             [Some(before), Some(now)] => Some((before, now)),
@@ -202,15 +183,18 @@ impl ControlServer {
         Ok(self.counters(&look, between))
     }
 
-    /// The counters for Prometheus, or why there are none.
-    pub(super) fn metrics(&self, router: &lab::router::Handle) -> Result<String, String> {
-        let look = router.look().ok_or_else(|| at_its_end().error)?;
-        Ok(metrics::text(&self.ports, &self.configured, &look))
+    /// The counters for Prometheus.
+    ///
+    /// # Errors
+    /// A router that has stopped.
+    pub fn metrics(&self, router: &lab::router::Handle) -> Result<String, String> {
+        let look = router.look().ok_or_else(|| at_its_end().message)?;
+        Ok(metrics::router::text(&self.ports, &self.configured, &look))
     }
 
     /// The counters at a snapshot, with rates between two others, or else over the whole time.
-    pub(super) fn counters(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
-        let mut value = render::value(&self.ports, &self.configured, look, between);
+    pub fn counters(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
+        let mut value = counters::value(&self.ports, &self.configured, look, between);
         value["title"] = self.plan.title.clone().into();
         value["units"] = json!(self.plan.units);
         value["driver"] = "router".into();
@@ -222,7 +206,7 @@ impl ControlServer {
         &mut self,
         router: &lab::router::Handle,
         assignments: &[String],
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, Fault> {
         if let Some(refusal) = self.not_a_setting(assignments) {
             return Err(refusal);
         }
@@ -240,14 +224,14 @@ impl ControlServer {
         }
         if !switches.is_empty() && self.emulates() {
             let help = "set a discipline on a router's port; an emulator has only its buffer";
-            return Err(Refusal::new("an emulator's port has no discipline", help));
+            return Err(Fault::usage("an emulator's port has no discipline", help));
         }
         // With the old queues, everything must be as before.
         if scenario::lock(&plan) != scenario::lock(&self.plan) {
             let [a, b] = &self.ports;
             let error =
                 format!("only the queues of {} and {} can change while it runs", a.name, b.name);
-            return Err(Refusal::new(
+            return Err(Fault::usage(
                 error,
                 "set keys below link.LINK.at.NODE.queue, or restart the router",
             ));
@@ -258,7 +242,7 @@ impl ControlServer {
                     // The port accepted this queue before.
                     let _ = router.change(port.id, Action::Switch(old.clone()));
                 }
-                return Err(Refusal::new(refusal, "nothing was changed"));
+                return Err(Fault::usage(refusal, "nothing was changed"));
             }
         }
         (self.source, self.plan) = (source, plan);
@@ -270,7 +254,7 @@ impl ControlServer {
     }
 
     /// Why an assignment is none, but a change, which another verb makes.
-    fn not_a_setting(&self, assignments: &[String]) -> Option<Refusal> {
+    fn not_a_setting(&self, assignments: &[String]) -> Option<Fault> {
         let port =
             assignments.iter().find(|word| self.ports.iter().any(|port| port.name == **word));
         let changes = |word: &&String| {
@@ -284,7 +268,7 @@ impl ControlServer {
         let named = port.map_or(self.ports[1].name.as_str(), String::as_str);
         let example =
             change.filter(|change| !change.contains("link.")).map_or("enabled=false", |c| c);
-        Some(Refusal::new(
+        Some(Fault::usage(
             format!("`{word}` is a change of a port, not a setting: use `do`"),
             format!("suimon router do {named} {example}"),
         ))
@@ -298,10 +282,10 @@ impl ControlServer {
     }
 
     /// Applies a change, parsed like one of the scenario.
-    fn change(&mut self, router: &lab::router::Handle, change: &Do) -> Result<Value, Refusal> {
+    fn change(&mut self, router: &lab::router::Handle, change: &Do) -> Result<Value, Fault> {
         let table = json!({ "change": { CHANGE: { "at": change.at, "when": "0 s" } } });
         let table = toml::to_string(&table);
-        let table = table.map_err(|error| Refusal::new(error.to_string(), "name a port"))?;
+        let table = table.map_err(|error| Fault::usage(error.to_string(), "name a port"))?;
         let source =
             Source { text: format!("{}\n{table}", self.source.text), ..self.source.clone() };
         let mut document = source.document()?;
@@ -309,24 +293,24 @@ impl ControlServer {
             let key = assignment.split_once('=').map(|(key, _)| key.trim());
             if let Some(key @ ("at" | "when")) = key {
                 let help = "the change is made now, at the given port";
-                return Err(Refusal::new(format!("`{key}` cannot be set"), help));
+                return Err(Fault::usage(format!("`{key}` cannot be set"), help));
             }
             document.set(&format!("change.{CHANGE}.{assignment}"))?;
         }
         let plan = document.plan()?;
         let found = plan.changes.into_iter().find(|change| change.name == CHANGE);
         let Some(change) = found else {
-            return Err(Refusal::new("this is not a change", "see [change] in the schema"));
+            return Err(Fault::usage("this is not a change", "see [change] in the schema"));
         };
         let found = change.of_port();
         let known = |id| self.ports.iter().find(|port| port.id == id).cloned();
         let Some((port, action)) = found.and_then(|(id, action)| Some((known(id)?, action))) else {
             let [a, b] = &self.ports;
             let help = format!("use {} or {}", a.name, b.name);
-            return Err(Refusal::new("the port does not belong to this router", help));
+            return Err(Fault::usage("the port does not belong to this router", help));
         };
         let made = router.change(port.id, action.clone());
-        made.map_err(|refusal| Refusal::new(refusal, "nothing was changed"))?;
+        made.map_err(|refusal| Fault::usage(refusal, "nothing was changed"))?;
         self.apply_change(port.id, action);
         Ok(json!({ "done": port.name }))
     }
@@ -341,8 +325,18 @@ impl ControlServer {
     }
 }
 
-fn at_its_end() -> Refusal {
-    Refusal::new("the router has stopped", "start it again")
+/// The answer of a refused request.
+fn refusal(fault: &Fault) -> Value {
+    let joined = |part: fn(&Diagnostic) -> &str, whole: &str| match fault.diagnostics.as_slice() {
+        [] => whole.to_owned(),
+        all => all.iter().map(part).collect::<Vec<_>>().join("; "),
+    };
+    let error = joined(|it| &it.message, &fault.message);
+    json!({ "error": error, "help": joined(|it| &it.help, &fault.help) })
+}
+
+fn at_its_end() -> Fault {
+    Fault::usage("the router has stopped", "start it again")
 }
 
 #[cfg(test)]

@@ -5,16 +5,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use experiment::statistics::Port as Configured;
+use base::Fault;
 use lab::device::LinkState;
 use lab::router::{Look, Port};
 use record::totals::{Drops, PortTotals};
 use traffic::Statistics;
 
-use crate::failure::Failure;
-use crate::metrics::queues::{self, Queue};
-use crate::metrics::{Family, Histogram, Kind, Page, bounds, labels, server};
+use super::queues::{self, Queue};
+use super::{Family, Histogram, Kind, Page, bounds, labels, server};
+use crate::statistics::Port as Configured;
 
+/// A page, or why there is none.
 type Answer = Result<String, String>;
 
 /// The time that the router has for an answer.
@@ -22,14 +23,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A server on a thread of its own. Its questions wait until the router's thread answers them.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub struct Endpoint {
     address: SocketAddr,
     questions: Receiver<Sender<Answer>>,
 }
 
 impl Endpoint {
     /// Listens at `address`.
-    pub(super) fn open(address: SocketAddr) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// An address that is in use, or not of this machine.
+    pub fn open(address: SocketAddr) -> Result<Self, Fault> {
         let (listener, address) = server::listen(address, "--metrics")?;
         let (ask, questions) = mpsc::channel();
         thread::spawn(move || server::serve(&listener, || answer_of(&ask)));
@@ -37,12 +41,12 @@ impl Endpoint {
     }
 
     /// Where it is served.
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}/metrics", self.address)
     }
 
     /// Answers the questions that wait.
-    pub(super) fn answer(&self, mut text: impl FnMut() -> Answer) {
+    pub fn answer(&self, mut text: impl FnMut() -> Answer) {
         for question in self.questions.try_iter() {
             // A client that did not wait has none to read it.
             let _ = question.send(text());
@@ -112,7 +116,7 @@ pub(super) fn families() -> Vec<Family> {
 }
 
 /// The page of a router with these ports.
-pub(super) fn text(ports: &[Port; 2], configured: &[Configured; 2], look: &Look) -> String {
+pub(crate) fn text(ports: &[Port; 2], configured: &[Configured; 2], look: &Look) -> String {
     let mut page = Page::default();
     let each = || {
         let all = ports.iter().zip(configured);

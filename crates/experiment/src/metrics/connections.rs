@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use host::connections::Connection;
+use ::host::connections::Connection;
 
-use crate::metrics::{Family, Histogram, Kind, Page, bounds, labels};
+use super::{Family, Histogram, Kind, Page, bounds, labels};
 
 const CONNECTIONS: Family = Family {
     name: "suimon_tcp_connections",

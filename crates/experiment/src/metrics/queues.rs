@@ -4,47 +4,47 @@ use super::{Family, Histogram, Kind, Page, labels};
 
 /// The counters of a discipline or of a class; `None` where nothing counts them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Queue {
+pub(super) struct Queue {
     /// Its device.
-    pub(crate) device: String,
+    pub(super) device: String,
     /// Whether it is a class.
-    pub(crate) class: bool,
+    pub(super) class: bool,
     /// The discipline's name.
-    pub(crate) kind: String,
+    pub(super) kind: String,
     /// Its number as tc(8) writes it, or its name.
-    pub(crate) handle: String,
+    pub(super) handle: String,
     /// The name of a class whose handle is a number; empty for others.
-    pub(crate) name: String,
+    pub(super) name: String,
     /// The number or the name of what it belongs to; `root` at the device.
-    pub(crate) parent: String,
+    pub(super) parent: String,
     /// Bytes sent.
-    pub(crate) sent_bytes: u64,
+    pub(super) sent_bytes: u64,
     /// Packets sent.
-    pub(crate) sent_packets: u64,
+    pub(super) sent_packets: u64,
     /// Packets dropped.
-    pub(crate) drops: u64,
+    pub(super) drops: u64,
     /// Packets queued now.
-    pub(crate) backlog_packets: u64,
+    pub(super) backlog_packets: u64,
     /// Bytes queued now.
-    pub(crate) backlog_bytes: u64,
+    pub(super) backlog_bytes: u64,
     /// Times that a packet had to wait for the rate.
-    pub(crate) overlimits: Option<u64>,
+    pub(super) overlimits: Option<u64>,
     /// Packets that the device gave back.
-    pub(crate) requeues: Option<u64>,
+    pub(super) requeues: Option<u64>,
     /// Packets marked with Congestion Experienced.
-    pub(crate) marks: Option<u64>,
+    pub(super) marks: Option<u64>,
     /// The time that the last packet waited.
-    pub(crate) delay_seconds: Option<f64>,
+    pub(super) delay_seconds: Option<f64>,
     /// How long all packets waited.
-    pub(crate) sojourn: Option<Histogram>,
+    pub(super) sojourn: Option<Histogram>,
     /// Gap frames sent.
-    pub(crate) gap_frames: Option<u64>,
+    pub(super) gap_frames: Option<u64>,
     /// Their bytes.
-    pub(crate) gap_bytes: Option<u64>,
+    pub(super) gap_bytes: Option<u64>,
     /// Gap frames that were not sent for lack of memory.
-    pub(crate) gaps_lost: Option<u64>,
+    pub(super) gaps_lost: Option<u64>,
     /// Whether the discipline broke, and packets leave in the order of arrival.
-    pub(crate) faulty: Option<bool>,
+    pub(super) faulty: Option<bool>,
 }
 
 /// A metric of queues, and its value.
@@ -107,7 +107,7 @@ const METRICS: [Metric; 13] = [
 ];
 
 /// The rate of a discipline or of a class; its labels are the device and the handle.
-pub(crate) const RATE: Family = Family {
+pub(super) const RATE: Family = Family {
     name: "suimon_qdisc_rate_bytes_per_second",
     kind: Kind::Gauge,
     help: "Configured rate, or that of the link",
@@ -120,7 +120,7 @@ const SOJOURN: Family = Family {
 };
 
 /// Adds the metrics of queues.
-pub(crate) fn add(page: &mut Page, queues: &[Queue]) {
+pub(super) fn add(page: &mut Page, queues: &[Queue]) {
     for (family, value) in METRICS {
         let sample = |queue: &Queue| Some((label(queue), value(queue)?));
         page.add(&family, queues.iter().filter_map(sample));

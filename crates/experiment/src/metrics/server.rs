@@ -7,9 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use base::Fault;
 use record::meter::clock;
-
-use crate::failure::Failure;
 
 /// The time that a client has in all, for its request and for reading the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,13 +18,13 @@ const CLIENTS_MAX: usize = 64;
 const REQUEST_MAX: usize = 8 << 10;
 
 /// Listens at `address`, given by `option`. Returns the address with its port too.
-pub(crate) fn listen(
-    address: SocketAddr,
-    option: &str,
-) -> Result<(TcpListener, SocketAddr), Failure> {
+///
+/// # Errors
+/// An address that is in use, or not of this machine.
+pub fn listen(address: SocketAddr, option: &str) -> Result<(TcpListener, SocketAddr), Fault> {
     let listener = TcpListener::bind(address).map_err(|error| {
         let help = format!("choose another address with {option}");
-        Failure::usage(format!("listen at {address}: {error}"), help)
+        Fault::usage(format!("listen at {address}: {error}"), help)
     })?;
     let address = listener.local_addr().unwrap_or(address);
     Ok((listener, address))
@@ -33,7 +32,7 @@ pub(crate) fn listen(
 
 /// Answers requests for /metrics for as long as the process runs, several at once. `text` returns the page, or why there
 /// is none.
-pub(crate) fn serve(listener: &TcpListener, text: impl FnMut() -> Result<String, String> + Send) {
+pub fn serve(listener: &TcpListener, text: impl FnMut() -> Result<String, String> + Send) {
     let (text, served) = (Mutex::new(text), AtomicUsize::new(0));
     thread::scope(|scope| {
         for client in listener.incoming() {

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Family, Kind, queues};
-use crate::{host, router};
+use super::{Family, Kind, host, queues, router};
 
 /// The file to import.
 const DASHBOARD: &str = include_str!("../../../../docs/grafana/suimon.json");
 
 /// All metrics of `suimon host metrics` and `suimon router --metrics`.
 fn served() -> Vec<Family> {
-    [queues::families(), host::metric_families(), router::metric_families()].concat()
+    [queues::families(), host::families(), router::families()].concat()
 }
 
 /// The names of series in an expression of PromQL.
