@@ -2,9 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use experiment::doctor::{guest_kernel, programs, simulator};
+use experiment::driver::Description;
 use lab::machine::{Finding, Machine, State};
 use serde_json::{Map, Value, json};
 
+use crate::drivers::{self, words};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -64,7 +66,7 @@ impl Topic {
 /// The findings of a topic.
 type Section = (Topic, Vec<Finding>);
 
-/// Tries all topics requested; exits with 3 if anything is missing.
+/// Tries all topics requested, and says of all topics which drivers run here; exits with 3 if anything is missing.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let chosen = |topic: &Topic| arguments.topics.is_empty() || arguments.topics.contains(topic);
     let topics: Vec<Topic> = Topic::value_variants().iter().copied().filter(chosen).collect();
@@ -72,10 +74,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let machine = topics.iter().any(|topic| topic.takes_lab()).then(Machine::enter);
     let find = |topic: Topic| (topic, topic.findings(machine.as_ref()));
     let sections: Vec<Section> = topics.into_iter().map(find).collect();
-    if arguments.json {
-        output::print_json(&document(&sections))?;
-    } else {
-        output::print(&text(&sections))?;
+    let all = if arguments.topics.is_empty() { drivers(&sections) } else { Vec::new() };
+    match arguments.json {
+        true => output::print_json(&document(&sections, &all))?,
+        false => output::print(&text(&sections, &all))?,
     }
     Ok(if complete(&sections) { Exit::Fine } else { Exit::Lacking })
 }
@@ -93,7 +95,29 @@ const fn word(state: State) -> &'static str {
     }
 }
 
-fn text(sections: &[Section]) -> String {
+/// The listed drivers, each with the worst state of its topic.
+fn drivers(sections: &[Section]) -> Vec<(&'static Description, State)> {
+    let worst = |about: &Description| {
+        let of_it = sections.iter().filter(|(topic, _)| about.topic == Some(topic.name().as_str()));
+        let states = of_it.flat_map(|(_, found)| found).map(|finding| finding.state);
+        states.max().unwrap_or(State::Ok)
+    };
+    drivers::listed().map(|driver| driver.description()).map(|it| (it, worst(it))).collect()
+}
+
+/// What a driver can do, in a line.
+fn abilities(about: &Description) -> String {
+    let named = |wanted: &str| {
+        let rows = about.capabilities.iter().filter(|row| words(row.support).0 == wanted);
+        rows.map(|row| row.feature.name).collect::<Vec<_>>()
+    };
+    let (limited, lacking) = (named("limited").len(), named("no"));
+    let has = about.capabilities.len() - lacking.len();
+    let without = if lacking.is_empty() { "" } else { "; without " };
+    format!("{has} features, {limited} with a limit{without}{}", lacking.join(", "))
+}
+
+fn text(sections: &[Section], drivers: &[(&Description, State)]) -> String {
     let mut table = Table::new(&["", "", ""]);
     let mut commands = Table::new(&["", ""]);
     for (topic, found) in sections {
@@ -106,13 +130,20 @@ fn text(sections: &[Section]) -> String {
             }
         }
     }
+    if !drivers.is_empty() {
+        table.row([Cell::heading("drivers")]);
+    }
+    for (about, state) in drivers {
+        let cell = Cell::state(word(*state), *state == State::Ok, *state == State::Missing);
+        table.row([format!("  {}", about.name).into(), cell, abilities(about).into()]);
+    }
     if commands.is_empty() {
         return table.render();
     }
     format!("{}\nto fix the rest, type:\n{}", table.render(), commands.render())
 }
 
-fn document(sections: &[Section]) -> Value {
+fn document(sections: &[Section], drivers: &[(&Description, State)]) -> Value {
     let finding = |Finding { what, state, why, command }: &Finding| {
         let command = (!command.is_empty()).then_some(command);
         json!({ "what": what, "state": word(*state), "why": why, "command": command })
@@ -121,5 +152,14 @@ fn document(sections: &[Section]) -> Value {
         .iter()
         .map(|(topic, found)| (topic.name(), found.iter().map(finding).collect()))
         .collect();
-    json!({ "complete": complete(sections), "topics": topics })
+    let features = |about: &Description| -> Map<String, Value> {
+        let rows = about.capabilities.iter();
+        rows.map(|row| (row.feature.name.to_owned(), words(row.support).0.into())).collect()
+    };
+    let driver = |(about, state): &(&Description, State)| json!({ "name": about.name, "state": word(*state), "features": features(about) });
+    let mut document = json!({ "complete": complete(sections), "topics": topics });
+    if !drivers.is_empty() {
+        document["drivers"] = drivers.iter().map(driver).collect();
+    }
+    document
 }

@@ -35,10 +35,7 @@ pub(crate) struct Arguments {
 
 /// Prints the drivers.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let drivers = match arguments.on {
-        Some(on) => vec![on.driver],
-        None => driver::of_role(Role::Run).chain(driver::of_role(Role::Policy)).collect(),
-    };
+    let drivers = arguments.on.map_or_else(|| listed().collect(), |on| vec![on.driver]);
     let Some(scenario) = &arguments.scenario else {
         match arguments.json {
             true => output::print_json(&json!({ "drivers": features_json(&drivers) }))?,
@@ -62,8 +59,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::met(arguments.on.is_none() || found.iter().all(Found::runs)))
 }
 
+/// The drivers that are listed.
+pub(crate) fn listed() -> impl Iterator<Item = DriverChoice> {
+    driver::of_role(Role::Run).chain(driver::of_role(Role::Policy))
+}
+
 /// Whether a driver has a feature, and what to know about it.
-const fn words(support: Support) -> (&'static str, &'static str) {
+pub(crate) const fn words(support: Support) -> (&'static str, &'static str) {
     match support {
         Support::Full => ("yes", ""),
         Support::Limited(limit) => ("limited", limit),

@@ -16,8 +16,8 @@ use crate::privilege::{self, Privilege};
 use crate::veth::{self, Cable, Line, Routes, Segmentation, Settings};
 use crate::{Error, Namespace, congestion, threads};
 
-/// The availability of a feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The availability of a feature, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Available as a lab needs it.
     Ok,

@@ -9,6 +9,7 @@ mod book;
 #[path = "../browser/mod.rs"]
 #[allow(dead_code, reason = "shared with tests that need more")]
 mod browser;
+mod drivers;
 mod expected;
 mod markdown;
 mod pages;

@@ -29,6 +29,7 @@ static LINUX_6_12: Description = Description {
     stacks: Stacks::Guests,
     is_real_time: false,
     role: Role::Run,
+    topic: Some("linux"),
     capabilities: CAPABILITIES,
 };
 

@@ -18,6 +18,7 @@ static DESCRIPTION: Description = Description {
     stacks: Stacks::Machine,
     is_real_time: true,
     role: Role::Policy,
+    topic: None,
     capabilities: ::host::policy::capability::CAPABILITIES,
 };
 

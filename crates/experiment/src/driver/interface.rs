@@ -81,6 +81,8 @@ pub struct Description {
     pub is_real_time: bool,
     /// What it is for.
     pub role: Role,
+    /// The topic of `suimon doctor` that finds out whether it runs here; none if there is nothing to find out.
+    pub topic: Option<&'static str>,
     /// What it can do.
     pub capabilities: &'static [Capability],
 }

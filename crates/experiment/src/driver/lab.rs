@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     stacks: Stacks::Machine,
     is_real_time: true,
     role: Role::Run,
+    topic: Some("lab"),
     capabilities: ::lab::capability::CAPABILITIES,
 };
 

@@ -24,6 +24,7 @@ static DESCRIPTION: Description = Description {
     stacks: Stacks::Modelled,
     is_real_time: false,
     role: Role::Test,
+    topic: None,
     capabilities: &capability::of_every(Support::Lacking("no packet moves")),
 };
 

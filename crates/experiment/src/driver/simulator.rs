@@ -25,6 +25,7 @@ static DESCRIPTION: Description = Description {
     stacks: Stacks::Modelled,
     is_real_time: false,
     role: Role::Run,
+    topic: Some("simulator"),
     capabilities: simulate::capability::CAPABILITIES,
 };
 
