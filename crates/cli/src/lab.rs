@@ -2,12 +2,13 @@
 
 mod console;
 mod in_simulator;
-mod runtime;
+mod render;
 mod up;
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use experiment::networks::{self, Folder, Standing};
 use lab::Attached;
 use serde_json::json;
 
@@ -17,7 +18,6 @@ use crate::failure::Failure;
 use crate::port::Fabric;
 use crate::scenario_args::ScenarioArgs;
 use crate::{check, output};
-use runtime::{Folder, Standing};
 
 /// Open a shell or run commands on a scenario's hosts, with real packets or in virtual time
 #[derive(Debug, Args)]
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
     let Network { scenario, fabric, on, qdisc } = network;
     on.check(*fabric, *qdisc)?;
-    if let Some(mut standing) = runtime::find(&scenario.file)? {
+    if let Some(mut standing) = networks::find(&scenario.file)? {
         if !scenario.is_plain() || *fabric != Fabric::default() {
             let message = format!("network `{}` is already running", standing.name);
             return Err(Failure::usage(message, "leave out the options that say how to build it"));
@@ -161,8 +161,10 @@ fn list(json: bool) -> Result<Exit, Failure> {
     } else if states.is_empty() {
         output::note("no network is running; start one: suimon lab up FILE");
     } else {
-        let texts: Vec<String> =
-            states.iter().map(|state| state.shown() + &state.traffic_shown()).collect();
+        let texts: Vec<String> = states
+            .iter()
+            .map(|state| render::shown(state) + &render::traffic_shown(state))
+            .collect();
         output::print(&texts.join("\n"))?;
     }
     Ok(Exit::Fine)
@@ -170,7 +172,7 @@ fn list(json: bool) -> Result<Exit, Failure> {
 
 fn down(name: Option<&str>, all: bool) -> Result<Exit, Failure> {
     let mut standing = match name {
-        Some(name) => runtime::find(Path::new(name))?.into_iter().collect(),
+        Some(name) => networks::find(Path::new(name))?.into_iter().collect(),
         None => Folder::networks()?,
     };
     if let (Some(name), []) = (name, standing.as_slice()) {

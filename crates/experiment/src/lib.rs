@@ -57,6 +57,7 @@ pub mod driver;
 pub mod folders;
 pub mod format;
 pub mod metrics;
+pub mod networks;
 pub mod paper;
 pub mod router;
 pub mod statistics;

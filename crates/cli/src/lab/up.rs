@@ -4,23 +4,21 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use experiment::control::Control;
+use experiment::networks::{Holder, State};
 use experiment::{Experiment, folders};
 use lab::Held;
-use lab::clock::Clock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use scenario::Plan;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::runtime::{DropState, EmulatorState, Folder, HostState, Place, ProgramState, State};
+use super::render;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::port::Fabric;
@@ -72,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn print_state(state: &State) -> Result<(), Failure> {
-    output::print(&state.shown())
+    output::print(&render::shown(state))
 }
 
 /// Holds the network until it is taken down.
@@ -89,29 +87,14 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     let experiment = arguments.scenario.experiment()?;
     let plan = experiment.plan()?;
     let name = name(arguments, &experiment)?;
-    let folder = Folder::make()?;
-    let path = folder.socket(&name);
-    let lock = folder.lock()?;
-    let control = Control::open(&path).map_err(|_| {
-        let message = format!("network `{name}` is already running");
-        Failure::usage(message, "choose another --name, or take that one down: suimon lab down")
-    })?;
-    lab::departure::remove_file(&path)?;
-    drop(lock);
+    let scenario = experiment.file.canonicalize().unwrap_or(experiment.file);
+    let holder = Holder::open(name, scenario)?;
     check::note_programs([&plan]);
     lab::privilege::acquire()?;
-    let mut holder = Holder {
-        name,
-        scenario: experiment.file.canonicalize().unwrap_or(experiment.file),
-        clock: Clock::starting_in(Duration::ZERO),
-        background: arguments.hold,
-        control,
-        announced: false,
-        over: false,
-        failed: false,
-    };
-    hold_plan(&plan, arguments.fabric, &interrupted, &mut holder)?;
-    Ok(if holder.failed { Exit::Unmet } else { Exit::Fine })
+    let mut running =
+        Running { holder, background: arguments.hold, announced: false, failed: false };
+    hold_plan(&plan, arguments.fabric, &interrupted, &mut running)?;
+    Ok(if running.failed { Exit::Unmet } else { Exit::Fine })
 }
 
 /// Whether the foreground process is already gone and no process reads the output: then no signal will come.
@@ -126,17 +109,17 @@ fn hold_plan(
     plan: &Plan,
     fabric: Fabric,
     interrupted: &AtomicBool,
-    holder: &mut Holder,
+    running: &mut Running,
 ) -> Result<(), Failure> {
     let options = lab::Options {
         interrupted: Some(interrupted),
         ..experiment::Fabric::from(fabric).options()
     };
     let report = lab::hold(plan, options, |held| {
-        holder.serve(held)?;
-        Ok(holder.over || interrupted.load(Ordering::Relaxed))
+        running.serve(held)?;
+        Ok(running.holder.over || interrupted.load(Ordering::Relaxed))
     })?;
-    if !holder.background {
+    if !running.background {
         report.notes.iter().for_each(|note| output::note(note));
     }
     Ok(())
@@ -167,49 +150,24 @@ fn name(arguments: &Arguments, experiment: &Experiment) -> Result<String, Failur
     }
 }
 
-/// The network, as seen by clients of its control socket.
-struct Holder {
-    name: String,
-    scenario: PathBuf,
-    /// The time since the start.
-    clock: Clock,
+/// The network, and the process that started it.
+struct Running {
+    holder: Holder,
     background: bool,
-    control: Control,
     /// The foreground process knows that the network runs.
     announced: bool,
-    /// It is to be taken down.
-    over: bool,
     /// A program of it failed while it was built.
     failed: bool,
 }
 
-impl Holder {
+impl Running {
     /// Answers requests.
     fn serve(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
         if !self.announced {
             self.announced = true;
             self.announce(held)?;
         }
-        let Self { control, name, scenario, clock, over, .. } = self;
-        control.serve(Duration::ZERO, |line| {
-            let asked: Value = serde_json::from_str(line).unwrap_or_default();
-            let answer = match asked.as_object().and_then(|asked| asked.iter().next()) {
-                Some((verb, _)) if verb == "state" => {
-                    state(held, name, scenario, clock).map(|state| json!(state))
-                }
-                Some((verb, Value::String(host))) if verb == "host" => {
-                    held.descriptor(host).map(|descriptor| {
-                        json!(Place { pid: std::process::id(), descriptor, names: held.hosts() })
-                    })
-                }
-                Some((verb, _)) if verb == "down" => {
-                    *over = true;
-                    Ok(json!({ "down": {} }))
-                }
-                _ => Ok(json!({ "error": "no such request", "help": "use `suimon lab`" })),
-            };
-            answer.unwrap_or_else(|error| refusal(&error)).to_string()
-        });
+        self.holder.serve(held);
         Ok(())
     }
 
@@ -217,14 +175,14 @@ impl Holder {
     /// already failed.
     fn announce(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
         check::warn(&held.substitutions());
-        let state = state(held, &self.name, &self.scenario, &self.clock)?;
+        let state = self.holder.state(held)?;
         if !state.failed_programs.is_empty() {
             state.failed_programs.iter().for_each(|program| check::warn_of_failed(program));
-            (self.failed, self.over) = (true, true);
+            (self.failed, self.holder.over) = (true, true);
             return Ok(());
         }
         if !self.background {
-            self.over = print_state(&state).is_err();
+            self.holder.over = print_state(&state).is_err();
             return Ok(());
         }
         // From here on it runs without the foreground process.
@@ -233,7 +191,7 @@ impl Holder {
         let written = std::io::stdout().write_all(line.as_bytes());
         let written =
             written.and_then(|()| std::io::stdout().flush()).and_then(|()| leave_terminal());
-        self.over = written.is_err();
+        self.holder.over = written.is_err();
         Ok(())
     }
 }
@@ -245,49 +203,4 @@ fn leave_terminal() -> std::io::Result<()> {
     dup2_stdout(nothing.as_fd())?;
     dup2_stderr(nothing.as_fd())?;
     std::env::set_current_dir("/")
-}
-
-fn refusal(error: &lab::Error) -> Value {
-    match error {
-        lab::Error::Unfit { message, help } => json!({ "error": message, "help": help }),
-        error => json!({ "error": error.to_string(), "help": "take it down: suimon lab down" }),
-    }
-}
-
-fn state(
-    held: &mut Held<'_>,
-    name: &str,
-    scenario: &Path,
-    clock: &Clock,
-) -> Result<State, lab::Error> {
-    let programs = held.programs()?;
-    let hosts = held.hosts().into_iter().map(|(name, address)| {
-        let programs = programs.iter().filter(|program| program.host == name);
-        let programs = programs.map(|program| ProgramState {
-            command: program.line.clone(),
-            state: program.state.clone(),
-        });
-        HostState { address, programs: programs.collect(), name }
-    });
-    let look = held.look();
-    let drops = look.iter().flat_map(|look| held.drops(look));
-    let drops = drops.map(|(at, reason, packets)| DropState {
-        at,
-        packets,
-        reason: reason.name().to_owned(),
-    });
-    Ok(State {
-        drops: drops.collect(),
-        emulator: look.as_ref().map(|look| EmulatorState {
-            lateness: look.lateness,
-            missed_frames: look.missed_frames,
-            kept_up: look.kept_up,
-        }),
-        name: name.into(),
-        scenario: scenario.display().to_string(),
-        pid: std::process::id(),
-        seconds: clock.now().as_secs_f64() as u64,
-        hosts: hosts.collect(),
-        failed_programs: held.failures(),
-    })
 }

@@ -1,4 +1,6 @@
-//! Running networks: each has a control socket in this user's runtime folder.
+//! Running networks of the lab: each has a control socket in this user's runtime folder.
+
+mod holder;
 
 use std::env;
 use std::fs::{self, File};
@@ -7,18 +9,17 @@ use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use experiment::control::Connection;
-use experiment::format;
+use base::Fault;
 use lab::departure::Process;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::Uid;
 use record::Lateness;
-use scenario::Unit;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::table::Table;
+use crate::control::Connection;
+
+pub use holder::Holder;
 
 /// The extension of a socket's file.
 const ENDING: &str = "sock";
@@ -27,19 +28,19 @@ const PATIENCE_MS: u16 = 10_000;
 
 /// The folder of the sockets, writable by this user only.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub struct Folder {
     path: PathBuf,
 }
 
 /// Held while the folder's content must not change.
-pub(super) type Lock = Flock<File>;
+pub type Lock = Flock<File>;
 
 impl Folder {
     /// Makes the folder if it is missing.
     ///
     /// # Errors
     /// If it cannot be made, belongs to another user, or is writable by others.
-    pub(super) fn make() -> Result<Self, Failure> {
+    pub fn make() -> Result<Self, Fault> {
         let path = usual_path();
         host::runtime::make(&path).map_err(|error| refused(&path, &error))?;
         Ok(Self { path })
@@ -49,7 +50,7 @@ impl Folder {
     ///
     /// # Errors
     /// If the folder belongs to another user or is writable by others.
-    pub(super) fn networks() -> Result<Vec<Standing>, Failure> {
+    pub fn networks() -> Result<Vec<Standing>, Fault> {
         let path = usual_path();
         if fs::symlink_metadata(&path).is_err() {
             return Ok(Vec::new());
@@ -59,19 +60,22 @@ impl Folder {
     }
 
     /// Prevents other processes from changing the folder's content.
-    pub(super) fn lock(&self) -> Result<Lock, Failure> {
+    ///
+    /// # Errors
+    /// If the folder cannot be opened.
+    pub fn lock(&self) -> Result<Lock, Fault> {
         let file = host::runtime::open(&self.path).map_err(|error| refused(&self.path, &error))?;
         let locked = Flock::lock(file, FlockArg::LockExclusive);
         locked.map_err(|(_, errno)| refused(&self.path, &errno.into()))
     }
 
     /// The socket path of the network with that name.
-    pub(super) fn socket(&self, name: &str) -> PathBuf {
+    pub fn socket(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.{ENDING}"))
     }
 
     /// The running networks, by name. Removes sockets without a listener.
-    fn all(&self) -> Result<Vec<Standing>, Failure> {
+    fn all(&self) -> Result<Vec<Standing>, Fault> {
         let _lock = self.lock()?;
         let entries = fs::read_dir(&self.path).map_err(|error| refused(&self.path, &error))?;
         let mut found = Vec::new();
@@ -98,7 +102,7 @@ impl Folder {
 ///
 /// # Errors
 /// If several networks of that scenario are running.
-pub(super) fn find(wanted: &Path) -> Result<Option<Standing>, Failure> {
+pub fn find(wanted: &Path) -> Result<Option<Standing>, Fault> {
     let mut all = Folder::networks()?;
     if let Some(place) = all.iter().position(|it| Path::new(&it.name) == wanted) {
         return Ok(Some(all.swap_remove(place)));
@@ -110,7 +114,7 @@ pub(super) fn find(wanted: &Path) -> Result<Option<Standing>, Failure> {
         let names: Vec<&str> = all.iter().map(|network| network.name.as_str()).collect();
         let message =
             format!("several networks of {} are running: {}", wanted.display(), names.join(", "));
-        return Err(Failure::usage(message, "name one of them"));
+        return Err(Fault::usage(message, "name one of them"));
     }
     Ok(all.pop())
 }
@@ -136,138 +140,115 @@ fn usual_path() -> PathBuf {
     }
 }
 
-fn refused(path: &Path, error: &io::Error) -> Failure {
+fn refused(path: &Path, error: &io::Error) -> Fault {
     let message = format!("{}: {error}", path.display());
-    Failure::usage(message, "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)")
+    Fault::usage(message, "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)")
 }
 
 /// The state of a network.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct State {
-    pub(super) name: String,
+pub struct State {
+    /// Its name.
+    pub name: String,
     /// The scenario's path, with links resolved.
-    pub(super) scenario: String,
+    pub scenario: String,
     /// The process that holds it.
-    pub(super) pid: u32,
+    pub pid: u32,
     /// How long it has been running.
-    pub(super) seconds: u64,
-    pub(super) hosts: Vec<HostState>,
+    pub seconds: u64,
+    /// Its hosts.
+    pub hosts: Vec<HostState>,
     /// Packets that its queues have dropped.
-    pub(super) drops: Vec<DropState>,
+    pub drops: Vec<DropState>,
     /// How late packets were released, and frames that the machine lost; none if the fabric does not report it.
-    pub(super) emulator: Option<EmulatorState>,
+    pub emulator: Option<EmulatorState>,
     /// The hosts' programs that have failed, each with its status and its last output.
-    pub(super) failed_programs: Vec<String>,
+    pub failed_programs: Vec<String>,
 }
 
 /// Packets dropped in one place for one reason.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct DropState {
+pub struct DropState {
     /// `NODE:LINK`, or a node's name.
-    pub(super) at: String,
-    pub(super) packets: u64,
-    pub(super) reason: String,
+    pub at: String,
+    /// Their number.
+    pub packets: u64,
+    /// The reason.
+    pub reason: String,
 }
 
 /// Whether the fabric keeps up.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct EmulatorState {
-    pub(super) lateness: Lateness,
+pub struct EmulatorState {
+    /// How late packets were released.
+    pub lateness: Lateness,
     /// Frames that the machine lost on their way in or out; no queue counts them.
-    pub(super) missed_frames: u64,
-    pub(super) kept_up: bool,
-}
-
-impl EmulatorState {
-    /// The state as text.
-    fn shown(&self) -> String {
-        let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
-        let [p50, p99, max] =
-            [p50_ns, p99_ns, max_ns].map(|ns| Unit::MILLISECOND.text(ns as f64 / 1e9));
-        let missed = format::count(self.missed_frames as usize, "frame");
-        let verdict = if self.kept_up { "" } else { ": did not keep up, do not trust the results" };
-        format!(
-            "packets late: p50 {p50}, p99 {p99}, max {max}; {missed} lost by this machine{verdict}\n"
-        )
-    }
+    pub missed_frames: u64,
+    /// Whether it kept up.
+    pub kept_up: bool,
 }
 
 /// A host of the network.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct HostState {
-    pub(super) name: String,
-    pub(super) address: IpAddr,
-    pub(super) programs: Vec<ProgramState>,
+pub struct HostState {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its programs.
+    pub programs: Vec<ProgramState>,
 }
 
 /// A host's program, and its state.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProgramState {
-    pub(super) command: String,
-    pub(super) state: String,
-}
-
-impl State {
-    /// The state as text.
-    pub(super) fn shown(&self) -> String {
-        let Self { name, scenario, pid, seconds, .. } = self;
-        let mut table = Table::new(&["host", "address", "program", "state"]);
-        for host in &self.hosts {
-            let (name, address) = (host.name.clone(), host.address.to_string());
-            let Some((first, others)) = host.programs.split_first() else {
-                table.row([name.into(), address.into()]);
-                continue;
-            };
-            let cells = [name, address, first.command.clone(), first.state.clone()];
-            table.row(cells.map(Into::into));
-            for program in others {
-                let cells = ["".into(), "".into(), program.command.clone(), program.state.clone()];
-                table.row(cells.map(|text: String| text.into()));
-            }
-        }
-        let heading = format!("{name}: {scenario}, up for {seconds} s, process {pid}\n");
-        heading + &table.render()
-    }
-
-    /// Its drops and lateness, as text.
-    pub(super) fn traffic_shown(&self) -> String {
-        let mut table = Table::new(&["drops at", "packets", "reason"]);
-        for DropState { at, packets, reason } in &self.drops {
-            table.row([at.clone().into(), packets.to_string().into(), reason.clone().into()]);
-        }
-        let drops = if self.drops.is_empty() { "no drops\n".into() } else { table.render() };
-        drops + &self.emulator.as_ref().map_or_else(String::new, EmulatorState::shown)
-    }
+pub struct ProgramState {
+    /// The command line.
+    pub command: String,
+    /// Whether it runs, or how it ended.
+    pub state: String,
 }
 
 /// Where to find a host of the network.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Place {
-    pub(super) pid: u32,
-    pub(super) descriptor: i32,
-    pub(super) names: Vec<(String, IpAddr)>,
+pub struct Place {
+    /// The process that holds the network.
+    pub pid: u32,
+    /// Its descriptor of the host's namespace.
+    pub descriptor: i32,
+    /// The hosts' names and addresses.
+    pub names: Vec<(String, IpAddr)>,
 }
 
 /// A running network.
 #[derive(Debug)]
-pub(super) struct Standing {
-    pub(super) name: String,
+pub struct Standing {
+    /// Its name.
+    pub name: String,
     connection: Connection,
 }
 
 impl Standing {
     /// Its state.
-    pub(super) fn state(&mut self) -> Result<State, Failure> {
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn state(&mut self) -> Result<State, Fault> {
         self.ask(&json!({ "state": {} }))
     }
 
     /// The location of its host with that name.
-    pub(super) fn host(&mut self, host: &str) -> Result<Place, Failure> {
+    ///
+    /// # Errors
+    /// If it does not answer, or has no such host.
+    pub fn host(&mut self, host: &str) -> Result<Place, Fault> {
         self.ask(&json!({ "host": host }))
     }
 
     /// Takes it down, and waits until its process has ended.
-    pub(super) fn take_down(&mut self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn take_down(&mut self) -> Result<(), Fault> {
         // Identify the process first, while it is certainly alive.
         let process = Process::of(self.state()?.pid)?;
         self.state()?;
@@ -279,20 +260,20 @@ impl Standing {
         Ok(())
     }
 
-    fn ask<T: for<'de> Deserialize<'de>>(&mut self, line: &Value) -> Result<T, Failure> {
+    fn ask<T: for<'de> Deserialize<'de>>(&mut self, line: &Value) -> Result<T, Fault> {
         let gone = |error: io::Error| {
             let message = format!("network `{}` does not answer: {error}", self.name);
-            Failure::usage(message, "it may be starting or ending: try again")
+            Fault::usage(message, "it may be starting or ending: try again")
         };
         let text = self.connection.ask(&line.to_string()).map_err(gone)?;
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
         if let Some(error) = value.get("error").and_then(Value::as_str) {
             let help = value.get("help").and_then(Value::as_str).unwrap_or_default();
-            return Err(Failure::usage(error, help));
+            return Err(Fault::usage(error, help));
         }
         serde_json::from_value(value).map_err(|error| {
             let message = format!("unexpected answer from network `{}`: {error}", self.name);
-            Failure::usage(
+            Fault::usage(
                 message,
                 "it runs another version of suimon: restart it with lab down and lab up",
             )
