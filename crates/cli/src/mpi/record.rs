@@ -53,6 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             return Ok(Exit::of(status));
         }
         Err(error) if !status.success() => {
+            let error = Failure::from(error);
             output::note(&format!(
                 "no trace written: the command ended with {status}, and {error}"
             ));

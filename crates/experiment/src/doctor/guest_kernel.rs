@@ -1,5 +1,6 @@
 //! Whether a guest kernel is built.
 
+use base::Fault;
 use lab::machine::{Finding, State};
 
 /// The command that builds a kernel.
@@ -12,7 +13,7 @@ pub fn findings() -> Vec<Finding> {
             (State::Ok, format!("Linux {}: {}", kernel.version, kernel.binary.display()), "")
         }
         Ok(None) => (State::Missing, "not built".to_owned(), BUILD),
-        Err(error) => (State::Missing, error.to_string(), BUILD),
+        Err(error) => (State::Missing, Fault::from(error).to_string(), BUILD),
     };
     vec![Finding { what: "guest kernel", state, why, command: command.into() }]
 }
