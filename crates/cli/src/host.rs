@@ -1,21 +1,23 @@
 //! `suimon host`: the policy of a scenario's host on this machine.
 
+mod arguments;
 mod boot;
 mod metrics;
 mod render;
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use experiment::Experiment;
-use host::policy::{self, DeviceOption, Journal, Policy, Request, Status, Store, Watcher};
+use host::policy::{self, Journal, Status, Store, Watcher};
 
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::output;
+use arguments::{HostArgs, StateArgs, require_root};
+use render::now;
 
 /// Apply the policy of a scenario's host to this machine, watch it, and take it back
 #[derive(Debug, Args)]
@@ -45,29 +47,6 @@ enum Verb {
     /// Take an unconfirmed policy back (internal)
     #[command(hide = true)]
     Watch(WatchArguments),
-}
-
-/// A host of a scenario, and the devices of its links.
-#[derive(Debug, Args)]
-struct HostArgs {
-    /// The scenario file
-    file: PathBuf,
-    /// The host in the scenario
-    host: String,
-    /// The device of a link of the host; without `LINK=`, of the only one [default: that of the default route]
-    #[arg(long, value_name = "LINK=DEVICE")]
-    device: Vec<DeviceOption>,
-    /// Set a value as in the file: --set "flow.bulk.congestion=cubic"
-    #[arg(long, value_name = "PATH=VALUE")]
-    set: Vec<String>,
-}
-
-/// The folder of the journal.
-#[derive(Debug, Args)]
-struct StateArgs {
-    /// The folder of the journal
-    #[arg(long, value_name = "FOLDER", default_value = policy::FOLDER)]
-    state: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -137,42 +116,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-impl HostArgs {
-    /// The policy for this machine. A scenario without `duration` is accepted: no time passes here.
-    fn policy(&self, may_send: bool) -> Result<Policy, Failure> {
-        let text = std::fs::read_to_string(&self.file).map_err(failure::file(&self.file))?;
-        let lacks = text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("duration"));
-        let set = lacks.then(|| "duration=1 s".to_owned()).into_iter().chain(self.set.clone());
-        let experiment = Experiment {
-            file: self.file.clone(),
-            text: Some(text),
-            set: set.collect(),
-            ..Experiment::default()
-        };
-        let document = experiment.document()?;
-        let plan = document.plan()?;
-        let request = Request {
-            document: &document,
-            plan: &plan,
-            file: self.file.display().to_string(),
-            host: &self.host,
-            devices: &self.device,
-            may_send,
-        };
-        Policy::of(&request)
-    }
-}
-
-fn require_root(verb: &str) -> Result<(), Failure> {
-    match nix::unistd::geteuid().is_root() {
-        true => Ok(()),
-        false => Err(Failure::lacking(
-            "changing this machine requires root",
-            format!("sudo suimon host {verb}"),
-        )),
-    }
-}
-
 fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     let policy = arguments.host.policy(false)?;
     match arguments.json {
@@ -204,12 +147,6 @@ fn apply(arguments: &ApplyArguments) -> Result<Exit, Failure> {
     }
     output::print(&(text + "\n"))?;
     Ok(Exit::Fine)
-}
-
-/// The time since 1970.
-#[expect(clippy::disallowed_methods, reason = "people wait for the confirmation")]
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Starts the process that takes the policy back, and waits until it no longer depends on this terminal.

@@ -2,6 +2,7 @@
 
 mod console;
 mod in_simulator;
+mod network;
 mod render;
 mod up;
 
@@ -12,12 +13,11 @@ use experiment::networks::{self, Folder, Standing};
 use lab::Attached;
 use serde_json::json;
 
-use crate::driver::{self, On, QdiscPlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
-use crate::scenario_args::ScenarioArgs;
 use crate::{check, output};
+use network::Network;
 
 /// Open a shell or run commands on a scenario's hosts, with real packets or in virtual time
 #[derive(Debug, Args)]
@@ -65,21 +65,6 @@ enum Verb {
         #[arg(long, conflicts_with = "name")]
         all: bool,
     },
-}
-
-/// The network: a running one, or one to build.
-#[derive(Debug, Args)]
-struct Network {
-    #[command(flatten)]
-    scenario: ScenarioArgs,
-    #[command(flatten)]
-    fabric: Fabric,
-    /// The place of the disciplines of hosts with guest kernels [default: that of the scenario, or the card]
-    #[arg(long, value_enum, value_name = "PLACE")]
-    qdisc: Option<QdiscPlace>,
-    /// The driver
-    #[arg(long, value_parser = driver::parser(), default_value = "lab", value_name = "DRIVER")]
-    on: On,
 }
 
 /// Runs on running networks, or on a temporary one. A command's exit code becomes the exit code of this

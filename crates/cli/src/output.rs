@@ -5,28 +5,29 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use base::Fault;
+use record::error::unwritten;
 use serde::Serialize;
 
-use crate::failure::{self, Failure};
 use crate::sanitise;
 
 /// Writes `text` to stdout; colours only on a terminal without `NO_COLOR`.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Fault> {
     print_more(text).map(drop)
 }
 
 /// Writes `text` to stdout. Returns false if the reader has gone, and writing can stop.
-pub(crate) fn print_more(text: &str) -> Result<bool, Failure> {
+pub(crate) fn print_more(text: &str) -> Result<bool, Fault> {
     let mut stdout = anstream::stdout().lock();
     match stdout.write_all(sanitise::styled(text).as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(failure::unwritten(Path::new("stdout"))(error)),
+        Err(error) => Err(unwritten(Path::new("stdout"))(error)),
     }
 }
 
 /// Writes `value` to stdout as one JSON document.
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
     print(&(json(value) + "\n"))
 }
 

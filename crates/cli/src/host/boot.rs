@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::{HostArgs, require_root};
+use super::arguments::{HostArgs, require_root};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::output;

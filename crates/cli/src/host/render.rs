@@ -1,6 +1,7 @@
 //! The output of `suimon host`.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use host::policy::{Change, Drift, Phase, Policy, Reverted, Status, command};
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ pub(super) fn status(
 
 /// When a policy that is not confirmed goes back, as a line.
 fn confirmation(folder: &Path, is_watched: bool, phase: Phase, until: u64) -> String {
-    let left = until.saturating_sub(super::now().as_secs());
+    let left = until.saturating_sub(now().as_secs());
     let confirm = command(folder, "confirm");
     match (is_watched, phase) {
         (true, _) if left == 0 => "not confirmed in time: it is restored now\n".to_owned(),
@@ -148,4 +149,10 @@ pub(super) fn reverted(reverted: &Reverted) -> String {
         text.push_str("left alone; restore them too: --force; or leave them for good: --keep\n");
     }
     text
+}
+
+/// The time since 1970.
+#[expect(clippy::disallowed_methods, reason = "people wait for the confirmation")]
+pub(super) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -14,8 +14,8 @@ use scenario::plan::NodeKind;
 use signal_hook::consts::SIGHUP;
 use simulate::guests::{Console, Ending, Exited, Options, run_command};
 
-use super::Network;
 use super::console::{Streams, Terminal};
+use super::network::Network;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::table::Table;

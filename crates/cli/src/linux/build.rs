@@ -6,6 +6,7 @@ use clap::Args;
 use guest::build::{self, Request, Stop};
 use guest::{Kernel, built};
 
+use super::status::document;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -71,7 +72,7 @@ impl Arguments {
 
     fn print(&self, kernel: &Kernel) -> Result<Exit, Failure> {
         if self.json {
-            output::print_json(&super::document(Some(kernel), &[])?)?;
+            output::print_json(&document(Some(kernel), &[])?)?;
         } else {
             output::print(&format!("{}\n", kernel.binary.display()))?;
         }

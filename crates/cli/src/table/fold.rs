@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use report::{FOLDED_MIN, name_of_members};
 
-use super::Cell;
+use super::cell::Cell;
 
 /// Folds formatted rows by their names, which are in the first column. Each is where its first row is.
 pub(super) fn rows(rows: &[Vec<Cell>]) -> Vec<Vec<Cell>> {
