@@ -3,17 +3,14 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::mpi::{Done, Phases, Profiler, Settings, Tagging};
+use ::mpi::{Done, Offered, Phases, Profiler, Settings, Tagging};
 use clap::{Args, ValueEnum};
 use experiment::format;
-use host::option::{Adopt, adopt, has_phases};
 use mpi_trace::Trace;
 use serde_json::json;
 
@@ -87,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         phases: arguments.phases.into(),
         phase_age_max: Duration::from_micros(arguments.phase_age_max.as_us()),
     };
-    let settings = match offered() {
+    let settings = match Offered::here() {
         Offered::All => Some(settings),
         Offered::Phases => {
             output::note("restart and timeouts are set by the scenario for this host");
@@ -127,27 +124,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
-}
-
-/// What this kernel offers to a user's socket.
-enum Offered {
-    /// The support that `mpi enable` installed.
-    All,
-    /// Only phases: a guest kernel.
-    Phases,
-    Nothing(io::Error),
-}
-
-fn offered() -> Offered {
-    let socket = match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) {
-        Ok(socket) => socket,
-        Err(error) => return Offered::Nothing(error),
-    };
-    match adopt(socket.as_fd(), Adopt { congestion: false, rto_min: false }) {
-        Ok(()) => Offered::All,
-        Err(_) if has_phases(socket.as_fd()) => Offered::Phases,
-        Err(error) => Offered::Nothing(error),
-    }
 }
 
 fn print_done(as_json: bool, done: &Done) -> Result<(), Failure> {
