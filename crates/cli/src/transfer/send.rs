@@ -3,8 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::transfer::{
     CHUNK_MAX, Code, Limit, Meter, Name, PORT, Path, PrivateKey, PublicKey, STREAMS_MAX,
@@ -133,7 +132,11 @@ fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
     let stop = interruption::watch()?;
     let meter = Arc::new(Meter::default());
     let bar = Bar::new(&meter, "sending", arguments.quiet);
-    let sent = send_until(&settings, &tree, &meter, &stop, arguments);
+    let patience = Duration::from_micros(arguments.retry.as_us());
+    let sent =
+        ::transfer::send_with_retries(&settings, &tree, (&meter, &stop), patience, |error| {
+            output::note(&format!("{error}; retrying"));
+        });
     drop(bar);
     match sent {
         Ok(sent) => print(arguments, &tree, &sent, settings.rate),
@@ -144,38 +147,6 @@ fn attempt(arguments: &Arguments) -> Result<Exit, Failure> {
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Sends, and retries if the connection is lost.
-#[expect(clippy::disallowed_methods, reason = "the retry time is real time")]
-fn send_until(
-    settings: &SenderSettings,
-    tree: &Tree,
-    meter: &Meter,
-    stop: &AtomicBool,
-    arguments: &Arguments,
-) -> Result<Sent, ::transfer::Error> {
-    let patience = Duration::from_micros(arguments.retry.as_us());
-    let mut lost: Option<(Instant, u64)> = None;
-    loop {
-        let error = match ::transfer::send(settings, tree, meter, stop) {
-            Err(error) if error.is_passing() && !stop.load(Ordering::Relaxed) => error,
-            done => return done,
-        };
-        // If the receiver has never answered, there is no retry.
-        if lost.is_none() && matches!(error, ::transfer::Error::Connect { .. }) {
-            return Err(error);
-        }
-        // The retry time starts again after each progress.
-        if lost.is_none_or(|(_, kept)| meter.kept() > kept) {
-            lost = Some((Instant::now(), meter.kept()));
-        }
-        if lost.is_some_and(|(since, _)| since.elapsed() > patience) {
-            return Err(error);
-        }
-        output::note(&format!("{error}; retrying"));
-        std::thread::sleep(Duration::from_secs(1));
     }
 }
 
