@@ -1,6 +1,7 @@
 //! The settings of every module, described by its parameters. The scenario parser, its schema, the lock file
 //! and the catalogue all read these tables, so a new discipline needs no change elsewhere.
 
+mod errors;
 mod field;
 mod queue;
 mod range;
@@ -8,6 +9,7 @@ mod registry;
 mod table;
 mod value;
 
+pub use errors::errors;
 pub use field::{Bytes32, CodePoint, Field, Frequency, RateLimit};
 pub use queue::Queue;
 pub use range::{Measure, OutOfRange, Range};

@@ -16,7 +16,7 @@ use crate::qdisc::queue::Queue;
 use base::drop_reason::DropReason;
 use base::packet::PacketId;
 use base::random::Random;
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Duration, Instant, Share};
 
@@ -76,36 +76,25 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-    /// The probability would stay, or fall faster than it rises.
-    #[error(
-        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be greater, \
-         best ten times as great"
-    )]
-    Steps {
-        /// In units of 2^-32.
-        increase: u32,
-        /// In units of 2^-32.
-        decrease: u32,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-            Self::Steps { .. } => Subject::settings(&["increase", "decrease"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
+    } or {
+        /// The probability would stay, or fall faster than it rises.
+        #[error(
+            "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be greater, \
+             best ten times as great"
+        )]
+        Steps {
+            /// In units of 2^-32.
+            increase: u32,
+            /// In units of 2^-32.
+            decrease: u32,
+        },
+    } at {
+        Self::Steps { .. } => Subject::settings(&["increase", "decrease"]),
     }
 }
 

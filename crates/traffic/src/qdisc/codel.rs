@@ -14,7 +14,7 @@ use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use base::drop_reason::DropReason;
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Duration, Instant};
 
@@ -83,36 +83,25 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-    /// Drops would start before packets are late.
-    #[error(
-        "the target of {target} us is not below the interval of {interval} us: lower it to 5 to 10 \
-         % of the interval"
-    )]
-    Target {
-        /// The target in microseconds, rounded down.
-        target: u64,
-        /// The interval in microseconds, rounded down.
-        interval: u64,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-            Self::Target { .. } => Subject::settings(&["target", "interval"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
+    } or {
+        /// Drops would start before packets are late.
+        #[error(
+            "the target of {target} us is not below the interval of {interval} us: lower it to 5 to 10 \
+             % of the interval"
+        )]
+        Target {
+            /// The target in microseconds, rounded down.
+            target: u64,
+            /// The interval in microseconds, rounded down.
+            interval: u64,
+        },
+    } at {
+        Self::Target { .. } => Subject::settings(&["target", "interval"]),
     }
 }
 

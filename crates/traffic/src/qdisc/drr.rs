@@ -16,7 +16,7 @@ use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::page::Page;
 use crate::qdisc::rounds::Rounds;
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
-use base::setting::{OutOfRange, settings};
+use base::setting::{errors, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Instant};
 
@@ -66,38 +66,27 @@ impl Default for Class {
 queue_of_choice!();
 flat_parameters!();
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The classes or their queues.
-    #[error(transparent)]
-    Leaves(#[from] leaves::Error),
-    /// The quantum is too small for a packet in each round.
-    #[error(
-        "class `{class}` has a quantum of {quantum}, less than the port's longest frame: give it at \
-         least {frame}"
-    )]
-    Quantum {
-        /// The class.
-        class: String,
-        /// The class's quantum.
-        quantum: Bytes,
-        /// The port's longest frame.
-        frame: Bytes,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Leaves(error) => error.subject(),
-            Self::Quantum { class, .. } => Subject::class(class).at(&["quantum"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The classes or their queues.
+        Leaves(leaves::Error),
+    } or {
+        /// The quantum is too small for a packet in each round.
+        #[error(
+            "class `{class}` has a quantum of {quantum}, less than the port's longest frame: give it at \
+             least {frame}"
+        )]
+        Quantum {
+            /// The class.
+            class: String,
+            /// The class's quantum.
+            quantum: Bytes,
+            /// The port's longest frame.
+            frame: Bytes,
+        },
+    } at {
+        Self::Quantum { class, .. } => Subject::class(class).at(&["quantum"]),
     }
 }
 

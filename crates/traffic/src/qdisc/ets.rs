@@ -17,7 +17,7 @@ use crate::qdisc::page::Page;
 use crate::qdisc::rounds::Rounds;
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use base::priorities::Priorities;
-use base::setting::{OutOfRange, settings};
+use base::setting::{errors, settings};
 use base::subject::Subject;
 use base::units::Instant;
 
@@ -61,28 +61,17 @@ impl Default for Class {
 queue_of_choice!(priorities);
 flat_parameters!();
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The classes or their queues.
-    #[error(transparent)]
-    Leaves(#[from] leaves::Error),
-    /// The percentages exceed 100.
-    #[error("the classes have {0} percent together: lower them to 100 in all")]
-    Sum(u64),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Leaves(error) => error.subject(),
-            Self::Sum(_) => Subject::WHOLE,
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The classes or their queues.
+        Leaves(leaves::Error),
+    } or {
+        /// The percentages exceed 100.
+        #[error("the classes have {0} percent together: lower them to 100 in all")]
+        Sum(u64),
+    } at {
+        Self::Sum(_) => Subject::WHOLE,
     }
 }
 

@@ -26,8 +26,7 @@ use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::tally::Tally;
 use base::drop_reason::DropReason;
 use base::packet::PacketId;
-use base::setting::{OutOfRange, settings};
-use base::subject::Subject;
+use base::setting::{errors, settings};
 use base::units::{Instant, PS_PER_SECOND, Rate};
 
 /// The catalogue page, apart from the settings.
@@ -80,28 +79,13 @@ impl Default for Class {
 
 flat_parameters!();
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The classes.
-    #[error(transparent)]
-    Leaves(#[from] leaves::Error),
-    /// The classes' priorities are refused.
-    #[error(transparent)]
-    Priorities(#[from] priorities::Error),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Leaves(error) => error.subject(),
-            Self::Priorities(error) => error.subject(),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The classes.
+        Leaves(leaves::Error),
+        /// The classes' priorities are refused.
+        Priorities(priorities::Error),
     }
 }
 

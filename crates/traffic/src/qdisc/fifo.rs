@@ -6,7 +6,7 @@ use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use base::drop_reason::DropReason;
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Instant};
 
@@ -53,36 +53,26 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The queue would drop every packet.
-    #[error("a queue of zero drops every packet: give it room for at least one ({0} bytes)")]
-    Zero(u64),
-    /// The queue would drop every packet of full length.
-    #[error(
-        "a queue of {limit} bytes drops every packet of full length: give it room for at least \
-         one ({frame} bytes)"
-    )]
-    BelowFrame {
-        /// The limit.
-        limit: u64,
-        /// The port's longest frame.
-        frame: u64,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Zero(_) => Subject::settings(&["bytes"]),
-            Self::BelowFrame { .. } => Subject::settings(&["bytes"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {} or {
+        /// The queue would drop every packet.
+        #[error("a queue of zero drops every packet: give it room for at least one ({0} bytes)")]
+        Zero(u64),
+        /// The queue would drop every packet of full length.
+        #[error(
+            "a queue of {limit} bytes drops every packet of full length: give it room for at least \
+             one ({frame} bytes)"
+        )]
+        BelowFrame {
+            /// The limit.
+            limit: u64,
+            /// The port's longest frame.
+            frame: u64,
+        },
+    } at {
+        Self::Zero(_) => Subject::settings(&["bytes"]),
+        Self::BelowFrame { .. } => Subject::settings(&["bytes"]),
     }
 }
 

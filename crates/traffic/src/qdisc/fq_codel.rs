@@ -18,8 +18,7 @@ use crate::qdisc::tally::Tally;
 use base::drop_reason::DropReason;
 use base::packet::{Packet, PacketId};
 use base::random::Random;
-use base::setting::{OutOfRange, in_range, settings};
-use base::subject::Subject;
+use base::setting::{errors, in_range, settings};
 use base::units::{Bytes, Duration, Instant};
 
 mod flows;
@@ -98,28 +97,13 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-    /// CoDel's settings make no sense.
-    #[error(transparent)]
-    Codel(#[from] codel::Error),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-            Self::Codel(error) => error.subject(),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
+        /// CoDel's settings make no sense.
+        Codel(codel::Error),
     }
 }
 
@@ -517,7 +501,7 @@ mod tests {
             (Parameters { quantum: Bytes(0), ..Parameters::default() }, "quantum"),
             (Parameters { packets: u64::MAX, ..Parameters::default() }, "packets"),
         ] {
-            assert_eq!(refused(wrong).subject(), Subject::settings(&[setting]));
+            assert_eq!(refused(wrong).subject(), base::subject::Subject::settings(&[setting]));
         }
         let wrong = Parameters { interval: Duration::from_ms(5), ..Parameters::default() };
         let target = codel::Error::Target { target: 5_000, interval: 5_000 };

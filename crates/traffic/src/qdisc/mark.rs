@@ -12,7 +12,7 @@ use crate::qdisc::page::Page;
 use crate::qdisc::queue::Queue;
 use base::packet::PacketId;
 use base::random::Random;
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::thresholds::Thresholds;
 use base::units::{Bytes, Instant, Share};
@@ -70,33 +70,22 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-    /// The thresholds in the wrong order.
-    #[error("a `threshold_max` of {max} bytes is below the `threshold` of {threshold}: raise it")]
-    Order {
-        /// The lower threshold.
-        threshold: u64,
-        /// The upper threshold.
-        max: u64,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-            Self::Order { .. } => Subject::settings(&["threshold_max"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
+    } or {
+        /// The thresholds in the wrong order.
+        #[error("a `threshold_max` of {max} bytes is below the `threshold` of {threshold}: raise it")]
+        Order {
+            /// The lower threshold.
+            threshold: u64,
+            /// The upper threshold.
+            max: u64,
+        },
+    } at {
+        Self::Order { .. } => Subject::settings(&["threshold_max"]),
     }
 }
 

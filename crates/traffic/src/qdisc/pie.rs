@@ -14,8 +14,7 @@ use crate::qdisc::queue::Queue;
 use base::drop_reason::DropReason;
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
 use base::random::Random;
-use base::setting::{OutOfRange, in_range};
-use base::subject::Subject;
+use base::setting::{errors, in_range};
 use base::units::{Duration, Instant};
 
 mod controller;
@@ -36,24 +35,11 @@ pub(super) const PAGE: Page = Page {
     sources: &["RFC 8033, sections 4.1 to 4.4, 5.1 (ECN), 5.4 and 5.5"],
 };
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
     }
 }
 
@@ -335,7 +321,7 @@ mod tests {
             (Parameters { target: Duration::ZERO, ..Parameters::default() }, "target"),
             (Parameters { update: Duration::MAX, ..Parameters::default() }, "update"),
         ] {
-            assert_eq!(with(wrong).subject(), Subject::settings(&[setting]));
+            assert_eq!(with(wrong).subject(), base::subject::Subject::settings(&[setting]));
         }
     }
 }

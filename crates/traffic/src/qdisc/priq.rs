@@ -13,8 +13,7 @@ use crate::qdisc::page::Page;
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::{self, fifo};
 use base::packet::PacketId;
-use base::setting::{OutOfRange, settings};
-use base::subject::Subject;
+use base::setting::{errors, settings};
 use base::units::Instant;
 
 /// The catalogue page, apart from the settings.
@@ -58,28 +57,13 @@ impl Default for Class {
 queue_of_choice!();
 flat_parameters!();
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The classes or their queues.
-    #[error(transparent)]
-    Leaves(#[from] leaves::Error),
-    /// The classes' priorities are refused.
-    #[error(transparent)]
-    Priorities(#[from] priorities::Error),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Leaves(error) => error.subject(),
-            Self::Priorities(error) => error.subject(),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The classes or their queues.
+        Leaves(leaves::Error),
+        /// The classes' priorities are refused.
+        Priorities(priorities::Error),
     }
 }
 

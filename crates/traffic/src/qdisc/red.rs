@@ -21,7 +21,7 @@ use crate::qdisc::queue::Queue;
 use base::drop_reason::DropReason;
 use base::packet::{FlowId, Packet, PacketId};
 use base::random::Random;
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Duration, Instant, Share};
 
@@ -111,40 +111,29 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-    /// The lower threshold is not below the upper one.
-    #[error(
-        "the lower threshold, {min}, is not below the upper one, {max} (in packets): raise the upper one, best to \
-         three times the lower"
-    )]
-    Thresholds {
-        /// The lower threshold.
-        min: u64,
-        /// The upper threshold.
-        max: u64,
-    },
-    /// No queue is that long.
-    #[error("a threshold of {0} packets is beyond any queue: lower it to at most 2^40 bytes")]
-    Threshold(u64),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-            Self::Thresholds { .. } | Self::Threshold(_) => {
-                Subject::settings(&["threshold_min", "threshold_max"])
-            }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
+    } or {
+        /// The lower threshold is not below the upper one.
+        #[error(
+            "the lower threshold, {min}, is not below the upper one, {max} (in packets): raise the upper one, best to \
+             three times the lower"
+        )]
+        Thresholds {
+            /// The lower threshold.
+            min: u64,
+            /// The upper threshold.
+            max: u64,
+        },
+        /// No queue is that long.
+        #[error("a threshold of {0} packets is beyond any queue: lower it to at most 2^40 bytes")]
+        Threshold(u64),
+    } at {
+        Self::Thresholds { .. } | Self::Threshold(_) => {
+            Subject::settings(&["threshold_min", "threshold_max"])
         }
     }
 }

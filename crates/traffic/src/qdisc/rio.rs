@@ -18,7 +18,7 @@ use base::drop_reason::DropReason;
 use base::packet::PacketId;
 use base::random::Random;
 use base::ring::Ring;
-use base::setting::{OutOfRange, choice, in_range, settings};
+use base::setting::{choice, errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Duration, Instant, Share};
 
@@ -135,37 +135,26 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The limits let no full frame in.
-    #[error(transparent)]
-    Limit(#[from] fifo::Error),
-    /// The settings of one precedence are refused.
-    #[error("{precedence} drop precedence: {error}")]
-    Level {
-        /// `low`, `medium` or `high`.
-        precedence: &'static str,
-        /// The reason for the refusal.
-        error: red::Error,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Limit(error) => error.subject(),
-            Self::Level { precedence, .. } => Subject::settings(match *precedence {
-                "low" => &["threshold_min_low", "threshold_max_low"],
-                "medium" => &["threshold_min_medium", "threshold_max_medium"],
-                _ => &["threshold_min_high", "threshold_max_high"],
-            }),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The limits let no full frame in.
+        Limit(fifo::Error),
+    } or {
+        /// The settings of one precedence are refused.
+        #[error("{precedence} drop precedence: {error}")]
+        Level {
+            /// `low`, `medium` or `high`.
+            precedence: &'static str,
+            /// The reason for the refusal.
+            error: red::Error,
+        },
+    } at {
+        Self::Level { precedence, .. } => Subject::settings(match *precedence {
+            "low" => &["threshold_min_low", "threshold_max_low"],
+            "medium" => &["threshold_min_medium", "threshold_max_medium"],
+            _ => &["threshold_min_high", "threshold_max_high"],
+        }),
     }
 }
 

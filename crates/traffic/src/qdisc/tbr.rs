@@ -16,7 +16,7 @@ use crate::packets::Packets;
 use crate::qdisc::page::Page;
 use crate::qdisc::{self, Qdisc, fifo};
 use base::packet::PacketId;
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Duration, Instant, Rate, Serializer};
 
@@ -65,39 +65,29 @@ impl Default for Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The regulator's rate is above that of the link.
-    #[error("the regulator has {rate}, but the link has only {link}: lower its rate")]
-    Above {
-        /// The regulator's rate.
-        rate: Rate,
-        /// The link's.
-        link: Rate,
-    },
-    /// Gap frames need a link that never waits.
-    #[error(
-        "psp spaces packets by gap frames, and a regulator would delay them too: set `gaps` to false, or use \
-         psp alone"
-    )]
-    Gaps,
-    /// The inner discipline refuses its parameters.
-    #[error("the regulated queue: {0}")]
-    Queue(Box<qdisc::Error>),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Above { .. } => Subject::settings(&["rate"]),
-            Self::Gaps | Self::Queue(_) => Subject::settings(&["queue"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {} or {
+        /// The regulator's rate is above that of the link.
+        #[error("the regulator has {rate}, but the link has only {link}: lower its rate")]
+        Above {
+            /// The regulator's rate.
+            rate: Rate,
+            /// The link's.
+            link: Rate,
+        },
+        /// Gap frames need a link that never waits.
+        #[error(
+            "psp spaces packets by gap frames, and a regulator would delay them too: set `gaps` to false, or use \
+             psp alone"
+        )]
+        Gaps,
+        /// The inner discipline refuses its parameters.
+        #[error("the regulated queue: {0}")]
+        Queue(Box<qdisc::Error>),
+    } at {
+        Self::Above { .. } => Subject::settings(&["rate"]),
+        Self::Gaps | Self::Queue(_) => Subject::settings(&["queue"]),
     }
 }
 

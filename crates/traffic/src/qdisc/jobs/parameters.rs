@@ -7,7 +7,7 @@ use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
 use crate::tree::{self, Branch, Tree};
-use base::setting::{OutOfRange, in_range, settings};
+use base::setting::{errors, in_range, settings};
 use base::subject::Subject;
 use base::units::{Bytes, Duration, Rate, Share};
 
@@ -86,76 +86,63 @@ impl Parameters {
     }
 }
 
-/// Why parameters are refused. Guarantees that together exceed the link are allowed: JoBS has no admission
-/// control, and reports when it relaxes them.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The names of classes and filters do not fit together.
-    #[error(transparent)]
-    Tree(#[from] tree::Error),
-    /// The buffer.
-    #[error(transparent)]
-    Buffer(#[from] fifo::Error),
-    /// Each packet costs a look at every class.
-    #[error("{0} classes: give at most {CLASSES_MAX}")]
-    TooMany(usize),
-    /// A class has a parent, but these classes have no hierarchy.
-    #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
-    Parent(String),
-    /// The class for unclassified packets does not exist.
-    #[error("the default class `{class}` does not exist: name one of {known}")]
-    UnknownDefault {
-        /// The name given.
-        class: String,
-        /// The existing names.
-        known: String,
-    },
-    /// The guaranteed rate is above the link's.
-    #[error("class `{class}` is guaranteed {rate}, but the link has {link}: lower its rate")]
-    Rate {
-        /// The class.
-        class: String,
-        /// Its rate.
-        rate: Rate,
-        /// The link's.
-        link: Rate,
-    },
-    /// Only one class has a relative number, so there is no proportion.
-    #[error(
-        "class `{class}` alone has a relative {what}: give another class one too, or remove it"
-    )]
-    Alone {
-        /// The class.
-        class: String,
-        /// `delay` or `loss`.
-        what: &'static str,
-    },
-    /// With separate buffers, JoBS does not choose the class that loses.
-    #[error(
-        "class `{0}` has a relative loss, but a separate buffer per class decides alone: share the buffer, or \
-         remove the relative loss"
-    )]
-    Separate(String),
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Range(error) => error.subject(),
-            Self::Tree(error) => error.subject(),
-            Self::Buffer(error) => error.subject(),
-            Self::TooMany(_) => Subject::WHOLE,
-            Self::Parent(class) => Subject::class(class).at(&["parent"]),
-            Self::UnknownDefault { .. } => Subject::settings(&["default_class"]),
-            Self::Rate { class, .. } => Subject::class(class).at(&["rate"]),
-            Self::Alone { class, what: "delay" } => Subject::class(class).at(&["relative_delay"]),
-            Self::Alone { class, .. } | Self::Separate(class) => {
-                Subject::class(class).at(&["relative_loss"])
-            }
+errors! {
+    /// Why parameters are refused. Guarantees that together exceed the link are allowed: JoBS has no admission
+    /// control, and reports when it relaxes them.
+    pub enum Error from {
+        /// The names of classes and filters do not fit together.
+        Tree(tree::Error),
+        /// The buffer.
+        Buffer(fifo::Error),
+    } or {
+        /// Each packet costs a look at every class.
+        #[error("{0} classes: give at most {CLASSES_MAX}")]
+        TooMany(usize),
+        /// A class has a parent, but these classes have no hierarchy.
+        #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
+        Parent(String),
+        /// The class for unclassified packets does not exist.
+        #[error("the default class `{class}` does not exist: name one of {known}")]
+        UnknownDefault {
+            /// The name given.
+            class: String,
+            /// The existing names.
+            known: String,
+        },
+        /// The guaranteed rate is above the link's.
+        #[error("class `{class}` is guaranteed {rate}, but the link has {link}: lower its rate")]
+        Rate {
+            /// The class.
+            class: String,
+            /// Its rate.
+            rate: Rate,
+            /// The link's.
+            link: Rate,
+        },
+        /// Only one class has a relative number, so there is no proportion.
+        #[error(
+            "class `{class}` alone has a relative {what}: give another class one too, or remove it"
+        )]
+        Alone {
+            /// The class.
+            class: String,
+            /// `delay` or `loss`.
+            what: &'static str,
+        },
+        /// With separate buffers, JoBS does not choose the class that loses.
+        #[error(
+            "class `{0}` has a relative loss, but a separate buffer per class decides alone: share the buffer, or \
+             remove the relative loss"
+        )]
+        Separate(String),
+    } at {
+        Self::TooMany(_) => Subject::WHOLE,
+        Self::Parent(class) => Subject::class(class).at(&["parent"]),
+        Self::UnknownDefault { .. } => Subject::settings(&["default_class"]),
+        Self::Rate { class, .. } => Subject::class(class).at(&["rate"]),
+        Self::Alone { class, what: "delay" } => Subject::class(class).at(&["relative_delay"]),
+        Self::Alone { class, .. } | Self::Separate(class) => {
+            Subject::class(class).at(&["relative_loss"])
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::discipline::Port;
 use crate::qdisc::hash::HashBy;
 use crate::tree::{self, Branch, Tree};
 use base::packet::ETHERNET_HEADER_AND_FCS;
-use base::setting::{OutOfRange, choice, in_range, settings};
+use base::setting::{choice, errors, in_range, settings};
 use base::subject::Subject;
 use base::units::Bytes;
 
@@ -113,37 +113,26 @@ impl Parameters {
     }
 }
 
-/// Why parameters are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// A setting is out of its range.
-    #[error(transparent)]
-    Range(#[from] OutOfRange),
-    /// The names of classes and filters do not fit together.
-    #[error(transparent)]
-    Tree(#[from] tree::Error),
-    /// A class has a parent, but these classes have no hierarchy.
-    #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
-    Parent(String),
-    /// A buffer that drops every packet of full length.
-    #[error("a buffer of {bytes}: give it at least one full frame, {frame}")]
-    Buffer {
-        /// The given buffer.
-        bytes: Bytes,
-        /// The port's longest frame.
-        frame: Bytes,
-    },
-}
-
-impl Error {
-    /// The subject of the error.
-    pub fn subject(&self) -> Subject<'_> {
-        match self {
-            Self::Tree(error) => error.subject(),
-            Self::Parent(class) => Subject::class(class).at(&["parent"]),
-            Self::Range(error) => error.subject(),
-            Self::Buffer { .. } => Subject::settings(&["bytes"]),
-        }
+errors! {
+    /// Why parameters are refused.
+    pub enum Error from {
+        /// The names of classes and filters do not fit together.
+        Tree(tree::Error),
+    } or {
+        /// A class has a parent, but these classes have no hierarchy.
+        #[error("class `{0}` has a parent, but these classes are not nested: remove its parent")]
+        Parent(String),
+        /// A buffer that drops every packet of full length.
+        #[error("a buffer of {bytes}: give it at least one full frame, {frame}")]
+        Buffer {
+            /// The given buffer.
+            bytes: Bytes,
+            /// The port's longest frame.
+            frame: Bytes,
+        },
+    } at {
+        Self::Parent(class) => Subject::class(class).at(&["parent"]),
+        Self::Buffer { .. } => Subject::settings(&["bytes"]),
     }
 }
 
