@@ -155,8 +155,13 @@ impl FlowControl {
 
     /// The next time after `now` at which a priority stops or goes on; `NEVER` if none does.
     pub(crate) fn next_change(&self, now: Instant) -> Instant {
-        let times = self.stops.iter().flat_map(|s| [s.from, s.from + self.watchdog, s.until]);
-        times.filter(|&at| at > now).min().unwrap_or(Instant::NEVER)
+        let mut next = Instant::NEVER;
+        for stop in &self.stops {
+            for at in [stop.from, stop.from + self.watchdog, stop.until] {
+                next = if at > now { next.min(at) } else { next };
+            }
+        }
+        next
     }
 
     /// Keeps a dequeued packet if its priority is stopped at `now`; returns until when.

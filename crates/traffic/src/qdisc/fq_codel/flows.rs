@@ -113,8 +113,10 @@ impl Flows {
         ((u64::from(hash) * self.flows.len() as u64) >> 32) as usize
     }
 
+    // Forced: it has one caller, and the compiler's own choice, which depends on how it divides the crate, costs a packet
+    // 4 % more instructions.
     /// Puts a packet into its queue, and gives the queue turns if it had none (section 4.1).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: PacketId, length: u32, hash: u32, quantum: i64) {
         let index = self.index(hash);
         let free = self.free;
@@ -215,6 +217,7 @@ impl Flows {
     }
 
     /// Moves the first queue of its list to the end of the old ones.
+    #[inline(always)]
     fn move_on(&mut self, index: usize) {
         self.remove_first(index);
         self.flows[index].turn = Turn::Old;
