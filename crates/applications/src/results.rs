@@ -2,7 +2,7 @@
 //! of the registry here.
 
 use alloc::boxed::Box;
-use core::any::TypeId;
+use core::any::Any;
 
 use crate::counts::Counts;
 use crate::event_builder::Events;
@@ -11,42 +11,14 @@ use crate::mpi::rank::RankTotals;
 use crate::voip::Call;
 use network::application::{Application, SocketId};
 
-/// Counts that are a kind of [`Results`].
-pub trait Counted: Counts {
-    /// These counts, if the results are of this kind.
-    fn of(results: &Results) -> Option<&Self>;
-}
-
 /// The registry: the variant of each kind, and its counts.
 macro_rules! registry {
     ($($kind:ident($counts:ty);)*) => {
-        /// A kind of results.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Kind {
-            $(#[doc = concat!("See [`", stringify!($counts), "`].")] $kind,)*
-        }
-
         /// The results of a program.
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Results {
             $(#[doc = concat!("See [`", stringify!($counts), "`].")] $kind(Box<$counts>),)*
-        }
-
-        impl Kind {
-            /// The type of its counts.
-            pub fn counts(self) -> TypeId {
-                match self {
-                    $(Self::$kind => TypeId::of::<$counts>(),)*
-                }
-            }
-
-            /// See [`Counts::LACKING`].
-            pub const fn lacking(self) -> [&'static str; 2] {
-                match self {
-                    $(Self::$kind => <$counts>::LACKING,)*
-                }
-            }
         }
 
         impl Results {
@@ -61,6 +33,14 @@ macro_rules! registry {
                 )*
                 drop(results);
                 None
+            }
+
+            /// The counts, if they are of that type.
+            pub fn get<T: 'static>(&self) -> Option<&T> {
+                let counts: &dyn Any = match self {
+                    $(Self::$kind(counts) => counts.as_ref(),)*
+                };
+                counts.downcast_ref()
             }
 
             /// See [`Counts::ASKS`].
@@ -97,16 +77,6 @@ macro_rules! registry {
         }
 
         $(
-            impl Counted for $counts {
-                fn of(results: &Results) -> Option<&Self> {
-                    match results {
-                        Results::$kind(own) => Some(own),
-                        #[allow(unreachable_patterns, reason = "there may be one kind only")]
-                        _ => None,
-                    }
-                }
-            }
-
             impl From<$counts> for Results {
                 fn from(counts: $counts) -> Self {
                     Self::$kind(Box::new(counts))

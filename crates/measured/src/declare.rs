@@ -104,8 +104,11 @@ macro_rules! measured {
     (@flat [$($serde:tt)*] $value:expr, $path:ident) => { None };
     (@part) => { None };
     (@part $part:ident) => { Some($crate::Part::$part) };
-    (@part $part:ident $kind:ident) => {
-        Some($crate::Part::$part(applications::results::Kind::$kind))
+    (@part Results $counts:ident) => {
+        Some($crate::Part::Results {
+            counts: std::any::TypeId::of::<$counts>(),
+            lacking: <$counts as applications::counts::Counts>::LACKING,
+        })
     };
     (@or) => { Default::default() };
     (@or $value:expr) => { $value };

@@ -10,7 +10,7 @@ use crate::value::Measured;
 
 measured! {
     /// What became of an MPI job.
-    pub struct MpiSummary at "mpi.": Results(Ranks);
+    pub struct MpiSummary at "mpi.": Results(RankTotals);
     /// Sums up the job of the ranks at these ends of its connections.
     of(ends: &[&RankTotals], _seconds: f64)
     let ranks = RankTotals::distinct(ends.iter().copied());
@@ -87,7 +87,7 @@ measured! {
 measured! {
     /// What ranks wait for on the network, as shares or in seconds.
     #[derive(Copy, Default)]
-    pub struct NetworkWaits at "mpi.waiting_for.": Results(Ranks);
+    pub struct NetworkWaits at "mpi.waiting_for.": Results(RankTotals);
     /// Sums up waits by their cause, each as `value` of its time.
     of(waits: &Waits, value: &dyn Fn(Duration) -> f64)
     let value = |cause: Cause| value(waits[cause]);

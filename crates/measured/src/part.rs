@@ -1,6 +1,6 @@
 //! The parts of a summary that not every entity has.
 
-use applications::results;
+use std::any::TypeId;
 
 /// A part of the summary that not every entity has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,12 @@ pub enum Part {
     /// Results of datagrams.
     Datagrams,
     /// Results of a workload.
-    Results(results::Kind),
+    Results {
+        /// The type of what its programs count.
+        counts: TypeId,
+        /// What a flow of another workload lacks, in messages, and how it gets that.
+        lacking: [&'static str; 2],
+    },
     /// Completion times of flows of fixed size.
     Completion,
     /// Sojourn times, where they are recorded.

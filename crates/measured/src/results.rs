@@ -1,6 +1,6 @@
 //! The parts of the summary that only flows of some workloads have: the registry of their results.
 
-use applications::results::{Counted, Results};
+use applications::Results;
 
 use crate::calls::{CallSummary, CallsSummary};
 use crate::events::EventSummary;
@@ -40,7 +40,7 @@ macro_rules! results {
             pub fn of<'r>(results: impl Iterator<Item = &'r Results> + Clone, seconds: f64) -> Self {
                 Self {
                     $($key: {
-                        let all: Vec<_> = results.clone().filter_map(Counted::of).collect();
+                        let all: Vec<_> = results.clone().filter_map(Results::get).collect();
                         (!all.is_empty()).then(|| <$summary>::of(&all, seconds))
                     },)*
                 }

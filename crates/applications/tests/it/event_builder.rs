@@ -1,8 +1,8 @@
 //! Laws of data acquisition over any network: programs over pipes that deliver at any time and in any amounts.
 
+use applications::Results;
 use applications::counts::Counts as _;
 use applications::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
-use applications::results::{Counted, Results};
 use applications::workload::Config as _;
 use applications::workload::config::Names;
 use base::{Bytes, Distribution, Duration, Instant, Random};
@@ -162,7 +162,7 @@ impl Network {
         let sources = 0..self.sources.len() as u32;
         let results = sources.map(|source| Results::of(&self.builder, SocketId(source)));
         results
-            .map(|results| results.as_ref().and_then(Events::of).cloned().expect("it builds"))
+            .map(|results| results.as_ref().and_then(Results::get).cloned().expect("it builds"))
             .collect()
     }
 }

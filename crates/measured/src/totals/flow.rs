@@ -1,6 +1,6 @@
 //! The totals of a flow.
 
-use applications::results::{Counted, Results};
+use applications::Results;
 use base::{Bytes, Instant};
 use network::datagram::Delay;
 
@@ -60,8 +60,8 @@ impl FlowTotals {
     }
 
     /// The counts of that type, of the first program that has them.
-    pub fn counts<T: Counted>(&self) -> Option<&T> {
-        self.results().find_map(T::of)
+    pub fn counts<T: 'static>(&self) -> Option<&T> {
+        self.results().find_map(Results::get)
     }
 
     /// Returns the time over which the flow's counters count: its own time, unless only a part of the run is

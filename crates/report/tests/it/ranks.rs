@@ -5,7 +5,6 @@ use std::sync::Arc;
 use applications::mpi::rank::RankTotals;
 use applications::mpi::timeline::{Interval, Timeline};
 use applications::mpi::wait::Cause;
-use applications::results::Counted;
 use base::{Duration, Instant};
 use record::totals::{NodeTotals, PortTotals};
 use record::{
@@ -133,7 +132,7 @@ fn a_page_of_hundreds_of_ranks_stays_small() {
     let busy = rank(0, &flat);
     for flow in &mut totals.flows {
         for own in flow.results.iter_mut().flatten() {
-            let rank = RankTotals::of(own).expect("a rank").rank;
+            let rank = own.get::<RankTotals>().expect("a rank").rank;
             *own = RankTotals { rank, ..busy.clone() }.into();
         }
     }

@@ -143,9 +143,9 @@ fn check_flow(
         (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
             ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }
-        (Some(Part::Results(kind)), _) => {
-            let own = flow.workload().filter(|workload| workload.results() == Some(kind.counts()));
-            let lacking = own.map_or(Some(kind.lacking()), |own| own.lacking(quantity.name));
+        (Some(Part::Results { counts, lacking }), _) => {
+            let own = flow.workload().filter(|workload| workload.results() == Some(counts));
+            let lacking = own.map_or(Some(lacking), |own| own.lacking(quantity.name));
             let Some([lacks, help]) = lacking else { return };
             (lacks, help)
         }

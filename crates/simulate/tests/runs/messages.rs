@@ -4,7 +4,6 @@
 use applications::event_builder::Events;
 use applications::exchange::Exchanges;
 use applications::mpi::rank::RankTotals;
-use applications::results::Counted;
 use base::Duration;
 use proptest::prelude::*;
 use record::FlowTotals;
@@ -176,7 +175,7 @@ proptest! {
         let carried = ITERATIONS * (u64::from(message) + headers * 40);
         prop_assert_eq!([flow.sender.bytes_read, flow.receiver.bytes_read], [carried; 2]);
         for results in &flow.results {
-            let rank = results.as_ref().and_then(RankTotals::of).expect("a rank at each end");
+            let rank = results.as_ref().and_then(|results| results.get::<RankTotals>()).expect("a rank at each end");
             prop_assert_eq!((rank.messages, rank.bytes), (ITERATIONS, ITERATIONS * u64::from(message)));
             let time = rank.finished.expect("it ends").since(rank.started.expect("it begins"));
             let least = Duration::from_ms(ways * ITERATIONS);

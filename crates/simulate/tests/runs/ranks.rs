@@ -1,8 +1,8 @@
 //! The waits of MPI ranks: the causes add up to the wait, and match the path.
 
+use applications::Results;
 use applications::mpi::rank::RankTotals;
 use applications::mpi::wait::{Cause, Waits};
-use applications::results::Counted;
 use base::Duration;
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn ranks(text: &str) -> Vec<RankTotals> {
     let mut ranks: Vec<RankTotals> = totals
         .flows
         .iter()
-        .flat_map(|flow| flow.results().filter_map(RankTotals::of).cloned())
+        .flat_map(|flow| flow.results().filter_map(Results::get).cloned())
         .collect();
     ranks.sort_by_key(|rank| rank.rank);
     ranks.dedup_by_key(|rank| rank.rank);
