@@ -4,8 +4,8 @@ use base::setting::settings;
 use base::setting::{Setting, Settings, Value};
 use base::{Bytes, Duration, Instant};
 
-use crate::sink::{Reader, Sink};
-use crate::workload::config::{self, Applications};
+use crate::sink::Sink;
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
@@ -47,8 +47,8 @@ impl config::Config for Bulk {
         "bulk"
     }
 
-    fn applications(&self, span: ActivePeriod, reader: Reader, _: (u64, &str)) -> Applications {
-        [Box::new(BulkSender::new(span, None)), Box::new(Sink::new(reader))]
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        pair(BulkSender::new(flows[0].span, None), Sink::new(flows[0].reader))
     }
 
     fn sets_data(&self) -> bool {
@@ -69,8 +69,8 @@ impl config::Config for Train {
         "a train"
     }
 
-    fn applications(&self, span: ActivePeriod, reader: Reader, _: (u64, &str)) -> Applications {
-        [Box::new(BulkSender::new(span, Some(*self))), Box::new(Sink::new(reader))]
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        pair(BulkSender::new(flows[0].span, Some(*self)), Sink::new(flows[0].reader))
     }
 
     fn sets_data(&self) -> bool {

@@ -6,8 +6,7 @@ use base::setting::{Bytes32, choice, settings};
 use base::units::Serializer;
 use base::{Bytes, Duration, Instant, Random, Rate};
 
-use crate::sink::Reader;
-use crate::workload::config::{self, Applications};
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
@@ -78,8 +77,9 @@ impl config::Config for Config {
         "datagrams"
     }
 
-    fn applications(&self, span: ActivePeriod, _: Reader, stream: (u64, &str)) -> Applications {
-        self.applications(span, stream)
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        let Member { span, names, .. } = flows[0];
+        pair(Sender::new(*self, span, Random::new(names.seed, names.flow)), Receiver)
     }
 
     fn sets_data(&self) -> bool {
@@ -113,12 +113,6 @@ impl config::Config for Config {
 }
 
 impl Config {
-    /// The programs of the named flow in a run with that seed, the sender first. The flow is active for `span`.
-    pub fn applications(&self, span: ActivePeriod, (seed, name): (u64, &str)) -> Applications {
-        let sender = Sender::new(*self, span, Random::new(seed, name));
-        [Box::new(sender), Box::new(Receiver)]
-    }
-
     /// A datagram's frame, header and FCS included.
     pub fn frame(&self) -> Bytes {
         Bytes(frame_length(self.size, self.ip_header).into())

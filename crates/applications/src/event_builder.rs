@@ -13,10 +13,7 @@ use std::collections::VecDeque;
 use base::setting::{choice, settings};
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::sink::Reader;
-use crate::workload::config::{
-    self, Applications, FlowEnd, Member, Names, PlannedApplication, Sharing,
-};
+use crate::workload::config::{self, FlowEnd, Member, Names, PlannedApplication, Sharing};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
@@ -94,17 +91,6 @@ const REQUEST: Bytes = Bytes(64);
 impl config::Config for Readout {
     fn title(&self) -> &'static str {
         "events"
-    }
-
-    /// A source with a builder of its own.
-    fn applications(
-        &self,
-        span: ActivePeriod,
-        _: Reader,
-        (seed, flow): (u64, &str),
-    ) -> Applications {
-        let names = Names { seed, flow, group: flow };
-        [Box::new(self.source(span, (0, 1), names)), Box::new(self.builder(span, [names]))]
     }
 
     fn sharing(&self) -> Sharing {

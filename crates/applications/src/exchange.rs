@@ -8,8 +8,7 @@ use std::collections::VecDeque;
 use base::setting::settings;
 use base::{Bytes, Distribution, Duration, Instant, Random};
 
-use crate::sink::Reader;
-use crate::workload::config::{self, Applications};
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
@@ -52,8 +51,8 @@ impl config::Config for Exchange {
         "an exchange"
     }
 
-    fn applications(&self, span: ActivePeriod, _: Reader, stream: (u64, &str)) -> Applications {
-        Requests::from(self).applications(span, stream)
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        Requests::from(self).programs(&flows[0])
     }
 
     fn asks(&self) -> bool {
@@ -108,8 +107,8 @@ impl config::Config for Ping {
         "a ping"
     }
 
-    fn applications(&self, span: ActivePeriod, _: Reader, stream: (u64, &str)) -> Applications {
-        Requests::from(self).applications(span, stream)
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        Requests::from(self).programs(&flows[0])
     }
 
     fn asks(&self) -> bool {
@@ -141,11 +140,9 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    fn applications(&self, span: ActivePeriod, stream: (u64, &str)) -> Applications {
-        [
-            Box::new(RequestClient::new(span, self, stream)),
-            Box::new(RequestServer::new(self, stream)),
-        ]
+    fn programs(&self, flow: &Member<'_>) -> Vec<PlannedApplication> {
+        let stream = (flow.names.seed, flow.names.flow);
+        pair(RequestClient::new(flow.span, self, stream), RequestServer::new(self, stream))
     }
 }
 

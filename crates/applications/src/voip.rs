@@ -15,8 +15,7 @@ use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::datagrams::{self, Sender};
-use crate::sink::Reader;
-use crate::workload::config::{self, Applications};
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 pub use results::Call;
@@ -121,15 +120,11 @@ impl config::Config for Voip {
         })
     }
 
-    fn applications(
-        &self,
-        span: ActivePeriod,
-        _: Reader,
-        (seed, name): (u64, &str),
-    ) -> Applications {
-        let sender =
-            Sender::new(self.datagrams().unwrap_or_default(), span, Random::new(seed, name));
-        [Box::new(sender), Box::new(Listener::new(*self, span))]
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
+        let Member { span, names, .. } = flows[0];
+        let config = self.datagrams().unwrap_or_default();
+        let sender = Sender::new(config, span, Random::new(names.seed, names.flow));
+        pair(sender, Listener::new(*self, span))
     }
 
     fn results(&self) -> Option<TypeId> {

@@ -14,7 +14,7 @@ use crate::exchange::{Exchange, Ping};
 use crate::mpi::rank::Job;
 use crate::voip::Voip;
 
-pub use config::{Applications, Config};
+pub use config::Config;
 
 /// An entry of the registry.
 #[derive(Clone, Copy, Debug)]

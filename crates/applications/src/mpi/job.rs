@@ -6,9 +6,7 @@ use base::setting::{Setting, Settings, Value};
 
 use super::Phases;
 use super::rank::{Job, Rank, RankTotals};
-use crate::sink::Reader;
-use crate::workload::config::{self, Applications, FlowEnd, Member, PlannedApplication, Sharing};
-use network::application::ActivePeriod;
+use crate::workload::config::{self, FlowEnd, Member, PlannedApplication, Sharing};
 use network::invalid::Invalid;
 
 /// The settings of a job are those of its library.
@@ -37,12 +35,6 @@ impl config::Config for Job {
 
     fn check(&self) -> Result<(), Invalid> {
         self.library.check()
-    }
-
-    /// Two ranks.
-    fn applications(&self, span: ActivePeriod, _: Reader, _: (u64, &str)) -> Applications {
-        let ranks = self.ranks(span, 2);
-        [Box::new(ranks[0].clone()), Box::new(ranks[1].clone())]
     }
 
     fn excludes(&self) -> &'static [&'static str] {

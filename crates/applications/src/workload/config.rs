@@ -12,9 +12,6 @@ use crate::sink::Reader;
 use network::application::{ActivePeriod, Application};
 use network::invalid::Invalid;
 
-/// The programs of a flow, the one that connects or sends datagrams first.
-pub type Applications = [Box<dyn Application>; 2];
-
 /// Which flows of a table have programs in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
@@ -29,7 +26,7 @@ pub enum Sharing {
 /// A flow, as its programs see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'f> {
-    /// When the program that connects is active.
+    /// When the program that connects, or sends datagrams, is active.
     pub span: ActivePeriod,
     /// How the program that is connected to reads.
     pub reader: Reader,
@@ -66,6 +63,15 @@ impl PlannedApplication {
     }
 }
 
+/// The two programs of a flow that shares none, the one that connects or sends datagrams first.
+pub fn pair(
+    near: impl Application + 'static,
+    far: impl Application + 'static,
+) -> Vec<PlannedApplication> {
+    let at = |end| vec![FlowEnd { flow: 0, end }];
+    vec![PlannedApplication::new(near, at(0)), PlannedApplication::new(far, at(1))]
+}
+
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnd {
@@ -89,28 +95,13 @@ pub trait Config: Settings + Debug {
         Ok(())
     }
 
-    /// The programs of the flow of that name in a run with that seed. The first is active for `span`; what is written
-    /// to the other, that one reads as `reader` says. Applications that flows can share have only this one.
-    fn applications(&self, span: ActivePeriod, reader: Reader, stream: (u64, &str))
-    -> Applications;
-
     /// Which flows of a table with equal settings have programs in common.
     fn sharing(&self) -> Sharing {
         Sharing::None
     }
 
-    /// The programs of flows that share some, in the order in which hosts run them.
-    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication> {
-        let both = |(flow, member): (usize, &Member<'_>)| {
-            let Member { span, reader, names: Names { seed, flow: name, .. }, .. } = *member;
-            let both = self.applications(span, reader, (seed, name)).into_iter().enumerate();
-            both.map(move |(end, application)| PlannedApplication {
-                application,
-                sockets: vec![FlowEnd { flow, end }],
-            })
-        };
-        flows.iter().enumerate().flat_map(both).collect()
-    }
+    /// The programs of one flow, or of all that share some, in the order in which hosts run them.
+    fn programs(&self, flows: &[Member<'_>]) -> Vec<PlannedApplication>;
 
     /// The mean payload that each flow sends at a trigger, and the mean time between triggers unless the network's load
     /// determines it, for a workload whose flows send together.

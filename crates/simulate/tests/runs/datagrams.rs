@@ -1,7 +1,7 @@
 //! Open-loop senders send what they say, when they say it, and what arrives is counted.
 
-use applications::datagrams::Config;
-use base::{Bytes, Duration, FlowId, HostId, Instant, Rate};
+use applications::datagrams::{Config, Sender};
+use base::{Bytes, Duration, FlowId, HostId, Instant, Random, Rate};
 use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
 use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
@@ -270,10 +270,10 @@ fn a_program_answers_datagrams() {
         ..Config::default()
     };
     let span = ActivePeriod { bytes: Some(Bytes(9_500)), ..ActivePeriod::ALWAYS };
-    let [sender, _] = config.applications(span, (1, "u"));
+    let sender = Sender::new(config, span, Random::new(1, "u"));
     let kind = SocketKind::Datagrams { tos: config.tos(), ip_header: config.ip_header };
     let ends: [(Box<dyn Application>, _, _); 2] =
-        [(sender, HostId(0), HostId(1)), (Box::new(Answers), HostId(1), HostId(0))];
+        [(Box::new(sender), HostId(0), HostId(1)), (Box::new(Answers), HostId(1), HostId(0))];
     for (application, local, peer) in ends {
         let socket = SocketConfig {
             flow: FlowId(0),
