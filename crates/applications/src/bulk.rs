@@ -3,12 +3,12 @@
 use base::setting::settings;
 use base::setting::{Setting, Settings, Value};
 use base::{Bytes, Duration, Instant};
-
-use crate::sink::Sink;
-use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
+
+use crate::sink::Sink;
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 
 settings! {
     required: message, every;

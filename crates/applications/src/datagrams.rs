@@ -5,14 +5,14 @@ use base::packet::ecn;
 use base::setting::{Bytes32, choice, settings};
 use base::units::Serializer;
 use base::{Bytes, Duration, Instant, Random, Rate};
-
-use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
 use network::datagram::frame_length;
 use network::invalid::Invalid;
 use network::link::RATE_MAX;
+
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 
 settings! {
     besides: ip_header, dscp;

@@ -12,12 +12,12 @@ use std::collections::VecDeque;
 
 use base::setting::{choice, settings};
 use base::{Bytes, Distribution, Duration, Instant, Random};
-
-use crate::workload::config::{self, FlowEnd, Member, Names, PlannedApplication, Sharing};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
 use network::invalid::Invalid;
+
+use crate::workload::config::{self, FlowEnd, Member, Names, PlannedApplication, Sharing};
 
 pub use results::Events;
 

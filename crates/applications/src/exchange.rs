@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 use base::setting::settings;
 use base::{Bytes, Distribution, Duration, Instant, Random};
-
-use crate::workload::config::{self, Member, PlannedApplication, pair};
 use network::application::{
     ActivePeriod, Application, INTERVAL_MIN, SocketEvent, SocketId, Sockets,
 };
 use network::invalid::Invalid;
+
+use crate::workload::config::{self, Member, PlannedApplication, pair};
 
 pub use results::Exchanges;
 

@@ -17,9 +17,8 @@ pub mod wait;
 
 use base::setting::{choice, settings};
 use base::{Bytes, Duration};
-use transport::ProgramPhase;
-
 use network::invalid::Invalid;
+use transport::ProgramPhase;
 
 settings! {
     /// An MPI library: its protocol over TCP connections and the algorithms of its collective operations.

@@ -1,15 +1,15 @@
 //! Results of workloads: what the programs of a flow count. A new kind is a file with its [`Counts`], and a line
 //! of the registry here.
 
-use alloc::boxed::Box;
 use core::any::Any;
+
+use network::application::{Application, SocketId};
 
 use crate::counts::Counts;
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::mpi::rank::RankTotals;
 use crate::voip::Call;
-use network::application::{Application, SocketId};
 
 /// The registry: the variant of each kind, and its counts.
 macro_rules! registry {

@@ -3,7 +3,6 @@
 use base::setting::settings;
 use base::units::Serializer;
 use base::{Bytes, Instant, Rate};
-
 use network::application::{Application, SocketEvent, SocketId, Sockets};
 
 settings! {

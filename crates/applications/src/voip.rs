@@ -13,10 +13,10 @@ use std::any::{Any, TypeId};
 
 use base::setting::{choice, settings};
 use base::{Bytes, Duration, Instant, Random, Rate};
+use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 use crate::datagrams::{self, Sender};
 use crate::workload::config::{self, Member, PlannedApplication, pair};
-use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 pub use results::Call;
 

@@ -3,11 +3,11 @@
 use std::any::TypeId;
 
 use base::setting::{Setting, Settings, Value};
+use network::invalid::Invalid;
 
 use super::Phases;
 use super::rank::{Job, Rank, RankTotals};
 use crate::workload::config::{self, FlowEnd, Member, PlannedApplication, Sharing};
-use network::invalid::Invalid;
 
 /// The settings of a job are those of its library.
 impl Settings for Job {

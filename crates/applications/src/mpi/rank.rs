@@ -5,6 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::{Duration, Instant};
+use network::application::{
+    ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
+};
 use transport::{ProgramPhase, SocketOption};
 
 use super::collective::{Collective, Kind, Round};
@@ -13,9 +16,6 @@ use super::matching::{Matching, Unexpected};
 use super::program::{Call, Calls, Message, Program, Request};
 use super::wait::Transfer;
 use super::{Library, Phases, Progress};
-use network::application::{
-    ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
-};
 
 pub use super::results::RankTotals;
 

@@ -5,12 +5,12 @@ use core::fmt::Debug;
 
 use base::setting::Settings;
 use base::{Bytes, Duration};
+use network::application::{ActivePeriod, Application};
+use network::invalid::Invalid;
 
 use crate::datagrams;
 use crate::mpi::Phases;
 use crate::sink::Reader;
-use network::application::{ActivePeriod, Application};
-use network::invalid::Invalid;
 
 /// Which flows of a table have programs in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
