@@ -4,6 +4,8 @@
 pub trait Counts: Clone {
     /// What a flow without such counts lacks, in messages, and how a flow gets them.
     const LACKING: [&'static str; 2];
+    /// Their title in tables.
+    const TITLE: &'static str;
     /// Whether the program asks its peer for data, so that the segments of both ends count for the flow.
     const ASKS: bool = false;
     /// Whether only the counts of a whole run have a meaning.

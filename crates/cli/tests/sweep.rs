@@ -303,7 +303,7 @@ fn the_console_shows_round_trips_and_queueing_delay_under_load() {
         let both = flows.map(|flow| flow[field].as_f64().expect(field));
         Value::from(both[0].max(both[1]))
     };
-    assert!(row("flow").contains("min RTT  RTT at end"), "{}", row("flow"));
+    assert!(row("flow").contains("min RTT  smoothed RTT"), "{}", row("flow"));
     let [min, end] = milliseconds(&row("bulk (2 flows)"))[..] else { panic!("two RTTs") };
     assert!(min < end && near(end, &longest("srtt_seconds")), "{min} {end}");
     let (queue, shown) = (&summary["link"]["east"]["forward"], milliseconds(&row("wan:east")));
@@ -317,12 +317,12 @@ fn the_console_shows_round_trips_and_queueing_delay_under_load() {
     let grid = [&["--seeds", "1..2", "--quiet"], &units[..]].concat();
     let table = sweep(folder.path(), "grid", &grid);
     let lines: Vec<&str> = stdout(&table).lines().collect();
-    assert!(lines[0].contains("timeouts  RTT at end  queue p99"), "{}", lines[0]);
+    assert!(lines[0].contains("timeouts  smoothed RTT  sojourn p99"), "{}", lines[0]);
     let [rtt, wait] = milliseconds(lines[1])[..] else { panic!("two delays: {}", lines[1]) };
     assert!(near(rtt, &longest("srtt_seconds")) && near(wait, &queue["sojourn_p99_seconds"]));
     let without = ["--seeds", "1..2", "--quiet", "--set", "probe.automatic=false"];
     let without = sweep(folder.path(), "without", &without);
-    assert!(stdout(&without).contains("RTT at end") && !stdout(&without).contains("queue p99"));
+    assert!(stdout(&without).contains("smoothed RTT") && !stdout(&without).contains("sojourn p99"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ measured! {
             .name("mos").compared().row(1);
         /// The transmission rating R that it follows from.
         rating: f64 = call.rating(), Number None Higher "R"
-            what "Transmission rating R of the call (ITU-T G.107).".row(1);
+            what "Transmission rating R of the call (ITU-T G.107).".row(1).detail();
         /// Delay from mouth to ear, seconds.
         mouth_to_ear_seconds: f64 = call.mouth_to_ear.as_secs_f64(), Time Max Lower "mouth to ear"
             what "Delay of the call from mouth to ear.".name("mouth_to_ear").row(1);

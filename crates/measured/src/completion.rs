@@ -15,15 +15,15 @@ measured! {
         completed: u64 = fct.len() as u64, Number Sum Higher "completed"
             what "Completed flows of fixed size.".name("completed").row(7);
         /// p50, seconds.
-        fct_p50_seconds: f64 = percentile(fct, 50), Time None Lower "completion time p50"
+        fct_p50_seconds: f64 = percentile(fct, 50), Time None Lower "FCT p50"
             what "p50 of the completion times of flows of fixed size, from connecting to the last byte read."
             .name("fct_p50").samples("completion.completed").compared().row(6);
         /// p95, seconds.
-        fct_p95_seconds: f64 = percentile(fct, 95), Time None Lower "completion time p95"
+        fct_p95_seconds: f64 = percentile(fct, 95), Time None Lower "FCT p95"
             what "p95 of these completion times."
             .name("fct_p95").samples("completion.completed").row(6);
         /// p99, seconds.
-        fct_p99_seconds: f64 = percentile(fct, 99), Time None Lower "completion time p99"
+        fct_p99_seconds: f64 = percentile(fct, 99), Time None Lower "FCT p99"
             what "p99 of these completion times."
             .name("fct_p99").samples("completion.completed").compared().row(6);
         /// p50 of completion time over ideal time.

@@ -19,11 +19,11 @@ measured! {
         lost: u64 = flow.datagrams_lost(), Number Sum Lower "lost"
             what "Datagrams neither received nor in flight at the end.".row(4);
         /// Their share of those sent.
-        loss: f64 => |all| per(all.lost as f64, all.sent as f64), Share None Lower "share lost"
+        loss: f64 => |all| per(all.lost as f64, all.sent as f64), Share None Lower "loss"
             what "Datagrams lost, as a share of those sent.".row(5);
         /// Received with a congestion mark.
         marked: u64 = flow.receiver.ecn_marks, Number Sum Lower "marked"
-            what "Datagrams received with a congestion mark.".row(4);
+            what "Datagrams received with a congestion mark.".row(4).detail();
         /// Mean one-way delay, seconds.
         delay_mean_seconds: f64 =
             mean_seconds(delay.sum, flow.receiver.segments_received).unwrap_or_default(),
@@ -34,12 +34,12 @@ measured! {
             Time Max Lower "max delay" what "Max one-way delay of its datagrams."
             .name("delay_max").samples("datagrams.received").compared().row(1);
         /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
-        jitter_seconds: f64 = delay.jitter().as_secs_f64(), Time Max Lower "jitter"
-            what "Interarrival jitter at the end (RFC 3550, section 6.4.1).".row(5);
+        jitter_seconds: f64 = delay.jitter().as_secs_f64(), Time Max Lower "interarrival jitter (RFC 3550)"
+            what "Interarrival jitter at the end (RFC 3550, section 6.4.1).".row(5).detail();
         /// Mean magnitude of the delay variation from one datagram to the next received (IPDV, RFC 3393).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         jitter_mean_seconds: Option<f64> = mean_seconds(delay.variation.sum, delay.variation.samples),
-            Time Mean(received) Lower "mean jitter"
+            Time Mean(received) Lower "jitter"
             .name("jitter").samples("datagrams.received").compared().row(1);
     }
 }

@@ -108,6 +108,7 @@ macro_rules! measured {
         Some($crate::Part::Results {
             counts: std::any::TypeId::of::<$counts>(),
             lacking: <$counts as applications::counts::Counts>::LACKING,
+            title: <$counts as applications::counts::Counts>::TITLE,
         })
     };
     (@or) => { Default::default() };

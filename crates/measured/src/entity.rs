@@ -1,5 +1,6 @@
 //! The entities of a summary, and the quantity that a path of the summary names.
 
+use crate::part::Part;
 use crate::quantity::{Kind, Quantity};
 
 use crate::table;
@@ -86,6 +87,31 @@ impl Entity {
         }
     }
 
+    /// The quantities of these names, as the columns of a view. In a constant, an unknown name does not compile.
+    ///
+    /// # Panics
+    /// If there is none of a name.
+    pub const fn columns<const N: usize>(self, names: [&str; N]) -> [&'static Quantity; N] {
+        let known = self.quantities();
+        let mut columns = [&known[0]; N];
+        let mut column = 0;
+        while column < N {
+            let mut place = 0;
+            while !is_same(known[place].name, names[column]) {
+                place += 1;
+                assert!(place < known.len(), "the entity has no quantity of this name");
+            }
+            columns[column] = &known[place];
+            column += 1;
+        }
+        columns
+    }
+
+    /// The quantities that belong to a part of it.
+    pub fn part(self, part: Part) -> impl Iterator<Item = &'static Quantity> {
+        self.quantities().iter().filter(move |quantity| quantity.part == Some(part))
+    }
+
     /// The names of the quantities that `suimon compare` shows.
     pub fn compared(self) -> impl Iterator<Item = &'static str> {
         self.quantities().iter().filter(|quantity| quantity.compared).map(|quantity| quantity.name)
@@ -110,6 +136,16 @@ impl Entity {
             _ => return None,
         })
     }
+}
+
+/// Whether the texts are equal, in constants.
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut place = 0;
+    while place < a.len() && place < b.len() && a[place] == b[place] {
+        place += 1;
+    }
+    place == a.len() && place == b.len()
 }
 
 impl Quantity {

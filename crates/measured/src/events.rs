@@ -26,7 +26,7 @@ measured! {
             mean_seconds(events.sum, events.completed).unwrap_or_default(),
             Time None Lower "mean completion time"
             what "Mean event completion time, from the trigger to the end of the last fragment."
-            .name("event_completion_mean").samples("events.completed").row(1);
+            .name("event_completion_mean").samples("events.completed").row(1).detail();
         /// p50 of these, to 0.8 %, seconds.
         completion_p50_seconds: f64 = percentile(0.5), Time None Lower "completion time p50"
             what "p50 of the event completion time, to 0.8 %."
@@ -45,7 +45,7 @@ measured! {
             .name("event_completion_max").samples("events.completed").row(1);
         /// Fragments that the builder read.
         fragments: u64 = events.fragments, Number Sum Higher "fragments"
-            what "Fragments read by the builder.".name("fragments").row(3);
+            what "Fragments read by the builder.".name("fragments").row(3).detail();
         /// Those read after the deadline; none where there is no deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fragments_late: Option<u64> = events.late, Number Sum Lower "late fragments"

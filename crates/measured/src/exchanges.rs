@@ -14,7 +14,7 @@ measured! {
     let percentile = |share| Some(exchanges.times.quantile(share).as_secs_f64());
     {
         /// Requests that were answered.
-        completed: u64 = exchanges.completed, Number Sum Higher "requests"
+        completed: u64 = exchanges.completed, Number Sum Higher "completed"
             what "Completed requests.".name("exchanges").row(1);
         /// Mean time from writing a request to reading the last of its response, seconds.
         response_mean_seconds: f64 =

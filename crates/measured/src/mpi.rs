@@ -95,38 +95,38 @@ measured! {
         /// The congestion window, below the slow start threshold.
         slow_start: f64 = value(Cause::SlowStart), Share None Lower "slow start"
             what "Share of the ranks' time spent waiting for a congestion window in slow start."
-            .name("slow_start_wait_share").row(1);
+            .name("slow_start_wait_share").row(1).detail();
         /// The congestion window, at or above it.
         window: f64 = value(Cause::Window), Share None Lower "window"
             what "Share of the ranks' time spent waiting for a congestion window at or above the slow start threshold."
-            .name("window_wait_share").row(1);
+            .name("window_wait_share").row(1).detail();
         /// Loss recovery without a timeout.
         recovery: f64 = value(Cause::Recovery), Share None Lower "recovery"
             what "Share of the ranks' time spent waiting for lost segments that were detected without a timeout."
-            .name("recovery_wait_share").row(1);
+            .name("recovery_wait_share").row(1).detail();
         /// A retransmission timeout, with the repair after it.
         rto: f64 = value(Cause::Timeout), Share None Lower "RTO"
             what "Share of the ranks' time spent waiting for a retransmission timeout and the recovery after it."
-            .name("rto_wait_share").row(1);
+            .name("rto_wait_share").row(1).detail();
         /// The peer's receive window, or the own send buffer.
         buffer: f64 = value(Cause::Buffer), Share None Lower "buffers"
             what "Share of the ranks' time spent waiting for space in a receive window or a send buffer."
-            .name("buffer_wait_share").row(1);
+            .name("buffer_wait_share").row(1).detail();
         /// Nagle's rule.
         nagle: f64 = value(Cause::Nagle), Share None Lower "Nagle"
             what "Share of the ranks' time spent waiting for a small segment held back by Nagle's algorithm."
-            .name("nagle_wait_share").row(1);
+            .name("nagle_wait_share").row(1).detail();
         /// The pacing rate.
         pacing: f64 = value(Cause::Pacing), Share None Lower "pacing"
-            what "Share of the ranks' time spent waiting for pacing.".name("pacing_wait_share").row(1);
+            what "Share of the ranks' time spent waiting for pacing.".name("pacing_wait_share").row(1).detail();
         /// Serialisation and queues, and whatever nothing else accounts for.
         bandwidth: f64 = value(Cause::Bandwidth), Share None Lower "bandwidth"
             what "Share of the ranks' time spent waiting for links and queues, or for reasons that no other share covers."
-            .name("bandwidth_wait_share").row(1);
+            .name("bandwidth_wait_share").row(1).detail();
         /// Half the minimum RTT.
         latency: f64 = value(Cause::Latency), Share None Lower "latency"
             what "Share of the ranks' time spent waiting for half the minimum RTT."
-            .name("latency_wait_share").row(1);
+            .name("latency_wait_share").row(1).detail();
     }
 }
 

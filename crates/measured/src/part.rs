@@ -15,6 +15,8 @@ pub enum Part {
         counts: TypeId,
         /// What a flow of another workload lacks, in messages, and how it gets that.
         lacking: [&'static str; 2],
+        /// Its title in tables.
+        title: &'static str,
     },
     /// Completion times of flows of fixed size.
     Completion,

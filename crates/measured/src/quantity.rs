@@ -70,6 +70,8 @@ pub struct Quantity {
     pub(crate) whole: Option<&'static str>,
     /// The part of the entity that has it, if not every entity does.
     pub part: Option<Part>,
+    /// Whether the table of its part on the console leaves it out.
+    pub detail: bool,
     /// Its group in the tables of its entity, which begin with group 0.
     pub(crate) row: u8,
 }
@@ -95,6 +97,7 @@ impl Quantity {
             label,
             whole: None,
             part: None,
+            detail: false,
             row: 0,
         }
     }
@@ -137,6 +140,11 @@ impl Quantity {
     /// Marks it as shown by `suimon compare`.
     pub(crate) const fn compared(self) -> Self {
         Self { compared: true, ..self }
+    }
+
+    /// Leaves it out of the table of its part on the console.
+    pub(crate) const fn detail(self) -> Self {
+        Self { detail: true, ..self }
     }
 
     /// Sets the quantity that counts its samples.

@@ -6,6 +6,7 @@ use crate::calls::{CallSummary, CallsSummary};
 use crate::events::EventSummary;
 use crate::exchanges::ExchangeSummary;
 use crate::mpi::{MpiSummary, NetworkWaits};
+use crate::part::Part;
 use crate::{Measured, Quantity, Value};
 
 /// Declares the results of an entity: for each key of the summary its documentation, what sums up the results, and further
@@ -83,6 +84,22 @@ results! {
     events: EventSummary;
     /// What became of the MPI job that they are the connections of, in the whole run.
     mpi: MpiSummary, NetworkWaits;
+}
+
+impl Part {
+    /// What only flows of some workloads have, with its title in tables.
+    pub fn workloads() -> impl Iterator<Item = (Self, &'static str)> {
+        let mut parts = vec![(Self::Datagrams, "datagrams")];
+        for part in GroupResults::QUANTITIES.iter().flat_map(|field| *field).filter_map(|q| q.part)
+        {
+            if let Self::Results { title, .. } = part
+                && parts.iter().all(|(known, _)| *known != part)
+            {
+                parts.push((part, title));
+            }
+        }
+        parts.into_iter()
+    }
 }
 
 /// The number of fields of these parts.

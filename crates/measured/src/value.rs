@@ -9,6 +9,8 @@ pub enum Value {
     Count(u64),
     /// Any other number.
     Real(f64),
+    /// Whether something holds: 1 if it does.
+    Held(bool),
 }
 
 impl Value {
@@ -17,6 +19,7 @@ impl Value {
         match self {
             Self::Count(count) => count as f64,
             Self::Real(number) => number,
+            Self::Held(held) => held as u8 as f64,
         }
     }
 }
@@ -39,10 +42,9 @@ impl Measured for u32 {
     }
 }
 
-/// 1 if it holds.
 impl Measured for bool {
     fn value(&self, path: &str) -> Option<Value> {
-        u64::from(*self).value(path)
+        path.is_empty().then_some(Value::Held(*self))
     }
 }
 

@@ -28,6 +28,7 @@ pub mod summary;
 pub mod sweep_table;
 pub mod table;
 pub mod totals;
+pub mod view;
 pub mod wire;
 
 mod bandwidth;

@@ -2,7 +2,7 @@
 
 use scenario::{Unit, Units};
 
-pub use measured::Kind;
+pub use measured::{Entity, Kind, Part, Quantity, Value};
 pub use scenario::digits;
 
 /// Returns the units of a column that holds these quantities: those of the scenario, or others of the same family

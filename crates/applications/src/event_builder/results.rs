@@ -42,6 +42,7 @@ impl Events {
 
 impl Counts for Events {
     const LACKING: [&'static str; 2] = ["events", "name a flow with `events`"];
+    const TITLE: &'static str = "events";
     const ASKS: bool = true;
 
     fn since(&self, earlier: &Self) -> Self {

@@ -39,6 +39,7 @@ impl Exchanges {
 
 impl Counts for Exchanges {
     const LACKING: [&'static str; 2] = ["exchanges", "name a flow with an `exchange` or a `ping`"];
+    const TITLE: &'static str = "requests";
     const ASKS: bool = true;
 
     fn since(&self, earlier: &Self) -> Self {

@@ -44,6 +44,7 @@ impl RankTotals {
 
 impl Counts for RankTotals {
     const LACKING: [&'static str; 2] = ["ranks", "name a flow with `mpi`"];
+    const TITLE: &'static str = "MPI job";
     /// A job ends.
     const WHOLE: bool = true;
 

@@ -56,6 +56,7 @@ impl Call {
 
 impl Counts for Call {
     const LACKING: [&'static str; 2] = ["listener", "name a flow with `voip`"];
+    const TITLE: &'static str = "call";
 
     fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,10 +1,9 @@
 //! A single run's results as text.
 
-use std::collections::BTreeSet;
-
 use experiment::{Job, Outcome, format};
-use record::quantity::{self, Kind};
-use record::summary::{DatagramSummary, Direction, FlowSummary, Group, ProgramSummary, Summary};
+use record::quantity::{self, Entity, Kind, Part, Quantity, Value};
+use record::summary::{Group, Summary, group_of};
+use record::view::{self, Row, by_columns, goodput};
 use record::{Verdict, folder};
 use scenario::{Plan, Units};
 
@@ -17,61 +16,37 @@ const QUEUES_MAX: usize = 4;
 /// A port is in that table if its delay is at least this share of the longest.
 const QUEUES_SHARE: f64 = 0.01;
 /// Columns for a flow, and for the flows of a `count`, which have the smallest and the largest RTT of any of them.
-const FLOW: [&str; 8] = [
-    "flow",
-    ">goodput",
-    ">received",
-    ">retransmissions",
-    ">timeouts",
-    ">min RTT",
-    ">RTT at end",
-    ">fairness",
-];
-/// Columns for a UDP flow.
-const DATAGRAMS: [&str; 8] = [
-    "datagrams",
-    ">goodput",
-    ">sent",
-    ">received",
-    ">lost",
-    ">mean delay",
-    ">max delay",
-    ">jitter",
-];
-
-/// Columns for a call.
-const CALLS: [&str; 5] = ["call", ">mean opinion score", ">mouth to ear", ">missed", ">late"];
-
+const FLOW: [&Quantity; 6] =
+    Entity::Flow.columns(["goodput", "bytes", "retransmissions", "timeouts", "min_rtt", "srtt"]);
+/// The column that only the flows of a `count` have.
+const FAIRNESS: [&Quantity; 1] = Entity::Group.columns(["fairness"]);
 /// Columns for the completion times of the flows of a `count`.
-const COMPLETION: [&str; 8] =
-    ["completion time", ">completed", ">p50", ">p95", ">p99", ">slowdown p50", ">p95", ">p99"];
-
-/// Columns for the events of a builder, with their completion times in the middle.
-const EVENTS: [&str; 8] =
-    ["events", ">completed", ">per second", ">p50", ">p99", ">p99.9", ">max", ">late fragments"];
-
-/// Columns for an MPI job.
-const JOBS: [&str; 8] = [
-    "MPI job",
-    ">time to solution",
-    ">ranks finished",
-    ">computing",
-    ">waiting",
-    ">for a late sender",
-    ">else mostly",
-    ">messages",
-];
-
+const COMPLETION: &[&Quantity] = &Entity::Size.columns([
+    "completed",
+    "fct_p50",
+    "fct_p95",
+    "fct_p99",
+    "slowdown_p50",
+    "slowdown_p95",
+    "slowdown_p99",
+]);
 /// Columns for a flow that a program generates: the packets that the network carried.
-const PROGRAM: [&str; 7] = [
-    "program",
-    ">both ways",
-    ">packets there",
-    ">bytes there",
-    ">packets back",
-    ">bytes back",
-    ">drops",
-];
+const PROGRAM: &[&Quantity] = &Entity::Flow.columns([
+    "goodput",
+    "program.forward.received",
+    "program.forward.bytes",
+    "program.reverse.received",
+    "program.reverse.bytes",
+    "drops",
+]);
+/// Columns for the queues of ports.
+const QUEUES: &[&Quantity] =
+    &Entity::Direction.columns(["sojourn_p50", "sojourn_p99", "sojourn_max", "queue_max"]);
+/// Columns for a discipline's classes.
+const CLASSES: &[&Quantity] =
+    &Entity::Class.columns(["rate", "sojourn_p50", "sojourn_p99", "marks", "drops"]);
+/// The packets of a class.
+const PASSED: [&Quantity; 2] = Entity::Class.columns(["packets", "drops"]);
 
 /// Title, flows, drops, verdicts, and the path of the report.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
@@ -86,10 +61,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         heading(summary, units),
         flows(summary, units),
         completions(summary, units),
-        events(summary, units),
-        jobs(summary, units),
-        datagrams(summary, units),
-        calls(summary, units),
+        workloads(summary, units),
         programs(summary, units),
         queues(summary, units),
         classes(summary, units),
@@ -163,270 +135,129 @@ fn heading(summary: &Summary, units: Units) -> String {
     format!("{}  (seed {}, {time} simulated)\n", run.title, run.seed)
 }
 
+/// A table of these columns, with the names of the rows under `title`.
+fn table(title: &str, columns: &[&Quantity]) -> Table {
+    let labels = columns.iter().map(|quantity| format!(">{}", quantity.label));
+    Table::new(&[title.to_owned()].into_iter().chain(labels).collect::<Vec<_>>())
+}
+
+fn cells(row: &Row<'_>, columns: &[&Quantity]) -> Vec<Cell> {
+    let values = columns.iter().map(|quantity| Cell::of(quantity, row.value(quantity)));
+    [row.name.as_str().into()].into_iter().chain(values).collect()
+}
+
+/// Returns the table with a line for the rows above `most`, which are not in it; nothing without rows.
+fn rendered(table: Table, rows: usize, most: usize) -> String {
+    let more = match rows.saturating_sub(most) {
+        0 => String::new(),
+        more => format!("… and {more} more\n"),
+    };
+    if table.is_empty() { String::new() } else { table.render() + &more }
+}
+
+/// The groups, with their number of flows.
+fn groups(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
+    let number = |(_, group): &(String, Group)| format::count(group.flows as usize, "flow");
+    let groups = view::groups(summary).zip(&summary.group.0);
+    groups.map(move |(row, group)| {
+        let name = format!("{} ({})", row.name, number(group));
+        row.named(name)
+    })
+}
+
 fn flows(summary: &Summary, units: Units) -> String {
     // Only a group has a fairness index.
-    let columns = if summary.group.0.is_empty() { FLOW.len() - 1 } else { FLOW.len() };
-    let mut table = Table::new(&FLOW[..columns]).in_units(units);
-    for (name, group) in &summary.group.0 {
-        table.row(group_row(name, group, summary));
+    let fairness = FAIRNESS.iter().filter(|_| !summary.group.0.is_empty());
+    let columns: Vec<&Quantity> = FLOW.iter().chain(fairness).copied().collect();
+    let mut table = table("flow", &columns).in_units(units);
+    for (row, (name, _)) in groups(summary).zip(&summary.group.0) {
+        let value = |quantity| row.value(quantity).or_else(|| rtt(summary, name, quantity));
+        let values = columns.iter().map(|quantity| Cell::of(quantity, value(quantity)));
+        table.row([row.name.as_str().into()].into_iter().chain(values));
     }
-    let groups = group_names(summary);
-    let single = |name: &str| !is_member(name, &groups);
-    let singles = summary.flow.0.iter().filter(|(name, flow)| flow.is_connection() && single(name));
-    let singles: Vec<_> = singles.collect();
-    for (name, flow) in singles.iter().take(ROWS_MAX) {
-        table.row(flow_row(name, flow));
-    }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.render() + &more(singles.len(), ROWS_MAX)
+    let singles: Vec<_> = singles(summary, view::connections(summary)).collect();
+    singles.iter().take(ROWS_MAX).for_each(|row| table.row(cells(row, &columns)));
+    rendered(table, singles.len(), ROWS_MAX)
+}
+
+/// The rows of flows that are in no group.
+fn singles<'s>(
+    summary: &'s Summary,
+    flows: impl Iterator<Item = Row<'s>>,
+) -> impl Iterator<Item = Row<'s>> {
+    flows.filter(|row| view::is_single(summary, &row.name))
+}
+
+/// The smallest minimum RTT and the largest smoothed RTT of the flows of a group.
+fn rtt(summary: &Summary, group: &str, quantity: &Quantity) -> Option<Value> {
+    let flows = summary.flow.0.iter().filter(|(flow, _)| group_of(flow) == Some(group));
+    let flows = flows.map(|(_, flow)| flow).filter(|flow| flow.min_rtt_seconds > 0.0);
+    let value = match quantity.name {
+        "min_rtt" => flows.map(|flow| flow.min_rtt_seconds).reduce(f64::min),
+        "srtt" => flows.map(|flow| flow.srtt_seconds).reduce(f64::max),
+        _ => None,
+    };
+    value.map(Value::Real)
 }
 
 fn completions(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&COMPLETION).in_units(units);
-    for (name, group) in &summary.group.0 {
-        let sizes = group.size.0.iter();
-        let sizes = sizes.map(|(size, times)| (format!("  {}", size.replace('_', " ")), times));
-        let all = group.completion.iter().map(|times| (name.clone(), times));
-        for (name, times) in all.chain(sizes) {
-            table.row(vec![
-                name.into(),
-                Cell::quantity(Kind::Number, times.completed as f64),
-                Cell::quantity(Kind::Time, times.fct_p50_seconds),
-                Cell::quantity(Kind::Time, times.fct_p95_seconds),
-                Cell::quantity(Kind::Time, times.fct_p99_seconds),
-                format!("{:.2}", times.slowdown_p50).into(),
-                format!("{:.2}", times.slowdown_p95).into(),
-                format!("{:.2}", times.slowdown_p99).into(),
-            ]);
+    let mut table = table("flows of fixed size", COMPLETION).in_units(units);
+    view::completions(summary).for_each(|row| table.row(cells(&row, COMPLETION)));
+    rendered(table, 0, ROWS_MAX)
+}
+
+/// What only flows of some workloads have: groups, then flows that are in none.
+fn workloads(summary: &Summary, units: Units) -> String {
+    let mut tables = Vec::new();
+    for (part, title) in Part::workloads() {
+        let of = |entity: Entity| -> Vec<&Quantity> {
+            entity.part(part).filter(|quantity| !quantity.detail).collect()
+        };
+        let (group, flow) = (of(Entity::Group), of(Entity::Flow));
+        let groups: Vec<_> = groups(summary).filter(|row| row.has(&group)).collect();
+        let flows = singles(summary, view::flows(summary)).filter(|row| row.has(&flow));
+        let flows: Vec<_> = flows.collect();
+        for (columns, rows) in by_columns([(group, groups), (flow, flows)]) {
+            let columns = [goodput(part), columns].concat();
+            let mut table = table(title, &columns).in_units(units);
+            rows.iter().take(ROWS_MAX).for_each(|row| table.row(cells(row, &columns)));
+            tables.push(rendered(table, rows.len(), ROWS_MAX));
         }
     }
-    if table.is_empty() { String::new() } else { table.render() }
-}
-
-/// Events by builder: a group's, or those of a flow that is the only source of a builder.
-fn events(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&EVENTS).in_units(units);
-    let groups = group_names(summary);
-    let built = summary.group.0.iter().map(|(name, group)| (name, &group.results.events));
-    let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
-    let singles = singles.map(|(name, flow)| (name, &flow.results.events));
-    for (name, events) in built.chain(singles) {
-        let Some(events) = events else { continue };
-        let late = events.fragments_late;
-        table.row(vec![
-            name.as_str().into(),
-            Cell::quantity(Kind::Number, events.completed as f64),
-            Cell::quantity(Kind::Number, events.rate),
-            Cell::quantity(Kind::Time, events.completion_p50_seconds),
-            Cell::quantity(Kind::Time, events.completion_p99_seconds),
-            Cell::quantity(Kind::Time, events.completion_p999_seconds),
-            Cell::quantity(Kind::Time, events.completion_max_seconds),
-            late.map_or_else(|| "".into(), |late| Cell::quantity(Kind::Number, late as f64)),
-        ]);
-    }
-    if table.is_empty() { String::new() } else { table.render() }
-}
-
-fn jobs(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&JOBS).in_units(units);
-    for (name, group) in &summary.group.0 {
-        let Some(job) = &group.results.mpi else { continue };
-        let time = job.time_seconds.map(|time| Cell::quantity(Kind::Time, time));
-        table.row(vec![
-            name.as_str().into(),
-            time.unwrap_or_else(|| "".into()),
-            format!("{} of {}", job.finished, job.rank.len()).into(),
-            Cell::quantity(Kind::Share, job.computing),
-            Cell::quantity(Kind::Share, job.waiting),
-            Cell::quantity(Kind::Share, job.waiting_for_sender),
-            job.waiting_for.most().map_or_else(String::new, most).into(),
-            Cell::quantity(Kind::Number, job.messages as f64),
-        ]);
-    }
-    if table.is_empty() { String::new() } else { table.render() }
-}
-
-/// The cause that ranks waited for most on the network, with its share of their time.
-fn most((cause, share): (&str, f64)) -> String {
-    format!("{cause} {}", record::quantity::share(share))
-}
-
-fn more(all: usize, shown: usize) -> String {
-    match all.saturating_sub(shown) {
-        0 => String::new(),
-        more => format!("… and {more} more\n"),
-    }
-}
-
-fn datagrams(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&DATAGRAMS).in_units(units);
-    for (name, group) in &summary.group.0 {
-        if let Some(datagrams) = &group.datagrams {
-            let name = format!("{name} ({})", format::count(group.flows as usize, "flow"));
-            table.row(datagrams_row(&name, group.goodput, datagrams));
-        }
-    }
-    let groups = group_names(summary);
-    let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
-    let singles = singles.filter_map(|(name, flow)| Some((name, flow, flow.datagrams.as_ref()?)));
-    let singles: Vec<_> = singles.collect();
-    for (name, flow, datagrams) in singles.iter().take(ROWS_MAX) {
-        table.row(datagrams_row(name, flow.goodput, datagrams));
-    }
-    if table.is_empty() { String::new() } else { table.render() + &more(singles.len(), ROWS_MAX) }
-}
-
-/// Calls: those of a `count` by their mean and lowest score.
-fn calls(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&CALLS).in_units(units);
-    for (name, group) in &summary.group.0 {
-        if let Some(calls) = &group.results.calls {
-            let name = format!("{name} ({})", format::count(group.flows as usize, "flow"));
-            let scores = format!("{:.2}, min {:.2}", calls.mos_mean, calls.mos_min);
-            table.row(vec![name.into(), scores.into(), "".into(), "".into(), "".into()]);
-        }
-    }
-    let groups = group_names(summary);
-    let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
-    let singles: Vec<_> =
-        singles.filter_map(|(name, f)| Some((name, f.results.call.as_ref()?))).collect();
-    for (name, call) in singles.iter().take(ROWS_MAX) {
-        table.row(vec![
-            name.as_str().into(),
-            format!("{:.2}", call.mos).into(),
-            Cell::quantity(Kind::Time, call.mouth_to_ear_seconds),
-            Cell::quantity(Kind::Share, call.missed),
-            call.late.to_string().into(),
-        ]);
-    }
-    if table.is_empty() { String::new() } else { table.render() + &more(singles.len(), ROWS_MAX) }
-}
-
-fn group_names(summary: &Summary) -> BTreeSet<&str> {
-    summary.group.0.iter().map(|(name, _)| name.as_str()).collect()
-}
-
-/// Whether `flow` is one of the flows of a `count`.
-fn is_member(flow: &str, groups: &BTreeSet<&str>) -> bool {
-    flow.rsplit_once('.').is_some_and(|(before, _)| groups.contains(before))
+    tables.retain(|table| !table.is_empty());
+    tables.join("\n")
 }
 
 fn programs(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&PROGRAM).in_units(units);
-    let all = summary.flow.0.iter();
-    let all: Vec<_> = all.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?))).collect();
-    for (name, flow, program) in all.iter().take(ROWS_MAX) {
-        table.row(program_row(name, flow, program));
-    }
-    if table.is_empty() { String::new() } else { table.render() + &more(all.len(), ROWS_MAX) }
+    let rows: Vec<_> = view::flows(summary).filter(|row| row.has(&PROGRAM[1..2])).collect();
+    let mut table = table("program", PROGRAM).in_units(units);
+    rows.iter().take(ROWS_MAX).for_each(|row| table.row(cells(row, PROGRAM)));
+    rendered(table, rows.len(), ROWS_MAX)
 }
-
-fn group_row(name: &str, group: &Group, summary: &Summary) -> Vec<Cell> {
-    let flows = summary.flow.0.iter();
-    let flows = flows.filter(|(flow, _)| flow.rsplit_once('.').is_some_and(|(of, _)| of == name));
-    let flows = flows.map(|(_, flow)| flow).filter(|flow| flow.min_rtt_seconds > 0.0);
-    let rtt = |value| Cell::measured(Kind::Time, value);
-    vec![
-        format!("{name} ({})", format::count(group.flows as usize, "flow")).into(),
-        Cell::quantity(Kind::Rate, group.goodput),
-        Cell::quantity(Kind::Size, group.bytes as f64),
-        group.retransmissions.to_string().into(),
-        group.timeouts.to_string().into(),
-        rtt(flows.clone().map(|flow| flow.min_rtt_seconds).reduce(f64::min)),
-        rtt(flows.map(|flow| flow.srtt_seconds).reduce(f64::max)),
-        format!("{:.4}", group.fairness).into(),
-    ]
-}
-
-fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
-    vec![
-        name.into(),
-        Cell::quantity(Kind::Rate, flow.goodput),
-        Cell::quantity(Kind::Size, flow.bytes as f64),
-        flow.retransmissions.to_string().into(),
-        flow.timeouts.to_string().into(),
-        Cell::quantity(Kind::Time, flow.min_rtt_seconds),
-        Cell::quantity(Kind::Time, flow.srtt_seconds),
-    ]
-}
-
-fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<Cell> {
-    let ProgramSummary { forward, reverse } = program;
-    vec![
-        name.into(),
-        Cell::quantity(Kind::Rate, flow.goodput),
-        forward.received.to_string().into(),
-        Cell::quantity(Kind::Size, forward.bytes as f64),
-        reverse.received.to_string().into(),
-        Cell::quantity(Kind::Size, reverse.bytes as f64),
-        flow.drops.to_string().into(),
-    ]
-}
-
-fn datagrams_row(name: &str, goodput: f64, datagrams: &DatagramSummary) -> Vec<Cell> {
-    vec![
-        name.into(),
-        Cell::quantity(Kind::Rate, goodput),
-        datagrams.sent.to_string().into(),
-        datagrams.received.to_string().into(),
-        format!("{} ({:.2} %)", datagrams.lost, 100.0 * datagrams.loss).into(),
-        Cell::quantity(Kind::Time, datagrams.delay_mean_seconds),
-        Cell::quantity(Kind::Time, datagrams.delay_max_seconds),
-        Cell::quantity(Kind::Time, datagrams.jitter_seconds),
-    ]
-}
-
-/// Columns for the queues of ports.
-const QUEUES: [&str; 5] = ["queue", ">delay p50", ">p99", ">max", ">max length"];
 
 /// The ports whose queues delayed packets most, if delays were measured.
 fn queues(summary: &Summary, units: Units) -> String {
-    let longest = |direction: &Direction| direction.sojourn_p99_seconds.unwrap_or_default();
-    let most = summary.ports().map(|port| longest(port.direction)).fold(0.0, f64::max);
+    let longest = |row: &Row<'_>| row.value(QUEUES[1]).map_or(0.0, Value::number);
+    let most = view::ports(summary).map(|row| longest(&row)).fold(0.0, f64::max);
     let is_long = |delay: f64| delay > 0.0 && delay >= QUEUES_SHARE * most;
-    let ports = summary.ports().filter(|port| is_long(longest(port.direction)));
+    let ports = view::ports(summary).filter(|row| is_long(longest(row)));
     let mut ports: Vec<_> = ports.collect();
-    ports.sort_by(|a, b| longest(b.direction).total_cmp(&longest(a.direction)));
-    let mut table = Table::new(&QUEUES).in_units(units);
-    for port in ports.iter().take(QUEUES_MAX) {
-        let delay = |value| Cell::measured(Kind::Time, value);
-        table.row(vec![
-            port.name.as_str().into(),
-            delay(port.direction.sojourn_p50_seconds),
-            delay(port.direction.sojourn_p99_seconds),
-            delay(port.direction.sojourn_max_seconds),
-            Cell::quantity(Kind::Size, port.direction.backlog_bytes_max as f64),
-        ]);
-    }
-    if table.is_empty() { String::new() } else { table.render() + &more(ports.len(), QUEUES_MAX) }
+    ports.sort_by(|a, b| longest(b).total_cmp(&longest(a)));
+    let mut table = table("queue", QUEUES).in_units(units);
+    ports.iter().take(QUEUES_MAX).for_each(|row| table.row(cells(row, QUEUES)));
+    rendered(table, ports.len(), QUEUES_MAX)
 }
-
-/// Columns for a discipline's classes.
-const CLASSES: [&str; 6] = ["class", ">rate", ">wait p50", ">p99", ">marks", ">drops"];
 
 /// The classes that packets passed through; those of a count's ports are one row.
 fn classes(summary: &Summary, units: Units) -> String {
-    let mut table = Table::new(&CLASSES).in_units(units);
-    let all = summary.ports().flat_map(|port| {
-        let classes = port.direction.class.0.iter();
-        classes.map(move |(name, class)| (format!("{} {name}", port.name), class))
-    });
-    for (name, class) in all.filter(|(_, class)| class.packets + class.drops > 0) {
-        let wait = |value| Cell::measured(Kind::Time, value);
-        table.row(vec![
-            name.into(),
-            Cell::quantity(Kind::Rate, class.rate),
-            wait(class.sojourn_p50_seconds),
-            wait(class.sojourn_p99_seconds),
-            Cell::quantity(Kind::Number, class.marks as f64),
-            Cell::quantity(Kind::Number, class.drops as f64),
-        ]);
-    }
+    let mut table = table("class", CLASSES).in_units(units);
+    let passed = |row: &Row<'_>| {
+        PASSED.iter().any(|quantity| row.value(quantity).map_or(0.0, Value::number) > 0.0)
+    };
+    view::classes(summary).filter(passed).for_each(|row| table.row(cells(&row, CLASSES)));
     let table = table.folded();
-    let more = more(table.len(), ROWS_MAX);
-    if table.is_empty() { String::new() } else { table.at_most(ROWS_MAX).render() + &more }
+    let rows = table.len();
+    rendered(table.at_most(ROWS_MAX), rows, ROWS_MAX)
 }
 
 /// Every place that dropped packets, with the reasons.

@@ -1,7 +1,7 @@
 //! A sweep as text.
 
 use experiment::sweep::{MEASURE, Point};
-use record::quantity::Kind;
+use record::quantity::{Entity, Kind, Quantity};
 use scenario::Units;
 
 use crate::table::{Cell, Table};
@@ -12,45 +12,39 @@ pub(super) fn table(points: &[Point], measures: &[String]) -> String {
     if measures != [MEASURE] {
         return of_measures(points, measures);
     }
-    let totals = ["run", ">goodput", ">fairness", ">drops", ">retransmissions", ">timeouts"];
-    let delays = Delay::ALL.into_iter();
+    let delays = DELAYS.into_iter();
     let delays: Vec<_> =
-        delays.filter(|delay| points.iter().any(|p| delay.longest(p).is_some())).collect();
-    let headings = delays.iter().map(|delay| delay.heading());
-    let head: Vec<&str> = totals.into_iter().chain(headings).chain(["verdict"]).collect();
+        delays.filter(|delay| points.iter().any(|p| longest(*delay, p).is_some())).collect();
+    let labels = TOTALS.into_iter().chain(delays.iter().map(|(_, quantity)| *quantity));
+    let labels = labels.map(|quantity| format!(">{}", quantity.label));
+    let head = ["run".to_owned()].into_iter().chain(labels).chain(["verdict".to_owned()]);
+    let head: Vec<String> = head.collect();
     let units = points.first().map_or_else(Units::default, |first| first.job.plan.units);
     let mut table = Table::new(&head).in_units(units);
     points.iter().for_each(|point| table.row(row(point, &delays)));
     table.render()
 }
 
-/// A delay of a run, the longest of several.
-#[derive(Clone, Copy, Debug)]
-enum Delay {
-    /// The smoothed RTT of any flow at the end.
-    RoundTrip,
-    /// The p99 of the sojourn time in any queue, if it was measured.
-    Queue,
-}
+/// The quantities of a run.
+const TOTALS: [&Quantity; 5] =
+    Entity::Run.columns(["goodput", "fairness", "drops", "retransmissions", "timeouts"]);
 
-impl Delay {
-    const ALL: [Self; 2] = [Self::RoundTrip, Self::Queue];
+/// A delay of which the longest of a run is shown: that of any entity with this start of its path.
+type Delay = (&'static str, &'static Quantity);
 
-    const fn heading(self) -> &'static str {
-        match self {
-            Self::RoundTrip => ">RTT at end",
-            Self::Queue => ">queue p99",
-        }
-    }
+/// The smoothed RTT of any flow at the end, and the p99 of the sojourn time in any queue, if it was measured.
+const DELAYS: [Delay; 2] = [
+    ("flow.", Entity::Flow.columns(["srtt"])[0]),
+    ("link.", Entity::Direction.columns(["sojourn_p99"])[0]),
+];
 
-    fn longest(self, point: &Point) -> Option<f64> {
-        let is_it = |path: &str| match self {
-            Self::RoundTrip => path.starts_with("flow.") && path.ends_with(".srtt_seconds"),
-            Self::Queue => path.starts_with("link.") && path.ends_with(".sojourn_p99_seconds"),
-        };
-        let found = point.quantities.iter().filter(|(path, value)| *value > 0.0 && is_it(path));
-        found.map(|(_, value)| *value).reduce(f64::max)
-    }
+fn longest((entity, quantity): Delay, point: &Point) -> Option<f64> {
+    let is_it = |path: &str| {
+        path.strip_suffix(quantity.field)
+            .is_some_and(|of| of.starts_with(entity) && of.ends_with('.'))
+    };
+    let found = point.quantities.iter().filter(|(path, value)| *value > 0.0 && is_it(path));
+    found.map(|(_, value)| *value).reduce(f64::max)
 }
 
 fn of_measures(points: &[Point], measures: &[String]) -> String {
@@ -93,15 +87,11 @@ fn row(point: &Point, delays: &[Delay]) -> Vec<Cell> {
     if point.stored.is_none() {
         return vec![label, "not run".into()];
     }
-    let total = |name: &str| point.measured(&format!("run.{name}")).unwrap_or_default();
-    let totals = [
-        label,
-        Cell::quantity(Kind::Rate, total("goodput")),
-        format!("{:.4}", total("fairness")).into(),
-        total("drops").to_string().into(),
-        total("retransmissions").to_string().into(),
-        total("timeouts").to_string().into(),
-    ];
-    let delays = delays.iter().map(|delay| Cell::measured(Kind::Time, delay.longest(point)));
-    totals.into_iter().chain(delays).chain([verdict(point)]).collect()
+    let total = |quantity: &Quantity| {
+        let value = point.measured(&format!("run.{}", quantity.field));
+        Cell::quantity(quantity.kind, value.unwrap_or_default())
+    };
+    let totals = [label].into_iter().chain(TOTALS.into_iter().map(total));
+    let delays = delays.iter().map(|delay| Cell::measured(delay.1.kind, longest(*delay, point)));
+    totals.chain(delays).chain([verdict(point)]).collect()
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Style};
-use record::quantity::Kind;
+use record::quantity::{Kind, Quantity, Value};
 
 use crate::sanitise;
 
@@ -39,6 +39,14 @@ impl Cell {
     /// A quantity, or an empty cell if nothing was measured.
     pub(crate) fn measured(kind: Kind, value: Option<f64>) -> Self {
         value.map_or_else(|| String::new().into(), |value| Self::quantity(kind, value))
+    }
+
+    /// A declared quantity, or an empty cell if nothing was measured.
+    pub(crate) fn of(quantity: &Quantity, value: Option<Value>) -> Self {
+        match value {
+            Some(Value::Held(held)) => if held { "yes" } else { "no" }.into(),
+            value => Self::measured(quantity.kind, value.map(Value::number)),
+        }
     }
 
     /// A verdict: green or red.

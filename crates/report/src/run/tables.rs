@@ -1,81 +1,122 @@
 //! Every flow, link and queue of a run.
 
-use measured::{Measured, Quantity, Value};
+use measured::{Entity, Part, Quantity, Value};
+use record::view::{self, Row, by_columns, goodput};
 use scenario::Units;
 
 use crate::{Cell, Grid, Section};
 use record::quantity::{Kind, count, digits, share};
-use record::summary::{
-    CarriedSummary, ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port,
-    ProgramSummary, Summary,
-};
+use record::summary::{Named, Port, Summary};
 
 /// Rows of a table; the others are in `summary.json`.
 const ROWS_MAX: usize = 100;
 
-/// Numbers below one path of the summary.
-#[derive(Debug)]
-struct Below(String);
+const GROUPS: &[&Quantity] =
+    &Entity::Group.columns(["flows", "goodput", "goodput_min", "goodput_max", "fairness", "drops"]);
+const COMPLETIONS: &[&Quantity] = &Entity::Size.columns([
+    "completed",
+    "fct_p50",
+    "fct_p95",
+    "fct_p99",
+    "slowdown_p50",
+    "slowdown_p95",
+    "slowdown_p99",
+]);
+const FLOWS: &[&Quantity] = &Entity::Flow.columns([
+    "goodput",
+    "bytes",
+    "completed",
+    "retransmissions",
+    "timeouts",
+    "drops",
+    "marks",
+    "min_rtt",
+    "srtt",
+]);
+/// Of each program, the packets that the network carried, in both directions.
+const PROGRAMS: &[&Quantity] = &Entity::Flow.columns([
+    "goodput",
+    "program.forward.received",
+    "program.forward.bytes",
+    "program.reverse.received",
+    "program.reverse.bytes",
+    "drops",
+]);
+const PORTS: &[&Quantity] = &Entity::Direction.columns([
+    "packets",
+    "bytes",
+    "utilisation",
+    "gap_frames",
+    "queue_max",
+    "marks",
+    "drops",
+]);
+const CLASSES: &[&Quantity] = &Entity::Class.columns([
+    "packets",
+    "bytes",
+    "rate",
+    "queue_max",
+    "sojourn_p50",
+    "sojourn_p99",
+    "marks",
+    "drops",
+]);
+const EMULATORS: &[&Quantity] =
+    &Entity::Emulator.columns(["packets", "bytes", "utilisation", "queue_max", "drops"]);
+const NODES: &[&Quantity] = &Entity::Node.columns(["drops"]);
 
-impl Below {
-    fn cell(&self, name: &str, value: f64, text: String) -> Cell {
-        Cell::measure(format!("{}.{name}", self.0), value, text)
-    }
+/// A table of these columns, with the names of the rows under `title`.
+fn table<'s>(title: &str, columns: &[&Quantity], rows: impl IntoIterator<Item = Row<'s>>) -> Grid {
+    let mut grid = head(title, columns, &[]);
+    rows.into_iter().for_each(|row| grid.row(cells(&row, columns)));
+    grid
+}
 
-    /// A declared quantity, empty if nothing was measured.
-    fn measured(&self, quantity: &Quantity, value: Option<Value>) -> Cell {
-        let name = quantity.field;
-        match (quantity.kind, value) {
-            (_, None) => Cell::text_of(""),
-            (Kind::Number, Some(Value::Count(value))) => self.count(name, value),
-            (Kind::Number | Kind::Ratio, Some(value)) => self.digits(name, value.number()),
-            (Kind::Share, Some(value)) => self.share(name, value.number()),
-            (kind, Some(value)) => self.quantity(kind, name, value.number()),
-        }
-    }
+/// A table without rows; `more` are headings after those of the columns.
+fn head(title: &str, columns: &[&Quantity], more: &[&str]) -> Grid {
+    let labels = columns.iter().map(|quantity| quantity.label);
+    let all = [title].into_iter().chain(labels).chain(more.iter().copied());
+    Grid::new(&all.map(capitalised).collect::<Vec<_>>())
+}
 
-    fn count(&self, name: &str, value: u64) -> Cell {
-        self.cell(name, value as f64, count(value))
-    }
+fn cells(row: &Row<'_>, columns: &[&Quantity]) -> Vec<Cell> {
+    let values = columns.iter().map(|quantity| cell(row, quantity));
+    [Cell::text_of(&row.name)].into_iter().chain(values).collect()
+}
 
-    fn quantity(&self, kind: Kind, name: &str, value: f64) -> Cell {
-        Cell::Quantity(kind, value, Some(format!("{}.{name}", self.0)))
-    }
+/// A quantity of the summary, empty if nothing was measured.
+fn cell(row: &Row<'_>, quantity: &Quantity) -> Cell {
+    let path = || format!("{}.{}", row.path, quantity.field);
+    let Some(value) = row.value(quantity) else { return Cell::text_of("") };
+    let number = value.number();
+    let text = match (quantity.kind, value) {
+        (_, Value::Held(held)) => return Cell::text_of(if held { "yes" } else { "no" }),
+        (Kind::Number, Value::Count(value)) => count(value),
+        (Kind::Number | Kind::Ratio, _) => digits(number),
+        (Kind::Share, _) => share(number),
+        (kind, _) => return Cell::Quantity(kind, number, Some(path())),
+    };
+    Cell::measure(path(), number, text)
+}
 
-    fn size(&self, name: &str, value: u64) -> Cell {
-        self.quantity(Kind::Size, name, value as f64)
-    }
-
-    fn rate(&self, name: &str, value: f64) -> Cell {
-        self.quantity(Kind::Rate, name, value)
-    }
-
-    fn time(&self, name: &str, value: f64) -> Cell {
-        self.quantity(Kind::Time, name, value)
-    }
-
-    fn share(&self, name: &str, value: f64) -> Cell {
-        self.cell(name, value, share(value))
-    }
-
-    fn digits(&self, name: &str, value: f64) -> Cell {
-        self.cell(name, value, digits(value))
-    }
+/// A label as a heading.
+fn capitalised(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// Groups, connections, datagrams and programs.
 pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("Flows");
     let flows = summary.flow.0.len();
-    for grid in [
-        groups(summary),
-        completions(summary),
-        events(summary),
-        connections(summary),
-        datagrams(summary),
-        calls(summary),
-        programs(summary),
-    ] {
+    let programs = view::flows(summary).filter(|row| row.has(&PROGRAMS[1..2]));
+    let grids = [
+        table("group", GROUPS, view::groups(summary)),
+        table("flows of fixed size", COMPLETIONS, view::completions(summary)),
+        table("flow", FLOWS, view::connections(summary)),
+    ];
+    let programs = table("program", PROGRAMS, programs);
+    for grid in grids.into_iter().chain(workloads(summary)).chain([programs]) {
         if !grid.is_empty() {
             section.grid(&grid.in_units(units).at_most(ROWS_MAX));
         }
@@ -88,197 +129,19 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     section
 }
 
-fn groups(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&["Group", "Flows", "Goodput", "Min", "Max", "Fairness", "Drops"]);
-    for (name, group) in summary.group.0.iter() {
-        let of = Below(format!("group.{name}"));
-        grid.row(vec![
-            Cell::text_of(name),
-            of.count("flows", group.flows),
-            of.rate("goodput", group.goodput),
-            of.rate("goodput_min", group.goodput_min),
-            of.rate("goodput_max", group.goodput_max),
-            of.digits("fairness", group.fairness),
-            of.count("drops", group.drops),
-        ]);
+/// What only flows of some workloads have: groups, then flows.
+fn workloads(summary: &Summary) -> Vec<Grid> {
+    let mut grids = Vec::new();
+    for (part, title) in Part::workloads() {
+        let of = |entity: Entity| -> Vec<&Quantity> { entity.part(part).collect() };
+        let (group, flow) = (of(Entity::Group), of(Entity::Flow));
+        let groups: Vec<_> = view::groups(summary).filter(|row| row.has(&group)).collect();
+        let flows: Vec<_> = view::flows(summary).filter(|row| row.has(&flow)).collect();
+        for (columns, rows) in by_columns([(group, groups), (flow, flows)]) {
+            grids.push(table(title, &[goodput(part), columns].concat(), rows));
+        }
     }
-    grid
-}
-
-/// Flow completion times of each group that has some.
-fn completions(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Completion time",
-        "Completed",
-        "p50",
-        "p95",
-        "p99",
-        "Slowdown p50",
-        "Slowdown p95",
-        "Slowdown p99",
-    ]);
-    let groups = summary.group.0.iter();
-    let rows = groups.flat_map(|(name, group)| {
-        let all = group.completion.iter();
-        let all = all.map(move |times| (name.clone(), format!("group.{name}.completion"), times));
-        let sizes = group.size.0.iter().map(move |(size, times)| {
-            let shown = format!("{name}, {}", size.replace('_', " "));
-            (shown, format!("group.{name}.size.{size}"), times)
-        });
-        all.chain(sizes)
-    });
-    for (name, at, times) in rows {
-        let of = Below(at);
-        grid.row(vec![
-            Cell::text_of(&name),
-            of.count("completed", times.completed),
-            of.time("fct_p50_seconds", times.fct_p50_seconds),
-            of.time("fct_p95_seconds", times.fct_p95_seconds),
-            of.time("fct_p99_seconds", times.fct_p99_seconds),
-            of.digits("slowdown_p50", times.slowdown_p50),
-            of.digits("slowdown_p95", times.slowdown_p95),
-            of.digits("slowdown_p99", times.slowdown_p99),
-        ]);
-    }
-    grid
-}
-
-/// Events by their builder: a group's, or those of a flow that is a builder's only source.
-fn events(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Events",
-        "Completed",
-        "Per second",
-        "Completion time p50",
-        "p99",
-        "p99.9",
-        "Max",
-        "Late fragments",
-    ]);
-    let groups = summary.group.0.iter().map(|(name, group)| (name, "group", &group.results.events));
-    let singles = summary.flow.0.iter().filter(|(name, _)| {
-        record::summary::group_of(name).is_none_or(|group| summary.group.get(group).is_none())
-    });
-    let singles = singles.map(|(name, flow)| (name, "flow", &flow.results.events));
-    for (name, kind, events) in groups.chain(singles) {
-        let Some(events) = events else { continue };
-        let of = Below(format!("{kind}.{name}.events"));
-        let late = events.fragments_late.map(|late| of.count("fragments_late", late));
-        grid.row(vec![
-            Cell::text_of(name),
-            of.count("completed", events.completed),
-            of.digits("rate", events.rate),
-            of.time("completion_p50_seconds", events.completion_p50_seconds),
-            of.time("completion_p99_seconds", events.completion_p99_seconds),
-            of.time("completion_p999_seconds", events.completion_p999_seconds),
-            of.time("completion_max_seconds", events.completion_max_seconds),
-            late.unwrap_or_else(|| Cell::text_of("")),
-        ]);
-    }
-    grid
-}
-
-fn connections(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Flow",
-        "Goodput",
-        "Received",
-        "Done",
-        "Retransmissions",
-        "Timeouts",
-        "Drops",
-        "Marks",
-        "Min RTT",
-        "Smoothed RTT",
-    ]);
-    let flows = summary.flow.0.iter().filter(|(_, flow)| flow.is_connection());
-    flows.for_each(|(name, flow)| grid.row(flow_row(name, flow)));
-    grid
-}
-
-/// Returns the table of each program's packets that the network carried, both ways.
-fn programs(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Program",
-        "Payload, both ways",
-        "Packets there",
-        "Bytes there",
-        "Packets back",
-        "Bytes back",
-        "Drops",
-    ]);
-    let flows = summary.flow.0.iter();
-    let flows = flows.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?)));
-    flows.for_each(|(name, f, p)| grid.row(program_row(name, f, p)));
-    grid
-}
-
-fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<Cell> {
-    let of = Below(format!("flow.{name}"));
-    let mut row = vec![Cell::text_of(name), of.rate("goodput", flow.goodput)];
-    for (way, CarriedSummary { received, bytes, .. }) in
-        [("forward", &program.forward), ("reverse", &program.reverse)]
-    {
-        let of = Below(format!("flow.{name}.program.{way}"));
-        row.extend([of.count("received", *received), of.size("bytes", *bytes)]);
-    }
-    row.push(of.count("drops", flow.drops));
-    row
-}
-
-fn datagrams(summary: &Summary) -> Grid {
-    let columns = || DatagramSummary::QUANTITIES.iter().copied().flatten();
-    let labels = columns().map(|quantity| capitalised(quantity.label));
-    let head: Vec<_> = ["Datagrams".into(), "Goodput".into()].into_iter().chain(labels).collect();
-    let mut grid = Grid::new(&head);
-    let flows = summary.flow.0.iter();
-    for (name, flow) in flows.filter(|(_, flow)| flow.datagrams.is_some()) {
-        let of = Below(format!("flow.{name}"));
-        let mut row = vec![Cell::text_of(name), of.rate("goodput", flow.goodput)];
-        row.extend(columns().map(|quantity| of.measured(quantity, flow.value(quantity.field))));
-        grid.row(row);
-    }
-    grid
-}
-
-/// A label as a heading.
-fn capitalised(label: &str) -> String {
-    let mut letters = label.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
-}
-
-fn calls(summary: &Summary) -> Grid {
-    let mut grid =
-        Grid::new(&["Call", "Mean opinion score", "R", "Mouth to ear", "Missed", "Late"]);
-    for (name, flow) in summary.flow.0.iter() {
-        let Some(call) = &flow.results.call else { continue };
-        let of = Below(format!("flow.{name}.call"));
-        grid.row(vec![
-            Cell::text_of(name),
-            of.digits("mos", call.mos),
-            of.digits("rating", call.rating),
-            of.time("mouth_to_ear_seconds", call.mouth_to_ear_seconds),
-            of.share("missed", call.missed),
-            of.count("late", call.late),
-        ]);
-    }
-    grid
-}
-
-fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
-    let of = Below(format!("flow.{name}"));
-    vec![
-        Cell::text_of(name),
-        of.rate("goodput", flow.goodput),
-        of.size("bytes", flow.bytes),
-        Cell::text_of(if flow.completed { "yes" } else { "to the end" }),
-        of.count("retransmissions", flow.retransmissions),
-        of.count("timeouts", flow.timeouts),
-        of.count("drops", flow.drops),
-        of.count("marks", flow.marks),
-        of.time("min_rtt_seconds", flow.min_rtt_seconds),
-        of.time("srtt_seconds", flow.srtt_seconds),
-    ]
+    grids
 }
 
 /// Ports with their queues, their classes, emulators, and what nodes dropped.
@@ -287,8 +150,8 @@ pub(super) fn links(summary: &Summary, units: Units) -> Section {
     let grids = [
         ports(summary),
         impairments(summary),
-        classes(summary),
-        emulators(summary),
+        table("class", CLASSES, view::classes(summary)),
+        table("emulator", EMULATORS, view::emulators(summary)),
         nodes(summary),
     ];
     let grids = grids.into_iter().filter(|grid| !grid.is_empty());
@@ -310,125 +173,27 @@ const fn used(port: &Port<'_>) -> bool {
 }
 
 fn ports(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Port",
-        "Packets",
-        "Bytes",
-        "Busy",
-        "Gap frames",
-        "Max queue",
-        "Marks",
-        "Drops",
-        "Why",
-    ]);
-    for Port { name, path, direction } in summary.ports().filter(used) {
-        let of = Below(path);
-        grid.row(vec![
-            Cell::text_of(name),
-            of.count("packets", direction.packets),
-            of.size("bytes", direction.bytes),
-            of.share("utilisation", direction.utilisation),
-            of.count("gap_frames", direction.gap_frames),
-            of.size("backlog_bytes_max", direction.backlog_bytes_max),
-            of.count("marks", direction.marks),
-            of.count("drops", direction.drops),
-            Cell::text_of(reasons(&direction.drops_by_reason)),
-        ]);
+    let mut grid = head("port", PORTS, &["why"]);
+    for (row, port) in view::ports(summary).zip(summary.ports().filter(used)) {
+        let why = Cell::text_of(reasons(&port.direction.drops_by_reason));
+        grid.row([cells(&row, PORTS), vec![why]].concat());
     }
     grid
 }
 
 /// Returns the table of the impairments of each link direction that has some.
 fn impairments(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        "Link from",
-        "Lost",
-        "Reordered",
-        "Copies",
-        "Damaged",
-        "Damaged, undetected",
-        "Added delay, mean",
-        "Added delay, max",
-    ]);
-    let all = summary.ports().filter_map(|Port { name, path, direction }| {
-        direction.impairments.as_ref().map(|did| (name, Below(format!("{path}.impairments")), did))
-    });
-    for (name, of, did) in all {
-        let mean = did.added_delay_mean_seconds;
-        grid.row(vec![
-            Cell::text_of(name),
-            of.count("lost", did.lost),
-            of.count("reordered", did.reordered),
-            of.count("duplicated", did.duplicated),
-            of.count("corrupted", did.corrupted),
-            of.count("corrupted_undetected", did.corrupted_undetected),
-            mean.map_or_else(
-                || Cell::text_of(""),
-                |mean| of.time("added_delay_mean_seconds", mean),
-            ),
-            of.time("added_delay_max_seconds", did.added_delay_max_seconds),
-        ]);
-    }
-    grid
-}
-
-fn classes(summary: &Summary) -> Grid {
-    let head =
-        ["Class", "Packets", "Bytes", "Rate", "Max queue", "Wait p50", "p99", "Marks", "Drops"];
-    let mut grid = Grid::new(&head);
-    let all = summary.ports().flat_map(|Port { name: port, path, direction }| {
-        direction.class.0.iter().map(move |(name, class)| {
-            (format!("{port} {name}"), Below(format!("{path}.class.{name}")), class)
-        })
-    });
-    all.for_each(|(name, of, class)| grid.row(class_row(name, &of, class)));
-    grid
-}
-
-fn class_row(name: String, of: &Below, class: &ClassSummary) -> Vec<Cell> {
-    let wait = |name, value: Option<f64>| {
-        value.map_or_else(|| Cell::text_of(""), |value| of.time(name, value))
-    };
-    vec![
-        Cell::text_of(name),
-        of.count("packets", class.packets),
-        of.size("bytes", class.bytes),
-        of.rate("rate", class.rate),
-        of.size("backlog_bytes_max", class.backlog_bytes_max),
-        wait("sojourn_p50_seconds", class.sojourn_p50_seconds),
-        wait("sojourn_p99_seconds", class.sojourn_p99_seconds),
-        of.count("marks", class.marks),
-        of.count("drops", class.drops),
-    ]
-}
-
-fn emulators(summary: &Summary) -> Grid {
-    let mut grid =
-        Grid::new(&["Emulator", "Packets", "Bytes", "Utilisation", "Max buffer", "Drops"]);
-    for (name, emulator) in summary.emulator.0.iter() {
-        grid.row(emulator_row(name, emulator));
-    }
-    grid
-}
-
-fn emulator_row(name: &str, emulator: &EmulatorSummary) -> Vec<Cell> {
-    let of = Below(format!("emulator.{name}"));
-    vec![
-        Cell::text_of(name),
-        of.count("packets", emulator.packets),
-        of.size("bytes", emulator.bytes),
-        of.share("utilisation", emulator.utilisation),
-        of.size("backlog_bytes_max", emulator.backlog_bytes_max),
-        of.count("drops", emulator.drops),
-    ]
+    let columns: Vec<&Quantity> = Entity::Direction.part(Part::Impairments).collect();
+    let all = summary.ports().map(|port| Row::new(port.name, port.path, port.direction));
+    table("link from", &columns, all.filter(|row| row.has(&columns)))
 }
 
 fn nodes(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&["Node", "Drops", "Why"]);
-    let dropping = summary.node.0.iter().filter(|(_, node)| node.drops > 0);
-    for (name, node) in dropping {
-        let drops = Below(format!("node.{name}")).count("drops", node.drops);
-        grid.row(vec![Cell::text_of(name), drops, Cell::text_of(reasons(&node.drops_by_reason))]);
+    let mut grid = head("node", NODES, &["why"]);
+    for (name, node) in summary.node.0.iter().filter(|(_, node)| node.drops > 0) {
+        let row = Row::new(name, format!("node.{name}"), node);
+        let why = Cell::text_of(reasons(&node.drops_by_reason));
+        grid.row([cells(&row, NODES), vec![why]].concat());
     }
     grid
 }

@@ -143,7 +143,7 @@ fn check_flow(
         (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
             ("measured delay", "expect it of a flow with `datagrams` on the same path")
         }
-        (Some(Part::Results { counts, lacking }), _) => {
+        (Some(Part::Results { counts, lacking, .. }), _) => {
             let own = flow.workload().filter(|workload| workload.results() == Some(counts));
             let lacking = own.map_or(Some(lacking), |own| own.lacking(quantity.name));
             let Some([lacks, help]) = lacking else { return };
