@@ -20,7 +20,7 @@ pub use measured::{
     DatagramSummary, Direction, ElementSummary, EmulatorSummary, EngineSummary, EventSummary,
     ExchangeSummary, FlowSummary, Group, ImpairmentSummary, LinkSummary, MemorySummary, MpiSummary,
     Named, NetworkWaits, NodePauseSummary, NodeSummary, NotificationSummary, PauseSummary,
-    ProcessorSummary, ProgramSummary, RankSummary, Run, jain,
+    ProcessorSummary, ProgramSummary, RankSummary, Run, group_of, jain,
 };
 
 /// A run's results.
@@ -196,12 +196,6 @@ fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
     let changes = plan.changes.iter().zip(&totals.changes);
     let sum = |refusal: &Option<String>| ChangeSummary::of(refusal.as_deref());
     changes.map(|(change, refusal)| (change.name.clone(), sum(refusal))).collect()
-}
-
-/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
-pub fn group_of(name: &str) -> Option<&str> {
-    let (group, number) = name.rsplit_once('.')?;
-    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
 }
 
 fn groups(names: &[&str], members: &[Member<'_>]) -> Vec<(String, Group)> {

@@ -1,5 +1,6 @@
 //! The parts of a plan that a simulation leaves out because they need a real kernel.
 
+use record::summary::group_of;
 use scenario::Plan;
 use scenario::plan::Flow;
 
@@ -42,12 +43,6 @@ pub fn left_out(plan: &Plan) -> Vec<String> {
         found.push(format!("{name} {}", Lack::of(plan, flow).text(flow)));
     }
     found
-}
-
-/// The common name of the flows of a `count`: `bulk` of `bulk.7`.
-fn group_of(name: &str) -> Option<&str> {
-    let (group, number) = name.rsplit_once('.')?;
-    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
 }
 
 /// Whether a path of the summary is about `flow`, or about the group that it belongs to.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use measured::group_of;
 use record::StoredRun;
-use record::summary::group_of;
 use serde_json::Value;
 
 use super::rows::names;

@@ -1,7 +1,7 @@
 //! The quantities of a summary that are compared by default: the most informative ones, by the paths that a
 //! scenario's `[compare]` and `[expect]` use.
 
-use measured::Entity;
+use measured::{Entity, group_of};
 use serde_json::Value;
 
 const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
@@ -18,9 +18,7 @@ pub(super) fn paths(summary: &Value, all: bool) -> Vec<String> {
         let own: Vec<_> = own.filter(|path| !paths[before..].contains(path)).collect();
         paths.extend(own);
     }
-    let single = |flow: &&str| {
-        all || flow.rsplit_once('.').is_none_or(|(group, _)| !groups.contains(&group))
-    };
+    let single = |flow: &&str| all || group_of(flow).is_none_or(|group| !groups.contains(&group));
     for flow in names(&summary["flow"]).into_iter().filter(single) {
         paths.extend(shown(&format!("flow.{flow}"), Entity::Flow));
     }

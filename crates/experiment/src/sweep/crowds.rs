@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measured::group_of;
 use scenario::Plan;
 
 use crate::sweep::point::Point;
@@ -24,14 +25,10 @@ impl Crowds {
         let dots = path.match_indices('.').map(|(place, _)| place);
         let mut ends = dots.chain([path.len()]).skip(1);
         ends.find_map(|end| {
-            let (crowd, number) = path[..end].rsplit_once('.')?;
-            (is_number(number) && self.0.contains(crowd)).then_some(&path[..end])
+            let crowd = group_of(&path[..end])?;
+            self.0.contains(crowd).then_some(&path[..end])
         })
     }
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn crowds(plan: &Plan) -> impl Iterator<Item = String> {
@@ -42,9 +39,7 @@ fn crowds(plan: &Plan) -> impl Iterator<Item = String> {
     let nodes = nodes.flat_map(|name| [("node", name), ("emulator", name)]);
     let mut members: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (entity, name) in flows.chain(links).chain(nodes) {
-        if let Some((crowd, number)) = name.rsplit_once('.')
-            && is_number(number)
-        {
+        if let Some(crowd) = group_of(name) {
             *members.entry((entity, crowd)).or_default() += 1;
         }
     }

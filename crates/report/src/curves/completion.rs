@@ -56,7 +56,7 @@ fn seconds_of(run: &Run<'_>, group: &str, bucket: &str) -> Vec<f64> {
     let place = SIZE_BUCKETS.iter().position(|(name, _)| *name == bucket).unwrap_or(0);
     let above = place.checked_sub(1).map_or(0, |before| SIZE_BUCKETS[before].1);
     let within = |flow: &FlowSummary| flow.bytes > above && flow.bytes <= SIZE_BUCKETS[place].1;
-    let of_group = |name: &str| record::summary::group_of(name) == Some(group);
+    let of_group = |name: &str| measured::group_of(name) == Some(group);
     let flows = run.summary.flow.0.iter();
     let done = flows.filter(|(name, flow)| flow.completed && of_group(name) && within(flow));
     done.map(|(_, flow)| flow.seconds).collect()

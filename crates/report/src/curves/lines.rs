@@ -4,7 +4,7 @@
 use scenario::Plan;
 
 use super::TOGETHER;
-use record::summary::group_of;
+use measured::group_of;
 
 /// The most lines in a chart of groups of flows.
 const LINES_MAX: usize = 12;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use applications::mpi::rank::RankTotals;
 use applications::sink::Reader;
 use applications::workload::config::{Member, Names, Sharing};
+use measured::group_of;
 
 pub use applications::workload::config::{FlowEnd, PlannedApplication};
 
@@ -54,10 +55,7 @@ impl Plan {
 impl Flow {
     /// Its name without the number from a count.
     fn group(&self) -> &str {
-        match self.name.rsplit_once('.') {
-            Some((group, number)) if number.bytes().all(|b| b.is_ascii_digit()) => group,
-            _ => &self.name,
-        }
+        group_of(&self.name).unwrap_or(&self.name)
     }
 
     /// What its programs see of it in a run with that seed.
