@@ -29,7 +29,7 @@ pub(super) fn table(points: &[Point], measures: &[String]) -> String {
 const TOTALS: [&Quantity; 5] =
     Entity::Run.columns(["goodput", "fairness", "drops", "retransmissions", "timeouts"]);
 
-/// A delay of which the longest of a run is shown: that of any entity with this start of its path.
+/// A delay whose longest value of a run is shown: that of any entity with this start of its path.
 type Delay = (&'static str, &'static Quantity);
 
 /// The smoothed RTT of any flow at the end, and the p99 of the sojourn time in any queue, if it was measured.

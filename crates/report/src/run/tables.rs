@@ -33,7 +33,7 @@ const FLOWS: &[&Quantity] = &Entity::Flow.columns([
     "min_rtt",
     "srtt",
 ]);
-/// Of each program, the packets that the network carried, in both directions.
+/// The packets of each program that the network carried, in both directions.
 const PROGRAMS: &[&Quantity] = &Entity::Flow.columns([
     "goodput",
     "program.forward.received",
