@@ -160,6 +160,7 @@ macro_rules! carried {
         )
         .label(concat!($field, ", ", $way))
         .what(concat!($what, $which))
+        .part(Some(Part::Program))
         .row(6)
     };
 }

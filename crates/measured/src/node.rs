@@ -4,12 +4,12 @@ use base::Duration;
 use network::host::Operation;
 use network::switch::Occupancy;
 
-use crate::Named;
 use crate::declare::measured;
 use crate::mean::per;
 use crate::notifications::NotificationSummary;
 use crate::quantity::{Aggregate, Better, Kind, Quantity};
 use crate::totals::{NodeTotals, Notifications, PortTotals, ProcessorTotals};
+use crate::{Named, Part};
 
 measured! {
     /// What a node itself did, rather than its ports.
@@ -45,7 +45,7 @@ measured! {
 
 measured! {
     /// The packet memory that a switch's ports share.
-    pub struct MemorySummary at "memory.";
+    pub struct MemorySummary at "memory.": Memory;
     /// Sums up a packet memory.
     of(counted: &Occupancy) {
         /// The most bytes that were ever in it.
@@ -82,7 +82,7 @@ measured! {
 
 measured! {
     /// What the processor of a host did.
-    pub struct ProcessorSummary at "processor.";
+    pub struct ProcessorSummary at "processor.": Processor;
     /// Sums up a processor over `seconds` seconds.
     of(counted: &ProcessorTotals, seconds: f64)
     let utilisation = per(counted.times.total().as_secs_f64(), seconds).min(1.0);
@@ -112,7 +112,12 @@ pub(crate) const OPERATIONS: &[Quantity] = &{
     while place < all.len() {
         let operation = Operation::ALL[place];
         let field = operation.path();
-        all[place] = none.at(field).name(field).label(operation.what()).what(operation.what());
+        all[place] = none
+            .at(field)
+            .name(field)
+            .label(operation.what())
+            .what(operation.what())
+            .part(Some(Part::Processor));
         place += 1;
     }
     all

@@ -18,12 +18,18 @@ pub enum Part {
         /// Its title in tables.
         title: &'static str,
     },
+    /// The packets of a program.
+    Program,
     /// Completion times of flows of fixed size.
     Completion,
     /// Sojourn times, where they are recorded.
     Sojourn,
     /// Results of impairments, on links with any.
     Impairments,
+    /// The packet memory of a switch.
+    Memory,
+    /// The modelled processor of a host.
+    Processor,
     /// Pauses, where one end of a link can pause the other.
     Pauses,
     /// Congestion notifications, where a switch can send some.

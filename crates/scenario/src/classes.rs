@@ -15,6 +15,15 @@ impl Plan {
     pub fn classes(&self, link: usize, end: usize) -> Vec<String> {
         of_end(&self.links[link], 2 * link + end, &self.changes)
     }
+
+    /// Those of them with guarantees that the discipline at the start may relax.
+    pub fn relaxed_classes(&self, link: usize, end: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(discipline) = attached(&self.links[link].ends[end].queue, &self.links[link]) {
+            discipline.relaxed(&mut |class, _| names.push(class.to_owned()));
+        }
+        names
+    }
 }
 
 /// The unreachable classes: leaves that no filter and no priority leads to, and that are not the default class.
@@ -73,10 +82,15 @@ pub(crate) fn of_end(link: &Link, port: usize, changes: &[Change]) -> Vec<String
     known
 }
 
-fn of_queue(queue: &Parameters, link: &Link) -> Vec<String> {
+/// The discipline at an end of a link, unless it refuses its parameters.
+fn attached(queue: &Parameters, link: &Link) -> Option<Qdisc> {
     let link::Config { rate, mtu, overhead, .. } = link.config;
+    Qdisc::attach(queue, Port { rate, mtu, overhead, seed: 0 }).ok()
+}
+
+fn of_queue(queue: &Parameters, link: &Link) -> Vec<String> {
     let mut names = Vec::new();
-    if let Ok(discipline) = Qdisc::attach(queue, Port { rate, mtu, overhead, seed: 0 }) {
+    if let Some(discipline) = attached(queue, link) {
         discipline.classes(&mut |_, class, _| names.push(class.to_owned()));
     }
     names

@@ -5,6 +5,7 @@ mod applications;
 mod by_hand;
 mod change;
 mod kernels;
+mod parts;
 mod switches;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

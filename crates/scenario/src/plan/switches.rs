@@ -8,8 +8,7 @@ use super::{Link, Node, NodeKind, Plan};
 impl Plan {
     /// Whether a switch sends congestion notifications (QCN).
     pub fn has_notifications(&self) -> bool {
-        let notifies = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.notifies());
-        self.nodes.iter().any(notifies)
+        self.nodes.iter().any(Node::notifies)
     }
 
     /// Whether a switch pauses the far ends of its links.

@@ -1,6 +1,6 @@
 //! The common parts of `[expect]` and `[compare]`: the judged quantities of entities.
 
-use measured::{Entity, Part, Quantity, SIZE_BUCKETS};
+use measured::{Entity, Part, Quantity, SIZE_BUCKETS, is_of};
 
 use super::Directory;
 use super::network::Network;
@@ -8,7 +8,7 @@ use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{Given, Measured, Tables, quantities};
 use crate::nearest;
-use crate::plan::{Change, Flow, Node, NodeKind, Transport};
+use crate::plan::{Change, Flow, NodeKind};
 use crate::value::{Name, Table};
 
 /// The entities of judgements besides the network.
@@ -39,7 +39,7 @@ pub(super) fn each<'f, V>(
             }
             for (bucket, table) in table.parts.iter() {
                 check_bucket(bucket, problems);
-                check_sized(name, bucket, flows, problems);
+                check_lacking(name, bucket, &Entity::Size.quantities()[0], flows, problems);
                 for (_, quantity, value) in known_quantities(table) {
                     let path = format!("flow.{}.size.{}.{}", name.text, bucket.text, quantity.name);
                     found(path, quantity, value, problems);
@@ -55,10 +55,8 @@ pub(super) fn each<'f, V>(
             for (key, quantity, value) in known_quantities(&table.own) {
                 match quantity.part {
                     Some(Part::Sojourn) if !delays => no_sojourn(name, problems),
-                    Some(Part::Impairments) => check_impaired(name, key, network, problems),
-                    Some(Part::Pauses) => check_paused(name, key, network, problems),
-                    Some(Part::Notifications) => check_notified(name, key, network, problems),
-                    _ => {}
+                    Some(part) => check_link(name, key, part, network, problems),
+                    None => {}
                 }
                 found(format!("{at}.{}", quantity.name), quantity, value, problems);
             }
@@ -138,24 +136,23 @@ fn check_flow(
         };
         return problems.push(&key.span, message, help);
     }
-    let Some(flow) = named(&name.text, flows) else { return };
-    let (lacks, help) = match (quantity.part, &flow.transport) {
-        (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
-            ("measured delay", "expect it of a flow with `datagrams` on the same path")
-        }
-        (Some(Part::Results { counts, lacking, .. }), _) => {
-            let own = flow.workload().filter(|workload| workload.results() == Some(counts));
-            let lacking = own.map_or(Some(lacking), |own| own.lacking(quantity.name));
-            let Some([lacks, help]) = lacking else { return };
-            (lacks, help)
-        }
-        (Some(Part::Completion), _) => return check_sized(name, key, flows, problems),
-        (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {
-            ("round trip time", "name a flow that is a connection")
-        }
-        _ => return,
-    };
-    problems.push(&key.span, format!("`{}` has no {lacks}", name.text), help);
+    check_lacking(name, key, quantity, flows, problems);
+}
+
+/// Reports at `at` what the flow of that name, or the first flow of its count, lacks for a quantity.
+fn check_lacking(
+    name: &Name,
+    at: &Name,
+    quantity: &Quantity,
+    flows: &[Flow],
+    problems: &mut Problems,
+) {
+    let flow = flows.iter().find(|flow| is_of(&flow.name, &name.text));
+    if let Some([lacks, help]) = flow.and_then(|flow| flow.lacks(quantity))
+        && problems.is_empty()
+    {
+        problems.push(&at.span, format!("`{}` has no {lacks}", name.text), help);
+    }
 }
 
 /// Reports an unknown size bucket of completion times.
@@ -167,70 +164,33 @@ fn check_bucket(bucket: &Name, problems: &mut Problems) {
     }
 }
 
-/// Reports flows of a count without completion times.
-fn check_sized(name: &Name, at: &Name, flows: &[Flow], problems: &mut Problems) {
-    let one = named(&name.text, flows);
-    let sized = one.is_some_and(|flow| flow.tcp().is_some() && flow.span.bytes.is_some());
-    if !sized && problems.is_empty() {
-        let message = format!("`{}` has no completion times", name.text);
-        problems.push(&at.span, message, "set `bytes` for its flows, or name other flows");
+/// Reports a quantity of a part that neither direction of a link has.
+fn check_link(name: &Name, key: &Name, part: Part, network: &Network<'_>, problems: &mut Problems) {
+    let nodes = &network.nodes.list;
+    let mut own = network.links.list.iter().filter(|link| is_of(&link.name, &name.text));
+    if !problems.is_empty() || own.any(|link| [0, 1].iter().any(|end| link.has(*end, part, nodes)))
+    {
+        return;
     }
-}
-
-/// The flow of that name, or the first flow of its count.
-fn named<'f>(name: &str, flows: &'f [Flow]) -> Option<&'f Flow> {
-    flows.iter().find(|flow| flow.name == name || is_member(&flow.name, name))
-}
-
-/// Whether `name` is a member of a group: `group.3` of `group`.
-fn is_member(name: &str, group: &str) -> bool {
-    let number = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('.'));
-    number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// Reports quantities of impairments on links without any.
-fn check_impaired(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
-    let links = network.links.list.iter();
-    let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
-    let impaired = own.any(|link| link.ends.iter().any(|end| !end.impairments.is_empty()));
-    if !impaired && problems.is_empty() {
-        let message = format!("`{}` has no impairments, so it has no `{}`", name.text, key.text);
-        problems.push(
-            &key.span,
-            message,
-            "add an impairment to the link, such as `loss`, or name another link",
-        );
-    }
-}
-
-/// Reports quantities of pauses on links without pauses.
-fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
-    let links = network.links.list.iter();
-    let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
-    let pauses = |node: usize| matches!(&network.nodes.list[node].kind, NodeKind::Switch(switch) if switch.pauses());
-    let paused = own.any(|link| link.ends.iter().any(|end| pauses(end.node)));
-    if !paused && problems.is_empty() {
-        let message =
-            format!("no end of `{}` pauses the other: there is no `{}`", name.text, key.text);
-        problems.push(
-            &key.span,
-            message,
+    let (name, key) = (&name.text, key);
+    let (message, help) = match part {
+        Part::Pauses => (
+            format!("no end of `{name}` pauses the other: there is no `{}`", key.text),
             "give a switch there `lossless` priorities, or name another link",
-        );
-    }
-}
-
-/// Reports quantities of congestion notifications where no switch sends any.
-fn check_notified(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
-    let notifies =
-        |node: &Node| matches!(&node.kind, NodeKind::Switch(switch) if switch.notifies());
-    if !network.nodes.list.iter().any(notifies) && problems.is_empty() {
-        let message = format!(
-            "no switch sends congestion notifications for `{}`: there is no `{}`",
-            name.text, key.text
-        );
-        problems.push(&key.span, message, "set `qcn` priorities on a switch");
-    }
+        ),
+        Part::Notifications => (
+            format!(
+                "no switch sends congestion notifications for `{name}`: there is no `{}`",
+                key.text
+            ),
+            "set `qcn` priorities on a switch",
+        ),
+        _ => (
+            format!("`{name}` has no impairments, so it has no `{}`", key.text),
+            "add an impairment to the link, such as `loss`, or name another link",
+        ),
+    };
+    problems.push(&key.span, message, help);
 }
 
 /// Reports judged sojourn times that the file excludes from recording.
