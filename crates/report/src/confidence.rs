@@ -2,8 +2,9 @@
 //!
 //! Student's t for one sample's mean, Welch's test for the difference of two (B. L. Welch, "The
 //! generalization of Student's problem when several different population variances are involved",
-//! Biometrika 34, 1947). The quantile of t is found by bisection of its distribution, which is a
-//! regularized incomplete beta function (NIST Digital Library of Mathematical Functions, 8.17).
+//! Biometrika 34, 1947).
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The confidence level of an interval.
 const LEVEL: f64 = 0.95;
@@ -105,72 +106,9 @@ fn welch((a, count_a): (f64, usize), (b, count_b): (f64, usize)) -> f64 {
     if below > 0.0 { (a + b).powi(2) / below } else { n + m }
 }
 
-/// Returns the quantile `p` of Student's t with `freedom` degrees of freedom; `p` is at least a half and below 1.
+/// Returns the quantile `p` of Student's t with `freedom` degrees of freedom, at least 1.
 fn t_quantile(p: f64, freedom: f64) -> f64 {
-    let below = |t: f64| 1.0 - 0.5 * beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
-    let (mut low, mut high) = (0.0, 1.0);
-    while below(high) < p && high < 1e12 {
-        (low, high) = (high, 2.0 * high);
-    }
-    // Each step halves the interval: as many as a float has bits, and some more.
-    for _ in 0..80 {
-        let middle = f64::midpoint(low, high);
-        if below(middle) < p { low = middle } else { high = middle }
-    }
-    f64::midpoint(low, high)
-}
-
-/// The regularized incomplete beta function I_x(a, b) (DLMF 8.17.2).
-fn beta(x: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
-        return if x <= 0.0 { 0.0 } else { 1.0 };
-    }
-    // The continued fraction converges fast only on the near side of the mean (DLMF 8.17.4 mirrors it).
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - beta(1.0 - x, b, a);
-    }
-    let front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln();
-    front.exp() / a * fraction(x, a, b)
-}
-
-/// The continued fraction of DLMF 8.17.22, by Lentz's method as Thompson and Barnett changed it.
-fn fraction(x: f64, a: f64, b: f64) -> f64 {
-    const STEPS_MAX: u32 = 10_000;
-    const LEAST: f64 = 1e-300;
-    let not_zero = |value: f64| if value.abs() < LEAST { LEAST } else { value };
-    let (mut value, mut c) = (1.0, 1.0);
-    let mut d = 1.0 / not_zero(1.0 - (a + b) * x / (a + 1.0));
-    value *= d;
-    for step in 1..STEPS_MAX {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        let before = value;
-        for coefficient in [even, odd] {
-            d = 1.0 / not_zero(1.0 + coefficient * d);
-            c = not_zero(1.0 + coefficient / c);
-            value *= c * d;
-        }
-        if (value - before).abs() < 1e-15 * value.abs() {
-            break;
-        }
-    }
-    value
-}
-
-/// Returns the logarithm of the gamma function of `x` above zero: Stirling's series (DLMF 5.11.1), evaluated at a
-/// larger argument where it is exact to the last digits.
-fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut carried) = (x, 0.0);
-    while x < 15.0 {
-        carried += x.ln();
-        x += 1.0;
-    }
-    let square = 1.0 / (x * x);
-    let series = (1.0 / 12.0
-        - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0))))
-        / x;
-    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - carried
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(p))
 }
 
 #[cfg(test)]
