@@ -10,12 +10,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base::{Diagnostic, Fault};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket,
 };
 use nix::sys::stat::{Mode, fchmod};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The longest line, bytes: far longer than any useful one.
 const LINE_MAX: usize = 64 << 10;
@@ -51,6 +52,22 @@ impl Connection {
         let line = read_line(&mut self.0, ANSWER_MAX, PATIENCE)?;
         String::from_utf8(line).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
+}
+
+/// The answer of a refused request.
+pub(crate) fn refusal(fault: &Fault) -> Value {
+    let joined = |part: fn(&Diagnostic) -> &str, whole: &str| match fault.diagnostics.as_slice() {
+        [] => whole.to_owned(),
+        all => all.iter().map(part).collect::<Vec<_>>().join("; "),
+    };
+    let error = joined(|it| &it.message, &fault.message);
+    json!({ "error": error, "help": joined(|it| &it.help, &fault.help) })
+}
+
+/// The refusal that an answer is, if it is one.
+pub(crate) fn refused(answer: &Value) -> Option<Fault> {
+    let text = |key| answer.get(key).and_then(Value::as_str);
+    Some(Fault::usage(text("error")?, text("help").unwrap_or_default()))
 }
 
 /// The next line, without its end. A line longer than `bytes_max`, or without an end in time, is an error.

@@ -17,7 +17,7 @@ use record::Lateness;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::control::Connection;
+use crate::control::{self, Connection};
 
 pub use holder::Holder;
 
@@ -267,9 +267,8 @@ impl Standing {
         };
         let text = self.connection.ask(&line.to_string()).map_err(gone)?;
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
-        if let Some(error) = value.get("error").and_then(Value::as_str) {
-            let help = value.get("help").and_then(Value::as_str).unwrap_or_default();
-            return Err(Fault::usage(error, help));
+        if let Some(refusal) = control::refused(&value) {
+            return Err(refusal);
         }
         serde_json::from_value(value).map_err(|error| {
             let message = format!("unexpected answer from network `{}`: {error}", self.name);

@@ -7,23 +7,15 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use base::Fault;
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::control::Connection;
+use crate::control::{Connection, refused};
 
 pub use control_server::{ControlServer, Source, Tick};
 pub use counters::{Between, Rates, interface, rates, totals};
 
 /// The help if the router's answer is not understood.
 pub const VERSIONS: &str = "use the same version of suimon for both";
-
-/// A refused request.
-#[derive(Deserialize)]
-struct Refusal {
-    error: String,
-    help: String,
-}
 
 /// The default path of the control socket.
 pub fn usual_path() -> PathBuf {
@@ -43,8 +35,5 @@ pub fn ask(path: &Path, line: &str) -> Result<Value, Fault> {
     let text = connection.ask(line).map_err(record::error::file(path))?;
     let answer: Value = serde_json::from_str(&text)
         .map_err(|error| Fault::usage(format!("invalid answer: {error}"), VERSIONS))?;
-    match Refusal::deserialize(&answer) {
-        Ok(Refusal { error, help }) => Err(Fault::usage(error, help)),
-        Err(_) => Ok(answer),
-    }
+    refused(&answer).map_or(Ok(answer), Err)
 }

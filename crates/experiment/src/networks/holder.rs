@@ -1,6 +1,6 @@
 //! The process that holds a network: it answers the requests of others at the network's control socket.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::Fault;
@@ -9,7 +9,7 @@ use lab::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{DropState, EmulatorState, Folder, HostState, Place, ProgramState, State};
-use crate::control::Control;
+use crate::control::{Control, refusal};
 
 /// A network, as seen by clients of its control socket.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Holder {
                 }
                 _ => Ok(json!({ "error": "no such request", "help": "use `suimon lab`" })),
             };
-            answer.unwrap_or_else(|error| refusal(&error)).to_string()
+            answer.unwrap_or_else(|error| refusal(&fault(error))).to_string()
         });
     }
 
@@ -75,17 +75,18 @@ impl Holder {
     }
 }
 
-fn refusal(error: &lab::Error) -> Value {
+/// An error as clients get it.
+fn fault(error: lab::Error) -> Fault {
     match error {
-        lab::Error::Unfit { message, help } => json!({ "error": message, "help": help }),
-        error => json!({ "error": error.to_string(), "help": "take it down: suimon lab down" }),
+        lab::Error::Unfit { .. } => error.into(),
+        error => Fault::usage(error.to_string(), "take it down: suimon lab down"),
     }
 }
 
 fn state(
     held: &mut Held<'_>,
     name: &str,
-    scenario: &std::path::Path,
+    scenario: &Path,
     clock: &Clock,
 ) -> Result<State, lab::Error> {
     let programs = held.programs()?;

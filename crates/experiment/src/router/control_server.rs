@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base::{Diagnostic, Fault};
+use base::Fault;
 use lab::router::{Look, Port};
 use network::PortId;
 use scenario::plan::{Action, NodeKind};
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::counters;
+use crate::control::refusal;
 use crate::metrics;
 use crate::statistics::{self, configured_rate};
 
@@ -323,16 +324,6 @@ impl ControlServer {
             }
         }
     }
-}
-
-/// The answer of a refused request.
-fn refusal(fault: &Fault) -> Value {
-    let joined = |part: fn(&Diagnostic) -> &str, whole: &str| match fault.diagnostics.as_slice() {
-        [] => whole.to_owned(),
-        all => all.iter().map(part).collect::<Vec<_>>().join("; "),
-    };
-    let error = joined(|it| &it.message, &fault.message);
-    json!({ "error": error, "help": joined(|it| &it.help, &fault.help) })
 }
 
 fn at_its_end() -> Fault {
