@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use base::Fault;
 use traffic_kernel::version::VERSION;
 
 use crate::{Error, Kernel, recipe};
@@ -54,10 +55,20 @@ pub fn folder() -> Result<PathBuf, Error> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache =
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    Ok(cache.ok_or(Error::NoCache)?.join("suimon/linux"))
+    let what = "neither XDG_CACHE_HOME nor HOME names a folder for the guest kernel";
+    Ok(cache.ok_or_else(|| Fault::lacking(what, HELP))?.join("suimon/linux"))
 }
 
 /// The newest built kernel of this recipe.
+///
+/// # Errors
+/// If there is none.
+pub fn required() -> Result<Kernel, Error> {
+    let what = "no guest kernel is built, but a host of the scenario needs one";
+    Ok(newest()?.ok_or_else(|| Fault::lacking(what, "suimon linux build"))?)
+}
+
+/// The newest built kernel of this recipe, if there is one.
 ///
 /// # Errors
 /// If this user has no cache.

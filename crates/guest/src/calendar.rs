@@ -15,6 +15,7 @@ use crate::pinned::Pinned;
 use crate::socket::{self, Watch};
 use crate::time_travel::{self, Message, Operation};
 use crate::{Error, NEVER};
+use base::Fault;
 
 /// The network between the guests' cards.
 pub trait Outside {
@@ -148,7 +149,7 @@ impl Calendar {
     ) -> Result<Self, Error> {
         if let Some(cards) = guests.iter().map(Vec::len).find(|&cards| cards > CARDS_MAX) {
             let why = format!("a guest with {cards} cards: at most {CARDS_MAX} are supported");
-            return Err(Error::Refused { why });
+            return Err(Fault::usage(why, "").into());
         }
         let page = u16::try_from(guests.len()).map_err(|_| too_many(guests.len()))?;
         let page = Page::new(page).map_err(Error::system("share a page of memory"))?;
@@ -354,7 +355,7 @@ impl Calendar {
             Operation::TimeOfDay => answer = EPOCH + now,
             other => {
                 let what = format!("a guest may not send {other:?}");
-                return Err(Error::Protocol { guest: number, what });
+                return Err(Error::protocol(number, &what));
             }
         }
         if message.operation != Operation::Acknowledge {
@@ -390,14 +391,24 @@ impl Calendar {
 
     fn stuck(&self, guest: usize) -> Error {
         let now = self.page.now();
-        self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.timeout })
+        let message = format!(
+            "the clock of guest {guest} is still at {now} ns after {:?} of wall time: a program there computes or loops \
+             without a system call, so no virtual time passes",
+            self.timeout
+        );
+        let help = "leave that program out, or run it with --on lab";
+        self.flooded(guest).unwrap_or_else(|| Fault::lacking(message, help).into())
     }
 
     /// The error for a guest whose console is too long; `None` otherwise.
     fn flooded(&self, guest: usize) -> Option<Error> {
         let bytes = std::fs::metadata(&self.guests[guest].console).ok()?.len();
         let now = self.page.now();
-        (bytes > CONSOLE_BYTES).then_some(Error::Flooded { guest, now, bytes })
+        let help = "leave out the program that writes to /dev/console or /dev/kmsg";
+        (bytes > CONSOLE_BYTES).then(|| {
+            let message = format!("the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it");
+            Fault::lacking(message, help).into()
+        })
     }
 }
 
@@ -475,11 +486,9 @@ impl Guest {
             if ended.is_some() || waited >= timeout {
                 let status =
                     ended.map_or("no message received".to_owned(), |status| status.to_string());
-                return Err(Error::NotStarted {
-                    guest: number,
-                    status,
-                    console: self.last_words(),
-                });
+                let console = self.last_words();
+                let message = format!("the guest {number} did not start: {status}\n{console}");
+                return Err(Fault::lacking(message, "").into());
             }
         }
         let (time, _) = listener.accept().map_err(Error::system("receive from a guest"))?;
@@ -493,7 +502,7 @@ impl Guest {
             }
             other => {
                 let what = format!("its first message is {other:?}");
-                Err(Error::Protocol { guest: number, what })
+                Err(Error::protocol(number, &what))
             }
         }
     }
@@ -521,10 +530,10 @@ impl Drop for Guest {
 }
 
 fn broken(guest: usize, error: &io::Error) -> Error {
-    Error::Protocol { guest, what: error.to_string() }
+    Error::protocol(guest, &error.to_string())
 }
 
 fn too_many(guests: usize) -> Error {
     let error = io::Error::other("a calendar has at most 65 534");
-    Error::System { what: format!("start {guests} guests"), error }
+    Error::system(format!("start {guests} guests"))(error)
 }

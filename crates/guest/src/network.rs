@@ -102,8 +102,7 @@ impl<O: Observer> Network<O> {
     ///
     /// If a discipline refuses the plan.
     pub fn new(plan: &Plan, sockets: Vec<Socket>, observer: O) -> Result<Self, Error> {
-        let world = World::of_kernels(plan, Packets::new())
-            .map_err(|fault| Error::Refused { why: fault.to_string() })?;
+        let world = World::of_kernels(plan, Packets::new())?;
         let mut gates = vec![None; 2 * plan.links.len()];
         let mut cards = vec![false; gates.len()];
         for (number, socket) in sockets.iter().enumerate() {

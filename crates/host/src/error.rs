@@ -22,35 +22,12 @@ pub enum Error {
     /// The options are not enabled.
     #[error("it is not enabled on this machine")]
     NotEnabled,
-    /// This build has no BPF objects.
-    #[error("this build has no BPF objects")]
-    NotBuilt,
-    /// The kernel refuses a part.
-    #[error("this kernel rejects {what}: {source}")]
-    Refused {
-        /// The part.
-        what: &'static str,
-        /// The kernel's error.
-        source: io::Error,
-    },
     /// The kernel does not accept a setting.
-    #[error("{message}")]
-    Setting {
-        /// The setting and the reason.
-        message: String,
-        /// The valid choice.
-        help: &'static str,
-    },
-    /// A file or a mount of ours failed.
-    #[error("{what} {}: {source}", path.display())]
-    Io {
-        /// The operation.
-        what: &'static str,
-        /// The file or mount.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Setting(Fault),
+    /// Any other, with what helps.
+    #[error(transparent)]
+    Fault(#[from] Fault),
 }
 
 impl Error {
@@ -58,7 +35,10 @@ impl Error {
         what: &'static str,
         path: &'a std::path::Path,
     ) -> impl FnOnce(io::Error) -> Self + 'a {
-        move |source| Self::Io { what, path: path.to_owned(), source }
+        move |source| {
+            let help = "check that it exists, and that nothing else uses it";
+            Fault::lacking(format!("{what} {}: {source}", path.display()), help).into()
+        }
     }
 }
 
@@ -71,18 +51,7 @@ impl From<Error> for Fault {
                 Self::usage(message, "run suimon mpi disable, then enable it again")
             }
             Error::NotEnabled => Self::usage(message, "sudo suimon mpi enable"),
-            Error::NotBuilt => Self::lacking(
-                message,
-                "build with feature `bpf`, which requires clang, libelf and zlib",
-            ),
-            Error::Refused { .. } => Self::lacking(
-                message,
-                "it requires BTF, BPF struct_ops with links (Linux 6.4) and a cgroup2 hierarchy",
-            ),
-            Error::Setting { help, .. } => Self::usage(message, help),
-            Error::Io { .. } => {
-                Self::lacking(message, "check that it exists, and that nothing else uses it")
-            }
+            Error::Setting(fault) | Error::Fault(fault) => fault,
         }
     }
 }

@@ -35,12 +35,17 @@ const COUNTS: &str = "counts";
 mod kernel {
     use super::{Counts, Error, Path, Settings};
 
+    fn not_built() -> Error {
+        let help = "build with feature `bpf`, which requires clang, libelf and zlib";
+        base::Fault::lacking("this build has no BPF objects", help).into()
+    }
+
     pub(super) fn load(_: &Settings, _: &Path) -> Result<(), Error> {
-        Err(Error::NotBuilt)
+        Err(not_built())
     }
 
     pub(super) fn counts(_: &Path) -> Result<Counts, Error> {
-        Err(Error::NotBuilt)
+        Err(not_built())
     }
 }
 

@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use base::Fault;
 use mpi_trace::Operation;
 use record::folder::TemporaryFolder;
 
@@ -86,14 +87,23 @@ fn cache() -> Result<PathBuf, Error> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache =
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    Ok(cache.ok_or(Error::NoCache)?.join("suimon/mpi"))
+    let what = "there is no folder for the profiling library";
+    let none = || Fault::lacking(what, "name one: export XDG_CACHE_HOME=FOLDER");
+    Ok(cache.ok_or_else(none)?.join("suimon/mpi"))
 }
 
 /// The compiler of the MPI library, not that of another library with the same name.
 fn compiler(library: Library) -> Result<PathBuf, Error> {
     let found = library.compilers().into_iter().filter_map(library::find);
     let mut own = found.filter(|compiler| is_of(library, compiler));
-    own.next().ok_or(Error::NoCompiler(library))
+    own.next().ok_or_else(|| {
+        let (name, compilers) = (library.name(), library.compilers().join(" or "));
+        let help = format!(
+            "apt-get install {}, or if the library comes from elsewhere, put its `mpicc` into PATH",
+            library.packages()
+        );
+        Fault::lacking(format!("the compiler of {name} is missing: {compilers}"), help).into()
+    })
 }
 
 /// Whether a compiler is `library`'s. Open MPI's compilers support `--showme`; MPICH's pass it to the C compiler, which
@@ -164,5 +174,7 @@ fn run(command: &mut Command, compiler: &Path, folder: &Path) -> Result<(), Erro
         return Ok(());
     }
     let output = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Error::Compiler { compiler: compiler.to_owned(), output })
+    let message =
+        format!("{} could not compile the profiling library: {output}", compiler.display());
+    Err(Fault::lacking(message, "check that it compiles other programs").into())
 }

@@ -87,7 +87,7 @@ impl Rank {
         let mut communicators = Vec::new();
         let mut calls = Calls::default();
         while !bytes.0.is_empty() {
-            match record(&mut bytes).ok_or(Error::Incomplete { rank, ranks })? {
+            match record(&mut bytes).ok_or_else(|| Error::incomplete(rank, ranks))? {
                 Record::Communicator(members) => communicators.push(members),
                 Record::Call(call, completions) => calls.push(call, &completions),
             }
@@ -95,7 +95,7 @@ impl Rank {
         let calls = calls.finish();
         let last = calls.last().map(|call| call.operation);
         if last != Some(Operation::Finalize) {
-            return Err(Error::Incomplete { rank, ranks });
+            return Err(Error::incomplete(rank, ranks));
         }
         let known = |call: &Call| (call.communicator as usize) < communicators.len();
         let member = |peer: u32| (peer as usize) < ranks;

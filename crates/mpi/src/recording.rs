@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use base::Fault;
 use mpi_trace::Trace;
 use record::folder::TemporaryFolder;
 
@@ -65,15 +66,16 @@ pub fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
     // If a rank is missing, any other rank's file has the number of ranks.
     let mut ranks = Vec::with_capacity(recorded);
     for rank in 0..recorded {
-        let missing = |_| Error::Incomplete { rank, ranks: recorded };
+        let missing = |_| Error::incomplete(rank, recorded);
         ranks.push(Rank::read(rank, &fs::read(file(rank)).map_err(missing)?)?);
     }
     let all = ranks[0].header.ranks;
     if recorded < all {
-        return Err(Error::Incomplete { rank: recorded, ranks: all });
+        return Err(Error::incomplete(recorded, all));
     }
     if ranks.iter().any(|rank| rank.header.ranks != recorded) {
-        return Err(Error::Several);
+        let what = "the command ran several MPI programs";
+        return Err(Fault::lacking(what, "record one at a time").into());
     }
     Ok(merge(library, ranks))
 }

@@ -170,7 +170,8 @@ impl<O: Observer> Guests<O> {
         let needs_module = (0..plan.nodes.len()).any(|node| plan.has_qdiscs(node));
         let module = needs_module.then(|| options.kernel.module());
         if module.as_ref().is_some_and(|path| !path.exists()) {
-            return Err(Error::NoModule.into());
+            let what = "the module sch_suimon is not compiled for the guest kernel, but a host of the scenario has qdisc = \"kernel\"";
+            return Err(Fault::lacking(what, "make module, in Suimon's source"));
         }
         let prepare = |(number, own): (usize, &Vec<Socket>)| {
             let work = work(folder.path(), number);
@@ -214,8 +215,8 @@ impl<O: Observer> Guests<O> {
                 return Ok(());
             }
             if self.now >= READY_TIMEOUT {
-                let why = "it was not ready within a minute of its own time".into();
-                return Err(Error::Within { guest: late, why, help: String::new() });
+                let why = "it was not ready within a minute of its own time";
+                return Err(Error::within(late, why, ""));
             }
             self.run_to(self.now + POLL_INTERVAL)?;
         }
@@ -259,7 +260,7 @@ impl<O: Observer> Guests<O> {
         let mut each = (0..).zip(&mut self.inboxes);
         let own = each.find_map(|(guest, inbox)| {
             let (why, help) = inbox.failed.take()?;
-            Some(Error::Within { guest, why, help })
+            Some(Error::within(guest, &why, &help))
         });
         own.unwrap_or_else(|| self.calendar.ended(guest))
     }
@@ -272,8 +273,7 @@ impl<O: Observer> Guests<O> {
                 return Ok(false);
             }
             if self.now >= until {
-                let (why, help) = ("still running".into(), String::new());
-                return Err(Error::Within { guest: silent, why, help });
+                return Err(Error::within(silent, "still running", ""));
             }
             match self.run_to(self.now + POLL_INTERVAL) {
                 Err(Error::Ended { guest, .. }) if self.inboxes[guest].ended.is_some() => {}

@@ -94,7 +94,7 @@ impl Host {
             let help = "give it `kernel = \"linux-6.12\"`, or each host one with --on linux-6.12";
             return Err(Failure::usage(message, help));
         };
-        let kernel = guest::built::newest()?.ok_or(guest::Error::NotBuilt)?;
+        let kernel = guest::built::required()?;
         Ok(Self { plan, node, kernel })
     }
 

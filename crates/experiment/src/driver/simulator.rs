@@ -46,7 +46,7 @@ impl Driver for Simulator {
         if !plan.has_kernels() {
             return Ok(None);
         }
-        Ok(Some(guest::built::newest()?.ok_or(guest::Error::NotBuilt)?))
+        Ok(Some(guest::built::required()?))
     }
 
     /// Simulates with a recorder only if a probe asks for one.

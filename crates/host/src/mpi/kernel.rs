@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
+use base::Fault;
 use congestion::PHASES_BPF_OBJECT;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
@@ -85,12 +86,12 @@ fn check(settings: &Settings) -> Result<(), Error> {
     let socket = socket.map_err(refused("a socket"))?;
     let congestion = Adopt { congestion: true, rto_min: false };
     option::adopt(socket.as_fd(), congestion).map_err(refused("the socket options"))?;
-    option::adopt(socket.as_fd(), Adopt::ALL).map_err(|error| Error::Setting {
-        message: format!(
+    option::adopt(socket.as_fd(), Adopt::ALL).map_err(|error| {
+        let message = format!(
             "the kernel rejects {:?} as the minimum retransmission timeout: {error}",
             settings.rto_min.unwrap_or_default()
-        ),
-        help: "use three clock ticks (12 ms at 250 Hz) to 200 ms",
+        );
+        Error::Setting(Fault::usage(message, "use three clock ticks (12 ms at 250 Hz) to 200 ms"))
     })
 }
 
@@ -110,5 +111,8 @@ pub(super) fn counts(folder: &Path) -> Result<Counts, Error> {
 }
 
 fn refused(what: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Refused { what, source }
+    move |source| {
+        let help = "it requires BTF, BPF struct_ops with links (Linux 6.4) and a cgroup2 hierarchy";
+        Fault::lacking(format!("this kernel rejects {what}: {source}"), help).into()
+    }
 }

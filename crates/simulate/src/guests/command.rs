@@ -72,7 +72,7 @@ pub fn run_command(
         .position(|cards| cards.iter().any(|card| card.node == command.node))
         .ok_or_else(|| {
             let name = &plan.nodes[command.node].name;
-            Error::Refused { why: format!("the host `{name}` has no `kernel`, or no link") }
+            Fault::usage(format!("the host `{name}` has no `kernel`, or no link"), "")
         })?;
     let mut guests = Guests::start(plan, options, Some(command), ())?;
     let folder = work(guests.folder.path(), place);
