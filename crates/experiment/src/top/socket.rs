@@ -3,11 +3,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::control::Connection;
-use crate::statistics::{REQUEST, Statistics};
-use serde::Deserialize;
-
+use crate::control::{self, Connection};
 use crate::error::Error;
+use crate::statistics::{REQUEST, Statistics};
 
 /// The connection to it.
 #[derive(Debug)]
@@ -19,12 +17,6 @@ pub enum Answered {
     Counters(Box<Statistics>),
     /// The source has ended.
     Gone,
-}
-
-/// A refusal instead of an answer.
-#[derive(Deserialize)]
-struct Refusal {
-    error: Option<String>,
 }
 
 impl Socket {
@@ -51,12 +43,12 @@ impl Socket {
             let message = format!("unexpected answer from {}: {why}", target.display());
             Error::usage(message, "give a run in progress, or the control socket of suimon router")
         };
-        let refusal: Refusal =
-            serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
-        if let Some(error) = refusal.error {
-            return Err(other(error));
+        let answer = serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
+        if let Some(refusal) = control::refused(&answer) {
+            return Err(other(refusal.message));
         }
-        let statistics = serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
+        let statistics =
+            serde_json::from_value(answer).map_err(|error| other(error.to_string()))?;
         Ok(Answered::Counters(Box::new(statistics)))
     }
 }
