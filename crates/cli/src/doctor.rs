@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use experiment::doctor::{guest_kernel, programs, simulator};
 use experiment::driver::Description;
 use lab::machine::{Finding, Machine, State};
+use scenario::capability::{Capability, Support};
 use serde_json::{Map, Value, json};
 
 use crate::drivers::{self, words};
@@ -105,16 +106,17 @@ fn drivers(sections: &[Section]) -> Vec<(&'static Description, State)> {
     drivers::listed().map(|driver| driver.description()).map(|it| (it, worst(it))).collect()
 }
 
-/// What a driver can do, in a line.
+/// What a driver can do, in a line: names of those features that it has or lacks, whichever are fewer.
 fn abilities(about: &Description) -> String {
-    let named = |wanted: &str| {
-        let rows = about.capabilities.iter().filter(|row| words(row.support).0 == wanted);
-        rows.map(|row| row.feature.name).collect::<Vec<_>>()
-    };
-    let (limited, lacking) = (named("limited").len(), named("no"));
-    let has = about.capabilities.len() - lacking.len();
-    let without = if lacking.is_empty() { "" } else { "; without " };
-    format!("{has} features, {limited} with a limit{without}{}", lacking.join(", "))
+    let rows = about.capabilities.iter();
+    let (lacking, has): (Vec<&Capability>, Vec<_>) =
+        rows.partition(|row| words(row.support).0 == "no");
+    let limited = has.iter().filter(|row| row.support != Support::Full).count();
+    let count = format!("{} features, {limited} with a limit", has.len());
+    let (join, fewer) =
+        if has.len() < lacking.len() { (": ", has) } else { ("; without ", lacking) };
+    let names: Vec<&str> = fewer.iter().map(|row| row.feature.name).collect();
+    if names.is_empty() { count } else { count + join + &names.join(", ") }
 }
 
 fn text(sections: &[Section], drivers: &[(&Description, State)]) -> String {
