@@ -214,11 +214,8 @@ fn a_congestion_control_that_the_kernel_has_not_is_named() {
     }
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\ncongestion = \"kernel:nonesuch\"";
     let missing = Congestion::load(&plan("1 s", flow));
-    let Err(error @ Error::Lacking { .. }) = missing else { panic!("{missing:?}") };
-    assert!(
-        error.to_string().contains("nonesuch") && error.to_string().contains("cubic"),
-        "{error}"
-    );
+    let Err(Error::Lacking { what, help, .. }) = missing else { panic!("{missing:?}") };
+    assert!(what.contains("nonesuch") && help.contains("cubic"), "{what}: {help}");
 }
 
 #[test]
