@@ -39,23 +39,59 @@ impl<'s> Row<'s> {
     }
 }
 
-/// The rows of groups and of flows, each with their columns; together where the columns are the same.
-pub fn by_columns<'s>(
-    tables: [(Vec<&'static Quantity>, Vec<Row<'s>>); 2],
-) -> Vec<(Vec<&'static Quantity>, Vec<Row<'s>>)> {
-    let [(columns, mut groups), (own, flows)] = tables;
-    if columns == own {
-        groups.extend(flows);
-        return vec![(columns, groups)];
+/// Columns for the completion times of flows of fixed size.
+pub const COMPLETION: &[&Quantity] = &Entity::Size.columns([
+    "completed",
+    "fct_p50",
+    "fct_p95",
+    "fct_p99",
+    "slowdown_p50",
+    "slowdown_p95",
+    "slowdown_p99",
+]);
+
+/// Columns for the packets of a program that the network carried.
+pub const PROGRAM: &[&Quantity] = &Entity::Flow.columns([
+    "goodput",
+    "program.forward.received",
+    "program.forward.bytes",
+    "program.reverse.received",
+    "program.reverse.bytes",
+    "drops",
+]);
+
+/// A table: its title, its columns, and its rows.
+pub type Section<'s> = (&'static str, Vec<&'static Quantity>, Vec<Row<'s>>);
+
+/// The tables of what only flows of some workloads have, with those quantities that are `shown`: groups, then flows,
+/// in one table where the columns are the same.
+pub fn workloads<'s>(
+    [groups, flows]: [&[Row<'s>]; 2],
+    shown: impl Fn(&Quantity) -> bool,
+) -> Vec<Section<'s>> {
+    let mut sections = Vec::new();
+    for (part, title) in Part::workloads() {
+        let section = |entity: Entity, rows: &[Row<'s>]| -> Section<'s> {
+            let columns: Vec<_> = entity.part(part).filter(|quantity| shown(quantity)).collect();
+            let rows = rows.iter().filter(|row| row.has(&columns)).cloned().collect();
+            // Flows of datagrams are in no other table.
+            let goodput = Some(GOODPUT).filter(|_| part == Part::Datagrams);
+            (title, goodput.into_iter().chain(columns).collect(), rows)
+        };
+        let (mut groups, flows) = (section(Entity::Group, groups), section(Entity::Flow, flows));
+        if groups.1 == flows.1 {
+            groups.2.extend(flows.2);
+            sections.push(groups);
+        } else {
+            sections.extend([groups, flows]);
+        }
     }
-    vec![(columns, groups), (own, flows)]
+    sections.retain(|(_, _, rows)| !rows.is_empty());
+    sections
 }
 
-/// The goodput, as a column of flows that are in no other table: those of datagrams.
-pub fn goodput(part: Part) -> Vec<&'static Quantity> {
-    const GOODPUT: [&Quantity; 1] = Entity::Flow.columns(["goodput"]);
-    GOODPUT.into_iter().filter(|_| part == Part::Datagrams).collect()
-}
+/// The column of a flow's goodput.
+const GOODPUT: &Quantity = Entity::Flow.columns(["goodput"])[0];
 
 /// The groups.
 pub fn groups(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
@@ -73,6 +109,12 @@ pub fn flows(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
 pub fn connections(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
     let all = flows(summary).zip(&summary.flow.0);
     all.filter(|(_, (_, flow))| flow.is_connection()).map(|(row, _)| row)
+}
+
+/// The flows that programs generate.
+pub fn programs(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
+    let all = flows(summary).zip(&summary.flow.0);
+    all.filter(|(_, (_, flow))| flow.program.is_some()).map(|(row, _)| row)
 }
 
 /// Whether the flow of that name is in no group.

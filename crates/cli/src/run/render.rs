@@ -1,9 +1,9 @@
 //! A single run's results as text.
 
 use experiment::{Job, Outcome, format};
-use record::quantity::{self, Entity, Kind, Part, Quantity, Value};
+use record::quantity::{self, Entity, Kind, Quantity, Value};
 use record::summary::{Group, Summary, group_of};
-use record::view::{self, Row, by_columns, goodput};
+use record::view::{self, COMPLETION, PROGRAM, Row};
 use record::{Verdict, folder};
 use scenario::{Plan, Units};
 
@@ -20,25 +20,6 @@ const FLOW: [&Quantity; 6] =
     Entity::Flow.columns(["goodput", "bytes", "retransmissions", "timeouts", "min_rtt", "srtt"]);
 /// The column that only the flows of a `count` have.
 const FAIRNESS: [&Quantity; 1] = Entity::Group.columns(["fairness"]);
-/// Columns for the completion times of the flows of a `count`.
-const COMPLETION: &[&Quantity] = &Entity::Size.columns([
-    "completed",
-    "fct_p50",
-    "fct_p95",
-    "fct_p99",
-    "slowdown_p50",
-    "slowdown_p95",
-    "slowdown_p99",
-]);
-/// Columns for a flow that a program generates: the packets that the network carried.
-const PROGRAM: &[&Quantity] = &Entity::Flow.columns([
-    "goodput",
-    "program.forward.received",
-    "program.forward.bytes",
-    "program.reverse.received",
-    "program.reverse.bytes",
-    "drops",
-]);
 /// Columns for the queues of ports.
 const QUEUES: &[&Quantity] =
     &Entity::Direction.columns(["sojourn_p50", "sojourn_p99", "sojourn_max", "queue_max"]);
@@ -208,28 +189,19 @@ fn completions(summary: &Summary, units: Units) -> String {
 
 /// What only flows of some workloads have: groups, then flows that are in none.
 fn workloads(summary: &Summary, units: Units) -> String {
-    let mut tables = Vec::new();
-    for (part, title) in Part::workloads() {
-        let of = |entity: Entity| -> Vec<&Quantity> {
-            entity.part(part).filter(|quantity| !quantity.detail).collect()
-        };
-        let (group, flow) = (of(Entity::Group), of(Entity::Flow));
-        let groups: Vec<_> = groups(summary).filter(|row| row.has(&group)).collect();
-        let flows = singles(summary, view::flows(summary)).filter(|row| row.has(&flow));
-        let flows: Vec<_> = flows.collect();
-        for (columns, rows) in by_columns([(group, groups), (flow, flows)]) {
-            let columns = [goodput(part), columns].concat();
-            let mut table = table(title, &columns).in_units(units);
-            rows.iter().take(ROWS_MAX).for_each(|row| table.row(cells(row, &columns)));
-            tables.push(rendered(table, rows.len(), ROWS_MAX));
-        }
-    }
-    tables.retain(|table| !table.is_empty());
-    tables.join("\n")
+    let groups: Vec<_> = groups(summary).collect();
+    let flows: Vec<_> = singles(summary, view::flows(summary)).collect();
+    let sections = view::workloads([&groups, &flows], |quantity| !quantity.detail);
+    let tables = sections.into_iter().map(|(title, columns, rows)| {
+        let mut table = table(title, &columns).in_units(units);
+        rows.iter().take(ROWS_MAX).for_each(|row| table.row(cells(row, &columns)));
+        rendered(table, rows.len(), ROWS_MAX)
+    });
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 fn programs(summary: &Summary, units: Units) -> String {
-    let rows: Vec<_> = view::flows(summary).filter(|row| row.has(&PROGRAM[1..2])).collect();
+    let rows: Vec<_> = view::programs(summary).collect();
     let mut table = table("program", PROGRAM).in_units(units);
     rows.iter().take(ROWS_MAX).for_each(|row| table.row(cells(row, PROGRAM)));
     rendered(table, rows.len(), ROWS_MAX)

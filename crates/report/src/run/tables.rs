@@ -1,7 +1,7 @@
 //! Every flow, link and queue of a run.
 
 use measured::{Entity, Part, Quantity, Value};
-use record::view::{self, Row, by_columns, goodput};
+use record::view::{self, COMPLETION, PROGRAM, Row};
 use scenario::Units;
 
 use crate::{Cell, Grid, Section};
@@ -13,15 +13,6 @@ const ROWS_MAX: usize = 100;
 
 const GROUPS: &[&Quantity] =
     &Entity::Group.columns(["flows", "goodput", "goodput_min", "goodput_max", "fairness", "drops"]);
-const COMPLETIONS: &[&Quantity] = &Entity::Size.columns([
-    "completed",
-    "fct_p50",
-    "fct_p95",
-    "fct_p99",
-    "slowdown_p50",
-    "slowdown_p95",
-    "slowdown_p99",
-]);
 const FLOWS: &[&Quantity] = &Entity::Flow.columns([
     "goodput",
     "bytes",
@@ -32,15 +23,6 @@ const FLOWS: &[&Quantity] = &Entity::Flow.columns([
     "marks",
     "min_rtt",
     "srtt",
-]);
-/// The packets of each program that the network carried, in both directions.
-const PROGRAMS: &[&Quantity] = &Entity::Flow.columns([
-    "goodput",
-    "program.forward.received",
-    "program.forward.bytes",
-    "program.reverse.received",
-    "program.reverse.bytes",
-    "drops",
 ]);
 const PORTS: &[&Quantity] = &Entity::Direction.columns([
     "packets",
@@ -109,13 +91,12 @@ fn capitalised(label: &str) -> String {
 pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("Flows");
     let flows = summary.flow.0.len();
-    let programs = view::flows(summary).filter(|row| row.has(&PROGRAMS[1..2]));
     let grids = [
         table("group", GROUPS, view::groups(summary)),
-        table("flows of fixed size", COMPLETIONS, view::completions(summary)),
+        table("flows of fixed size", COMPLETION, view::completions(summary)),
         table("flow", FLOWS, view::connections(summary)),
     ];
-    let programs = table("program", PROGRAMS, programs);
+    let programs = table("program", PROGRAM, view::programs(summary));
     for grid in grids.into_iter().chain(workloads(summary)).chain([programs]) {
         if !grid.is_empty() {
             section.grid(&grid.in_units(units).at_most(ROWS_MAX));
@@ -131,17 +112,10 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
 
 /// What only flows of some workloads have: groups, then flows.
 fn workloads(summary: &Summary) -> Vec<Grid> {
-    let mut grids = Vec::new();
-    for (part, title) in Part::workloads() {
-        let of = |entity: Entity| -> Vec<&Quantity> { entity.part(part).collect() };
-        let (group, flow) = (of(Entity::Group), of(Entity::Flow));
-        let groups: Vec<_> = view::groups(summary).filter(|row| row.has(&group)).collect();
-        let flows: Vec<_> = view::flows(summary).filter(|row| row.has(&flow)).collect();
-        for (columns, rows) in by_columns([(group, groups), (flow, flows)]) {
-            grids.push(table(title, &[goodput(part), columns].concat(), rows));
-        }
-    }
-    grids
+    let (groups, flows): (Vec<_>, Vec<_>) =
+        (view::groups(summary).collect(), view::flows(summary).collect());
+    let sections = view::workloads([&groups, &flows], |_| true).into_iter();
+    sections.map(|(title, columns, rows)| table(title, &columns, rows)).collect()
 }
 
 /// Ports with their queues, their classes, emulators, and what nodes dropped.
