@@ -1,7 +1,9 @@
 //! The checks before the first run: whether the quantities to measure, and to expect, will exist.
 
 use base::{DropReason, Instant};
-use measured::{EngineSummary, Entity, LinkSummary, Part, Quantity, SIZE_BUCKETS, group_of};
+use measured::{
+    EngineSummary, Entity, LinkSummary, Part, Quantity, SIZE_BUCKETS, group_of, size_bucket,
+};
 use record::expectation::{may_come, measured, unknown};
 use scenario::Plan;
 use scenario::plan::{Flow, NodeKind};
@@ -62,16 +64,14 @@ pub(crate) fn quantities(plan: &Plan) -> Vec<(String, f64)> {
 fn add_group(paths: &mut Paths, group: &str, members: &[Flow]) {
     let has = |quantity: &Quantity| members.iter().any(|flow| flow.lacks(quantity).is_none());
     paths.add(&format!("group.{group}"), Entity::Group, has);
-    let mut above = 0;
-    for (size, up_to) in SIZE_BUCKETS {
+    for (size, _) in SIZE_BUCKETS {
         let is_of = |flow: &Flow| {
             let bytes = flow.span.bytes.filter(|_| flow.tcp().is_some());
-            bytes.is_some_and(|bytes| bytes.0 > above && bytes.0 <= up_to)
+            bytes.and_then(|bytes| size_bucket(bytes.0)) == Some(size)
         };
         if members.iter().any(is_of) {
             paths.add(&format!("group.{group}.size.{size}"), Entity::Size, |_| true);
         }
-        above = up_to;
     }
 }
 
@@ -110,21 +110,7 @@ fn add_link(paths: &mut Paths, plan: &Plan, number: usize) {
 
 fn add_node(paths: &mut Paths, plan: &Plan, number: usize) {
     let node = &plan.nodes[number];
-    let has_link = |part| {
-        let ends = plan.links.iter().flat_map(|link| [(link, 0), (link, 1)]);
-        let mut own = ends.filter(|(link, end)| link.ends[*end].node == number);
-        own.any(|(link, end)| link.has(end, part, &plan.nodes))
-    };
-    let is_switch = matches!(node.kind, NodeKind::Switch(_));
-    let has = |quantity: &Quantity| match quantity.part {
-        Some(Part::Memory) => is_switch,
-        Some(Part::Pauses) => is_switch && has_link(Part::Pauses),
-        Some(Part::Processor) => {
-            matches!(&node.kind, NodeKind::Host(host) if host.processor.is_some())
-        }
-        Some(part) => has_link(part),
-        None => true,
-    };
+    let has = |quantity: &Quantity| quantity.part.is_none_or(|part| plan.node_has(number, part));
     let at = format!("node.{}", node.name);
     paths.add(&at, Entity::Node, has);
     paths.drops(&at);

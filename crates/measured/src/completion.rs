@@ -3,7 +3,7 @@
 use crate::declare::measured;
 use crate::flow::FlowSummary;
 use crate::mean::per;
-use crate::{Named, SIZE_BUCKETS};
+use crate::{Named, SIZE_BUCKETS, size_bucket};
 
 measured! {
     /// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the minimum value
@@ -56,15 +56,12 @@ pub(crate) fn of_sizes<'f>(
     if sized.is_empty() {
         return None;
     }
-    let mut above = 0;
     let mut buckets = Vec::new();
-    for (name, up_to) in SIZE_BUCKETS {
-        let within = |ideal: &Ideal| ideal.bytes > above && ideal.bytes <= up_to;
-        let of = || sized.iter().filter(|(_, ideal)| within(ideal));
+    for (name, _) in SIZE_BUCKETS {
+        let of = || sized.iter().filter(|(_, ideal)| size_bucket(ideal.bytes) == Some(name));
         if of().next().is_some() {
             buckets.push((name.to_owned(), sum(of())));
         }
-        above = up_to;
     }
     Some((sum(sized.iter()), Named(buckets)))
 }

@@ -77,3 +77,9 @@ pub const SIZE_BUCKETS: [(&str, u64); 5] = [
     ("to_10_MB", 10_000_000),
     ("above_10_MB", u64::MAX),
 ];
+
+/// The bucket of a size in bytes; `None` for nothing.
+pub fn size_bucket(bytes: u64) -> Option<&'static str> {
+    let mut fitting = SIZE_BUCKETS.iter().filter(|(_, up_to)| bytes > 0 && bytes <= *up_to);
+    fitting.next().map(|(name, _)| *name)
+}

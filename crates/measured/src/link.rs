@@ -34,7 +34,8 @@ measured! {
 measured! {
     /// One direction of a link, with the queue in front of it.
     pub struct Direction at "";
-    /// Sums up the direction from the first of two ends to the second, by their names and ports, over `seconds` seconds.
+    /// Sums up the direction from the first of two ends to the second, by their names and ports, over `seconds`
+    /// seconds.
     of(ends: [&str; 2], ports: [&PortTotals; 2], rate: Rate, overhead: Bytes, seconds: f64)
     let [port, far] = ports;
     let counted = &port.statistics;

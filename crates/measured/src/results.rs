@@ -9,8 +9,8 @@ use crate::mpi::{MpiSummary, NetworkWaits};
 use crate::part::Part;
 use crate::{Measured, Quantity, Value};
 
-/// Declares the results of an entity: for each key of the summary its documentation, what sums up the results, and further
-/// structs with quantities below it.
+/// Declares the results of an entity: for each key of the summary its documentation, what sums up the results, and
+/// further structs with quantities below it.
 macro_rules! results {
     (
         $(#[$attribute:meta])*

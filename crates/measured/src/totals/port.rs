@@ -42,8 +42,8 @@ pub struct PortTotals {
 }
 
 impl PortTotals {
-    /// The totals since `earlier`. Subtracts a class or an element from the later one with its name; one that did not exist before counted
-    /// nothing.
+    /// The totals since `earlier`. Subtracts a class or an element from the later one with its name; one that did not
+    /// exist before counted nothing.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         fn of<'e, T, U>(names: &[(String, T)], list: &'e [U], name: &str) -> Option<&'e U> {

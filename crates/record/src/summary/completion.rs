@@ -4,9 +4,9 @@ use base::packet::ETHERNET_HEADER_AND_FCS;
 use measured::Ideal;
 use scenario::plan::{Flow, Plan};
 
-/// Returns the size and the least time of a flow; none if it has no set size or no path. The least time is the handshake's round trip, the
-/// one-way delay, and the flow's frames at the slowest link of its path. That is the time on an idle network with a
-/// window that is always large enough, without the store-and-forward delay of the other links.
+/// Returns the size and the least time of a flow; none if it has no set size or no path. The least time is the
+/// handshake's round trip, the one-way delay, and the flow's frames at the slowest link of its path. That is the time on
+/// an idle network with a window that is always large enough, without the store-and-forward delay of the other links.
 pub(super) fn ideal(plan: &Plan, flow: &Flow, number: usize) -> Option<Ideal> {
     let (bytes, tcp) = (flow.span.bytes?.0, flow.tcp()?);
     let path = scenario::path(plan, flow, number)?;

@@ -1,6 +1,6 @@
 //! The distribution of completion times of flows of a set size, by size.
 
-use measured::SIZE_BUCKETS;
+use measured::size_bucket;
 
 use super::flows::{cumulated, greatest_x};
 use super::{Figure, Points, TOGETHER, series};
@@ -53,9 +53,7 @@ pub(crate) fn completions(run: &Run<'_>) -> Option<(Figure, Grid)> {
 
 /// Returns the completion times of the flows of a group with sizes in this bucket, if they completed.
 fn seconds_of(run: &Run<'_>, group: &str, bucket: &str) -> Vec<f64> {
-    let place = SIZE_BUCKETS.iter().position(|(name, _)| *name == bucket).unwrap_or(0);
-    let above = place.checked_sub(1).map_or(0, |before| SIZE_BUCKETS[before].1);
-    let within = |flow: &FlowSummary| flow.bytes > above && flow.bytes <= SIZE_BUCKETS[place].1;
+    let within = |flow: &FlowSummary| size_bucket(flow.bytes) == Some(bucket);
     let of_group = |name: &str| measured::group_of(name) == Some(group);
     let flows = run.summary.flow.0.iter();
     let done = flows.filter(|(name, flow)| flow.completed && of_group(name) && within(flow));

@@ -2,7 +2,7 @@
 
 use measured::{Part, Quantity};
 
-use super::{Flow, Link, Node, NodeKind, Transport};
+use super::{Flow, Link, Node, NodeKind, Plan, Transport};
 
 impl Flow {
     /// What it lacks for a quantity, and how a flow gets that; `None` if it has the quantity.
@@ -53,6 +53,25 @@ impl Link {
                 _ => false,
             },
             _ => true,
+        }
+    }
+}
+
+impl Plan {
+    /// Whether the node of that number has that part.
+    pub fn node_has(&self, node: usize, part: Part) -> bool {
+        let kind = &self.nodes[node].kind;
+        let has_link = || {
+            let ends = self.links.iter().flat_map(|link| [(link, 0), (link, 1)]);
+            let mut own = ends.filter(|(link, end)| link.ends[*end].node == node);
+            own.any(|(link, end)| link.has(end, part, &self.nodes))
+        };
+        match (part, kind) {
+            (Part::Memory, kind) => matches!(kind, NodeKind::Switch(_)),
+            (Part::Pauses, kind) => matches!(kind, NodeKind::Switch(_)) && has_link(),
+            (Part::Processor, NodeKind::Host(host)) => host.processor.is_some(),
+            (Part::Processor, _) => false,
+            _ => has_link(),
         }
     }
 }
