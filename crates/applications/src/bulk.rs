@@ -8,7 +8,7 @@ use network::application::{
 };
 
 use crate::sink::Sink;
-use crate::workload::config::{self, Member, PlannedApplication, pair};
+use crate::workload::config::{Member, PlannedApplication, WorkloadConfig, pair};
 
 settings! {
     required: message, every;
@@ -42,7 +42,7 @@ impl Settings for Bulk {
     }
 }
 
-impl config::Config for Bulk {
+impl WorkloadConfig for Bulk {
     fn title(&self) -> &'static str {
         "bulk"
     }
@@ -64,7 +64,7 @@ impl config::Config for Bulk {
     }
 }
 
-impl config::Config for Train {
+impl WorkloadConfig for Train {
     fn title(&self) -> &'static str {
         "a train"
     }

@@ -12,7 +12,7 @@ use network::datagram::frame_length;
 use network::invalid::Invalid;
 use network::link::RATE_MAX;
 
-use crate::workload::config::{self, Member, PlannedApplication, pair};
+use crate::workload::config::{Member, PlannedApplication, WorkloadConfig, pair};
 
 settings! {
     besides: ip_header, dscp;
@@ -72,7 +72,7 @@ impl Default for Config {
     }
 }
 
-impl config::Config for Config {
+impl WorkloadConfig for Config {
     fn title(&self) -> &'static str {
         "datagrams"
     }

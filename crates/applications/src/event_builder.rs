@@ -17,7 +17,9 @@ use network::application::{
 };
 use network::invalid::Invalid;
 
-use crate::workload::config::{self, FlowEnd, Member, Names, PlannedApplication, Sharing};
+use crate::workload::config::{
+    FlowEnd, Member, Names, PlannedApplication, Sharing, WorkloadConfig,
+};
 
 pub use results::Events;
 
@@ -88,7 +90,7 @@ impl Default for Readout {
 /// The size of a request for a fragment, unless given.
 const REQUEST: Bytes = Bytes(64);
 
-impl config::Config for Readout {
+impl WorkloadConfig for Readout {
     fn title(&self) -> &'static str {
         "events"
     }

@@ -12,7 +12,7 @@ use network::application::{
 };
 use network::invalid::Invalid;
 
-use crate::workload::config::{self, Member, PlannedApplication, pair};
+use crate::workload::config::{Member, PlannedApplication, WorkloadConfig, pair};
 
 pub use results::Exchanges;
 
@@ -46,7 +46,7 @@ impl Default for Exchange {
     }
 }
 
-impl config::Config for Exchange {
+impl WorkloadConfig for Exchange {
     fn title(&self) -> &'static str {
         "an exchange"
     }
@@ -102,7 +102,7 @@ impl Default for Ping {
     }
 }
 
-impl config::Config for Ping {
+impl WorkloadConfig for Ping {
     fn title(&self) -> &'static str {
         "a ping"
     }

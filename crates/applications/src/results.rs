@@ -12,7 +12,7 @@ use crate::mpi::rank::RankTotals;
 use crate::voip::Call;
 
 /// The registry: the variant of each kind, and its counts.
-macro_rules! registry {
+macro_rules! results {
     ($($kind:ident($counts:ty);)*) => {
         /// The results of a program.
         #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +86,7 @@ macro_rules! registry {
     };
 }
 
-registry! {
+results! {
     Call(Call);
     Exchanges(Exchanges);
     Events(Events);

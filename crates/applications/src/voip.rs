@@ -16,7 +16,7 @@ use base::{Bytes, Duration, Instant, Random, Rate};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 use crate::datagrams::{self, Sender};
-use crate::workload::config::{self, Member, PlannedApplication, pair};
+use crate::workload::config::{Member, PlannedApplication, WorkloadConfig, pair};
 
 pub use results::Call;
 
@@ -106,7 +106,7 @@ impl Voip {
     }
 }
 
-impl config::Config for Voip {
+impl WorkloadConfig for Voip {
     fn title(&self) -> &'static str {
         "a call"
     }

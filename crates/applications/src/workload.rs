@@ -1,5 +1,5 @@
 //! Workloads: what the programs at the two ends of a flow do. A new one is a file with its settings, its programs and
-//! a [`Config`], and a line of the registry here.
+//! a [`WorkloadConfig`], and a line of the registry here.
 
 pub mod config;
 
@@ -14,7 +14,7 @@ use crate::exchange::{Exchange, Ping};
 use crate::mpi::rank::Job;
 use crate::voip::Voip;
 
-pub use config::Config;
+pub use config::WorkloadConfig;
 
 /// An entry of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct Entry {
 
 /// The registry: variant, settings, name in a scenario, documentation of the key. A workload cannot be combined with
 /// those before it.
-macro_rules! registry {
+macro_rules! workloads {
     ($($kind:ident($config:ty) = $name:literal, $doc:literal;)*) => {
         /// Every workload except bulk, which a flow without a workload has.
         pub const REGISTRY: &[Entry] =
@@ -71,9 +71,9 @@ macro_rules! registry {
         }
 
         impl Deref for Workload {
-            type Target = dyn Config;
+            type Target = dyn WorkloadConfig;
 
-            fn deref(&self) -> &(dyn Config + 'static) {
+            fn deref(&self) -> &(dyn WorkloadConfig + 'static) {
                 match self {
                     Self::Bulk => &Bulk,
                     $(Self::$kind(config) => config,)*
@@ -83,7 +83,7 @@ macro_rules! registry {
     };
 }
 
-registry! {
+workloads! {
     Datagrams(datagrams::Config) = "datagrams", "UDP datagrams at a given rate, unresponsive to loss, in place of TCP.";
     Voip(Voip) = "voip", "Call by voice over IP, in one direction: RTP packets of a codec over UDP, a de-jitter buffer, and the mean opinion score of what is heard.";
     Train(Train) = "train", "Messages with pauses between them, instead of continuous writing.";

@@ -165,3 +165,15 @@ fn document(sections: &[Section], drivers: &[(&Description, State)]) -> Value {
     }
     document
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_topic_of_each_driver_exists() {
+        for topic in drivers::listed().filter_map(|driver| driver.description().topic) {
+            assert!(Topic::from_str(topic, false).is_ok(), "{topic}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! observer.
 
 use base::{DropReason, FlowId, Instant};
-use network::Fault;
+use network::Breach;
 use network::observer::{Event, Observer, Place, PortId};
 use record::AllDelays;
 use record::totals::Drops;
@@ -53,7 +53,7 @@ impl<O> Tally<O> {
     }
 
     #[cold]
-    fn note_fault(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
+    fn note_fault(&mut self, port: PortId, name: &str, fault: &Breach, lost: u64, now: Instant) {
         let seconds = now.since(Instant::ZERO).as_secs_f64();
         let packets = if lost == 1 { "packet" } else { "packets" };
         self.faults.push((port, format!("{name} at {seconds} s: {fault}; {lost} {packets} lost")));

@@ -42,7 +42,7 @@ impl Folder {
     /// If it cannot be made, belongs to another user, or is writable by others.
     pub fn make() -> Result<Self, Fault> {
         let path = usual_path();
-        host::runtime::make(&path).map_err(|error| refused(&path, &error))?;
+        host::runtime::make(&path).map_err(|error| unusable(&path, &error))?;
         Ok(Self { path })
     }
 
@@ -55,7 +55,7 @@ impl Folder {
         if fs::symlink_metadata(&path).is_err() {
             return Ok(Vec::new());
         }
-        host::runtime::open(&path).map_err(|error| refused(&path, &error))?;
+        host::runtime::open(&path).map_err(|error| unusable(&path, &error))?;
         Self { path }.all()
     }
 
@@ -64,9 +64,9 @@ impl Folder {
     /// # Errors
     /// If the folder cannot be opened.
     pub fn lock(&self) -> Result<Lock, Fault> {
-        let file = host::runtime::open(&self.path).map_err(|error| refused(&self.path, &error))?;
+        let file = host::runtime::open(&self.path).map_err(|error| unusable(&self.path, &error))?;
         let locked = Flock::lock(file, FlockArg::LockExclusive);
-        locked.map_err(|(_, errno)| refused(&self.path, &errno.into()))
+        locked.map_err(|(_, errno)| unusable(&self.path, &errno.into()))
     }
 
     /// The socket path of the network with that name.
@@ -77,7 +77,7 @@ impl Folder {
     /// The running networks, by name. Removes sockets without a listener.
     fn all(&self) -> Result<Vec<Standing>, Fault> {
         let _lock = self.lock()?;
-        let entries = fs::read_dir(&self.path).map_err(|error| refused(&self.path, &error))?;
+        let entries = fs::read_dir(&self.path).map_err(|error| unusable(&self.path, &error))?;
         let mut found = Vec::new();
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_stem().and_then(|name| name.to_str());
@@ -140,7 +140,8 @@ fn usual_path() -> PathBuf {
     }
 }
 
-fn refused(path: &Path, error: &io::Error) -> Fault {
+/// The error of a folder that cannot be used.
+fn unusable(path: &Path, error: &io::Error) -> Fault {
     let message = format!("{}: {error}", path.display());
     Fault::usage(message, "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)")
 }

@@ -8,7 +8,7 @@ use std::time;
 use base::{Bytes, DropReason, FlowId, Instant, Packet};
 use network::flow_control::Counters;
 use network::observer::{Captured, Place};
-use network::{Event, Fault, Observer, PortId};
+use network::{Breach, Event, Observer, PortId};
 use record::capture::KEPT;
 use scenario::Plan;
 use traffic::{Control, Statistics};
@@ -21,7 +21,7 @@ pub(crate) enum Message {
     Gap { port: PortId, length: Bytes, start: Instant, end: Instant },
     Control { port: PortId, control: Control, start: Instant, end: Instant },
     Dropped { place: Place, packet: Packet, reason: DropReason, now: Instant },
-    Failed { port: PortId, name: String, fault: Fault, lost: u64, now: Instant },
+    Failed { port: PortId, name: String, fault: Breach, lost: u64, now: Instant },
     Frame { port: PortId, at: Instant, length: u32, dropped: Option<DropReason>, bytes: [u8; KEPT] },
     Queue { port: PortId, now: Instant, statistics: Statistics },
     Class { port: PortId, now: Instant, class: Box<str>, statistics: Box<Statistics> },

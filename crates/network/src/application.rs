@@ -140,7 +140,8 @@ pub trait Application: Debug + Send {
     /// event; the time is later than that event's.
     fn next_wakeup(&self) -> Instant;
 
-    /// What it counts besides what its sockets do, if anything, as a type of its crate; of several connections those that concern this socket.
+    /// What it counts besides what its sockets do, if anything, as a type of its crate; of several connections those
+    /// that concern this socket.
     fn results(&self, _socket: SocketId) -> Option<Box<dyn Any>> {
         None
     }

@@ -18,7 +18,8 @@ pub trait Egress {
         packets: &mut Packets,
     ) -> Launched;
 
-    /// Schedules [`Behaviour::transmit`](crate::Behaviour::transmit) for `port` at `at`. A later call replaces an earlier one.
+    /// Schedules [`Behaviour::transmit`](crate::Behaviour::transmit) for `port` at `at`. A later call replaces an
+    /// earlier one.
     fn resume(&mut self, port: PortId, at: Instant);
 
     /// Occupies the wire of `port` with a gap frame of `length` bytes until `leaves`. On an emulated wire only its

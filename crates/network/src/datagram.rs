@@ -1,4 +1,4 @@
-//! What datagram sockets count.
+//! Frames of datagrams, and what datagram sockets count.
 
 mod counters;
 

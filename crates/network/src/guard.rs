@@ -10,7 +10,7 @@ use traffic::{Dequeued, Discipline, Enqueued, Packets, Statistics, WireClock};
 
 /// A breach of contract by a discipline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum Breach {
     /// It would never send this number of packets.
     #[error("it says that nothing is queued, and holds {0} packets")]
     Stalled(u64),
@@ -75,15 +75,15 @@ impl<Q: Discipline> Guard<Q> {
         &mut self,
         packets: &mut Packets,
         clock: WireClock,
-    ) -> Result<Dequeued, Fault> {
+    ) -> Result<Dequeued, Breach> {
         let answer = self.qdisc.dequeue(packets, clock);
         // The port has not yet taken the packets that it has just discarded.
         let held = self.held - self.held.min(packets.dropped() as u64);
         match answer {
-            Dequeued::Send(_) if held == 0 => Err(Fault::Invented),
-            Dequeued::NotBefore(at) if at <= clock.now => Err(Fault::NoWait),
-            Dequeued::Gap(Bytes(0)) => Err(Fault::EmptyGap),
-            Dequeued::Empty if held > 0 && !self.stopped => Err(Fault::Stalled(held)),
+            Dequeued::Send(_) if held == 0 => Err(Breach::Invented),
+            Dequeued::NotBefore(at) if at <= clock.now => Err(Breach::NoWait),
+            Dequeued::Gap(Bytes(0)) => Err(Breach::EmptyGap),
+            Dequeued::Empty if held > 0 && !self.stopped => Err(Breach::Stalled(held)),
             Dequeued::Send(_) => {
                 self.held -= 1;
                 Ok(answer)
@@ -189,7 +189,7 @@ mod tests {
     }
 
     /// The guard's verdict on an answer of the discipline while it holds `held` packets.
-    fn verdict(held: usize, next: Option<Dequeued>) -> Result<Dequeued, Fault> {
+    fn verdict(held: usize, next: Option<Dequeued>) -> Result<Dequeued, Breach> {
         let mut packets = Packets::new();
         let port = crate::port::tests::gigabit();
         let mut guard = Guard::new(Faulty::attach(&(), port).unwrap());
@@ -205,10 +205,10 @@ mod tests {
     fn what_breaks_the_contract_is_reported() {
         let past = Instant::from_ps(1_000_000_000);
         let stray = PacketId::default();
-        assert_eq!(verdict(2, Some(Dequeued::Empty)), Err(Fault::Stalled(2)));
-        assert_eq!(verdict(0, Some(Dequeued::Send(stray))), Err(Fault::Invented));
-        assert_eq!(verdict(1, Some(Dequeued::NotBefore(past))), Err(Fault::NoWait));
-        assert_eq!(verdict(1, Some(Dequeued::Gap(Bytes(0)))), Err(Fault::EmptyGap));
+        assert_eq!(verdict(2, Some(Dequeued::Empty)), Err(Breach::Stalled(2)));
+        assert_eq!(verdict(0, Some(Dequeued::Send(stray))), Err(Breach::Invented));
+        assert_eq!(verdict(1, Some(Dequeued::NotBefore(past))), Err(Breach::NoWait));
+        assert_eq!(verdict(1, Some(Dequeued::Gap(Bytes(0)))), Err(Breach::EmptyGap));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use application::Application;
 pub use behaviour::{Behaviour, MACHINE, NodeConfig, Parts};
 pub use context::{Context, Egress};
 pub use custody::Owner;
-pub use guard::Fault;
+pub use guard::Breach;
 pub use node::Node;
 pub use observer::{Event, Observer, PortId};
 pub use port::Port;

@@ -5,7 +5,7 @@ use traffic::{Control, Statistics};
 use transport::Info;
 
 use crate::flow_control::Counters;
-use crate::guard::Fault;
+use crate::guard::Breach;
 
 /// One direction of a link, and the output port that feeds it: `2 * link + end`, where `end` is the
 /// index of the transmitting end in the plan.
@@ -88,7 +88,7 @@ pub enum Event<'a> {
         /// The discipline's name.
         name: &'a str,
         /// The breach of contract.
-        fault: &'a Fault,
+        fault: &'a Breach,
         /// Packets that it did not return.
         lost: u64,
         /// The time.

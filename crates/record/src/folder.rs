@@ -18,8 +18,8 @@ use crate::manifest::{self, Manifest, Stored};
 use crate::provenance::Provenance;
 use crate::regular;
 use crate::rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, NotificationRow, PauseRow, QueueRow, RankRow, Row,
-    SequenceRow,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, NotificationRow, PauseRow, QueueRow, RankRow,
+    SequenceRow, TableRow,
 };
 use crate::summary::Summary;
 use crate::totals::{Cost, Ending};

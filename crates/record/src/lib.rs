@@ -50,7 +50,7 @@ pub use provenance::Provenance;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, QueueRow,
-    RankRow, Row, SequenceRow,
+    RankRow, SequenceRow, TableRow,
 };
 pub use steering::Steering;
 pub use stored_run::StoredRun;

@@ -3,7 +3,7 @@
 
 use parquet::file::metadata::KeyValue;
 
-use crate::rows::{Column, Row};
+use crate::rows::{Column, TableRow};
 
 /// The run that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Provenance {
 }
 
 /// Returns the metadata of a table of rows: its origin, if that is known, and each column's unit and meaning.
-pub(crate) fn of_table<R: Row>(provenance: Option<&Provenance>) -> Vec<KeyValue> {
+pub(crate) fn of_table<R: TableRow>(provenance: Option<&Provenance>) -> Vec<KeyValue> {
     let mut all = provenance.map_or_else(Vec::new, Provenance::metadata);
     for Column { name, about, .. } in R::COLUMNS {
         all.extend(unit_of(name).map(|unit| of_unit(name, unit)));

@@ -20,7 +20,7 @@ use crate::pauses::Pauses;
 use crate::ranks::Jobs;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, PlanNames,
-    QueueRow, RankRow, Row, SequenceRow,
+    QueueRow, RankRow, SequenceRow, TableRow,
 };
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
@@ -356,12 +356,12 @@ impl Recorder {
     }
 }
 
-fn series<R: Row>(files: Option<&Files>, names: &Arc<Names>) -> Result<Series<R>, Error> {
+fn series<R: TableRow>(files: Option<&Files>, names: &Arc<Names>) -> Result<Series<R>, Error> {
     files.map_or_else(|| Ok(Series::in_memory()), |files| Series::in_file(files, Arc::clone(names)))
 }
 
 /// Finishes a table that not every run has.
-fn finish<R: Row>(series: Option<Series<R>>, names: &Arc<Names>) -> Result<Table<R>, Error> {
+fn finish<R: TableRow>(series: Option<Series<R>>, names: &Arc<Names>) -> Result<Table<R>, Error> {
     series.map_or_else(|| Ok(Table::empty(names)), |series| series.finish(names))
 }
 

@@ -96,7 +96,7 @@ pub struct Column<R> {
 pub const NOTHING: u64 = u64::MAX;
 
 /// A table's row.
-pub trait Row: Copy + 'static {
+pub trait TableRow: Copy + 'static {
     /// The table's file in a run folder.
     const FILE: &'static str;
     /// Its columns.
@@ -150,7 +150,7 @@ macro_rules! row {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $row { $($(#[doc = $about])* pub $field: $type,)* }
 
-        impl Row for $row {
+        impl TableRow for $row {
             const FILE: &'static str = $file;
             const COLUMNS: &'static [Column<Self>] = &[$(Column {
                 name: stringify!($field),

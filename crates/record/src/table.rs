@@ -23,7 +23,7 @@ use crate::folder::files::{Files, OutFile};
 use crate::parquet_file::{self, guarded};
 use crate::provenance;
 use crate::regular;
-use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
+use crate::rows::{Column, Kind, NOTHING, Name, Names, TableRow};
 
 /// Memory that the rows of one group may take.
 const GROUP_BYTES: usize = 1 << 20;
@@ -32,7 +32,7 @@ const BATCH_ROWS: usize = 1024;
 
 /// A table while it is written: in memory, or a file that gets a row group whenever enough rows have come.
 #[derive(Debug)]
-pub(crate) struct Series<R: Row> {
+pub(crate) struct Series<R: TableRow> {
     rows: Vec<R>,
     sink: Option<Sink<R>>,
     /// The first failure; the rows after it are dropped, and `finish` reports it.
@@ -49,14 +49,14 @@ pub enum Table<R> {
 }
 
 #[derive(Debug)]
-struct Sink<R: Row> {
+struct Sink<R: TableRow> {
     files: Files,
     writer: SerializedFileWriter<OutFile>,
     names: Arc<Names>,
     row: PhantomData<R>,
 }
 
-impl<R: Row> Series<R> {
+impl<R: TableRow> Series<R> {
     /// A table in memory.
     pub(crate) const fn in_memory() -> Self {
         Self { rows: Vec::new(), sink: None, failed: None }
@@ -107,12 +107,12 @@ impl<R: Row> Series<R> {
     }
 }
 
-const fn group_rows<R: Row>() -> usize {
+const fn group_rows<R: TableRow>() -> usize {
     let rows = GROUP_BYTES / (8 * R::COLUMNS.len());
     rows - rows % BATCH_ROWS + BATCH_ROWS
 }
 
-impl<R: Row> Sink<R> {
+impl<R: TableRow> Sink<R> {
     fn create(files: Files, names: Arc<Names>) -> Result<Self, Error> {
         let file = files.create(R::FILE)?;
         let opened = schema::<R>().and_then(|schema| {
@@ -142,7 +142,7 @@ pub(crate) fn has_footer(path: &Path) -> bool {
     regular::open(path).is_ok_and(|file| guarded(path, || SerializedFileReader::new(file)).is_ok())
 }
 
-fn schema<R: Row>() -> ParquetResult<TypePtr> {
+fn schema<R: TableRow>() -> ParquetResult<TypePtr> {
     parquet_file::schema(R::COLUMNS.iter().map(|column| {
         let physical = match column.kind {
             Kind::Integer | Kind::Optional => Physical::INT64,
@@ -152,7 +152,7 @@ fn schema<R: Row>() -> ParquetResult<TypePtr> {
     }))
 }
 
-fn properties<R: Row>(files: &Files) -> WriterProperties {
+fn properties<R: TableRow>(files: &Files) -> WriterProperties {
     let metadata = provenance::of_table::<R>(files.provenance());
     let mut builder = parquet_file::properties(metadata).set_dictionary_enabled(false);
     for column in R::COLUMNS {
@@ -165,7 +165,7 @@ fn properties<R: Row>(files: &Files) -> WriterProperties {
     builder.build()
 }
 
-fn write_group<R: Row>(
+fn write_group<R: TableRow>(
     writer: &mut SerializedFileWriter<OutFile>,
     rows: &[R],
     names: &Names,
@@ -177,7 +177,7 @@ fn write_group<R: Row>(
     group.close().map(drop)
 }
 
-fn write_column<R: Row>(
+fn write_column<R: TableRow>(
     group: &mut SerializedRowGroupWriter<'_, OutFile>,
     column: &Column<R>,
     rows: &[R],
@@ -217,7 +217,7 @@ fn mismatch(column: &str) -> ParquetError {
     ParquetError::General(format!("column {column} is missing or of another type"))
 }
 
-impl<R: Row> Table<R> {
+impl<R: TableRow> Table<R> {
     /// A table without rows.
     pub(crate) fn empty(names: &Arc<Names>) -> Self {
         Self::Memory(Vec::new(), Arc::clone(names))
@@ -276,7 +276,11 @@ impl<R: Row> Table<R> {
     }
 }
 
-fn read<R: Row>(path: &Path, file: File, look: &mut impl FnMut(&R, &Names)) -> ParquetResult<()> {
+fn read<R: TableRow>(
+    path: &Path,
+    file: File,
+    look: &mut impl FnMut(&R, &Names),
+) -> ParquetResult<()> {
     let reader = guarded(path, || SerializedFileReader::new(file))?;
     let mut names = Names::default();
     for index in 0..reader.num_row_groups() {
@@ -289,7 +293,7 @@ fn read<R: Row>(path: &Path, file: File, look: &mut impl FnMut(&R, &Names)) -> P
 }
 
 /// The columns of a row group.
-fn read_group<R: Row>(
+fn read_group<R: TableRow>(
     reader: &SerializedFileReader<File>,
     index: usize,
     names: &mut Names,
@@ -299,7 +303,7 @@ fn read_group<R: Row>(
     columns.map(|(place, column)| read_column(group.as_ref(), place, column, names)).collect()
 }
 
-fn read_column<R: Row>(
+fn read_column<R: TableRow>(
     group: &dyn RowGroupReader,
     place: usize,
     column: &Column<R>,

@@ -10,7 +10,7 @@ use crate::chart::{Area, Axis, COLUMNS, Chart, Decimator, Series, Shape, Thinned
 use crate::run::Run;
 use record::error::Error;
 use record::recorder::Recording;
-use record::rows::{Name, Row};
+use record::rows::{Name, TableRow};
 use record::table::Table;
 
 mod bandwidth;
@@ -70,7 +70,7 @@ pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, 
 
 /// Reads the curves of what is wanted, one for each of a row's `N` points. `points` gets the index in `wanted` of the
 /// row's owner.
-fn read<R: Row, const N: usize>(
+fn read<R: TableRow, const N: usize>(
     table: &Table<R>,
     wanted: &[Wanted],
     key: impl Fn(&R) -> Key,

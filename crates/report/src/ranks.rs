@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use record::error::Error;
-use record::rows::{RankRow, Row};
+use record::rows::{RankRow, TableRow};
 use record::table::Table;
 use scenario::{Unit, Units};
 

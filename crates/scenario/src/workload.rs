@@ -5,7 +5,7 @@ use applications::mpi::Library;
 use applications::mpi::program::{Program, Steps};
 use applications::mpi::rank::Job;
 use applications::sink::Reader;
-use applications::workload::{Config, REGISTRY, Workload};
+use applications::workload::{REGISTRY, Workload, WorkloadConfig};
 use base::setting::Settings;
 use schemars::SchemaGenerator;
 use serde::de::MapAccess;
@@ -307,7 +307,7 @@ pub(crate) fn settings(workload: &Workload) -> Option<(&'static str, &dyn Settin
 
 /// The settings of a workload.
 fn as_settings(workload: &Workload) -> &dyn Settings {
-    let config: &dyn Config = &**workload;
+    let config: &dyn WorkloadConfig = &**workload;
     config
 }
 

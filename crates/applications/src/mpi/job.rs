@@ -7,7 +7,7 @@ use network::invalid::Invalid;
 
 use super::Phases;
 use super::rank::{Job, Rank, RankTotals};
-use crate::workload::config::{self, FlowEnd, Member, PlannedApplication, Sharing};
+use crate::workload::config::{FlowEnd, Member, PlannedApplication, Sharing, WorkloadConfig};
 
 /// The settings of a job are those of its library.
 impl Settings for Job {
@@ -28,7 +28,7 @@ impl Settings for Job {
     }
 }
 
-impl config::Config for Job {
+impl WorkloadConfig for Job {
     fn title(&self) -> &'static str {
         "mpi"
     }

@@ -82,7 +82,7 @@ pub struct FlowEnd {
 }
 
 /// A kind of workload: its settings, its programs, and what follows from them for their flow.
-pub trait Config: Settings + Debug {
+pub trait WorkloadConfig: Settings + Debug {
     /// The workload in messages, with its article: "an exchange".
     fn title(&self) -> &'static str;
 

@@ -3,7 +3,7 @@
 use applications::Results;
 use applications::counts::Counts as _;
 use applications::event_builder::{EventBuilder, EventSource, Events, Mode, Readout};
-use applications::workload::Config as _;
+use applications::workload::WorkloadConfig as _;
 use applications::workload::config::Names;
 use base::{Bytes, Distribution, Duration, Instant, Random};
 use network::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};

@@ -7,7 +7,7 @@ use applications::event_builder::Readout;
 use applications::exchange::{Exchange, Ping};
 use applications::mpi::Library;
 use applications::sink::Reader;
-use applications::workload::Config as _;
+use applications::workload::WorkloadConfig as _;
 use base::setting::{Settings, Value, in_range};
 use base::{Duration, Instant, Random};
 use network::application::{ActivePeriod, Application};

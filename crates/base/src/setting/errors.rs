@@ -1,8 +1,8 @@
 //! Why parameters are refused: the same for all whose settings have ranges, parts with errors of their own, and
 //! conflicts of their own.
 
-/// Declares the error of some parameters. `from` has the parts with errors of their own: their messages and subjects are
-/// passed on. After `or` follow other reasons, as variants with `thiserror`'s message, and after `at` the
+/// Declares the error of some parameters. `from` has the parts with errors of their own: their messages and subjects
+/// are passed on. After `or` follow other reasons, as variants with `thiserror`'s message, and after `at` the
 /// [`Subject`](crate::subject::Subject) of each of these, as arms of a `match`. A setting that is out of its range is
 /// always a reason.
 #[macro_export]

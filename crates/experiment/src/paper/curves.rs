@@ -1,6 +1,6 @@
 //! Curves of a paper's figures, thinned while they are read from the runs' tables.
 
-use record::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow, Table};
+use record::{BandwidthRow, FlowRow, Name, Names, QueueRow, SequenceRow, Table, TableRow};
 use report::chart::{COLUMNS, Decimator};
 
 use super::cells::Cell;
@@ -52,7 +52,7 @@ pub(super) const fn units(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
-fn read<R: Row>(
+fn read<R: TableRow>(
     table: &Table<R>,
     probe: &str,
     point: impl Fn(&R) -> (Name, u64, f64),
@@ -71,7 +71,7 @@ fn read<R: Row>(
 }
 
 /// The first and last time in the recording of `probe`.
-fn span<R: Row>(
+fn span<R: TableRow>(
     table: &Table<R>,
     probe: &str,
     point: &impl Fn(&R) -> (Name, u64, f64),

@@ -7,7 +7,9 @@ use crate::statistics::sampled::{self, Pair};
 use crate::statistics::{Statistics, configured_rate};
 use base::{Duration, Instant};
 use record::summary::Named;
-use record::{ClassRow, FlowRow, Name, NotificationRow, PauseRow, QueueRow, Row, StoredRun, Table};
+use record::{
+    ClassRow, FlowRow, Name, NotificationRow, PauseRow, QueueRow, StoredRun, Table, TableRow,
+};
 use scenario::{Plan, Units};
 
 use crate::error::Error;
@@ -176,7 +178,7 @@ type Track<R> = ([String; 2], Vec<R>);
 
 impl<R: Copy> Tracks<R> {
     /// Reads the table in `folder`, if there is one. Keeps the last of the samples within a moment.
-    fn read<T: Row>(
+    fn read<T: TableRow>(
         folder: &Path,
         moment: Duration,
         key: impl Fn(&T) -> (Name, Name, u64),

@@ -8,7 +8,7 @@ use traffic::reservation::{Refusal, Request};
 use super::Port;
 use crate::context::{Context, Egress};
 use crate::custody::Owner;
-use crate::guard::{Fault, Guard};
+use crate::guard::{Breach, Guard};
 use crate::observer::{Event, Observer};
 
 impl Port {
@@ -162,7 +162,7 @@ impl Port {
     #[cold]
     pub fn fail<E: Egress, O: Observer>(
         &mut self,
-        fault: &Fault,
+        fault: &Breach,
         owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) {

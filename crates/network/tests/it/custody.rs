@@ -8,7 +8,7 @@ use crate::far_side::{Wire, gigabit};
 use base::{Duration, FlowId, Instant, Packet};
 use network::custody::{Fate, Left, Owner};
 use network::port::Offered;
-use network::{Egress, Fault, Port, PortId};
+use network::{Breach, Egress, Port, PortId};
 use proptest::prelude::*;
 use traffic::Packets;
 use traffic::qdisc::{Parameters, REGISTRY, fifo};
@@ -98,7 +98,7 @@ proptest! {
                 Operation::Enable(false) => port.disable(&mut owner, &mut cx).unwrap(),
                 Operation::Enable(true) => port.enable(&mut owner, &mut cx).unwrap(),
                 Operation::Flush => port.flush(&mut owner, &mut cx),
-                Operation::Fail => port.fail(&Fault::Found("a test"), &mut owner, &mut cx),
+                Operation::Fail => port.fail(&Breach::Found("a test"), &mut owner, &mut cx),
                 Operation::Pass(ps) => now += Duration::from_ps(*ps),
             }
             while let Some(at) = wire.resumes.filter(|&at| at <= now) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::far_side::{Wire, gigabit, rate};
 use base::{Duration, FlowId, Instant, Packet};
 use network::port::Offered;
-use network::{Egress, Event, Fault, Observer, Port, PortId};
+use network::{Breach, Egress, Event, Observer, Port, PortId};
 use proptest::prelude::*;
 use traffic::Packets;
 use traffic::classify::{Filter, Rule};
@@ -127,7 +127,7 @@ proptest! {
 
 /// Notes what failed.
 #[derive(Default)]
-struct Failures(Vec<(String, Fault, u64)>);
+struct Failures(Vec<(String, Breach, u64)>);
 
 impl Observer for Failures {
     fn on(&mut self, event: Event<'_>) {
@@ -159,7 +159,7 @@ fn a_fifo_takes_the_place_of_a_discipline_that_fails() {
             cx.egress.resume(PortId(0), next);
         }
     }
-    let fault = Fault::Found("its statistics contradict each other");
+    let fault = Breach::Found("its statistics contradict each other");
     port.fail(&fault, &mut (), &mut wire.context(&mut packets, &mut failures, Instant::ZERO));
     assert_eq!(failures.0, [("psp".into(), fault, 0)]);
     assert_eq!(port.qdisc().name(), "fifo");

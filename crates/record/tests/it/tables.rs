@@ -3,7 +3,7 @@
 use crate::scene;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use record::{
-    BandwidthRow, FlowRow, Names, QueueRow, Recorder, Recording, Row, SequenceRow, Table,
+    BandwidthRow, FlowRow, Names, QueueRow, Recorder, Recording, SequenceRow, Table, TableRow,
 };
 
 fn record(folder: Option<&std::path::Path>) -> Recording {
@@ -13,7 +13,7 @@ fn record(folder: Option<&std::path::Path>) -> Recording {
 }
 
 /// A table as text, so that names compare independently of their numbers.
-fn text<R: Row>(table: &Table<R>, show: impl Fn(&R, &Names) -> String) -> Vec<String> {
+fn text<R: TableRow>(table: &Table<R>, show: impl Fn(&R, &Names) -> String) -> Vec<String> {
     let mut lines = Vec::new();
     table.each(|row, names| lines.push(show(row, names))).unwrap();
     lines

@@ -10,7 +10,7 @@ use super::pauses;
 use super::{Figure, Points, TOGETHER, flows, greatest, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use record::error::Error;
-use record::rows::{DelayRow, FlowRow, PauseRow, QueueRow, Row};
+use record::rows::{DelayRow, FlowRow, PauseRow, QueueRow, TableRow};
 use record::stored_run::StoredRun;
 use record::table::Table;
 
@@ -30,7 +30,7 @@ pub struct Overlaid<'a> {
 
 impl Overlaid<'_> {
     /// Returns a table of its folder, if it was recorded.
-    fn table<R: Row>(&self) -> Option<Table<R>> {
+    fn table<R: TableRow>(&self) -> Option<Table<R>> {
         let recorded = Path::is_file(&self.run.folder.join(R::FILE));
         recorded.then(|| Table::open(&self.run.folder))
     }

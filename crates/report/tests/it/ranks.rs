@@ -8,7 +8,7 @@ use applications::mpi::wait::Cause;
 use base::{Duration, Instant};
 use record::totals::{NodeTotals, PortTotals};
 use record::{
-    Ending, FlowTotals, Names, RankRow, Recorder, Recording, Row, Summary, Table, Totals,
+    Ending, FlowTotals, Names, RankRow, Recorder, Recording, Summary, Table, TableRow, Totals,
 };
 use report::RunReport;
 use scenario::{Document, Plan};

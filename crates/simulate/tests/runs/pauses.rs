@@ -1,7 +1,7 @@
 //! The recording of the pauses of a run's switches.
 
 use network::{Event, Observer, PortId};
-use record::{PauseRow, Recorder, Row, Totals};
+use record::{PauseRow, Recorder, TableRow, Totals};
 use scenario::Plan;
 use traffic::Control;
 
