@@ -7,9 +7,8 @@
 /// in headings; `what` and the definition in the reference where that is not the documentation; and the rest of its
 /// declaration as methods of [`Quantity`](crate::Quantity). With `and`, two values of the struct can be merged: each
 /// field by its aggregate, a mean with its weight, the field in parentheses. A field with the aggregate `None` is then
-/// derived from the others. A name
-/// after the path is the [`Part`](crate::Part) of the entity that the quantities belong to. A field
-/// whose entries have names that are not known in advance is one quantity for each, declared after `[each]`.
+/// derived from the others. A name after the path is the [`Part`](crate::Part) of the entity that the quantities belong
+/// to. A field whose entries have names that are not known in advance is one quantity for each, declared after `[each]`.
 macro_rules! measured {
     (
         $(#[$attribute:meta])*
