@@ -166,12 +166,12 @@ impl Turns {
     }
 
     fn vacate(&mut self, seat: &mut Seat) {
-        let player = seat.player as usize;
-        match core::mem::take(&mut seat.state) {
-            State::Absent => {}
-            State::Waiting => self.waiting.set(player, NOBODY),
-            State::Ready => self.ready.set(player, NOBODY),
-        }
+        let from = match core::mem::take(&mut seat.state) {
+            State::Absent => return,
+            State::Waiting => &mut self.waiting,
+            State::Ready => &mut self.ready,
+        };
+        from.set(seat.player as usize, NOBODY);
     }
 
     /// The class that has the turn at `now`.
