@@ -4,8 +4,10 @@
 mod applications;
 mod by_hand;
 mod change;
+mod judgements;
 mod kernels;
 mod parts;
+mod probes;
 mod switches;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -27,6 +29,8 @@ use transport::SocketOption;
 
 pub use self::applications::{FlowEnd, PlannedApplication};
 pub use self::change::{Action, Change, Options, Target};
+pub use self::judgements::{Comparison, Expectation, Tolerance, Within};
+pub use self::probes::{Bandwidth, Capture, Probes, Sequence, Window};
 pub(crate) use self::switches::headrooms;
 pub use crate::demand::Demand;
 use crate::physics::Warning;
@@ -483,127 +487,5 @@ impl Flow {
     /// The host at the other end, which writes the data.
     pub fn writer(&self) -> usize {
         if self.reader() == self.to { self.from } else { self.to }
-    }
-}
-
-/// An interval of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Its start.
-    pub from: Instant,
-    /// Its end, not included.
-    pub until: Instant,
-}
-
-/// The recorded data, besides the totals, which are always recorded.
-#[derive(Clone, Debug, Default)]
-pub struct Probes {
-    /// The sampling interval of flows (cwnd, RTT, …); `None` for no samples.
-    pub flows: Option<Duration>,
-    /// The sampling interval of queues and their classes; `None` for no samples.
-    pub queues: Option<Duration>,
-    /// Whether sojourn times and packet spacings are recorded at every port.
-    pub delays: bool,
-    /// Bandwidth of ports in bins.
-    pub bandwidth: Vec<Bandwidth>,
-    /// Every transmission of a flow with its sequence number.
-    pub sequences: Vec<Sequence>,
-    /// Packet captures.
-    pub captures: Vec<Capture>,
-}
-
-/// The bandwidth of one port's output in time bins, in frame bytes with header and FCS. A frame across the edge of a
-/// bin is split.
-#[derive(Clone, Debug)]
-pub struct Bandwidth {
-    /// Its name in the file.
-    pub name: String,
-    /// The port.
-    pub port: network::PortId,
-    /// The width of a bin, at least 1 us.
-    pub bin: Duration,
-    /// The recorded interval.
-    pub window: Window,
-    /// The flows whose packets count; `None` for all packets.
-    pub flows: Option<Vec<usize>>,
-}
-
-/// The sequence numbers of one flow's segments as they leave a port.
-#[derive(Clone, Debug)]
-pub struct Sequence {
-    /// Its name in the file.
-    pub name: String,
-    /// The flow, an index into `Plan::flows`.
-    pub flow: usize,
-    /// The recorded port.
-    pub port: network::PortId,
-    /// The recorded interval.
-    pub window: Window,
-}
-
-/// A packet capture at one port: transmitted packets, and dropped packets with a comment.
-#[derive(Clone, Debug)]
-pub struct Capture {
-    /// Its name in the file.
-    pub name: String,
-    /// The port.
-    pub port: network::PortId,
-    /// The recorded interval.
-    pub window: Window,
-}
-
-/// One assertion on the results: `low <= quantity <= high`, in base units (bytes, seconds, bytes per
-/// second, counts).
-#[derive(Clone, Debug)]
-pub struct Expectation {
-    /// The quantity, as a path into the summary: `flow.bulk.goodput`, `link.wan.drops`.
-    pub path: String,
-    /// The minimum.
-    pub low: Option<f64>,
-    /// The maximum.
-    pub high: Option<f64>,
-}
-
-/// The tolerances between runs of the same scenario by any driver.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
-    /// The default tolerance, in percent.
-    pub percent: f64,
-    /// The judged quantities.
-    pub tolerances: Vec<Tolerance>,
-}
-
-impl Default for Comparison {
-    fn default() -> Self {
-        Self { percent: 5.0, tolerances: Vec::new() }
-    }
-}
-
-/// The tolerance of one quantity.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tolerance {
-    /// The quantity, as in an [`Expectation`].
-    pub path: String,
-    /// The tolerance.
-    pub within: Within,
-}
-
-/// A distance from the value of the first run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Within {
-    /// A distance in percent of that value.
-    Percent(f64),
-    /// A distance in base units, as in an [`Expectation`].
-    Amount(f64),
-}
-
-impl Within {
-    /// Whether the distance of `value` from `reference` is within the tolerance.
-    pub fn holds(self, reference: f64, value: f64) -> bool {
-        let most = match self {
-            Self::Percent(percent) => reference.abs() * percent / 100.0,
-            Self::Amount(amount) => amount,
-        };
-        (value - reference).abs() <= most
     }
 }
