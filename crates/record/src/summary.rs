@@ -75,12 +75,13 @@ impl Summary {
             program: matches!(flow.transport, Transport::Program(_)),
         });
         let members: Vec<_> = members.collect();
+        let ports = ports_by_node(plan, totals);
         Self {
             run: sum_run(plan, totals, &members),
             group: Named(groups(&names, &members)),
             link: Named(links(plan, totals)),
-            emulator: Named(emulators(plan, totals)),
-            node: Named(nodes(plan, totals)),
+            emulator: Named(emulators(plan, totals, &ports)),
+            node: Named(nodes(plan, totals, &ports)),
             change: Named(changes(plan, totals)),
             input: InputSummary::of(plan),
             engine: EngineSummary::of(&totals.engine),
@@ -165,31 +166,35 @@ fn sum_link(plan: &Plan, totals: &Totals, link: &Link, ports: &[PortTotals]) -> 
 }
 
 /// The ports that transmit from a node, each with that at the far end of the link.
-fn ports_of<'t>(plan: &Plan, totals: &'t Totals, node: usize) -> Vec<[&'t PortTotals; 2]> {
-    let ends = plan.links.iter().flat_map(|link| &link.ends).enumerate();
-    let own = ends.filter(|(_, end)| end.node == node);
+type Ports<'t> = Vec<[&'t PortTotals; 2]>;
+
+/// Returns for each node the ports that transmit from it.
+fn ports_by_node<'t>(plan: &Plan, totals: &'t Totals) -> Vec<Ports<'t>> {
+    let mut ports = vec![Vec::new(); plan.nodes.len()];
+    let ends = plan.links.iter().flat_map(|link| &link.ends);
     // A link's two ends have numbers of their own, one after the other.
-    own.map(|(port, _)| [&totals.ports[port], &totals.ports[port ^ 1]]).collect()
+    for (port, end) in ends.enumerate() {
+        ports[end.node].push([&totals.ports[port], &totals.ports[port ^ 1]]);
+    }
+    ports
 }
 
-fn nodes(plan: &Plan, totals: &Totals) -> Vec<(String, NodeSummary)> {
-    let nodes = plan.nodes.iter().zip(&totals.nodes).enumerate();
-    let sum = |(number, (node, counted)): (usize, (&Node, &NodeTotals))| {
-        let ports = ports_of(plan, totals, number);
-        (node.name.clone(), NodeSummary::of(counted, &ports, totals.seconds()))
+fn nodes(plan: &Plan, totals: &Totals, ports: &[Ports<'_>]) -> Vec<(String, NodeSummary)> {
+    let nodes = plan.nodes.iter().zip(&totals.nodes).zip(ports);
+    let sum = |((node, counted), ports): ((&Node, &NodeTotals), &Ports<'_>)| {
+        (node.name.clone(), NodeSummary::of(counted, ports, totals.seconds()))
     };
     nodes.map(sum).collect()
 }
 
-fn emulators(plan: &Plan, totals: &Totals) -> Vec<(String, EmulatorSummary)> {
-    let sum = |(number, node): (usize, &Node)| {
+fn emulators(plan: &Plan, totals: &Totals, ports: &[Ports<'_>]) -> Vec<(String, EmulatorSummary)> {
+    let sum = |(node, ports): (&Node, &Ports<'_>)| {
         let NodeKind::Emulator(emulator) = &node.kind else { return None };
-        let ports = ports_of(plan, totals, number);
         let ports: Vec<_> = ports.iter().map(|[port, _]| *port).collect();
         let summary = EmulatorSummary::of(&ports, emulator.rate, totals.seconds());
         Some((node.name.clone(), summary))
     };
-    plan.nodes.iter().enumerate().filter_map(sum).collect()
+    plan.nodes.iter().zip(ports).filter_map(sum).collect()
 }
 
 fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
