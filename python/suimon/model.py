@@ -2023,6 +2023,8 @@ class Probes(Table):
         bandwidth: Bandwidth of a port in time bins, by name.
         capture: Packet captures, by name.
         flows: Samples of every flow: cwnd, RTT and so on.
+        idle: Entries in the results for idle links and nodes too, of a topology or a `count`; false unless given: they
+            are only counted.
         queues: Samples of every queue and its classes.
         sequence: Every transmission of a flow with its sequence number, by name.
     """
@@ -2031,6 +2033,7 @@ class Probes(Table):
     bandwidth: Mapping[str, Bandwidth | Plain] | None = None
     capture: Mapping[str, Capture | Plain] | None = None
     flows: Sampling | Plain | None = None
+    idle: bool | None = None
     queues: Sampling | Plain | None = None
     sequence: Mapping[str, Sequence | Plain] | None = None
 

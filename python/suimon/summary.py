@@ -644,6 +644,27 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class IdleSummary:
+    """Links and nodes of a topology or a `count` that have no entry of their own, because nothing went through them.
+
+    Attributes:
+        link: How many links, by the name of their `count`: `host` for `host.1`, `host.2`, ….
+        node: How many nodes, by the name of their `count`; all links of an idle node are idle.
+    """
+
+    link: dict[str, int] = field(default_factory=dict)
+    node: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> IdleSummary:
+        """Reads the object from its JSON form. Unknown keys are ignored."""
+        return cls(
+            link=dict(data.get("link", {})),
+            node=dict(data.get("node", {})),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ImpairmentSummary:
     """What the impairments of one direction of a link did to the packets on it.
 
@@ -1102,10 +1123,11 @@ class Summary:
         engine: What the engine did.
         flow: Each flow.
         group: Each set of flows that a `count` in the scenario made: `bulk` for `bulk.1`, `bulk.2`, ….
-        link: Each link.
+        link: Each link but those of [`Summary::idle`].
         node: Each node's own drops.
         run: The run as a whole.
         change: Each change of a queue whose time came.
+        idle: The numbers of links and nodes that are left out above, because nothing went through them.
         input: Each distribution and trace that the scenario has point by point, by its key: `flow.web.bytes`.
     """
 
@@ -1117,6 +1139,7 @@ class Summary:
     node: dict[str, NodeSummary]
     run: Run
     change: dict[str, ChangeSummary] = field(default_factory=dict)
+    idle: IdleSummary = field(default_factory=lambda: IdleSummary.from_dict({}))
     input: dict[str, InputSummary] = field(default_factory=dict)
 
     @classmethod
@@ -1128,6 +1151,7 @@ class Summary:
             engine=EngineSummary.from_dict(data.get("engine", {})),
             flow={name: FlowSummary.from_dict(value) for name, value in data.get("flow", {}).items()},
             group={name: Group.from_dict(value) for name, value in data.get("group", {}).items()},
+            idle=IdleSummary.from_dict(data.get("idle", {})),
             input={name: InputSummary.from_dict(value) for name, value in data.get("input", {}).items()},
             link={name: LinkSummary.from_dict(value) for name, value in data.get("link", {}).items()},
             node={name: NodeSummary.from_dict(value) for name, value in data.get("node", {}).items()},

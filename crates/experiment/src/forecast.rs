@@ -170,6 +170,7 @@ mod tests {
     use network::host::Kernel;
     use record::Summary;
     use scenario::Document;
+    use scenario::plan::Probes;
     use simulate::Steering;
 
     use super::*;
@@ -214,7 +215,8 @@ mod tests {
                 return;
             }
             // A run that is interrupted at once has every quantity that does not depend on events.
-            let plan = Plan { measure: None, ..plan };
+            let probes = Probes { idle: true, ..plan.probes };
+            let plan = Plan { measure: None, probes, ..plan };
             let over = AtomicBool::new(true);
             let steering = Steering { interrupted: &over, progress: &|_| {} };
             let totals = simulate::run(&plan, &mut (), steering).expect("a run");

@@ -26,6 +26,17 @@ In `sweep.parquet`, the column of a result is its path with the unit at the end:
 `suimon.about.COLUMN`.
 ";
 
+/// What the results leave out.
+const IDLE: &str = "\
+## Idle links and nodes
+
+Links and nodes of a topology or a `count` have no entry if nothing went through them: no packet was sent, dropped or queued, no
+discipline failed, and no processor was busy. They are counted instead, by the name of their `count`: `idle.link.host` is how many of
+`host.1`, `host.2`, … are left out. Links and nodes that `[expect]`, `[compare]`, a probe or a change names have an entry in any
+case. `[expect]`, `[compare]`, sweeps and `suimon compare` take 0 for what is left out. [`probe.idle = true`](probe.md) lists all.
+
+";
+
 /// The reference of results in Markdown: every quantity of every entity.
 pub fn reference() -> String {
     let mut text = "# Results
@@ -46,6 +57,7 @@ end are of the run up to the end of the interval in either \
 
 "
         .to_owned()
+        + IDLE
         + COLUMNS;
     for entity in Entity::ALL {
         let _ = write!(text, "\n## `{}`\n\n", entity.place());

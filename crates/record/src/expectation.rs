@@ -107,18 +107,54 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
         .or_else(group)
         .or_else(|| class(path, quantities))
         .or_else(members)
+        .or_else(|| left_out(path, quantities))
 }
 
-/// Returns the total of all members of a link or a node with a count.
+/// Returns the total of all members of a link or a node with a count. Those that the summary leaves out add nothing.
 fn members(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let (kind, path_within) = path.split_once('.')?;
     let (name, quantity) = path_within.split_once('.')?;
     if !matches!(kind, "link" | "node") || quantity.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let member = |number: u32| measured(&format!("{kind}.{name}.{number}.{quantity}"), quantities);
-    let all = (1..).map_while(member);
-    Quantity::of(path)?.together(all)
+    let within = format!("{kind}.{name}.");
+    let numbers = below(&within, quantities).filter_map(|path| {
+        let (number, _) = path[within.len()..].split_once('.')?;
+        number.parse::<u32>().ok()
+    });
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let member = |number: u32| measured(&format!("{within}{number}.{quantity}"), quantities);
+    Quantity::of(path)?.together(numbers.into_iter().filter_map(member))
+}
+
+/// The paths that begin with `prefix`.
+fn below<'q>(
+    prefix: &'q str,
+    quantities: &'q [(String, f64)],
+) -> impl Iterator<Item = &'q str> + use<'q> {
+    let start = quantities.partition_point(|(path, _)| path.as_str() < prefix);
+    let paths = quantities[start..].iter().map(|(path, _)| path.as_str());
+    paths.take_while(move |path| path.starts_with(prefix))
+}
+
+/// Returns 0 for a link or node that the summary leaves out because nothing went through it, or for all of a count.
+fn left_out(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    let (kind, path_within) = path.split_once('.')?;
+    let kind = if kind == "emulator" { "node" } else { kind };
+    let mut names = path_within.match_indices('.').map(|(dot, _)| &path_within[..dot]);
+    let is_counted = |name: &str| find(quantities, &format!("idle.{kind}.{name}")).is_some();
+    let entity = names.find(|name| is_counted(name))?;
+    let quantity = &path_within[entity.len() + 1..];
+    // A member that is listed may lack the quantity.
+    let is_listed = match quantity.split_once('.') {
+        Some((number, _)) if number.bytes().all(|b| b.is_ascii_digit()) => {
+            below(&format!("{kind}.{entity}.{number}."), quantities).next().is_some()
+        }
+        _ => below(&format!("{kind}.{entity}."), quantities).next().is_some(),
+    };
+    (!is_listed && Quantity::of(path).is_some()).then_some(0.0)
 }
 
 /// Returns the total of both directions for a class of a link.
@@ -219,5 +255,28 @@ mod tests {
         let verdict = verdict(&most, &silent).expect("a path that is known");
         assert!(!verdict.ok && verdict.value.is_nan(), "what never came was not in time");
         assert_eq!(measured("link.lan.3.drops"), None);
+    }
+
+    #[test]
+    fn what_is_left_out_carried_nothing() {
+        let known = [
+            ("idle.link.lan", 2.0),
+            ("idle.link.wan", 1.0),
+            ("link.lan.10.drops", 2.0),
+            ("link.lan.2.drops", 3.0),
+            ("link.lan.2.utilisation", 0.5),
+            ("node.box.1.drops", 3.0),
+        ];
+        let known = known.map(|(path, value)| (path.to_owned(), value));
+        let measured = |path: &str| measured(path, &known);
+        assert_eq!(measured("link.lan.drops"), Some(5.0), "of those that carried something");
+        assert_eq!(measured("link.lan.1.drops"), Some(0.0));
+        assert_eq!(measured("link.lan.1.class.a.drops"), Some(0.0));
+        assert_eq!(measured("link.wan.forward.drops_by_reason.queue_bytes"), Some(0.0));
+        assert_eq!(measured("link.wan.queue_max"), Some(0.0), "all are idle");
+        assert_eq!(measured("link.lan.2.queue_max"), None, "it is listed, and lacks that");
+        assert_eq!(measured("link.man.1.drops"), None, "no such link");
+        assert_eq!(measured("link.wan.1.goodness"), None);
+        assert_eq!(measured("node.box.2.drops"), None, "no node is left out");
     }
 }

@@ -11,16 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::totals::{Drops, NodeTotals, PortTotals, Totals};
 
 mod completion;
+mod idle;
 mod input;
 
 use completion::ideal;
+use idle::Listed;
 pub use input::InputSummary;
 pub use measured::{
     CallSummary, CallsSummary, CarriedSummary, ChangeSummary, ClassSummary, Completion,
     DatagramSummary, Direction, ElementSummary, EmulatorSummary, EngineSummary, EventSummary,
-    ExchangeSummary, FlowSummary, Group, ImpairmentSummary, LinkSummary, MemorySummary, MpiSummary,
-    Named, NetworkWaits, NodePauseSummary, NodeSummary, NotificationSummary, PauseSummary,
-    ProcessorSummary, ProgramSummary, RankSummary, Run, group_of, jain,
+    ExchangeSummary, FlowSummary, Group, IdleSummary, ImpairmentSummary, LinkSummary,
+    MemorySummary, MpiSummary, Named, NetworkWaits, NodePauseSummary, NodeSummary,
+    NotificationSummary, PauseSummary, ProcessorSummary, ProgramSummary, RankSummary, Run,
+    group_of, jain,
 };
 
 /// A run's results.
@@ -32,12 +35,15 @@ pub struct Summary {
     pub flow: Named<FlowSummary>,
     /// Each set of flows that a `count` in the scenario made: `bulk` for `bulk.1`, `bulk.2`, ….
     pub group: Named<Group>,
-    /// Each link.
+    /// Each link but those of [`Summary::idle`].
     pub link: Named<LinkSummary>,
     /// Each WAN emulator.
     pub emulator: Named<EmulatorSummary>,
     /// Each node's own drops.
     pub node: Named<NodeSummary>,
+    /// The numbers of links and nodes that are left out above, because nothing went through them.
+    #[serde(default, skip_serializing_if = "IdleSummary::is_empty")]
+    pub idle: IdleSummary,
     /// Each change of a queue whose time came.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub change: Named<ChangeSummary>,
@@ -75,13 +81,14 @@ impl Summary {
             program: matches!(flow.transport, Transport::Program(_)),
         });
         let members: Vec<_> = members.collect();
-        let ports = ports_by_node(plan, totals);
+        let (listed, ports) = (Listed::new(plan, totals), ports_by_node(plan, totals));
         Self {
             run: sum_run(plan, totals, &members),
             group: Named(groups(&names, &members)),
-            link: Named(links(plan, totals)),
-            emulator: Named(emulators(plan, totals, &ports)),
-            node: Named(nodes(plan, totals, &ports)),
+            link: Named(links(plan, totals, &listed)),
+            emulator: Named(emulators(plan, totals, &ports, &listed)),
+            node: Named(nodes(plan, totals, &ports, &listed)),
+            idle: listed.others(plan),
             change: Named(changes(plan, totals)),
             input: InputSummary::of(plan),
             engine: EngineSummary::of(&totals.engine),
@@ -149,10 +156,11 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
     }
 }
 
-fn links(plan: &Plan, totals: &Totals) -> Vec<(String, LinkSummary)> {
+fn links(plan: &Plan, totals: &Totals, listed: &Listed) -> Vec<(String, LinkSummary)> {
     let ports = totals.ports.chunks_exact(2);
-    let links = plan.links.iter().zip(ports);
-    links.map(|(link, ports)| (link.name.clone(), sum_link(plan, totals, link, ports))).collect()
+    let links = plan.links.iter().zip(ports).zip(&listed.links).filter(|(_, listed)| **listed);
+    let sum = |link, ports| sum_link(plan, totals, link, ports);
+    links.map(|((link, ports), _)| (link.name.clone(), sum(link, ports))).collect()
 }
 
 fn sum_link(plan: &Plan, totals: &Totals, link: &Link, ports: &[PortTotals]) -> LinkSummary {
@@ -179,22 +187,34 @@ fn ports_by_node<'t>(plan: &Plan, totals: &'t Totals) -> Vec<Ports<'t>> {
     ports
 }
 
-fn nodes(plan: &Plan, totals: &Totals, ports: &[Ports<'_>]) -> Vec<(String, NodeSummary)> {
-    let nodes = plan.nodes.iter().zip(&totals.nodes).zip(ports);
-    let sum = |((node, counted), ports): ((&Node, &NodeTotals), &Ports<'_>)| {
+fn nodes(
+    plan: &Plan,
+    totals: &Totals,
+    ports: &[Ports<'_>],
+    listed: &Listed,
+) -> Vec<(String, NodeSummary)> {
+    let nodes = plan.nodes.iter().zip(&totals.nodes).zip(ports).zip(&listed.nodes);
+    let sum = |node: &Node, counted: &NodeTotals, ports: &Ports<'_>| {
         (node.name.clone(), NodeSummary::of(counted, ports, totals.seconds()))
     };
-    nodes.map(sum).collect()
+    let nodes = nodes.filter(|(_, listed)| **listed);
+    nodes.map(|(((node, counted), ports), _)| sum(node, counted, ports)).collect()
 }
 
-fn emulators(plan: &Plan, totals: &Totals, ports: &[Ports<'_>]) -> Vec<(String, EmulatorSummary)> {
+fn emulators(
+    plan: &Plan,
+    totals: &Totals,
+    ports: &[Ports<'_>],
+    listed: &Listed,
+) -> Vec<(String, EmulatorSummary)> {
     let sum = |(node, ports): (&Node, &Ports<'_>)| {
         let NodeKind::Emulator(emulator) = &node.kind else { return None };
         let ports: Vec<_> = ports.iter().map(|[port, _]| *port).collect();
         let summary = EmulatorSummary::of(&ports, emulator.rate, totals.seconds());
         Some((node.name.clone(), summary))
     };
-    plan.nodes.iter().zip(ports).filter_map(sum).collect()
+    let nodes = plan.nodes.iter().zip(ports).zip(&listed.nodes);
+    nodes.filter(|(_, listed)| **listed).filter_map(|(node, _)| sum(node)).collect()
 }
 
 fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {

@@ -287,6 +287,9 @@ pub(crate) struct Probes {
     /// Automatic recording for reports: samples of flows and queues, about 500 times in the run, and histograms of
     /// sojourn times and packet spacings at every port; true unless given.
     pub(crate) automatic: Option<bool>,
+    /// Entries in the results also for links and nodes of a topology or a `count` through which nothing went, in place of
+    /// their number; false unless given.
+    pub(crate) idle: Option<bool>,
     /// Samples of every flow: cwnd, RTT and so on.
     pub(crate) flows: Option<Sampling>,
     /// Samples of every queue and its classes.

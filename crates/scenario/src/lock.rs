@@ -241,9 +241,14 @@ fn port_change(plan: &Groups<'_>, path: &str, action: &Action, text: &mut String
 fn probes(groups: &Groups<'_>, text: &mut String) {
     let plan = groups.plan;
     let probes = &plan.probes;
-    if !probes.delays {
+    if !probes.delays || probes.idle {
         header(text, "probe");
+    }
+    if !probes.delays {
         line(text, "automatic", "false");
+    }
+    if probes.idle {
+        line(text, "idle", "true");
     }
     for (name, every) in [("flows", probes.flows), ("queues", probes.queues)] {
         if let Some(every) = every {

@@ -162,7 +162,7 @@ pub(super) fn compare(groups: Vec<Group>, all: bool) -> Result<Comparison, Error
     let quantities = groups.iter().map(|group| group.runs.iter().map(loads::quantities).collect());
     let quantities: Vec<Vec<Quantities>> = quantities.collect();
     let (mut rows, mut equal, mut noise) = (Vec::new(), 0, 0);
-    for path in runs::paths(&groups[0].runs[0], &plan, all) {
+    for path in runs::paths(runs, &plan, all) {
         let own = plan.comparison.tolerances.iter().rev().find(|tolerance| tolerance.path == path);
         let values = match values(&path, &quantities) {
             Ok(values) => values,

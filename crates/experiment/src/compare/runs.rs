@@ -141,8 +141,13 @@ pub(super) fn notes(run: &StoredRun) -> Vec<String> {
 
 /// The paths that are compared: the most informative ones, those with a tolerance, and those with an
 /// expectation.
-pub(super) fn paths(first: &StoredRun, plan: &Plan, all: bool) -> Vec<String> {
-    let mut paths = rows::paths(&first.summary, all);
+pub(super) fn paths<'r>(
+    runs: impl IntoIterator<Item = &'r StoredRun>,
+    plan: &Plan,
+    all: bool,
+) -> Vec<String> {
+    let summaries: Vec<_> = runs.into_iter().map(|run| &run.summary).collect();
+    let mut paths = rows::paths(&summaries, all);
     let named = plan.comparison.tolerances.iter().map(|tolerance| tolerance.path.as_str());
     let expected = plan.expectations.iter().map(|expectation| expectation.path.as_str());
     for path in named.chain(expected) {
@@ -163,7 +168,7 @@ pub(super) fn compare(runs: Vec<StoredRun>, all: bool) -> Result<Comparison, Err
     let quantities: Vec<_> = runs.iter().map(loads::quantities).collect();
     let named: Vec<&str> = plan.comparison.tolerances.iter().map(|t| t.path.as_str()).collect();
     let (mut rows, mut equal) = (Vec::new(), 0);
-    for path in paths(&runs[0], plan, all) {
+    for path in paths(&runs, plan, all) {
         let values = quantities.iter().map(|known| measured(&path, known).ok_or(known));
         let values = match values.collect::<Result<Vec<f64>, _>>() {
             Ok(values) => values,

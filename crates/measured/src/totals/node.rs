@@ -1,6 +1,6 @@
 //! The totals of a node itself, without its ports.
 
-use base::Rate;
+use base::{Bytes, Rate};
 use network::host::Times;
 use network::switch::Occupancy;
 
@@ -27,6 +27,13 @@ pub struct ProcessorTotals {
 }
 
 impl NodeTotals {
+    /// Whether it dropped nothing, held no packets in its memory, and its processor had nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.drops == Drops::default()
+            && self.memory.is_none_or(|memory| memory.bytes_max == Bytes(0))
+            && self.processor.is_none_or(|processor| processor.times == Times::default())
+    }
+
     /// The totals since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

@@ -42,6 +42,19 @@ pub struct PortTotals {
 }
 
 impl PortTotals {
+    /// Whether nothing happened there: no packet, gap or control frame was sent, queued or dropped, and no discipline
+    /// failed.
+    pub fn is_idle(&self) -> bool {
+        let no_frames =
+            self.flow_control.is_none_or(|counted| counted == flow_control::Counters::default())
+                && self.notifications.is_none_or(|counted| counted == Notifications::default())
+                && self.impairments.is_none_or(|counted| counted == Counters::default());
+        self.statistics == Statistics::default()
+            && self.drops == Drops::default()
+            && self.faults.is_empty()
+            && no_frames
+    }
+
     /// The totals since `earlier`. Subtracts a class or an element from the later one with its name; one that did not
     /// exist before counted nothing.
     #[must_use]

@@ -4,9 +4,10 @@ use crate::scene;
 use std::path::Path;
 
 use base::{Bytes, Duration};
+use network::PortId;
 use record::{Error, Summary, judge};
 use scenario::Plan;
-use scenario::plan::{Expectation, Program, Transport, User};
+use scenario::plan::{Expectation, Node, Program, Transport, User};
 
 fn expectation(path: &str, low: Option<f64>, high: Option<f64>) -> Expectation {
     Expectation { path: path.into(), low, high }
@@ -39,6 +40,59 @@ fn quantities_follow_from_the_totals() {
     // 400 frames of 1538 and 100 gaps of 1510 byte times, of 1 250 000 in 10 ms at 1 Gbit/s.
     let busy = (400.0 * 1538.0 + 100.0 * 1510.0) / 1_250_000.0;
     assert!((value("link.access.utilisation") - busy).abs() < 1e-12);
+}
+
+#[test]
+fn idle_members_are_counted_rather_than_listed() {
+    let (mut plan, mut totals) = (scene::plan(), scene::totals());
+    // Two hosts of a count behind the emulator, each with a link of a count, through which nothing goes.
+    for number in 1..=3 {
+        let node = plan.nodes[2].clone();
+        plan.nodes.push(Node { name: format!("lab.pc.{number}"), ..node });
+        let mut link = plan.links[1].clone();
+        (link.name, link.ends[1].node) = (format!("lab.{number}"), plan.nodes.len() - 1);
+        plan.links.push(link);
+        totals.nodes.push(record::totals::NodeTotals::default());
+        totals.ports.extend([record::PortTotals::default(), record::PortTotals::default()]);
+    }
+    totals.ports[2 * 4].statistics.sent_packets = 1;
+    let listed = |plan: &Plan| {
+        let summary = Summary::new(plan, &totals);
+        let names = summary.link.0.iter().map(|(name, _)| name.clone());
+        let nodes = summary.node.0.iter().map(|(name, _)| name.clone());
+        let idle = summary.idle.link.0.iter().chain(&summary.idle.node.0).cloned();
+        (names.collect::<Vec<_>>(), nodes.collect::<Vec<_>>(), idle.collect::<Vec<_>>())
+    };
+    let idle = |links, nodes| vec![("lab".to_owned(), links), ("lab.pc".to_owned(), nodes)];
+    let (links, nodes, left_out) = listed(&plan);
+    assert_eq!(links, ["access", "wan", "lab.3"]);
+    assert_eq!(nodes, ["sender", "gnet", "receiver", "lab.pc.3"]);
+    assert_eq!(left_out, idle(2, 2));
+    // What the file names has its entry.
+    plan.expectations = vec![expectation("link.lab.1.drops", None, Some(0.0))];
+    plan.probes.captures[0].port = port_at_second_end(3);
+    let (links, nodes, left_out) = listed(&plan);
+    assert_eq!(links, ["access", "wan", "lab.1", "lab.2", "lab.3"]);
+    assert_eq!(nodes, ["sender", "gnet", "receiver", "lab.pc.2", "lab.pc.3"]);
+    assert_eq!(left_out, [("lab.pc".to_owned(), 1)]);
+    let verdicts = judge(&plan.expectations, &Summary::new(&plan, &totals)).expect("verdicts");
+    assert!(verdicts[0].ok);
+    plan.expectations = vec![expectation("node.lab.pc.1.drops", None, Some(0.0))];
+    let of_others = judge(&plan.expectations, &Summary::new(&without_expectations(&plan), &totals));
+    assert!(of_others.expect("verdicts")[0].ok, "left out, it dropped nothing");
+    plan.probes.idle = true;
+    let (links, nodes, left_out) = listed(&plan);
+    assert_eq!((links.len(), nodes.len(), left_out.len()), (5, 6, 0));
+}
+
+/// The port at the second end of the link with that number.
+fn port_at_second_end(link: u32) -> PortId {
+    PortId(2 * link + 1)
+}
+
+/// The plan without its expectations.
+fn without_expectations(plan: &Plan) -> Plan {
+    Plan { expectations: Vec::new(), ..plan.clone() }
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn probes() -> Probes {
         flows: Some(Duration::from_ms(1)),
         queues: Some(Duration::from_ms(1)),
         delays: false,
+        idle: false,
         bandwidth: vec![Bandwidth {
             name: "sent".into(),
             port: ACCESS,

@@ -20,6 +20,8 @@ pub struct Probes {
     pub queues: Option<Duration>,
     /// Whether sojourn times and packet spacings are recorded at every port.
     pub delays: bool,
+    /// Whether results list the links and nodes of a topology or a `count` through which nothing goes, too.
+    pub idle: bool,
     /// Bandwidth of ports in bins.
     pub bandwidth: Vec<Bandwidth>,
     /// Every transmission of a flow with its sequence number.

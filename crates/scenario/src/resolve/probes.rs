@@ -39,7 +39,8 @@ pub(super) fn resolve(
             None => unasked(series),
         },
     );
-    Probes { flows, queues, delays, bandwidth, sequences, captures }
+    let idle = probes.idle.unwrap_or(false);
+    Probes { flows, queues, delays, idle, bandwidth, sequences, captures }
 }
 
 /// The interval of automatic samples of this number of flows, or queues and classes.

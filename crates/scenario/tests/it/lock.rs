@@ -216,6 +216,16 @@ fn it_reads_back() {
 }
 
 #[test]
+fn entries_for_all_links_are_asked_for_again() {
+    let text = "duration = \"1 s\"\n[host.a]\ncount = 3\n[host.b]\n[link.in]\nbetween = [\"a\", \"b\"]\n\
+                rate = \"1 Gbit/s\"\n[probe]\nidle = true\n";
+    let given = plan(text);
+    assert!(given.probes.idle && plan(&lock(&given)).probes.idle);
+    let without = plan(&text.replace("idle = true", "automatic = false"));
+    assert!(!without.probes.idle && !lock(&without).contains("idle = "));
+}
+
+#[test]
 fn counted_entities_keep_their_count() {
     let written = lock(&plan(ODD));
     for table in
