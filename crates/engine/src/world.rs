@@ -124,14 +124,15 @@ impl World {
             plan.nodes.iter().map(|_| Default::default()).collect();
         let ends = plan.links.iter().flat_map(|link| &link.ends);
         let damaged = ends.flat_map(|end| &end.impairments).any(|one| one.damages());
+        let notifies = plan.has_notifications();
         let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
                 let id = PortId((2 * number + end) as u32);
                 let (own, sides) = &mut ports[here.node];
-                let (port, delay) = output(plan, here, link, id)?;
+                let (port, delay) = output(plan, here, link, id, notifies)?;
                 let host = matches!(plan.nodes[here.node].kind, NodeKind::Host(_));
-                sides.push(Side { verifies: damaged && host, ..side(plan, here, link)? });
+                sides.push(Side { verifies: damaged && host, ..side(plan, here, link, notifies)? });
                 channels.push(Channel {
                     wire: Wire::new(delay, impairments(plan, here, link)),
                     far: link.ends[1 - end].node as u32,
@@ -302,12 +303,14 @@ fn impairments(
     each.collect()
 }
 
-/// The output port of one end of a link, and the link's delay.
+/// The output port of one end of a link, and the link's delay; `notifies` says whether a switch may send congestion
+/// notifications.
 fn output(
     plan: &Plan,
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
     id: PortId,
+    notifies: bool,
 ) -> Result<(Port, base::Duration), Fault> {
     let config = &network::link::Config {
         rate: end.direction.rate,
@@ -336,7 +339,11 @@ fn output(
                 true => port.with_flow_control(Pause::response(rate), watchdog(plan, end)),
                 false => port,
             };
-            (reacting(port, plan, end, config.overhead, seed), config.delay)
+            let port = match notifies {
+                true => reacting(port, plan, end, config.overhead, seed),
+                false => port,
+            };
+            (port, config.delay)
         }
     })
 }
@@ -346,7 +353,7 @@ fn pauses(plan: &Plan, end: &scenario::plan::End) -> bool {
     matches!(&plan.nodes[end.node].kind, NodeKind::Switch(switch) if switch.pauses())
 }
 
-/// The port, with reaction points if it is a host's and a switch may send congestion notifications.
+/// The port, with reaction points if it is a host's: a switch may send congestion notifications.
 fn reacting(
     port: Port,
     plan: &Plan,
@@ -355,18 +362,10 @@ fn reacting(
     seed: u64,
 ) -> Port {
     match &plan.nodes[end.node].kind {
-        NodeKind::Host(host) if plan.has_notifications() => {
+        NodeKind::Host(host) => {
             port.with_reaction_points(host.qcn.unwrap_or_default(), overhead, seed.rotate_left(32))
         }
         _ => port,
-    }
-}
-
-/// The handling of congestion notifications that arrive there.
-fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
-    match plan.has_notifications() {
-        true => plan.nodes[end.node].kind.notifications(),
-        false => Notifications::Forward,
     }
 }
 
@@ -378,11 +377,12 @@ fn watchdog(plan: &Plan, end: &scenario::plan::End) -> base::Duration {
     }
 }
 
-/// The ingress side of one end of a link.
+/// The ingress side of one end of a link; `notifies` says whether a switch may send congestion notifications.
 fn side(
     plan: &Plan,
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
+    notifies: bool,
 ) -> Result<Side, Fault> {
     let mut ends = link.ends.iter();
     let far = ends.find(|far| far.node != end.node).unwrap_or(end);
@@ -390,7 +390,10 @@ fn side(
         true => headroom(&far.direction, &end.direction, &link.config),
         false => Bytes(0),
     };
-    let notifications = notifications(plan, end);
+    let notifications = match notifies {
+        true => plan.nodes[end.node].kind.notifications(),
+        false => Notifications::Forward,
+    };
     let trust = match &plan.nodes[end.node].kind {
         NodeKind::Switch(switch) => switch.trust(),
         _ => Trust::default(),
