@@ -27,6 +27,10 @@ pub struct Verdict {
 /// # Errors
 /// [`Error::UnknownPath`] for one that names no number of the summary.
 pub fn judge(expectations: &[Expectation], summary: &Summary) -> Result<Vec<Verdict>, Error> {
+    // The quantities of many flows are many.
+    if expectations.is_empty() {
+        return Ok(Vec::new());
+    }
     judge_quantities(expectations, &summary.quantities())
 }
 
