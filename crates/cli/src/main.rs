@@ -18,6 +18,7 @@ mod guest_program;
 mod host;
 mod init;
 mod interruption;
+mod json;
 mod lab;
 mod linux;
 mod list;

@@ -2,14 +2,17 @@
 //!
 //! Nothing is written without [`sanitise`].
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use base::Fault;
 use record::error::unwritten;
 use serde::Serialize;
 
-use crate::sanitise;
+use crate::{json, sanitise};
+
+/// Bytes of a document that are written at a time.
+const BUFFER: usize = 1 << 16;
 
 /// Writes `text` to stdout; colours only on a terminal without `NO_COLOR`.
 pub(crate) fn print(text: &str) -> Result<(), Fault> {
@@ -19,16 +22,25 @@ pub(crate) fn print(text: &str) -> Result<(), Fault> {
 /// Writes `text` to stdout. Returns false if the reader has gone, and writing can stop.
 pub(crate) fn print_more(text: &str) -> Result<bool, Fault> {
     let mut stdout = anstream::stdout().lock();
-    match stdout.write_all(sanitise::styled(text).as_bytes()).and_then(|()| stdout.flush()) {
+    let written = stdout.write_all(sanitise::styled(text).as_bytes());
+    printed(written.and_then(|()| stdout.flush()))
+}
+
+/// Writes `value` to stdout as one JSON document. It has no styles to remove, and its strings are escaped as they are
+/// written.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
+    let mut stdout = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+    let written = json::write(&mut stdout, value);
+    printed(written.and_then(|()| stdout.flush())).map(drop)
+}
+
+/// Returns whether stdout still has a reader.
+fn printed(written: io::Result<()>) -> Result<bool, Fault> {
+    match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(unwritten(Path::new("stdout"))(error)),
     }
-}
-
-/// Writes `value` to stdout as one JSON document.
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
-    print(&(json(value) + "\n"))
 }
 
 /// Human-readable JSON.

@@ -79,12 +79,7 @@ fn print_outcome(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Fai
         output::note(&render::cost(outcome));
     }
     if args.json {
-        let mut value = outcome.to_value();
-        value["folder"] = job.folder.display().to_string().into();
-        if let Some(failure) = &outcome.failure {
-            value["failure"] = failure.to_string().into();
-        }
-        return output::print_json(&value);
+        return output::print_json(&outcome.document(&job.folder));
     }
     output::print(&render::run(job, outcome))
 }

@@ -1,6 +1,6 @@
 //! One run, from plan to finished run folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use base::Instant;
@@ -10,7 +10,6 @@ use record::{Cost, LabReport, Manifest, Recording, RunFolder, Summary, Verdict};
 use report::RunReport;
 use report::run::Lab as ReportOfLab;
 use scenario::Plan;
-use serde_json::{Value, json};
 use simulate::guests::Findings;
 
 use crate::driver::{DriverChoice, Request, Run};
@@ -18,6 +17,7 @@ use crate::error::Error;
 use crate::forecast;
 use crate::live::Live;
 use crate::progress::Steering;
+use crate::run_document::RunDocument;
 use crate::sweep::Keep;
 use record::meter::Meter;
 
@@ -116,20 +116,9 @@ impl Outcome {
         self.summary.run.complete
     }
 
-    /// Summary, verdicts and cost as one JSON object.
-    pub fn to_value(&self) -> Value {
-        let mut value = self.summary.to_value();
-        value["expectations"] = json!(self.verdicts);
-        if !self.left_out.is_empty() {
-            value["left_out"] = json!(self.left_out);
-        }
-        value["engine"]["cpu_seconds"] = json!(self.cost.cpu_seconds);
-        value["engine"]["wall_seconds"] = json!(self.cost.wall_seconds);
-        value["engine"]["peak_rss_bytes"] = json!(self.cost.peak_rss_bytes);
-        if !self.failed_programs().is_empty() {
-            value["failed_programs"] = json!(self.failed_programs());
-        }
-        value
+    /// Summary, verdicts and cost, to be written as one JSON object, of a run in `folder`.
+    pub fn document<'o>(&'o self, folder: &Path) -> RunDocument<'o> {
+        RunDocument::new(self, folder)
     }
 }
 

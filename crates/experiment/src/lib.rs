@@ -49,6 +49,7 @@ mod experiment;
 mod forecast;
 mod live;
 mod progress;
+mod run_document;
 
 pub mod compare;
 pub mod control;
@@ -71,6 +72,7 @@ pub use execution::{Job, Outcome, Status};
 pub use experiment::{Experiment, read_text};
 pub use live::live_socket;
 pub use progress::{Progress, STEPS, Steering};
+pub use run_document::RunDocument;
 
 /// The build of a version: a hash of the sources, of the libraries' versions and of the compiler's. It is equal
 /// in every program that these are compiled into, and on every machine.
