@@ -29,7 +29,7 @@ impl FlowId {
 /// A host or other node that can be the source or destination of a packet, or one interface of a host with
 /// several, each with its own address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HostId(pub u16);
+pub struct HostId(pub u32);
 
 /// The protocol of an IP packet, by IANA's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,17 +155,17 @@ pub struct Packet {
     pub priority: u8,
     /// The packet's class in the latest discipline with classes: its number plus one; 0 is none.
     pub class: u16,
+    /// The class that a driver's own filters chose, before those of the discipline: its position among the
+    /// discipline's classes plus one; 0 is none.
+    pub assigned: u16,
     /// The port through which the packet entered its current node, numbered within that node; for nodes that
     /// account memory by port.
-    pub ingress: u16,
+    pub ingress: u32,
     /// The port of the queue that holds the packet: its number plus one; 0 if none. For port types that track
     /// ownership.
     pub holder: u32,
     /// The next packet of the queue that this one is in, unless it is the last: only queues write it.
     pub behind: PacketId,
-    /// The class that a driver's own filters chose, before those of the discipline: its position among the
-    /// discipline's classes plus one; 0 is none.
-    pub assigned: u16,
     /// The TCP segment. For a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
     pub tcp: Tcp,

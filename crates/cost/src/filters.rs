@@ -22,7 +22,7 @@ pub(crate) fn class(place: usize) -> String {
 
 /// The hosts of a flow: a path that it shares with few other flows.
 const fn hosts(flow: u32) -> (HostId, HostId) {
-    (HostId((flow >> 4) as u16), HostId(flow as u16))
+    (HostId(flow >> 4 & 0xffff), HostId(flow & 0xffff))
 }
 
 /// Makes `packet` a packet of `flow`.

@@ -64,7 +64,7 @@ impl EventSink<'_> {
     // scenarios of `benches/cost`.
     /// The packet that arrives from `channel` now, the node it reaches, and the port there.
     #[inline(always)]
-    fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, u16)> {
+    fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, u32)> {
         self.arriving = channel;
         let Channel { wire, far, far_port, .. } = &mut self.channels[channel as usize];
         let packet = wire.deliver();
@@ -131,7 +131,7 @@ impl Egress for EventSink<'_> {
         packets[frame] = Packet {
             length: u32::try_from(length.0).unwrap_or(u32::MAX),
             flow: FlowId::GAP,
-            destination: HostId(far as u16),
+            destination: HostId(far),
             ..Packet::default()
         };
         if self.launch(port, frame, leaves, packets).lost.is_some() {
@@ -310,11 +310,11 @@ impl Engine {
         let [Some(&Channel { far, far_port, .. }), Some(own)] = ends else {
             return packets.release(packet);
         };
-        packets[packet].destination = HostId(own.far as u16);
+        packets[packet].destination = HostId(own.far);
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
-        let port = &mut nodes[far as usize].ports_mut()[usize::from(far_port)];
+        let port = &mut nodes[far as usize].ports_mut()[far_port as usize];
         if port.offer(packet, &mut (), cx) == Offered::Ready {
             port.transmit_and_resume(cx);
         }
@@ -380,7 +380,7 @@ impl Engine {
                 totals.delays = delays.cloned();
                 totals.flow_control = port.flow_control(self.now);
                 totals.notifications = notifications(node, number);
-                totals.headroom = node.as_switch().map(|switch| switch.headroom(number as u16));
+                totals.headroom = node.as_switch().map(|switch| switch.headroom(number as u32));
                 port.qdisc().classes(&mut |class, name, counted| {
                     totals.classes.push((name.to_owned(), counted));
                     totals.sojourns.extend(delays.map(|delays| delays.of_class(class, name)));
@@ -423,7 +423,7 @@ fn processor(host: &Host) -> Option<ProcessorTotals> {
 
 /// The congestion notifications of port `number`; `None` if it neither sends nor receives any.
 fn notifications(node: &Node, number: usize) -> Option<Notifications> {
-    let sent = node.as_switch().and_then(|switch| switch.notifications(number as u16));
+    let sent = node.as_switch().and_then(|switch| switch.notifications(number as u32));
     let received = node.ports()[number].reaction_points();
     if sent.is_none() && received.is_none() {
         return None;
@@ -463,7 +463,7 @@ fn handle_source<O: Observer>(
 #[inline]
 fn reach<O: Observer>(
     node: &mut Node,
-    ingress: u16,
+    ingress: u32,
     by: PortId,
     packet: PacketId,
     cx: &mut Context<'_, EventSink<'_>, O>,

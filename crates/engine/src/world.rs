@@ -27,13 +27,13 @@ pub struct Channel {
     /// The receiving node.
     pub far: u32,
     /// The index of the port through which packets enter that node.
-    pub far_port: u16,
+    pub far_port: u32,
     /// Whether gap frames are sent as packets of [`base::FlowId::GAP`], to a machine at the far end.
     pub gap_frames: bool,
     /// The transmitting node.
     pub node: u32,
     /// The port's index within that node.
-    pub port: u16,
+    pub port: u32,
 }
 
 /// Nodes, and the channels that connect them. Channels are numbered as the ports that feed them (`PortId`).
@@ -139,7 +139,7 @@ impl World {
                     far_port: 0,
                     gap_frames: false,
                     node: here.node as u32,
-                    port: own.len() as u16,
+                    port: own.len() as u32,
                 });
                 own.push(port);
             }
@@ -153,7 +153,7 @@ impl World {
         let mut own = vec![Vec::new(); plan.nodes.len()];
         for (number, interface) in (plan.nodes.len()..).zip(&plan.interfaces) {
             let port = world.port(plan, interface.node, interface.link as u32);
-            own[interface.node].push((HostId(number as u16), port));
+            own[interface.node].push((HostId(number as u32), port));
         }
         for (number, (ports, sides)) in ports.into_iter().enumerate() {
             let node = &plan.nodes[number];
@@ -171,12 +171,12 @@ impl World {
     /// The attachment points of all nodes, and of all interfaces with an address of their own.
     fn destinations(&self, plan: &Plan) -> Arc<[Destination]> {
         let destination = |HostId(number)| {
-            let Attachment { gateway, prefix } = plan.routes.attachment(number.into());
+            let Attachment { gateway, prefix } = plan.routes.attachment(number as usize);
             let (gateway, port) = match gateway {
-                Some((at, link)) => (at as u16, self.port(plan, at, link)),
+                Some((at, link)) => (at as u32, self.port(plan, at, link)),
                 None => (NO_ROUTE, NO_ROUTE),
             };
-            Destination { gateway, port, prefix: prefix.map_or(NO_ROUTE, |prefix| prefix as u16) }
+            Destination { gateway, port, prefix: prefix.unwrap_or(NO_ROUTE) }
         };
         plan.host_ids().map(destination).collect()
     }
@@ -198,15 +198,15 @@ impl World {
     }
 
     /// The port of `node`, numbered within it, that sends on `link`.
-    fn port(&self, plan: &Plan, node: usize, link: u32) -> u16 {
+    fn port(&self, plan: &Plan, node: usize, link: u32) -> u32 {
         let link = link as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
         self.channels[2 * link + end].port
     }
 
     /// The port of a flow's end, numbered within its host, that leads to the other end.
-    fn port_towards(&self, plan: &Plan, end: HostId, other: HostId) -> u16 {
-        let link = plan.routes.next(end.0.into(), other.0.into());
+    fn port_towards(&self, plan: &Plan, end: HostId, other: HostId) -> u32 {
+        let link = plan.routes.next(end.0 as usize, other.0 as usize);
         self.port(plan, plan.node_of(end), link.expect("a planned flow has a path"))
     }
 

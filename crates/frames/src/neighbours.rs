@@ -25,7 +25,7 @@ const TARGET_ADDRESS_OPTION: u8 = 2;
 
 /// The hosts and their Ethernet addresses by IP address.
 #[derive(Clone, Debug)]
-pub struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
+pub struct Neighbours(BTreeMap<IpAddr, (u32, [u8; 6])>);
 
 impl Neighbours {
     /// The neighbours in a plan.

@@ -66,8 +66,8 @@ impl ProgramFlows {
         let mut programs: Vec<_> = programs
             .map(|(number, flow)| Program {
                 flow: number,
-                from: HostId(flow.from as u16),
-                to: HostId(flow.to as u16),
+                from: HostId(flow.from as u32),
+                to: HostId(flow.to as u32),
                 port: flow.header.ports.unwrap_or_default().destination,
                 start: flow.span.start,
                 carried: Default::default(),
@@ -76,13 +76,13 @@ impl ProgramFlows {
             })
             .collect();
         programs.sort_by_key(|program| program.start);
-        let hosts = plan.host_ids().map(|id| HostId(plan.node_of(id) as u16)).collect();
+        let hosts = plan.host_ids().map(|id| HostId(plan.node_of(id) as u32)).collect();
         Self { programs, hosts, first: plan.flows.len() as u32, owners: Vec::new() }
     }
 
     #[inline]
     fn host(&self, id: HostId) -> HostId {
-        self.hosts.get(usize::from(id.0)).copied().unwrap_or(id)
+        self.hosts.get(id.0 as usize).copied().unwrap_or(id)
     }
 
     /// Whether there are any programs.

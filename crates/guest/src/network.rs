@@ -205,7 +205,7 @@ impl<O: Observer> Network<O> {
             queued: at,
             length: (sent.len() as u32 + frame::FCS).max(FRAME_MIN),
             flow: FlowId::GAP,
-            source: HostId(socket.node as u16),
+            source: HostId(socket.node as u32),
             ..Packet::default()
         });
         self.enter(card, slot, packet, sent);
@@ -314,7 +314,7 @@ impl<O: Observer> Outside for Network<O> {
             }
             let ends = flow == FlowId::GAP && self.tally.inner.frames.is_for_the_wire(packet);
             if let (Some(card), false) = (card, corrupted || ends) {
-                let to = self.sockets[card].node as u16;
+                let to = self.sockets[card].node as u32;
                 let hop = Hop { from: to, to };
                 let frame = self.tally.inner.frames.arriving(packet, &packets[packet], hop);
                 if altered {

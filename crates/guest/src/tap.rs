@@ -67,7 +67,7 @@ impl Frames {
 
     /// The header of a modelled host's packet; `None` for a guest's packet, whose frame has it.
     fn header(&self, packet: &Packet) -> Option<Header> {
-        if self.guests[usize::from(packet.source.0)] {
+        if self.guests[packet.source.0 as usize] {
             return None;
         }
         let &(from, header) = self.headers.get(packet.flow.0 as usize)?;
@@ -119,7 +119,7 @@ impl<O: Observer> ProgramTap<O> {
         let mut hops = vec![None; cards.len()];
         for PortId(port) in plan.probes.captures.iter().map(|capture| capture.port) {
             let (link, end) = (port as usize / 2, port as usize % 2);
-            let node = |end: usize| plan.links[link].ends[end].node as u16;
+            let node = |end: usize| plan.links[link].ends[end].node as u32;
             hops[port as usize] = Some(Hop { from: node(end), to: node(1 - end) });
         }
         Self {

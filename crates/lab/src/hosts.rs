@@ -220,7 +220,7 @@ fn server_ports(plan: &Plan, node: usize, link: usize) -> Vec<u16> {
 /// The addresses of the hosts, and of their interfaces, that `node` reaches by `link`.
 fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
     let is_host = |id| matches!(plan.nodes[plan.node_of(id)].kind, NodeKind::Host(_));
-    let by_it = |id: HostId| plan.routes.next(node, id.0.into()) == Some(link) && is_host(id);
+    let by_it = |id: HostId| plan.routes.next(node, id.0 as usize) == Some(link) && is_host(id);
     let family = |other: &IpAddr| other.is_ipv4() == plan.nodes[node].address.is_ipv4();
     plan.host_ids().filter(|&id| by_it(id)).map(|id| plan.address(id)).filter(family).collect()
 }

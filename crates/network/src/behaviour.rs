@@ -13,7 +13,7 @@ use crate::observer::Observer;
 use crate::port::Port;
 
 /// The ingress port of packets from the machine behind a node: none of the node's ports.
-pub const MACHINE: u16 = u16::MAX;
+pub const MACHINE: u32 = u32::MAX;
 
 /// The parts of a node that are common to all kinds.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub trait Behaviour {
     /// the machine behind the node ([`MACHINE`]). The port's conditioner, if any, marks or drops it.
     fn receive<E: Egress, O: Observer>(
         &mut self,
-        ingress: u16,
+        ingress: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     );
@@ -45,21 +45,21 @@ pub trait Behaviour {
     /// `NEVER` if nothing is queued.
     fn transmit<E: Egress, O: Observer>(
         &mut self,
-        port: u16,
+        port: u32,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        self.ports_mut()[usize::from(port)].transmit(&mut (), cx)
+        self.ports_mut()[port as usize].transmit(&mut (), cx)
     }
 
     /// Calls `act` on the queue of the port (numbered within the node), which exists. The port's packets belong to
     /// the node, which learns what becomes of them.
     fn with_port<E: Egress, O: Observer, R>(
         &mut self,
-        port: u16,
+        port: u32,
         cx: &mut Context<'_, E, O>,
         act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
     ) -> R {
-        act(&mut self.ports_mut()[usize::from(port)], &mut (), cx)
+        act(&mut self.ports_mut()[port as usize], &mut (), cx)
     }
 
     /// When [`Behaviour::wake`] wants to be called, at the latest. A driver calls this at the start and after each

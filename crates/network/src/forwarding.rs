@@ -15,33 +15,33 @@ use crate::balancer::Balancer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destination {
     /// The node at the other end of a host's only link, or of the interface's; [`NO_ROUTE`] for anything else.
-    pub gateway: u16,
+    pub gateway: u32,
     /// The port of that node.
-    pub port: u16,
+    pub port: u32,
     /// The prefix that covers it; [`NO_ROUTE`] if none does.
-    pub prefix: u16,
+    pub prefix: u32,
 }
 
 /// The value for "no route".
-pub const NO_ROUTE: u16 = u16::MAX;
+pub const NO_ROUTE: u32 = u32::MAX;
 /// The value for "local delivery": the packet is for the machine behind the node's interfaces.
-pub(crate) const LOCAL: u16 = u16::MAX - 1;
+pub(crate) const LOCAL: u32 = u32::MAX - 1;
 /// The first number of a next-hop set; lower ones are ports.
-const SETS: u16 = 1 << 15;
+const SETS: u32 = 1 << 31;
 
 /// The routes of one node.
 #[derive(Debug)]
 pub struct ForwardingTable {
-    number: u16,
+    number: u32,
     /// Whether the node is the machine's own interfaces: packets for `number` are delivered locally.
     local: bool,
     /// A port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`], by prefix.
-    by_prefix: Vec<u16>,
+    by_prefix: Vec<u32>,
     destinations: Arc<[Destination]>,
     /// The ports of each next-hop set.
-    sets: Vec<Box<[u16]>>,
+    sets: Vec<Box<[u32]>>,
     /// The default route; [`NO_ROUTE`] if there is none.
-    default: u16,
+    default: u32,
     seed: u64,
     /// The chooser among next hops of equal cost, if not the flow hash.
     balancer: Option<Box<Balancer>>,
@@ -52,13 +52,13 @@ pub struct ForwardingTable {
 /// The interfaces of a host, each with an address of its own, and the table for all other packets.
 #[derive(Debug)]
 struct Interfaces {
-    own: Vec<(HostId, u16)>,
+    own: Vec<(HostId, u32)>,
     others: ForwardingTable,
 }
 
 impl Interfaces {
     /// Delivers packets for an own address to the machine; packets from an own address leave through its interface.
-    fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
+    fn port(&mut self, packet: &Packet, now: Instant) -> u32 {
         if self.own.iter().any(|&(address, _)| address == packet.destination) {
             return LOCAL;
         }
@@ -73,11 +73,11 @@ impl ForwardingTable {
     pub fn new(
         number: u32,
         destinations: Arc<[Destination]>,
-        by_prefix: impl Iterator<Item = Vec<u16>>,
+        by_prefix: impl Iterator<Item = Vec<u32>>,
         seed: u64,
     ) -> Self {
-        let mut sets: Vec<Box<[u16]>> = Vec::new();
-        let entry = |ports: Vec<u16>| match ports[..] {
+        let mut sets: Vec<Box<[u32]>> = Vec::new();
+        let entry = |ports: Vec<u32>| match ports[..] {
             [] => NO_ROUTE,
             [port] => port,
             _ => {
@@ -86,11 +86,11 @@ impl ForwardingTable {
                 SETS + last.unwrap_or_else(|| {
                     sets.push(ports.into());
                     sets.len() - 1
-                }) as u16
+                }) as u32
             }
         };
         let by_prefix = by_prefix.map(entry).collect();
-        let (number, default) = (number as u16, NO_ROUTE);
+        let default = NO_ROUTE;
         let (local, balancer, interfaces) = (false, None, None);
         Self { number, local, by_prefix, destinations, sets, default, seed, balancer, interfaces }
     }
@@ -109,11 +109,11 @@ impl ForwardingTable {
 
     /// Returns the table for a node with per-port addresses, if `own` has any.
     #[must_use]
-    pub fn of_interfaces(self, own: Vec<(HostId, u16)>) -> Self {
+    pub fn of_interfaces(self, own: Vec<(HostId, u32)>) -> Self {
         if own.is_empty() {
             return self;
         }
-        let number = self.number.into();
+        let number = self.number;
         // It knows nothing itself, so that everything comes to them.
         let table = Self::new(number, Arc::new([]), std::iter::empty(), self.seed);
         Self { interfaces: Some(Box::new(Interfaces { own, others: self })), ..table }
@@ -127,14 +127,14 @@ impl ForwardingTable {
 
     /// The port through which a packet leaves at `now`; [`LOCAL`] or [`NO_ROUTE`] if it is not a port of the node.
     #[inline]
-    pub(crate) fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
-        let Some(to) = self.destinations.get(usize::from(packet.destination.0)) else {
+    pub(crate) fn port(&mut self, packet: &Packet, now: Instant) -> u32 {
+        let Some(to) = self.destinations.get(packet.destination.0 as usize) else {
             return self.other(packet, NO_ROUTE, now);
         };
         if to.gateway == self.number {
             return to.port;
         }
-        match self.by_prefix.get(usize::from(to.prefix)) {
+        match self.by_prefix.get(to.prefix as usize) {
             Some(&port) if port < SETS => port,
             Some(&set) => self.other(packet, set, now),
             None => self.other(packet, NO_ROUTE, now),
@@ -143,14 +143,14 @@ impl ForwardingTable {
 
     /// The port for packets without a single route.
     #[inline(never)]
-    fn other(&mut self, packet: &Packet, entry: u16, now: Instant) -> u16 {
+    fn other(&mut self, packet: &Packet, entry: u32, now: Instant) -> u32 {
         if self.local && packet.destination.0 == self.number {
             return LOCAL;
         }
         if let Some(interfaces) = &mut self.interfaces {
             return interfaces.port(packet, now);
         }
-        let Some(ports) = self.sets.get(usize::from(entry.wrapping_sub(SETS))) else {
+        let Some(ports) = self.sets.get(entry.wrapping_sub(SETS) as usize) else {
             return self.default;
         };
         ports[match &mut self.balancer {
@@ -167,7 +167,9 @@ impl ForwardingTable {
 /// each node keeps the choices of successive routers independent.
 #[inline]
 pub fn pick(seed: u64, flow: FlowId, source: HostId, count: usize) -> usize {
-    let key = u64::from(flow.0) << 16 | u64::from(source.0);
+    // The flow in the middle, with the lower and the upper half of the source around it.
+    let source = u64::from(source.0);
+    let key = source >> 16 << 48 | u64::from(flow.0) << 16 | source & 0xffff;
     let hash = Random::from_seed(seed ^ key.rotate_left(8)).next_u64();
     // Lemire's reduction to a range.
     (((hash >> 32) * count as u64) >> 32) as usize
@@ -175,9 +177,11 @@ pub fn pick(seed: u64, flow: FlowId, source: HostId, count: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
-    fn packet(flow: u32, source: u16, destination: u16) -> Packet {
+    fn packet(flow: u32, source: u32, destination: u32) -> Packet {
         let (source, destination) = (HostId(source), HostId(destination));
         Packet { flow: FlowId(flow), source, destination, ..Packet::default() }
     }
@@ -219,6 +223,17 @@ mod tests {
         assert_eq!((port(8, 1), port(7, 1)), (5, 4), "wherever it goes");
         assert_eq!(port(0, 1), 3, "by the routes where it comes from the host's own address");
         assert_eq!((port(1, 7), port(1, 8), port(1, 0)), (LOCAL, LOCAL, LOCAL));
+    }
+
+    #[test]
+    fn every_bit_of_a_flow_and_its_source_counts() {
+        let path = |flow, source| pick(5, FlowId(flow), HostId(source), 1 << 31);
+        // The choices that 16-bit numbers of sources had.
+        assert_eq!((path(3, 7), path(99_999, 16_383)), (530_445_370, 1_121_357_387));
+        let flows = (0..32).map(|bit| (1 << bit, 0));
+        let sources = (0..32).map(|bit| (0, 1 << bit));
+        let paths: Vec<_> = flows.chain(sources).map(|(flow, source)| path(flow, source)).collect();
+        assert_eq!(BTreeSet::from_iter(paths).len(), 64);
     }
 
     #[test]

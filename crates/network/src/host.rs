@@ -44,7 +44,7 @@ use crate::schedule::Schedule;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Endpoint {
-    pub(crate) port: u16,
+    pub(crate) port: u32,
     /// Whether it has more to send, but enough in the interface's queue (TCP small queues).
     pub(crate) throttled: bool,
     /// The events that its application has received.
@@ -249,7 +249,7 @@ impl Host {
     /// Offers a packet without an open connection to an interface.
     fn offer<E: Egress, O: Observer>(
         &mut self,
-        port: u16,
+        port: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
@@ -269,8 +269,8 @@ impl Host {
 
     /// A port, and the owner of its packets.
     #[inline]
-    fn custody(&mut self, port: u16) -> (&mut Port, Credits<'_>) {
-        let number = usize::from(port);
+    fn custody(&mut self, port: u32) -> (&mut Port, Credits<'_>) {
+        let number = port as usize;
         let datagrams = &mut self.datagrams_queued[number];
         let Self { ports, endpoints, by_flow, released, .. } = self;
         (&mut ports[number], Credits::new(datagrams, endpoints, by_flow, released))
@@ -293,7 +293,7 @@ impl Host {
             let each = *unchecked > packets.places() / 64;
             *unchecked = if each { 0 } else { *unchecked };
             for (number, port) in self.ports.iter().enumerate() {
-                let own = self.endpoints.iter().filter(|e| usize::from(e.port) == number);
+                let own = self.endpoints.iter().filter(|e| e.port as usize == number);
                 let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];
                 let backlog = port.statistics().backlog_bytes;
                 assert_eq!(queued, backlog, "the credits of {:?}", port.id());
@@ -384,7 +384,7 @@ impl Host {
             self.arm(index, at, cx);
         }
         if ready {
-            let id = self.ports[usize::from(port)].id();
+            let id = self.ports[port as usize].id();
             let next = self.transmit(port, cx);
             cx.egress.resume(id, next);
         }
@@ -484,7 +484,7 @@ impl Behaviour for Host {
     #[inline]
     fn receive<E: Egress, O: Observer>(
         &mut self,
-        ingress: u16,
+        ingress: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
@@ -503,7 +503,7 @@ impl Behaviour for Host {
 
     fn transmit<E: Egress, O: Observer>(
         &mut self,
-        port: u16,
+        port: u32,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
         let (out, mut credits) = self.custody(port);
@@ -514,13 +514,13 @@ impl Behaviour for Host {
         }
         // The small queue has space again: the connection is no longer held back.
         self.send_released(cx);
-        self.ports[usize::from(port)].after_sending(cx.now)
+        self.ports[port as usize].after_sending(cx.now)
     }
 
     /// Calls `act`, then sends for the connections that got queue space by it.
     fn with_port<E: Egress, O: Observer, R>(
         &mut self,
-        port: u16,
+        port: u32,
         cx: &mut Context<'_, E, O>,
         act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
     ) -> R {

@@ -120,7 +120,7 @@ impl Ingress {
     pub(crate) fn admit<E: Egress, O: Observer>(
         &mut self,
         ports: &mut [Port],
-        number: u16,
+        number: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> bool {
@@ -132,11 +132,11 @@ impl Ingress {
     fn examine<E: Egress, O: Observer>(
         &mut self,
         ports: &mut [Port],
-        number: u16,
+        number: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> bool {
-        let number = usize::from(number);
+        let number = number as usize;
         let Some(side) = self.sides.as_mut().and_then(|sides| sides.get_mut(number)) else {
             return true;
         };

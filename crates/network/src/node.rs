@@ -49,7 +49,7 @@ macro_rules! nodes {
             #[inline]
             fn receive<E: Egress, O: Observer>(
                 &mut self,
-                ingress: u16,
+                ingress: u32,
                 packet: PacketId,
                 cx: &mut Context<'_, E, O>,
             ) {
@@ -59,7 +59,7 @@ macro_rules! nodes {
             #[inline]
             fn transmit<E: Egress, O: Observer>(
                 &mut self,
-                port: u16,
+                port: u32,
                 cx: &mut Context<'_, E, O>,
             ) -> Instant {
                 match self { $(Self::$node(node) => node.transmit(port, cx),)* }
@@ -67,12 +67,12 @@ macro_rules! nodes {
 
             fn with_port<E: Egress, O: Observer, R>(
                 &mut self,
-                port: u16,
+                port: u32,
                 cx: &mut Context<'_, E, O>,
                 act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
             ) -> R {
                 let answer = match self { $(Self::$node(node) => node.with_port(port, cx, act),)* };
-                self.listen(port.into());
+                self.listen(port as usize);
                 answer
             }
 

@@ -52,7 +52,7 @@ impl Router {
     fn leave<E: Egress, O: Observer>(
         &self,
         packet: PacketId,
-        out: u16,
+        out: u32,
         cx: &mut Context<'_, E, O>,
     ) {
         if out != LOCAL || !cx.egress.deliver(self.number, packet, cx.now) {
@@ -65,7 +65,7 @@ impl Behaviour for Router {
     #[inline]
     fn receive<E: Egress, O: Observer>(
         &mut self,
-        ingress: u16,
+        ingress: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
@@ -73,7 +73,7 @@ impl Behaviour for Router {
             return;
         }
         let out = self.table.port(&cx.packets[packet], cx.now);
-        let Some(port) = self.ports.get_mut(usize::from(out)) else {
+        let Some(port) = self.ports.get_mut(out as usize) else {
             return self.leave(packet, out, cx);
         };
         if port.offer(packet, &mut (), cx) == Offered::Ready {

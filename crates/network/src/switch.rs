@@ -289,7 +289,7 @@ pub struct Switch {
 /// The memory as the owner of the packets of one egress port.
 struct Custody<'a> {
     buffer: &'a mut Buffer,
-    egress: u16,
+    egress: u32,
 }
 
 impl Owner for Custody<'_> {
@@ -325,12 +325,12 @@ impl Switch {
     }
 
     /// The number of congestion notifications from the queues of port `port`; `None` if its queues send none.
-    pub fn notifications(&self, port: u16) -> Option<u64> {
-        self.congestion.as_ref().map(|congestion| congestion.sent(port.into()))
+    pub fn notifications(&self, port: u32) -> Option<u64> {
+        self.congestion.as_ref().map(|congestion| congestion.sent(port as usize))
     }
 
     /// The maximum bytes that arrived at port `ingress` after a priority was paused, and the space for them.
-    pub fn headroom(&self, ingress: u16) -> [Bytes; 2] {
+    pub fn headroom(&self, ingress: u32) -> [Bytes; 2] {
         self.buffer.headroom(ingress)
     }
 
@@ -359,7 +359,7 @@ impl Switch {
         if packets.places() > FEW {
             return;
         }
-        let of_port = |(egress, port): (u16, &Port)| {
+        let of_port = |(egress, port): (u32, &Port)| {
             let held = packets.held_by(port.holder());
             let account = move |(_, packet): (_, &base::Packet)| {
                 ([packet.ingress, egress], packet.priority, packet.length)
@@ -373,7 +373,7 @@ impl Switch {
     #[inline]
     fn forward<E: Egress, O: Observer>(
         &mut self,
-        [ingress, egress]: [u16; 2],
+        [ingress, egress]: [u32; 2],
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
@@ -393,11 +393,11 @@ impl Switch {
     #[inline(always)]
     fn offer<E: Egress, O: Observer>(
         &mut self,
-        egress: u16,
+        egress: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
-        let port = &mut self.ports[usize::from(egress)];
+        let port = &mut self.ports[egress as usize];
         let owner = &mut Custody { buffer: &mut self.buffer, egress };
         if port.offer(packet, owner, cx) == Offered::Ready {
             let next = port.transmit(owner, cx);
@@ -409,7 +409,7 @@ impl Switch {
     #[inline(never)]
     fn sample<E: Egress, O: Observer>(
         &mut self,
-        [ingress, egress]: [u16; 2],
+        [ingress, egress]: [u32; 2],
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
@@ -427,7 +427,7 @@ impl Switch {
     #[cold]
     fn notify<E: Egress, O: Observer>(
         &mut self,
-        ingress: u16,
+        ingress: u32,
         destination: HostId,
         priority: u8,
         said: Notification,
@@ -436,11 +436,11 @@ impl Switch {
         let said = Control::Notification(said);
         let Some(id) = cx.packets.try_insert_control(said) else { return };
         let frame = &mut cx.packets[id];
-        (frame.source, frame.destination) = (HostId(self.number as u16), destination);
+        (frame.source, frame.destination) = (HostId(self.number), destination);
         (frame.priority, frame.ingress, frame.created) = (priority, ingress, cx.now);
         let length = cx.packets[id].length;
         let egress = self.table.port(&cx.packets[id], cx.now);
-        let verdict = match self.ports.get(usize::from(egress)) {
+        let verdict = match self.ports.get(egress as usize) {
             Some(_) => self.buffer.admit([ingress, egress], priority, length),
             None => Err(DropReason::NoRoute),
         };
@@ -456,7 +456,7 @@ impl Behaviour for Switch {
     #[inline(never)]
     fn receive<E: Egress, O: Observer>(
         &mut self,
-        ingress: u16,
+        ingress: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
@@ -467,7 +467,7 @@ impl Behaviour for Switch {
         arrived.ingress = ingress;
         let (priority, length) = (arrived.priority, arrived.length);
         let egress = self.table.port(arrived, cx.now);
-        let verdict = if usize::from(egress) < self.ports.len() {
+        let verdict = if (egress as usize) < self.ports.len() {
             self.buffer.admit([ingress, egress], priority, length)
         } else {
             Err(DropReason::NoRoute)
@@ -481,24 +481,24 @@ impl Behaviour for Switch {
     #[inline(never)]
     fn transmit<E: Egress, O: Observer>(
         &mut self,
-        egress: u16,
+        egress: u32,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        let port = &mut self.ports[usize::from(egress)];
+        let port = &mut self.ports[egress as usize];
         let next = port.transmit(&mut Custody { buffer: &mut self.buffer, egress }, cx);
         self.let_go_on(cx);
         // The far end of its own link may have been allowed to go on.
-        let port = &self.ports[usize::from(egress)];
+        let port = &self.ports[egress as usize];
         if port.waiting_control_frames() > 0 { port.after_sending(cx.now).min(next) } else { next }
     }
 
     fn with_port<E: Egress, O: Observer, R>(
         &mut self,
-        egress: u16,
+        egress: u32,
         cx: &mut Context<'_, E, O>,
         act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
     ) -> R {
-        let port = &mut self.ports[usize::from(egress)];
+        let port = &mut self.ports[egress as usize];
         let result = act(port, &mut Custody { buffer: &mut self.buffer, egress }, cx);
         self.let_go_on(cx);
         result

@@ -184,7 +184,7 @@ impl Tap {
         Self {
             port: capture.port,
             window: capture.window,
-            hop: Hop { from: number(from), to: number(to) },
+            hop: Hop { from: from as u32, to: to as u32 },
             node: plan.nodes[from].name.clone(),
         }
     }
@@ -195,11 +195,6 @@ fn ends(plan: &Plan, port: PortId) -> (usize, usize) {
     let (link, end) = (port.0 as usize / 2, port.0 as usize % 2);
     let ends = &plan.links[link].ends;
     (ends[end].node, ends[1 - end].node)
-}
-
-/// A node's number as packets carry it; a plan has fewer than 2^16 nodes.
-fn number(node: usize) -> u16 {
-    u16::try_from(node).unwrap_or(u16::MAX)
 }
 
 impl Sink {

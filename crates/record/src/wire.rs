@@ -27,9 +27,9 @@ const TTL: u8 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The node that transmits it.
-    pub from: u16,
+    pub from: u32,
     /// The node at the other end of the wire.
-    pub to: u16,
+    pub to: u32,
 }
 
 /// Writes the headers of `packet` into `out` and returns the frame's length without FCS. Fields that are not in the
@@ -40,8 +40,8 @@ pub fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u3
     let ether_type = if six { ether_type::IPV6 } else { ether_type::IPV4 };
     ethernet(
         out,
-        Node::ethernet_address(hop.to.into()),
-        Node::ethernet_address(hop.from.into()),
+        Node::ethernet_address(hop.to as usize),
+        Node::ethernet_address(hop.from as usize),
         ether_type,
     );
     let ip_header = if six { IPV6_HEADER } else { IPV4_HEADER };
@@ -74,7 +74,7 @@ pub fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u3
 /// FCS. A pause time of zero stops no sender: the frame only takes time on the wire.
 pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
     out.clear();
-    out.extend(pause_head(Node::ethernet_address(hop.from.into())));
+    out.extend(pause_head(Node::ethernet_address(hop.from as usize)));
     let length = u32::try_from(length).unwrap_or(u32::MAX).max(FRAME_MIN) - FCS;
     out.resize((FRAME_MIN - FCS) as usize, 0);
     length
@@ -84,7 +84,7 @@ pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
 /// priority-based (annex 31D) with a time of zero for each priority that it does not include.
 pub(crate) fn pause(out: &mut Vec<u8>, pause: &Pause, hop: Hop) -> u32 {
     out.clear();
-    let from = Node::ethernet_address(hop.from.into());
+    let from = Node::ethernet_address(hop.from as usize);
     if let Some(quanta) = pause.of_port() {
         out.extend(mac_control_head(from, opcode::PAUSE));
         out.extend(quanta.to_be_bytes());
@@ -105,11 +105,11 @@ pub(crate) fn pause(out: &mut Vec<u8>, pause: &Pause, hop: Hop) -> u32 {
 pub(crate) fn notification(
     out: &mut Vec<u8>,
     said: &Notification,
-    [source, destination]: [u16; 2],
+    [source, destination]: [u32; 2],
 ) -> u32 {
     out.clear();
     let (to, from) =
-        (Node::ethernet_address(destination.into()), Node::ethernet_address(source.into()));
+        (Node::ethernet_address(destination as usize), Node::ethernet_address(source as usize));
     ethernet(out, to, from, ether_type::NOTIFICATION_TAG);
     // The identifier of the tag has 16 bits.
     out.extend((said.flow.0 as u16).to_be_bytes());

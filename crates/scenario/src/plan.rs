@@ -112,8 +112,8 @@ impl Plan {
     /// The link on which `node` sends the packets of the flow with that number, from one host to another; `None`
     /// without a path, or at the destination. The flow hash selects one of several links of equal cost.
     pub fn next_link(&self, node: usize, flow: usize, [from, to]: [HostId; 2]) -> Option<u32> {
-        let here = if node == self.node_of(from) { usize::from(from.0) } else { node };
-        match self.routes.next_hops(here, to.0.into()) {
+        let here = if node == self.node_of(from) { from.0 as usize } else { node };
+        match self.routes.next_hops(here, to.0 as usize) {
             [] => None,
             &[link] => Some(link),
             links => {
@@ -125,17 +125,17 @@ impl Plan {
 
     /// The interface of a packet's `HostId`; `None` if it is a node's.
     pub fn interface(&self, id: HostId) -> Option<&Interface> {
-        self.interfaces.get(usize::from(id.0).checked_sub(self.nodes.len())?)
+        self.interfaces.get((id.0 as usize).checked_sub(self.nodes.len())?)
     }
 
     /// The node of a packet's `HostId`, or of its interface.
     pub fn node_of(&self, id: HostId) -> usize {
-        self.interface(id).map_or(usize::from(id.0), |interface| interface.node)
+        self.interface(id).map_or(id.0 as usize, |interface| interface.node)
     }
 
     /// The address of a host, or of one of its interfaces.
     pub fn address(&self, id: HostId) -> IpAddr {
-        let of_node = || self.nodes[usize::from(id.0)].address;
+        let of_node = || self.nodes[id.0 as usize].address;
         self.interface(id).map_or_else(of_node, |interface| interface.address)
     }
 
@@ -146,7 +146,7 @@ impl Plan {
 
     /// Every `HostId` of the plan.
     pub fn host_ids(&self) -> impl Iterator<Item = HostId> + use<> {
-        (0..self.nodes.len() + self.interfaces.len()).map(|number| HostId(number as u16))
+        (0..self.nodes.len() + self.interfaces.len()).map(|number| HostId(number as u32))
     }
 
     /// The seed of the node's flow hash for equal-cost links.

@@ -56,7 +56,7 @@ pub fn weight(plan: &Plan) -> u128 {
     let rate = |link: &scenario::plan::Link| u128::from(link.config.rate.bits_per_second());
     let carried: u128 = plan.links.iter().map(rate).sum();
     let access = |flow: &scenario::plan::Flow| {
-        let first = plan.routes.next(flow.source.0.into(), flow.destination.0.into())?;
+        let first = plan.routes.next(flow.source.0 as usize, flow.destination.0 as usize)?;
         plan.links.get(first as usize).map(rate)
     };
     let sent: u128 = plan.flows.iter().filter_map(access).sum();

@@ -267,8 +267,8 @@ impl Output {
         packet.queued = clock.now;
         packet.length = offer.length;
         packet.flow = FlowId(offer.flow.min(FLOWS_END - 1));
-        packet.source = HostId(offer.source);
-        packet.destination = HostId(offer.destination);
+        packet.source = HostId(offer.source.into());
+        packet.destination = HostId(offer.destination.into());
         packet.tos = offer.tos;
         packet.priority = offer.priority;
         packet.frames = offer.frames;

@@ -52,7 +52,7 @@ fn at(seconds: u64) -> Instant {
 
 /// Passes a packet of flow `number`, between the hosts and ports, from its entry to its delivery.
 fn pass(flows: &mut ProgramFlows, number: u32, ends: [usize; 2], ports: [u16; 2], seconds: u64) {
-    let [source, destination] = ends.map(|end| HostId(end as u16));
+    let [source, destination] = ends.map(|end| HostId(end as u32));
     let address = |host: HostId| std::net::IpAddr::from([10, 0, 0, host.0 as u8 + 1]);
     let ports = Ports { source: ports[0], destination: ports[1] };
     let addresses = (address(source), address(destination));

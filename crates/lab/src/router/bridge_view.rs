@@ -69,8 +69,8 @@ impl BridgeView {
                 interface: interfaces[side].index,
                 entry: Entry::Wire {
                     by: PortId(port.0 ^ 1),
-                    source: HostId(source as u16),
-                    destination: HostId(destination as u16),
+                    source: HostId(source as u32),
+                    destination: HostId(destination as u32),
                 },
                 fed_by: port,
                 gaps_from: interfaces[side].address,

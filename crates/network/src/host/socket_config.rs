@@ -11,7 +11,7 @@ pub struct SocketConfig {
     /// The flow number in its packets.
     pub flow: FlowId,
     /// The interface, numbered within the host, that leads to the peer.
-    pub port: u16,
+    pub port: u32,
     /// This host.
     pub local: HostId,
     /// The peer.

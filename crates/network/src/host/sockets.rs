@@ -402,7 +402,7 @@ impl Applications {
         (number, bytes): (u32, u32),
         packet: &mut Packet,
         now: Instant,
-    ) -> Option<u16> {
+    ) -> Option<u32> {
         let Socket { config, state: State::Datagrams(datagrams), .. } =
             self.sockets.get_mut(number as usize)?
         else {
@@ -510,7 +510,7 @@ impl Applications {
         number: u32,
         segment: &Packet,
         now: Instant,
-    ) -> Option<(u16, Packet)> {
+    ) -> Option<(u32, Packet)> {
         let Socket { config, state: State::Closed(closed), .. } =
             self.sockets.get_mut(number as usize)?
         else {

@@ -93,7 +93,7 @@ pub(super) struct Buffer {
     bytes: u64,
     occupancy: Occupancy,
     /// Groups that may go on, with their pause not ended yet.
-    going_on: Vec<u16>,
+    going_on: Vec<u32>,
 }
 
 impl Buffer {
@@ -110,18 +110,18 @@ impl Buffer {
 
     /// The group of packets that arrive at a port with a priority.
     #[inline]
-    fn group_of(&self, ingress: u16, priority: u8) -> usize {
+    fn group_of(&self, ingress: u32, priority: u8) -> usize {
         let priority = if self.rules.whole_ports { 0 } else { usize::from(priority) % PRIORITIES };
-        usize::from(ingress) * PRIORITIES + priority
+        ingress as usize * PRIORITIES + priority
     }
 
     #[inline]
-    fn queue_of(egress: u16, priority: u8) -> usize {
-        usize::from(egress) * PRIORITIES + usize::from(priority) % PRIORITIES
+    fn queue_of(egress: u32, priority: u8) -> usize {
+        egress as usize * PRIORITIES + usize::from(priority) % PRIORITIES
     }
 
     /// The bytes of a priority that wait to leave through the port `egress`.
-    pub(super) fn queue(&self, egress: u16, priority: u8) -> u64 {
+    pub(super) fn queue(&self, egress: u32, priority: u8) -> u64 {
         self.queues[Self::queue_of(egress, priority)]
     }
 
@@ -139,7 +139,7 @@ impl Buffer {
     #[inline]
     pub(super) fn admit(
         &mut self,
-        [ingress, egress]: [u16; 2],
+        [ingress, egress]: [u32; 2],
         priority: u8,
         length: u32,
     ) -> Result<(), DropReason> {
@@ -172,7 +172,7 @@ impl Buffer {
 
     /// Frees the memory of a packet: the headroom first, the minimum last.
     #[inline]
-    pub(super) fn release(&mut self, [ingress, egress]: [u16; 2], priority: u8, length: u32) {
+    pub(super) fn release(&mut self, [ingress, egress]: [u32; 2], priority: u8, length: u32) {
         let (length, number) = (u64::from(length), self.group_of(ingress, priority));
         let group = &mut self.groups[number];
         let headroom = length.min(group.headroom);
@@ -185,7 +185,7 @@ impl Buffer {
         self.bytes -= length;
         if stopped && self.may_go_on(number) {
             self.groups[number].stopped = false;
-            self.going_on.push(number as u16);
+            self.going_on.push(number as u32);
         }
     }
 
@@ -199,7 +199,7 @@ impl Buffer {
     /// Returns the group of packets that arrive at a port with a priority, if it has to be paused and was not
     /// before.
     #[inline]
-    pub(super) fn stop(&mut self, ingress: u16, priority: u8) -> Option<u16> {
+    pub(super) fn stop(&mut self, ingress: u32, priority: u8) -> Option<u32> {
         if !self.rules.lossless.contains(priority) {
             return None;
         }
@@ -212,18 +212,18 @@ impl Buffer {
             return None;
         }
         self.groups[number].stopped = true;
-        Some(number as u16)
+        Some(number as u32)
     }
 
     /// Takes a group that may go on since the last call.
     #[inline]
-    pub(super) fn take_going_on(&mut self) -> Option<u16> {
+    pub(super) fn take_going_on(&mut self) -> Option<u32> {
         self.going_on.pop()
     }
 
     /// The ingress port of a group, and its priority.
-    pub(super) const fn place(group: u16) -> (u16, u8) {
-        let priorities = PRIORITIES as u16;
+    pub(super) const fn place(group: u32) -> (u32, u8) {
+        let priorities = PRIORITIES as u32;
         (group / priorities, (group % priorities) as u8)
     }
 
@@ -239,8 +239,8 @@ impl Buffer {
     }
 
     /// The maximum bytes in the headroom of any group of a port, and the size of that headroom.
-    pub(super) fn headroom(&self, ingress: u16) -> [Bytes; 2] {
-        let first = usize::from(ingress) * PRIORITIES;
+    pub(super) fn headroom(&self, ingress: u32) -> [Bytes; 2] {
+        let first = ingress as usize * PRIORITIES;
         let groups = self.groups.get(first..first + PRIORITIES).unwrap_or_default();
         let most = groups.iter().map(|group| group.headroom_max).max().unwrap_or(0);
         let size = groups.first().map_or(0, |group| group.headroom_size);
@@ -249,7 +249,7 @@ impl Buffer {
 
     /// Asserts that its accounts match the packets that it holds, given by ingress, egress, priority and length.
     #[cfg(debug_assertions)]
-    pub(super) fn assert_accounts(&self, packets: impl Iterator<Item = ([u16; 2], u8, u32)>) {
+    pub(super) fn assert_accounts(&self, packets: impl Iterator<Item = ([u32; 2], u8, u32)>) {
         let (mut groups, mut queues) = (vec![0; self.groups.len()], vec![0; self.queues.len()]);
         for ([ingress, egress], priority, length) in packets {
             groups[self.group_of(ingress, priority)] += u64::from(length);

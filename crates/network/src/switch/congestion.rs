@@ -112,14 +112,14 @@ impl Congestion {
     #[inline]
     pub(super) fn sample(
         &mut self,
-        egress: u16,
+        egress: u32,
         packet: &Packet,
         length: u64,
     ) -> Option<Notification> {
         if !self.priorities.contains(packet.priority) {
             return None;
         }
-        let number = usize::from(egress) * PRIORITIES + usize::from(packet.priority);
+        let number = egress as usize * PRIORITIES + usize::from(packet.priority);
         let left = &mut self.points[number].left;
         *left = left.saturating_sub(packet.length.into());
         if *left > 0 { None } else { self.measure(number, packet, length) }

@@ -16,7 +16,7 @@ const LONGEST: u16 = u16::MAX;
 /// A paused group, and when its pause is refreshed.
 #[derive(Clone, Copy, Debug)]
 struct PausedGroup {
-    group: u16,
+    group: u32,
     refresh_at: Instant,
 }
 
@@ -37,7 +37,7 @@ impl Pauses {
     #[cold]
     pub(super) fn begin<E: Egress, O: Observer>(
         &mut self,
-        group: u16,
+        group: u32,
         ports: &mut [Port],
         cx: &mut Context<'_, E, O>,
     ) {
@@ -50,7 +50,7 @@ impl Pauses {
     #[cold]
     pub(super) fn end<E: Egress, O: Observer>(
         &mut self,
-        group: u16,
+        group: u32,
         ports: &mut [Port],
         cx: &mut Context<'_, E, O>,
     ) {
@@ -82,14 +82,14 @@ impl Pauses {
     /// Sends a pause of `quanta` to the far end; returns when half of that time is over.
     fn send<E: Egress, O: Observer>(
         &self,
-        group: u16,
+        group: u32,
         quanta: u16,
         ports: &mut [Port],
         cx: &mut Context<'_, E, O>,
     ) -> Option<Instant> {
         let (ingress, priority) = Buffer::place(group);
         debug_assert!(usize::from(priority) < PRIORITIES, "a group is of a priority");
-        let port = ports.get_mut(usize::from(ingress))?;
+        let port = ports.get_mut(ingress as usize)?;
         let pause = match self.by {
             PauseBy::Priority => Pause::priority(priority, quanta),
             PauseBy::Port => Pause::port(quanta),

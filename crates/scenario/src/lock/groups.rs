@@ -453,7 +453,7 @@ pub(super) fn datagram_size(flow: &Flow) -> Option<u32> {
 
 /// Whether an end's segment size is that of its first link.
 fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: bool) -> bool {
-    let ends = [flow.source, flow.destination].map(|end| usize::from(end.0));
+    let ends = [flow.source, flow.destination].map(|end| end.0 as usize);
     let [local, peer] = if back { [ends[1], ends[0]] } else { ends };
     let link = plan.routes.next(local, peer);
     let mtu = link.map(|link| plan.links[link as usize].config.mtu.0 as u32);
@@ -464,7 +464,7 @@ fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: boo
 fn fills_path(plan: &Plan, flow: &Flow) -> bool {
     let Transport::Udp(udp) = &flow.transport else { return false };
     let config = udp.datagrams();
-    let [from, to] = [flow.source, flow.destination].map(|end| usize::from(end.0));
+    let [from, to] = [flow.source, flow.destination].map(|end| end.0 as usize);
     let path = plan.routes.links_between(&plan.links, from, to);
     let mtus = path.into_iter().map(|link| plan.links[link as usize].config.mtu.0);
     let Some(least) = mtus.min() else { return false };

@@ -66,7 +66,7 @@ struct Named<'p> {
 
 impl<'p> Named<'p> {
     fn alone(plan: &Groups<'p>, filter: &Filter) -> Self {
-        let node = |host: HostId| (plan.plan.nodes[usize::from(host.0)].name.as_str(), 1);
+        let node = |host: HostId| (plan.plan.nodes[host.0 as usize].name.as_str(), 1);
         let flow = |flow: FlowId| (plan.plan.flows[flow.0 as usize].name.as_str(), 1);
         Self {
             source: filter.source_host.map(node),
@@ -86,7 +86,7 @@ impl<'p> Named<'p> {
         let Some(rules) = rules.get(..self.length()) else { return false };
         let (first, priority) = rules[0];
         let [hosts, flows] = [self.destination, self.flow].map(|of| of.map_or(1, |(_, n)| n));
-        let host = |host: HostId, more: usize| HostId(host.0 + more as u16);
+        let host = |host: HostId, more: usize| HostId(host.0 + more as u32);
         let wanted = |index: usize| Filter {
             source_host: first.source_host.map(|id| host(id, index / flows / hosts)),
             destination_host: first.destination_host.map(|id| host(id, index / flows % hosts)),
@@ -104,7 +104,7 @@ fn choices<'p>(plan: &Groups<'p>, first: &Filter) -> impl Iterator<Item = Named<
         Some((group.name, group.range.len()))
     };
     let alone = Named::alone(plan, first);
-    let host = |id: Option<HostId>| id.and_then(|id| whole(&plan.nodes, usize::from(id.0)));
+    let host = |id: Option<HostId>| id.and_then(|id| whole(&plan.nodes, id.0 as usize));
     let all = Named {
         source: host(first.source_host),
         destination: host(first.destination_host),

@@ -77,5 +77,5 @@ fn has_choice(plan: &Plan) -> bool {
         plan.flows.iter().flat_map(|flow| [flow.source, flow.destination]).collect();
     let hosts = plan.nodes.len() + plan.interfaces.len();
     ends.iter()
-        .any(|end| (0..hosts).any(|node| plan.routes.next_hops(node, usize::from(end.0)).len() > 1))
+        .any(|end| (0..hosts).any(|node| plan.routes.next_hops(node, end.0 as usize).len() > 1))
 }

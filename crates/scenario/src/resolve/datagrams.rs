@@ -46,7 +46,7 @@ pub(super) fn resolve(
 /// The minimum MTU of the paths.
 fn mtu([from, to]: Ends, network: &Network<'_>) -> Option<Bytes> {
     let links = &network.links.list;
-    let path = network.routes.links_between(links, from.0.into(), to.0.into());
+    let path = network.routes.links_between(links, from.0 as usize, to.0 as usize);
     path.into_iter().map(|link| links[link as usize].config.mtu).min()
 }
 

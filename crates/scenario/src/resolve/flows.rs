@@ -312,7 +312,7 @@ fn ends(
     let (out, into) = (out?, into?);
     let nodes = network.nodes.list.len();
     let mut end = |node: usize, by: &Option<By<'_>>| {
-        let Some(By { link, hosts, range }) = by else { return Some(HostId(node as u16)) };
+        let Some(By { link, hosts, range }) = by else { return Some(HostId(node as u32)) };
         let found = match hosts.contains(&node) {
             true => network.interfaces.at(nodes, node, range),
             false => Err(0),
@@ -355,7 +355,7 @@ fn no_such_link(
 /// A host's name, or `host:link`.
 fn name_of(end: HostId, network: &Network<'_>) -> String {
     let host = &network.nodes.list[network.node(end)].name;
-    match usize::from(end.0).checked_sub(network.nodes.list.len()) {
+    match (end.0 as usize).checked_sub(network.nodes.list.len()) {
         Some(interface) => {
             let link = network.interfaces.list[interface].link;
             format!("{host}:{}", network.links.list[link].name)
@@ -392,7 +392,7 @@ fn tcp(
     if let Some(given) = &table.congestion {
         config.congestion = given.of_flow(config.congestion, problems)?;
     }
-    let first = network.routes.next(local.0.into(), peer.0.into());
+    let first = network.routes.next(local.0 as usize, peer.0 as usize);
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
@@ -443,7 +443,8 @@ fn check_paths(
     if network.routes.is_empty() {
         return Some(());
     }
-    let blocked = |&&[from, to]: &&Ends| network.routes.next(from.0.into(), to.0.into()).is_none();
+    let blocked =
+        |&&[from, to]: &&Ends| network.routes.next(from.0 as usize, to.0 as usize).is_none();
     let Some(&ends) = pairs.iter().find(blocked) else { return Some(()) };
     let [from, to] = ends.map(|end| name_of(end, network));
     let message = format!("there is no path from `{from}` to `{to}`");

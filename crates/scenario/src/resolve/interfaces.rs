@@ -17,7 +17,7 @@ use crate::plan::{Interface, NodeKind};
 use crate::value::{AddressUnit, Name, Quantity};
 
 /// The maximum number of nodes and interfaces in a packet's field, with a reserve.
-const NUMBERS_MAX: usize = 65_000;
+const NUMBERS_MAX: usize = 1_000_000;
 
 /// The interfaces, by the numbers after those of the nodes.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Interfaces {
     /// All numbers of that node in packets.
     pub(super) fn ids(&self, nodes: usize, node: usize) -> impl Iterator<Item = HostId> + '_ {
         let own = self.by_node.get(&node).into_iter().flatten().map(move |place| nodes + place);
-        std::iter::once(node).chain(own).map(|number| HostId(number as u16))
+        std::iter::once(node).chain(own).map(|number| HostId(number as u32))
     }
 
     /// The number of a host at one of these links: its own with a single link. Further interfaces there are counted.
@@ -41,10 +41,10 @@ impl Interfaces {
         node: usize,
         links: &std::ops::Range<usize>,
     ) -> Result<HostId, usize> {
-        let Some(places) = self.by_node.get(&node) else { return Ok(HostId(node as u16)) };
+        let Some(places) = self.by_node.get(&node) else { return Ok(HostId(node as u32)) };
         let mut there = places.iter().filter(|&&place| links.contains(&self.list[place].link));
         match (there.next(), there.count()) {
-            (Some(place), 0) => Ok(HostId((nodes + place) as u16)),
+            (Some(place), 0) => Ok(HostId((nodes + place) as u32)),
             (None, _) => Err(0),
             (Some(_), others) => Err(1 + others),
         }

@@ -13,8 +13,8 @@ use crate::value::{Count, Name, Quantity, TraceUnit};
 
 /// The setting that a trace replaces.
 pub(super) const RATE: &str = "rate";
-/// The maximum number of links, above that of a fat tree of 8 192 hosts.
-pub(super) const LINKS_MAX: usize = 65_536;
+/// The maximum number of links, above that of a fat tree of switches with 96 ports.
+pub(super) const LINKS_MAX: usize = 1 << 20;
 
 /// A link's table, with the nodes it joins.
 pub(super) struct Laid<'f> {

@@ -78,7 +78,7 @@ fn seconds_of_busiest(bytes: f64, pairs: &[Ends], network: &Network<'_>) -> f64 
     // The shares by link and direction.
     let mut shares = vec![[0.0_f64; 2]; links.len()];
     for ends in pairs {
-        let [from, to] = ends.map(|HostId(number)| usize::from(number));
+        let [from, to] = ends.map(|HostId(number)| number as usize);
         // The nodes at that number of hops from the first, with their share of the traffic, because shortest paths
         // can merge.
         let mut here = BTreeMap::from([(from, 1.0 / pairs.len() as f64)]);

@@ -25,7 +25,7 @@ pub(super) struct Network<'f> {
 impl Network<'_> {
     /// The address of a host, or of one of its interfaces.
     pub(super) fn address(&self, HostId(number): HostId) -> IpAddr {
-        let (nodes, number) = (&self.nodes.list, usize::from(number));
+        let (nodes, number) = (&self.nodes.list, number as usize);
         match number.checked_sub(nodes.len()) {
             Some(interface) => self.interfaces.list[interface].address,
             None => nodes[number].address,
@@ -34,7 +34,7 @@ impl Network<'_> {
 
     /// The node, or the node of the interface.
     pub(super) fn node(&self, HostId(number): HostId) -> usize {
-        let number = usize::from(number);
+        let number = number as usize;
         let interface = number.checked_sub(self.nodes.list.len());
         interface.map_or(number, |interface| self.interfaces.list[interface].node)
     }

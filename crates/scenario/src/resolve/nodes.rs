@@ -17,8 +17,8 @@ use crate::node::{Host, NodeTable};
 use crate::plan::{Node, NodeKind};
 use crate::value::{AddressUnit, Name, Quantity};
 
-/// The maximum number of nodes, above that of a leaf-spine or fat tree of 8 192 hosts; a packet can identify 65 535.
-const NODES_MAX: usize = 16_384;
+/// The maximum number of nodes, above that of a fat tree of switches with 96 ports, which has 221 184 hosts.
+const NODES_MAX: usize = 262_144;
 /// The default profile of a host.
 const PROFILE: &str = "linux-6";
 

@@ -12,8 +12,8 @@ use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::{Interface, Link, Node, NodeKind};
 
-/// The maximum number of rows: every pair has a route entry of 4 bytes, 64 MiB in all.
-const ROWS_MAX: usize = 4_096;
+/// The maximum number of rows: every pair has a route entry of 4 bytes, 256 MiB in all.
+const ROWS_MAX: usize = 8_192;
 
 /// The next hops from every node, and every interface with its own address, to every other one. Interfaces are
 /// numbered after the nodes, as in packets.

@@ -20,7 +20,7 @@ pub(crate) struct Dumbbell {
 
 impl Shape for Dumbbell {
     fn build(&self, parts: &mut Parts<'_>, problems: &mut Problems) -> Option<()> {
-        let hosts = number(self.hosts.as_ref(), 8, (1, 8_191), problems)?;
+        let hosts = number(self.hosts.as_ref(), 8, (1, 131_071), problems)?;
         let usual = Quantity::of("1 Gbit/s", parts.name.span.clone());
         let bottleneck = self.bottleneck.as_ref().unwrap_or(&usual);
         parts.hosts("left", hosts);

@@ -20,7 +20,7 @@ pub(crate) struct FatTree {
 
 impl Shape for FatTree {
     fn build(&self, parts: &mut Parts<'_>, problems: &mut Problems) -> Option<()> {
-        let k = number(self.k.as_ref(), 4, (2, 32), problems)?;
+        let k = number(self.k.as_ref(), 4, (2, 96), problems)?;
         if let Some(given) = self.k.as_ref().filter(|_| k % 2 == 1) {
             let help = "half of a switch's ports lead up, half down: give an even number";
             problems.push(&given.span, format!("{k} is odd"), help);

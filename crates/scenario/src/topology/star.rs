@@ -17,7 +17,7 @@ pub(crate) struct Star {
 
 impl Shape for Star {
     fn build(&self, parts: &mut Parts<'_>, problems: &mut Problems) -> Option<()> {
-        let hosts = number(self.hosts.as_ref(), 8, (2, 16_383), problems)?;
+        let hosts = number(self.hosts.as_ref(), 8, (2, 262_143), problems)?;
         parts.hosts("host", hosts);
         parts.routers("switch", 1);
         parts.link("access", ["host", "switch"], Joins::Groups(1), None);

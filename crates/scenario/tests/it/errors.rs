@@ -269,7 +269,7 @@ fn networks() {
     );
     assert_eq!(
         added("[host.s]\ncount = 1_000_000_000_000\n"),
-        "x.toml:14:7: `s` raises the number of nodes to 1000000000003\n  help: reduce them to at most 16384"
+        "x.toml:14:7: `s` raises the number of nodes to 1000000000003\n  help: reduce them to at most 262144"
     );
 }
 

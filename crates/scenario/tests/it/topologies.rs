@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use scenario::plan::NodeKind;
+use scenario::plan::{Node, NodeKind};
 use scenario::{Document, Plan, lock};
 
 fn parsed(text: &str) -> Result<Plan, String> {
@@ -159,7 +159,7 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
     refused("[topology.t]\n", "the topology `t` has no shape", "leaf_spine");
     refused("[topology.t.star]\n[topology.t.dumbbell]\n", "has 2 shapes", "one of");
     refused("[topology.t.fat_tree]\nk = 5\n", "5 is odd", "even");
-    refused("[topology.t.fat_tree]\nk = 1000\n", "out of range", "2 to 32");
+    refused("[topology.t.fat_tree]\nk = 1000\n", "out of range", "2 to 96");
     refused("[topology.t.leaf_spine]\nhosts = 0\n", "out of range", "1 to 1024");
     refused("[topology.t.star]\n[host.t-host]\n", "two nodes named", "a different name");
     let ends = "[host.a]\ncount = 6\n[router.r]\ncount = 4\n[link.l]\nbetween = [\"a\", \"r\"]\n\
@@ -175,6 +175,18 @@ fn what_cannot_be_built_is_refused_with_what_to_change() {
     let everybody = "[topology.t.star]\nhosts = 1000\n[flow.f]\nfrom = \"t-host\"\n\
                      to = \"t-host\"\nmatrix = \"all_to_all\"\n";
     refused(everybody, "999000 flows", "at most 100000");
+}
+
+/// The numbers of the hosts beyond 65 536 take more than 16 bits.
+#[test]
+fn each_of_many_hosts_has_its_addresses() {
+    let plan = plan("[topology.t.star]\nhosts = 70_000\n");
+    let addresses: BTreeSet<_> = plan.host_ids().map(|id| plan.address(id)).collect();
+    let ethernet: BTreeSet<_> = (0..plan.nodes.len()).map(Node::ethernet_address).collect();
+    assert_eq!((addresses.len(), ethernet.len()), (70_001, 70_001));
+    assert_eq!(plan.nodes[69_999].address.to_string(), "10.1.17.112");
+    assert_eq!(Node::ethernet_address(69_999), [2, 0, 0, 1, 0x11, 0x70]);
+    assert!(plan.routes.next(0, 69_999).is_some());
 }
 
 /// 4 096 hosts at 64 leaves with 64 spines, and the maximum number of flows of a plan.

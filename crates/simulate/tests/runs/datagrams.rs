@@ -283,7 +283,7 @@ fn a_program_answers_datagrams() {
             priority: None,
             kind: kind.clone(),
         };
-        let host = world.nodes[usize::from(local.0)].as_host_mut().expect("a host");
+        let host = world.nodes[local.0 as usize].as_host_mut().expect("a host");
         host.add(application, [socket]);
     }
     let mut engine = Engine::new(world);

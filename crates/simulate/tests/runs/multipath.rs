@@ -63,6 +63,26 @@ fn all_spines_carry_what_the_flow_hash_gives_them() {
     assert!(summary.flow.0.iter().all(|(_, flow)| flow.completed));
 }
 
+/// Node numbers and the switch's port numbers take more than 16 bits.
+#[test]
+fn packets_reach_the_last_of_many_hosts() {
+    let flow = |name: &str, from: u32, to: u32| {
+        format!(
+            "[flow.{name}]\nfrom = \"t-host.{from}\"\nto = \"t-host.{to}\"\nbytes = \"10 kB\"\n"
+        )
+    };
+    let plan = driver::plan(&format!(
+        "duration = \"1 ms\"\n[topology.t.star]\nhosts = 66_000\n{}{}{}",
+        flow("up", 1, 66_000),
+        flow("down", 65_999, 2),
+        // The first of these numbers is that of the second sender without its 17th bit.
+        flow("like", 463, 464)
+    ));
+    let totals = driver::totals(&plan);
+    let received: Vec<_> = totals.flows.iter().map(|flow| flow.received.0).collect();
+    assert_eq!(received, [10_000; 3]);
+}
+
 #[test]
 fn a_flow_keeps_to_its_path_and_another_seed_to_another() {
     // One small flow per pair: nothing is lost, so a retransmission would mean reordering.

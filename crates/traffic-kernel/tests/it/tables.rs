@@ -47,7 +47,7 @@ fn filter() -> impl Strategy<Value = Filter> {
         || of((any::<u16>(), any::<u16>()).prop_map(|(first, last)| PortRange { first, last }));
     let dscp = of((any::<u8>(), any::<u8>()).prop_map(|(value, mask)| Dscp { value, mask }));
     let numbers = (of(any::<u8>()), of(any::<u32>()), of(any::<u8>()), of(any::<u32>()));
-    let hosts = (of(any::<u16>()), of(any::<u16>()));
+    let hosts = (of(any::<u32>()), of(any::<u32>()));
     (prefix(), prefix(), ports(), ports(), dscp, numbers, hosts).prop_map(
         |(source, destination, source_ports, destination_ports, dscp, numbers, hosts)| Filter {
             source,

@@ -6,7 +6,7 @@ use base::filter::Subject;
 use base::header::{Family, Header};
 use base::packet::Packet;
 
-/// The words of a key. The search needs a power of two, so the last word is unused.
+/// The words of a key. The search needs a power of two.
 pub(super) const WORDS: usize = 8;
 
 /// The words' order.
@@ -20,8 +20,10 @@ pub(super) mod word {
     /// The fields from the top: source port 16 bits, destination port 16, protocol 8, type of service 8, VLAN
     /// priority 8, zero 8.
     pub(in super::super) const TRANSPORT: usize = 5;
-    /// Destination host 16 bits, source host 16, flow 32: the memory order of a [`Packet`].
+    /// Source host 32 bits, flow 32.
     pub(in super::super) const SIMULATED: usize = 6;
+    /// Destination host.
+    pub(in super::super) const DESTINATION_HOST: usize = 7;
 }
 
 /// The first bits of the fields in [`word::TRANSPORT`] and [`word::SIMULATED`].
@@ -31,7 +33,6 @@ pub(super) mod at {
     pub(in super::super) const PROTOCOL: u32 = 24;
     pub(in super::super) const TOS: u32 = 16;
     pub(in super::super) const VLAN: u32 = 8;
-    pub(in super::super) const DESTINATION_HOST: u32 = 48;
     pub(in super::super) const SOURCE_HOST: u32 = 32;
 }
 
@@ -109,9 +110,9 @@ fn pack(header: &Header) -> Key<WORDS> {
 
 #[inline]
 fn add_packet(key: &mut Key<WORDS>, packet: &Packet) {
-    key.words[word::SIMULATED] = u64::from(packet.source.0) << at::SOURCE_HOST
-        | u64::from(packet.destination.0) << at::DESTINATION_HOST
-        | u64::from(packet.flow.0);
+    key.words[word::SIMULATED] =
+        u64::from(packet.source.0) << at::SOURCE_HOST | u64::from(packet.flow.0);
+    key.words[word::DESTINATION_HOST] = packet.destination.0.into();
     let tos = 0xff << at::TOS;
     let mut transport = key.words[word::TRANSPORT];
     if key.has & has::IP == 0 {

@@ -159,12 +159,12 @@ fn bits_of(filter: &Filter) -> Bits {
         bits.ask(has::VLAN, word::TRANSPORT, at::VLAN, 0b111, priority.into());
     }
     if let Some(host) = filter.source_host {
-        let (at, mask) = (at::SOURCE_HOST, u16::MAX.into());
-        bits.ask(has::SIMULATED, word::SIMULATED, at, mask, host.0.into());
+        let mask = u32::MAX.into();
+        bits.ask(has::SIMULATED, word::SIMULATED, at::SOURCE_HOST, mask, host.0.into());
     }
     if let Some(host) = filter.destination_host {
-        let (at, mask) = (at::DESTINATION_HOST, u16::MAX.into());
-        bits.ask(has::SIMULATED, word::SIMULATED, at, mask, host.0.into());
+        let mask = u32::MAX.into();
+        bits.ask(has::SIMULATED, word::DESTINATION_HOST, 0, mask, host.0.into());
     }
     if let Some(flow) = filter.flow {
         bits.ask(has::SIMULATED, word::SIMULATED, 0, u32::MAX.into(), flow.0.into());
