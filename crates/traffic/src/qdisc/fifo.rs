@@ -117,13 +117,15 @@ impl Count {
     }
 }
 
-/// A drop-tail queue. The fields that each packet uses come first, in little more than a cache line.
+/// A drop-tail queue. The fields that each packet uses come first, and fit a cache line with the tag of [`super::Qdisc`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fifo {
     queue: PacketList,
+    /// The limits, as in [`Limits`]; no list holds as many packets as 2^32.
+    packets_limit: u32,
+    bytes_limit: u64,
     backlog_bytes: u64,
-    limits: Limits,
     backlog_bytes_max: u64,
     enqueued: Count,
     dropped: Count,
@@ -131,6 +133,9 @@ pub struct Fifo {
     gaps: Count,
     port: Port,
 }
+
+const _: () =
+    assert!(core::mem::offset_of!(Fifo, dropped) == 56, "a packet touches one cache line");
 
 /// Whether the limits let a packet of full length through the port.
 pub(crate) fn check(parameters: &Parameters, port: Port) -> Result<(), Error> {
@@ -166,7 +171,13 @@ impl Fifo {
 
     /// Sets limits that passed [`check`].
     pub(crate) fn limit(&mut self, parameters: &Parameters) {
-        self.limits = Limits::of(parameters);
+        let Limits { packets, bytes } = Limits::of(parameters);
+        (self.packets_limit, self.bytes_limit) = (packets.try_into().unwrap_or(u32::MAX), bytes);
+    }
+
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { packets: self.packets_limit.into(), bytes: self.bytes_limit }
     }
 
     /// Counts a gap frame that held the wire until this queue's packet was due.
@@ -181,17 +192,20 @@ impl Discipline for Fifo {
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
         check(parameters, port)?;
-        Ok(Self {
-            limits: Limits::of(parameters),
+        let mut fifo = Self {
             port,
             queue: PacketList::default(),
+            packets_limit: 0,
+            bytes_limit: 0,
             backlog_bytes: 0,
             backlog_bytes_max: 0,
             enqueued: Count::default(),
             dropped: Count::default(),
             flushed: Count::default(),
             gaps: Count::default(),
-        })
+        };
+        fifo.limit(parameters);
+        Ok(fifo)
     }
 
     fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
@@ -212,7 +226,7 @@ impl Discipline for Fifo {
         WireClock { now, .. }: WireClock,
     ) -> Enqueued {
         let length = u64::from(packets[packet].length);
-        if let Some(reason) = self.limits.over(self.backlog(), length) {
+        if let Some(reason) = self.limits().over(self.backlog(), length) {
             self.dropped.add(1, length);
             return Enqueued::Dropped(reason);
         }
