@@ -15,7 +15,8 @@ use network::switch::Switch;
 use network::{Behaviour, MACHINE};
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
-use scenario::plan::Action;
+use scenario::Plan;
+use scenario::plan::{Action, Target};
 use traffic::{Discipline, Packets};
 use transport::{OptionError, SocketOption};
 
@@ -161,6 +162,30 @@ impl Engine {
         }
         let delivered = Vec::new();
         Self { world, schedule, delivered, now: Instant::ZERO, events: 0, lent: 0 }
+    }
+
+    /// Lets the ports of routers send packets ahead of time ([`Port::look_ahead`]), where nothing in `plan` changes
+    /// them and `observer` does not watch them. [`Engine::settle`] is due before their counters are read.
+    pub fn look_ahead(&mut self, plan: &Plan, observer: &impl Observer) {
+        let World { nodes, channels, .. } = &mut self.world;
+        let changes = |id| {
+            let mut targets = plan.changes.iter().map(|change| &change.target);
+            targets.any(|target| matches!(target, Target::Port(at, _) if *at == id))
+        };
+        for node in nodes.iter_mut().filter(|node| matches!(node, Node::Router(_))) {
+            for port in node.ports_mut() {
+                let (id, channel) = (port.id(), &channels[port.id().0 as usize]);
+                if !channel.wire.is_impaired() && !observer.watches(id) && !changes(id) {
+                    port.look_ahead();
+                }
+            }
+        }
+    }
+
+    /// Brings the counters of all ports to the present.
+    pub fn settle(&mut self) {
+        let ports = self.world.nodes.iter_mut().flat_map(Node::ports_mut);
+        ports.for_each(|port| port.settle(self.now));
     }
 
     /// The time up to which it has run.
@@ -482,7 +507,8 @@ fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>, lent:
     for node in nodes {
         in_nodes += node.held();
         for port in node.ports() {
-            in_nodes += port.statistics().backlog_packets as usize;
+            let queued = if port.is_ahead() { 0 } else { port.statistics().backlog_packets };
+            in_nodes += queued as usize;
             in_nodes += port.waiting_control_frames();
         }
     }

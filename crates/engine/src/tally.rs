@@ -77,4 +77,8 @@ impl<O: Observer> Observer for Tally<O> {
         }
         self.inner.on(event);
     }
+
+    fn watches(&self, port: PortId) -> bool {
+        self.delays.of(port).is_some() || self.inner.watches(port)
+    }
 }

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use base::Instant;
-use network::{Event, Observer};
+use network::{Event, Observer, PortId};
 use record::folder::SOCKET;
 use record::{FlowRow, Name, NotificationRow, PauseRow, QueueRow};
 use scenario::Plan;
@@ -227,6 +227,10 @@ impl<W: Observer> Observer for Tap<'_, W> {
             self.keep(event);
         }
         self.watch.on(event);
+    }
+
+    fn watches(&self, port: PortId) -> bool {
+        self.watch.watches(port)
     }
 }
 

@@ -60,6 +60,11 @@ impl Device {
         self.ahead = rate.time_for(self.buffer);
     }
 
+    /// Whether the time that a frame takes depends on its length alone, and frames wait in the discipline only.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.trace.is_none() && self.buffer == Bytes(0)
+    }
+
     /// The line rate; the mean if it varies.
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()

@@ -203,12 +203,23 @@ pub struct Captured<'a> {
 pub trait Observer {
     /// Handles an event. An inlined observer pays only for the kinds that it matches.
     fn on(&mut self, event: Event<'_>);
+
+    /// Whether it needs the packets that leave `port` ([`Event::Transmitted`]) in the order of time. Those of other
+    /// ports may be reported early: see [`Port::look_ahead`](crate::Port::look_ahead).
+    fn watches(&self, port: PortId) -> bool {
+        let _ = port;
+        true
+    }
 }
 
 /// Ignores all events.
 impl Observer for () {
     #[inline]
     fn on(&mut self, _: Event<'_>) {}
+
+    fn watches(&self, _: PortId) -> bool {
+        false
+    }
 }
 
 /// A mutable reference to an observer is an observer.
@@ -216,5 +227,9 @@ impl<O: Observer> Observer for &mut O {
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         (**self).on(event);
+    }
+
+    fn watches(&self, port: PortId) -> bool {
+        (**self).watches(port)
     }
 }

@@ -1,5 +1,6 @@
 //! An output port: a discipline and the device behind it, which the far end may pause.
 
+mod ahead;
 mod limited;
 mod switching;
 
@@ -7,6 +8,7 @@ use base::{Bytes, DropReason, Duration, Instant, Packet, PacketId, Rate, Ring};
 use traffic::qdisc::{self, Qdisc};
 use traffic::{Control, Dequeued, Discipline, Enqueued, Statistics};
 
+use self::ahead::Departure;
 use crate::context::{Context, Egress};
 use crate::custody::{Fate, Left, Owner};
 use crate::device::Device;
@@ -41,7 +43,11 @@ pub struct Port {
     /// Whether the discipline cannot be called directly: something is `left`, flow control is not idle, or a flow
     /// is limited.
     diverted: bool,
+    /// Whether packets are sent ahead of time: see [`Port::look_ahead`].
+    ahead: bool,
     qdisc: Guard<Qdisc>,
+    /// The packets that are sent ahead of time and counted as queued.
+    departures: Ring<Departure>,
     /// Packets that an earlier discipline left queued: they go out first.
     left: Ring<PacketId>,
     /// The timer that a waiting discipline uses.
@@ -74,6 +80,8 @@ impl Port {
             device: Device::new(port.rate, port.overhead),
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
             diverted: false,
+            ahead: false,
+            departures: Ring::new(),
             left: Ring::new(),
             timer: Timer::default(),
             asked: queue.clone(),
@@ -360,6 +368,9 @@ impl Port {
     ) -> Offered {
         if length > self.frame_max {
             return self.refuse(packet, DropReason::TooLong, owner, cx);
+        }
+        if self.ahead {
+            return self.send_ahead(packet, length, owner, cx);
         }
         if self.diverted
             && let Some(offered) = self.limit(packet, owner, cx)

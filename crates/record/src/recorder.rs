@@ -428,6 +428,10 @@ impl Observer for Recorder {
             | Event::Received { .. } => {}
         }
     }
+
+    fn watches(&self, port: PortId) -> bool {
+        self.recorded.get(port.0 as usize) == Some(&true)
+    }
 }
 
 impl Recorder {

@@ -24,8 +24,10 @@ pub fn run(
     steering: Steering<'_>,
 ) -> Result<Totals, Fault> {
     capability::check(CAPABILITIES, plan)?;
-    let engine = Engine::new(World::new(plan)?);
-    let mut modelled = Modelled { engine, tally: Tally::new(plan, observer) };
+    let mut engine = Engine::new(World::new(plan)?);
+    let tally = Tally::new(plan, observer);
+    engine.look_ahead(plan, &tally);
+    let mut modelled = Modelled { engine, tally };
     let Finished { totals, snapshots, .. } = drive(plan, &mut modelled, steering);
     Ok(totals.measured(plan, snapshots))
 }
@@ -111,8 +113,12 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
             match task {
                 Task::SampleFlows => simulation.sample(plan, now),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
-                Task::SampleQueues => engine.sample_queues(now, &mut tally.inner),
+                Task::SampleQueues => {
+                    engine.settle();
+                    engine.sample_queues(now, &mut tally.inner);
+                }
                 Task::Snapshot => {
+                    engine.settle();
                     let mut snapshot = totals(plan, engine, tally, &marks, false);
                     simulation.add_counts(&mut snapshot.flows);
                     snapshots.push(snapshot);
@@ -133,6 +139,7 @@ pub(crate) fn drive<O: Observer, M: Simulation<O>>(
         }
     }
     let (engine, tally) = simulation.parts();
+    engine.settle();
     let mut totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
     #[cfg(debug_assertions)]
     assert_no_stall(plan, &totals);

@@ -27,6 +27,18 @@ impl PacketList {
         self.count == 0
     }
 
+    /// Counts a packet at the end that the list does not hold: see [`crate::qdisc::fifo::Fifo::admit`].
+    #[inline]
+    pub(crate) const fn count_in(&mut self) {
+        self.count += 1;
+    }
+
+    /// Counts the first packet out, which the list does not hold.
+    #[inline]
+    pub(crate) const fn count_out(&mut self) {
+        self.count -= 1;
+    }
+
     /// The first packet.
     #[inline]
     pub(crate) const fn first(&self) -> Option<PacketId> {

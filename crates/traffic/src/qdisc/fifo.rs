@@ -180,6 +180,32 @@ impl Fifo {
         Limits { packets: self.packets_limit.into(), bytes: self.bytes_limit }
     }
 
+    /// Takes a packet of that length as [`Discipline::enqueue`] does, but leaves it to the caller, which knows when it
+    /// is sent and then calls [`Fifo::sent`]. In between, the discipline may take and count packets only.
+    ///
+    /// # Errors
+    /// The limit that it would exceed.
+    #[inline]
+    pub fn admit(&mut self, length: u32) -> Result<(), DropReason> {
+        let length = u64::from(length);
+        if let Some(reason) = self.limits().over(self.backlog(), length) {
+            self.dropped.add(1, length);
+            return Err(reason);
+        }
+        self.queue.count_in();
+        self.backlog_bytes += length;
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+        self.enqueued.add(1, length);
+        Ok(())
+    }
+
+    /// The first packet, of that length, has left.
+    #[inline]
+    pub fn sent(&mut self, length: u32) {
+        self.queue.count_out();
+        self.backlog_bytes -= u64::from(length);
+    }
+
     /// Counts a gap frame that held the wire until this queue's packet was due.
     pub(crate) fn count_gap(&mut self, length: Bytes) {
         self.gaps.add(1, length.0);
