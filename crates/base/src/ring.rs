@@ -75,6 +75,12 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { Some(self.slots[self.place(self.head)]) }
     }
 
+    /// The place of the first item, to load it early; there may be none.
+    #[inline]
+    pub fn first_place(&self) -> Option<&T> {
+        self.slots.get(self.place(self.head))
+    }
+
     /// Takes the first item.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {

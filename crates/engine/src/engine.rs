@@ -12,7 +12,7 @@ use network::link::Launched;
 use network::observer::Place;
 use network::port::Offered;
 use network::switch::Switch;
-use network::{Behaviour, MACHINE};
+use network::{Behaviour, MACHINE, prefetch};
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
 use scenario::Plan;
@@ -292,6 +292,7 @@ impl Engine {
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let mut cx = Context { now: self.now, packets, egress, observer };
+        let is_large = cx.egress.channels.len() >= LARGE;
         while self.events < last {
             let Some((now, source)) = cx.egress.schedule.first(until) else {
                 self.now = until;
@@ -300,6 +301,9 @@ impl Engine {
             debug_assert!(now >= cx.now, "time runs forward");
             cx.now = now;
             self.events += 1;
+            if is_large {
+                expect(nodes, &cx);
+            }
             handle_source(source, nodes, &mut cx);
             #[cfg(debug_assertions)]
             {
@@ -455,6 +459,36 @@ fn notifications(node: &Node, number: usize) -> Option<Notifications> {
     }
     let (sent, counted) = (sent.unwrap_or(0), received.unwrap_or_default());
     Some(Notifications { sent, received: counted.received, limited: counted.created })
+}
+
+/// The number of link directions from which on the processor's caches do not hold what the next events need.
+const LARGE: usize = 1 << 10;
+
+/// Asks the processor for the memory of the next events, each step when that of the step before is there: the link
+/// direction; the place of the packet on it, and the node; the packet; what the node needs for it.
+#[inline]
+fn expect<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>) {
+    let EventSink { channels, schedule, .. } = &*cx.egress;
+    let channel = |others| {
+        let source = schedule.upcoming(others)? as usize;
+        channels.get(if source < channels.len() { source } else { source - channels.len() })
+    };
+    let link = |others| channels.get(schedule.upcoming(others)? as usize);
+    if let Some(channel) = channel(7) {
+        prefetch(channel, 2);
+    }
+    if let Some(channel) = channel(5) {
+        channel.wire.expect();
+        prefetch(&nodes[channel.far as usize], 2);
+    }
+    if let Some(packet) = link(3).and_then(|channel| channel.wire.first()) {
+        prefetch(&cx.packets[packet], 2);
+    }
+    if let Some(channel) = link(1)
+        && let Some(packet) = channel.wire.first()
+    {
+        nodes[channel.far as usize].expect(&cx.packets[packet]);
+    }
 }
 
 /// Runs the source that is due, and sets its next time.

@@ -139,6 +139,13 @@ impl Wheel {
         (at <= until).then_some((at, first as u32))
     }
 
+    /// The source that acts after `others` others, as far as is known.
+    #[inline]
+    pub(crate) fn upcoming(&self, others: usize) -> Option<u32> {
+        let place = self.front.len().checked_sub(1 + others)?;
+        Some(self.front[place] as u32)
+    }
+
     /// Takes out the source that is [`first`](Self::first).
     #[inline]
     pub(crate) fn take_first(&mut self) {

@@ -1,7 +1,7 @@
 //! The behaviour of every node, and what follows from the settings of its kind.
 
 use base::setting::Settings;
-use base::{Duration, Instant, PacketId};
+use base::{Duration, Instant, Packet, PacketId};
 use traffic::condition;
 
 use crate::context::{Context, Egress};
@@ -40,6 +40,11 @@ pub trait Behaviour {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     );
+
+    /// Asks the processor for the memory that [`Behaviour::receive`] of that packet will need, with [`crate::prefetch`].
+    fn expect(&self, packet: &Packet) {
+        let _ = packet;
+    }
 
     /// Continues sending at the port (numbered within the node) when its time has come. Returns the next such time:
     /// `NEVER` if nothing is queued.

@@ -141,6 +141,25 @@ impl ForwardingTable {
         }
     }
 
+    /// The port through which a packet probably leaves, without choosing it; [`NO_ROUTE`] if that is not simple.
+    #[inline]
+    pub(crate) fn likely(&self, packet: &Packet) -> u32 {
+        let Some(to) = self.destinations.get(packet.destination.0 as usize) else {
+            return self.default;
+        };
+        if to.gateway == self.number {
+            return to.port;
+        }
+        match self.by_prefix.get(to.prefix as usize) {
+            Some(&port) if port < SETS => port,
+            Some(&set) if self.balancer.is_none() => match self.sets.get((set - SETS) as usize) {
+                Some(ports) => ports[pick(self.seed, packet.flow, packet.source, ports.len())],
+                None => self.default,
+            },
+            _ => self.default,
+        }
+    }
+
     /// The port for packets without a single route.
     #[inline(never)]
     fn other(&mut self, packet: &Packet, entry: u32, now: Instant) -> u32 {

@@ -15,7 +15,7 @@ mod socket_config;
 mod sockets;
 
 use base::packet::flags;
-use base::{DropReason, Duration, FlowId, Instant, PacketId};
+use base::{DropReason, Duration, FlowId, Instant, Packet, PacketId};
 use traffic::Packets;
 use transport::{Connection, OptionError, ProcessingCost, SocketOption};
 
@@ -38,6 +38,7 @@ use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
+use crate::prefetch::prefetch;
 use crate::schedule::Schedule;
 
 /// One end of a connection. The fields that every segment touches come first, here and in the connection.
@@ -499,6 +500,13 @@ impl Behaviour for Host {
             self.send_released(cx);
         }
         self.assert_credits(cx.packets);
+    }
+
+    #[inline]
+    fn expect(&self, packet: &Packet) {
+        if let Some(endpoint) = self.endpoints.get(self.by_flow.get(packet.flow) as usize) {
+            prefetch(endpoint, 8);
+        }
     }
 
     fn transmit<E: Egress, O: Observer>(

@@ -5,6 +5,7 @@ use base::{Bytes, DropReason, Duration, Instant, PacketId, Rate, Ring};
 use traffic::Packets;
 
 use crate::impairment::{Impairment, Transit};
+use crate::prefetch::prefetch;
 
 /// Sixty times the fastest Ethernet (IEEE 802.3dj): a higher rate is a mistaken unit.
 pub const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
@@ -226,6 +227,20 @@ impl Wire {
     #[inline]
     pub fn next_arrival(&self) -> Option<Instant> {
         self.flight.first().map(|(at, _)| at)
+    }
+
+    /// Asks the processor for the place of the packet that arrives next: see [`prefetch`].
+    #[inline]
+    pub fn expect(&self) {
+        if let Some(place) = self.flight.first_place() {
+            prefetch(place, 1);
+        }
+    }
+
+    /// The packet that arrives next.
+    #[inline]
+    pub fn first(&self) -> Option<PacketId> {
+        self.flight.first().map(|(_, packet)| packet)
     }
 
     /// Whether no packet is on it.

@@ -4,7 +4,7 @@
 //! [`NodeKind`]) and its implementation (a [`Node`]).
 
 use base::setting::registry;
-use base::{Instant, PacketId};
+use base::{Instant, Packet, PacketId};
 use traffic::Discipline;
 
 use crate::balancer::{self, Balancer};
@@ -54,6 +54,11 @@ macro_rules! nodes {
                 cx: &mut Context<'_, E, O>,
             ) {
                 match self { $(Self::$node(node) => node.receive(ingress, packet, cx),)* }
+            }
+
+            #[inline]
+            fn expect(&self, packet: &Packet) {
+                match self { $(Self::$node(node) => node.expect(packet),)* }
             }
 
             #[inline]

@@ -16,6 +16,7 @@ use crate::flow_control::{Counters, FlowControl};
 use crate::guard::Guard;
 use crate::link::Launched;
 use crate::observer::{Event, Observer, Place, PortId};
+use crate::prefetch::prefetch;
 use crate::reaction_point::ReactionPoints;
 use crate::timer::Timer;
 use crate::trace::Trace;
@@ -187,6 +188,12 @@ impl Port {
     /// and packets left by earlier ones precede the present one's queue.
     fn longest_with(&self, own: &Statistics) -> u64 {
         self.retired.backlog_bytes_max.max(self.left_bytes + own.backlog_bytes_max)
+    }
+
+    /// Asks the processor for what a packet needs: see [`prefetch`].
+    #[inline]
+    pub(crate) fn expect(&self) {
+        prefetch(self, 4);
     }
 
     /// Whether nothing is queued.

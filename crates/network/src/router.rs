@@ -5,7 +5,7 @@
 
 use base::setting::Frequency;
 use base::setting::settings;
-use base::{DropReason, Duration, PacketId};
+use base::{DropReason, Duration, Packet, PacketId};
 
 use crate::behaviour::{Behaviour, NodeConfig, Parts};
 use crate::context::{Context, Egress};
@@ -78,6 +78,13 @@ impl Behaviour for Router {
         };
         if port.offer(packet, &mut (), cx) == Offered::Ready {
             port.transmit_and_resume(cx);
+        }
+    }
+
+    #[inline]
+    fn expect(&self, packet: &Packet) {
+        if let Some(port) = self.ports.get(self.table.likely(packet) as usize) {
+            port.expect();
         }
     }
 
