@@ -7,6 +7,7 @@ use core::ops::{Index, IndexMut};
 
 use crate::classify::Fields;
 use crate::control::{Control, Notification};
+use crate::prefetch::prefetch;
 use base::drop_reason::DropReason;
 use base::header::Header;
 use base::packet::{FRAME_MIN, FlowId, HostId, Packet, PacketId, Protocol, Tcp};
@@ -200,6 +201,14 @@ impl Packets {
         }
         let is_control = self[id].flow == FlowId::CONTROL;
         self.controls.get(id.place() as usize).copied().flatten().filter(|_| is_control)
+    }
+
+    /// Asks for what queues and ports read of a packet.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: PacketId) {
+        if let Some(packet) = self.slots.get(id.place() as usize) {
+            prefetch(packet, 2);
+        }
     }
 
     /// Removes a packet from the arena, after it arrived or its drop was recorded.

@@ -27,6 +27,8 @@ use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
+use crate::prefetch::{self, prefetch};
+use crate::qdisc::Qdisc;
 use crate::qdisc::class_queue::{self, Change};
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
@@ -42,7 +44,7 @@ mod rings;
 mod sharing;
 
 use meter::Departure;
-use nodes::{Leaf, Nodes};
+use nodes::{LINES, Leaf, Nodes, own_ring};
 pub use parameters::{Class, Error, Estimator, LinkSharing, Parameters};
 pub use reservation::Late;
 use reservation::Rival;
@@ -128,6 +130,8 @@ pub struct Cbq {
     retired: Statistics,
     /// Leaves found empty because they dropped all their packets; kept for its memory.
     drained: Vec<usize>,
+    /// The leaf that is expected to send next, if its queue was asked for.
+    expected: usize,
     /// The parameters without the reservations' classes.
     base: Parameters,
     reservations: Reservations,
@@ -233,6 +237,35 @@ impl Cbq {
         Some(id)
     }
 
+    /// Asks for the records that the next packets need, in the order of the round robin: the queue of the leaf that sends
+    /// next, whose own record was asked for before, and the leaf after it.
+    #[inline(never)]
+    fn prefetch_leaves(&mut self) {
+        let Some(priority) = self.nodes.rings.occupied(0).checked_ilog2() else { return };
+        let Some(head) = self.nodes.rings.head(own_ring(priority as usize)) else { return };
+        let keeps_turn = self.nodes.leaves[head].allowance > 0;
+        self.expected = if keeps_turn { head } else { self.nodes.rings.after(head) };
+        let after = self.nodes.rings.after(self.expected);
+        prefetch(&self.nodes.leaves[after], LINES);
+        self.nodes.rings.prefetch(after);
+        if let Qdisc::Red(queue) = &self.nodes.leaves[self.expected].queue {
+            prefetch(&**queue, 1);
+        }
+    }
+
+    /// Asks for the first packet of that queue, once the queue is near.
+    #[inline]
+    fn prefetch_packet(&self, packets: &Packets) {
+        let first = match self.nodes.leaves.get(self.expected).map(|leaf| &leaf.queue) {
+            Some(Qdisc::Red(queue)) => queue.head(),
+            Some(Qdisc::Fifo(queue)) => queue.head(),
+            _ => None,
+        };
+        if let Some(first) = first {
+            packets.prefetch(first);
+        }
+    }
+
     /// The general path of [`Cbq::dequeue`]: chooses among all leaves.
     #[inline(never)]
     fn dequeue_any(&mut self, packets: &mut Packets, now: Instant, at: Instant) -> Dequeued {
@@ -253,6 +286,7 @@ impl Cbq {
             LinkSharing::Formal => 0,
         };
         self.drained = Vec::with_capacity(self.nodes.leaves.len());
+        self.expected = usize::MAX;
         self.backlogged = 0;
         let now = Instant::ZERO;
         for leaf in 0..self.nodes.leaves.len() {
@@ -321,6 +355,7 @@ impl Discipline for Cbq {
             bytes_max: 0,
             retired: Statistics::default(),
             drained: Vec::new(),
+            expected: usize::MAX,
             base: parameters.clone(),
             reservations: Reservations::default(),
             past_promises: Vec::new(),
@@ -339,6 +374,7 @@ impl Discipline for Cbq {
         packet: PacketId,
         WireClock { now, .. }: WireClock,
     ) -> Enqueued {
+        self.prefetch_packet(packets);
         let class = self.nodes.classifier.class_of(packets, packet).unwrap_or(self.nodes.default);
         let leaf = self.nodes.leaf_of[class] as usize;
         packets[packet].enter_class(leaf);
@@ -364,6 +400,9 @@ impl Discipline for Cbq {
         if let Some(leaf) = self.usual_choice(at)
             && let Some(id) = self.send(Pick::own(leaf), packets, now, at)
         {
+            if self.nodes.leaves.len() > prefetch::MANY {
+                self.prefetch_leaves();
+            }
             return Dequeued::Send(id);
         }
         self.dequeue_any(packets, now, at)

@@ -3,6 +3,8 @@
 
 use alloc::vec::Vec;
 
+use crate::prefetch::prefetch;
+
 /// No link.
 const NONE: u32 = u32::MAX;
 
@@ -47,6 +49,12 @@ impl<T: Copy> Chains<T> {
     /// Takes the memory for `items` items in all.
     pub(super) fn reserve(&mut self, items: usize) {
         self.links.reserve(items.saturating_sub(self.links.len()));
+    }
+
+    /// Asks for the ends of a queue.
+    #[inline]
+    pub(super) fn prefetch_ends(&self, queue: usize) {
+        prefetch(&self.ends[queue], 1);
     }
 
     #[inline]

@@ -9,6 +9,7 @@
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
+use crate::prefetch;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;
@@ -136,6 +137,8 @@ pub struct FqCodel {
     flows: Flows,
     tally: Tally,
     held: Held,
+    /// Whether the limits have changed since the last packet came: more may be queued than they allow.
+    has_new_limits: bool,
 }
 
 impl FqCodel {
@@ -148,10 +151,10 @@ impl FqCodel {
             let flows = &mut self.flows;
             let take = || Some((flows.pop(index)?, flows.backlog()));
             let chosen = control.next(&self.law, &mut self.held.queue(packets, take), now);
-            self.flows.set_control(index, control);
-            match chosen {
-                Some(chosen) => self.flows.spend(index, packets[chosen.id].length),
-                None => self.flows.pause(index),
+            let length = chosen.map(|chosen| packets[chosen.id].length);
+            self.flows.spend(index, control, length.unwrap_or(0));
+            if chosen.is_none() {
+                self.flows.pause(index);
             }
             self.held.hold(chosen);
         }
@@ -209,12 +212,14 @@ impl Discipline for FqCodel {
             port,
             tally: Tally::default(),
             held: Held::default(),
+            has_new_limits: false,
         })
     }
 
     fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         self.law = parameters.law(self.port)?;
         self.parameters = parameters.clone();
+        self.has_new_limits = true;
         self.flows.reserve(parameters.slots());
         if parameters.flows as usize != self.flows.len() {
             self.flows = self.flows.spread(parameters.flows as usize, parameters.quantum());
@@ -238,10 +243,14 @@ impl Discipline for FqCodel {
         WireClock { now, .. }: WireClock,
     ) -> Enqueued {
         self.held.run_scheduled_drops(packets, &mut self.tally, DropReason::Early);
-        // A lower limit may have come since.
-        self.keep_limits(packets);
+        if core::mem::take(&mut self.has_new_limits) {
+            self.keep_limits(packets);
+        }
         let Packet { length, flow, .. } = packets[id];
         packets[id].queued = now;
+        if self.tally.packets() > prefetch::MANY as u64 {
+            self.flows.prefetch_packet(packets);
+        }
         let hash = flows::hash(flow, self.salt);
         self.flows.push(id, length, hash, self.parameters.quantum());
         self.tally.take(length.into());

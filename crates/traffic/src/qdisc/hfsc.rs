@@ -27,6 +27,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
+use crate::prefetch::{self, prefetch};
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};
@@ -95,6 +96,8 @@ struct Node {
 }
 
 const _: () = assert!(core::mem::offset_of!(Node, leaf) <= 128, "curves are in two cache lines");
+/// The cache lines of a class that a packet uses: those of its curves, and that of a plain FIFO.
+const LINES: usize = 3;
 
 /// The link-sharing turns of the children of a class, or of the classes at the top.
 #[derive(Debug)]
@@ -138,6 +141,8 @@ pub struct Hfsc {
     active: u64,
     /// Leaves that were empty at a peek but may hold packets to discard.
     emptied: Vec<usize>,
+    /// The class that is expected to send next, if its record was asked for.
+    expected: usize,
     backlog: Backlog,
     backlog_bytes_max: u64,
     /// The newest `now` seen.
@@ -175,6 +180,34 @@ impl Hfsc {
     /// The place of the classes at the top in [`Hfsc::siblings`].
     fn root(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Whether the classes are more than the nearest caches hold, so that each is out of them when its turn comes.
+    #[inline]
+    fn has_many(&self) -> bool {
+        self.nodes.len() > prefetch::MANY
+    }
+
+    /// Asks for the record of the class that sends next, if no other takes part before.
+    #[inline(never)]
+    fn prefetch_class(&mut self, now: Instant) {
+        // A longest frame later.
+        let then = now.as_ps().saturating_add(self.frame_time as u64);
+        let shared = || self.siblings[self.root()].turns.expected(then);
+        let expected = self.deadlines.expected(then).or_else(shared);
+        self.expected = expected.unwrap_or(usize::MAX);
+        if let Some(node) = self.nodes.get(self.expected) {
+            prefetch(node, LINES);
+            self.seats.prefetch(self.expected);
+        }
+    }
+
+    /// Asks for what this record, which was asked for before, leads to.
+    #[inline]
+    fn prefetch_packet(&self, packets: &Packets) {
+        if let Some(node) = self.nodes.get(self.expected) {
+            node.leaf.prefetch_first(packets);
+        }
     }
 
     /// Chooses the class that sends, and the criterion.
@@ -343,14 +376,18 @@ impl Hfsc {
             course.advance(bytes);
         }
         let is_empty = node.leaf.is_empty();
+        let is_next_looked_at = !is_empty && node.real_time.is_some();
         if is_empty {
             node.active = false;
             self.deadlines.leave(index, &mut self.seats);
-        } else if node.real_time.is_some() {
+        } else if is_next_looked_at {
+            node.leaf.prefetch_first(packets);
+        }
+        self.charge(index, bytes, real_time, now);
+        if is_next_looked_at {
             self.look(index, packets, now);
             self.set_deadline(index, now);
         }
-        self.charge(index, bytes, real_time, now);
         self.active -= u64::from(is_empty);
         Some(id)
     }
@@ -420,6 +457,7 @@ impl Hfsc {
             seats: HeapIndex::new(&ranks),
             active: 0,
             emptied: Vec::with_capacity(classes),
+            expected: usize::MAX,
             backlog: Backlog::default(),
             backlog_bytes_max: 0,
             latest: Instant::ZERO,
@@ -474,6 +512,7 @@ impl Discipline for Hfsc {
         WireClock { now, .. }: WireClock,
     ) -> Enqueued {
         self.latest = now;
+        self.prefetch_packet(packets);
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         packets[packet].enter_class(index);
         let node = &mut self.nodes[index];
@@ -501,6 +540,9 @@ impl Discipline for Hfsc {
             match self.choose(now) {
                 Choice::Leaf { index, real_time } => {
                     if let Some(id) = self.send(index, real_time, packets, now) {
+                        if self.has_many() {
+                            self.prefetch_class(now);
+                        }
                         return Dequeued::Send(id);
                     }
                 }

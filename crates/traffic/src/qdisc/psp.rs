@@ -19,6 +19,7 @@ use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Statistics, WireClock,
 };
 use crate::packets::Packets;
+use crate::prefetch::{self, prefetch};
 use crate::qdisc::fifo::Fifo;
 use crate::qdisc::page::Page;
 use base::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId};
@@ -59,21 +60,26 @@ pub(super) const PAGE: Page = Page {
     ],
 };
 
-/// A class as it runs.
+/// A class as it runs. The fields that each packet uses come first, in two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Node {
+    pacer: Pacer,
+    /// The byte times that the class may be late and still catch up.
+    lateness_max: u64,
+    /// The measurement of the rate, if it is measured.
+    delivery: Option<Box<Delivery>>,
+    parent: Option<u32>,
+    /// The queue; empty in a class that has children.
+    queue: Fifo,
     name: String,
     /// The place in the file.
     index: usize,
-    parent: Option<usize>,
-    pacer: Pacer,
-    /// The measurement of the rate, if it is measured.
-    delivery: Option<Box<Delivery>>,
-    /// The byte times that the class may be late and still catch up.
-    lateness_max: u64,
-    /// The queue; empty in a class that has children.
-    queue: Fifo,
 }
+
+/// The cache lines of a class that a packet uses: that of the pacer, and that of the queue.
+const LINES: usize = 2;
+const _: () = assert!(core::mem::offset_of!(Node, queue) == 64, "the queue starts a cache line");
 
 impl Node {
     /// Records the departure of a packet of a class that measures its rate, and applies the current rate.
@@ -182,13 +188,19 @@ impl Psp {
         let due = (!node.queue.is_empty()).then(|| node.pacer.due());
         let mut above = node.parent;
         while let Some(parent) = above {
-            let node = &mut self.nodes[parent];
+            let node = &mut self.nodes[parent as usize];
             start = node.pacer.charge(start, length, wire);
-            self.order.set_group(parent, node.pacer.due());
+            self.order.set_group(parent as usize, node.pacer.due());
             above = node.parent;
         }
         self.order.set(index, due);
         self.next = self.order.first();
+        if let Some(next) = self.next
+            && self.nodes.len() > prefetch::MANY
+        {
+            prefetch(&self.nodes[next.leaf as usize], LINES);
+            self.order.prefetch(next);
+        }
         self.send(packet, length)
     }
 
@@ -238,7 +250,10 @@ impl Psp {
             old.insert(node.name.clone(), Box::new(node));
         }
         let mut has_children = vec![false; self.nodes.len()];
-        self.nodes.iter().filter_map(|node| node.parent).for_each(|p| has_children[p] = true);
+        self.nodes
+            .iter()
+            .filter_map(|node| node.parent)
+            .for_each(|p| has_children[p as usize] = true);
         for (index, class) in parameters.classes.iter().enumerate() {
             let Some(mut was) = old.remove(&class.name) else { continue };
             let node = &mut self.nodes[index];
@@ -261,7 +276,8 @@ impl Psp {
         for gone in gone {
             self.leave(gone.queue);
         }
-        let parents: Vec<_> = self.nodes.iter().map(|node| node.parent).collect();
+        let parent = |node: &Node| node.parent.map(|parent| parent as usize);
+        let parents: Vec<_> = self.nodes.iter().map(parent).collect();
         self.order = Order::new(&parents);
         for (index, node) in self.nodes.iter().enumerate() {
             self.order.set_group(index, node.pacer.due());
@@ -289,7 +305,7 @@ fn nodes(
         Ok(Node {
             name: class.name.clone(),
             index,
-            parent: parents[index],
+            parent: parents[index].map(|parent| parent as u32),
             pacer: Pacer::new(class.rate.given().unwrap_or(port.rate), port.rate),
             delivery: match class.rate {
                 PacingRate::Given(_) => None,
@@ -399,6 +415,12 @@ impl Discipline for Psp {
     // Not inlined, like `dequeue`: a port that runs another discipline need not save its registers.
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, wire: WireClock) -> Enqueued {
+        if self.nodes.len() > prefetch::MANY
+            && let Some(next) = self.next
+            && let Some(first) = self.nodes[next.leaf as usize].queue.head()
+        {
+            packets.prefetch(first);
+        }
         let class = self.classifier.class_of(packets, packet);
         packets[packet].enter_class(class.unwrap_or(self.nodes.len()));
         let queue = match class {

@@ -235,6 +235,12 @@ impl Red {
         self.queue.refuse(length.into(), reason)
     }
 
+    /// The first packet.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<PacketId> {
+        self.queue.head()
+    }
+
     /// Takes the first packet.
     #[inline]
     pub(crate) fn pop(&mut self, packets: &Packets, now: Instant) -> Option<Sent> {

@@ -7,6 +7,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::prefetch::prefetch;
+
 /// The number of a player that does not compete; no other is greater.
 pub(super) const NOBODY: u128 = u128::MAX;
 
@@ -78,6 +80,14 @@ impl<N: Number> Tournament<N> {
         self.groups.get(place / WIDTH).map_or(N::NOBODY, |group| group.0[place % WIDTH])
     }
 
+    /// Asks for the group that a player competes in first.
+    #[inline]
+    pub(super) fn prefetch(&self, player: usize) {
+        if let Some(group) = self.groups.get((self.players + player) / WIDTH) {
+            prefetch(group, 1);
+        }
+    }
+
     /// Sets the number of the only player, in one step.
     #[inline]
     pub(super) fn set_only(&mut self, number: N) {
@@ -89,7 +99,6 @@ impl<N: Number> Tournament<N> {
     }
 
     /// Sets the number of a player.
-    #[inline]
     pub(super) fn set(&mut self, player: usize, number: N) {
         let (mut place, mut winner) = (self.players + player, number);
         while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
@@ -103,6 +112,25 @@ impl<N: Number> Tournament<N> {
             }
             let [a, b, c, d] = *group;
             winner = a.min(b).min(c.min(d));
+            place = place / WIDTH + 2;
+        }
+    }
+
+    /// Sets a lower number than the player has, as when it begins to compete: only the winners before matter, not the rest
+    /// of its groups.
+    pub(super) fn lower(&mut self, player: usize, number: N) {
+        debug_assert!(number <= self.of(player), "a lower number");
+        let mut place = self.players + player;
+        while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
+            let own = &mut group[place % WIDTH];
+            if *own <= number {
+                return;
+            }
+            *own = number;
+            if place == TOP {
+                self.first = number;
+                return;
+            }
             place = place / WIDTH + 2;
         }
     }
@@ -126,7 +154,11 @@ mod tests {
                     all.resize(player + 1 + more % 3, NOBODY);
                     tournament.extend_to(all.len());
                 }
-                tournament.set(player, number);
+                if number < all[player] && more % 2 == 0 {
+                    tournament.lower(player, number);
+                } else {
+                    tournament.set(player, number);
+                }
                 all[player] = number;
                 prop_assert_eq!(Some(tournament.first()), all.iter().min().copied());
                 prop_assert_eq!(tournament.of(more), all.get(more).copied().unwrap_or(NOBODY));

@@ -58,6 +58,13 @@ pub(super) struct Leaf {
     pub(super) name: String,
 }
 
+/// The cache lines of a leaf that a packet uses.
+pub(super) const LINES: usize = 2;
+const _: () = assert!(
+    core::mem::offset_of!(Leaf, queue) + 16 <= 64 * LINES,
+    "with the place of a boxed queue"
+);
+
 /// A class with children; also the link, and the spare time of the link.
 #[derive(Debug)]
 #[repr(C, align(64))]

@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::parameters::PRIORITIES;
+use crate::prefetch::prefetch;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -103,6 +104,18 @@ impl Rings {
         } else if self.heads[ring] == slot as u32 {
             self.heads[ring] = next;
         }
+    }
+
+    /// The slot that has the turn after `slot`.
+    #[inline]
+    pub(super) fn after(&self, slot: usize) -> usize {
+        self.slots[slot].next as usize
+    }
+
+    /// Asks for a slot.
+    #[inline]
+    pub(super) fn prefetch(&self, slot: usize) {
+        prefetch(&self.slots[slot], 1);
     }
 
     /// Passes the turn on.

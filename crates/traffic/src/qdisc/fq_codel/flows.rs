@@ -4,6 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::packets::Packets;
+use crate::prefetch::prefetch;
 use crate::qdisc::codel::control::Control;
 use base::packet::{FlowId, PacketId};
 
@@ -179,8 +181,13 @@ impl Flows {
         self.flows[index].control
     }
 
-    pub(crate) fn set_control(&mut self, index: usize, control: Control) {
-        self.flows[index].control = control;
+    /// Records what came of a queue's turn: the state of its control, and the bytes of the packet that it sends, which its
+    /// credit pays for.
+    #[inline]
+    pub(crate) fn spend(&mut self, index: usize, control: Control, length: u32) {
+        let flow = &mut self.flows[index];
+        flow.control = control;
+        flow.credit -= i64::from(length);
     }
 
     /// The queue that has the turn: the first new one with credit left, or else the first old one. A queue
@@ -198,10 +205,14 @@ impl Flows {
         }
     }
 
-    /// Subtracts a sent packet from a queue's credit.
+    /// Asks for the first packet of the queue that has the next turn, if no new one comes.
     #[inline]
-    pub(crate) fn spend(&mut self, index: usize, length: u32) {
-        self.flows[index].credit -= i64::from(length);
+    pub(crate) fn prefetch_packet(&self, packets: &Packets) {
+        let queue = if self.new.first == NONE { self.old.first } else { self.new.first };
+        let first = self.flows.get(queue as usize).map_or(NONE, |flow| flow.first);
+        if let Some(slot) = self.slots.get(first as usize) {
+            packets.prefetch(slot.packet);
+        }
     }
 
     /// Ends the turn of the queue `index`, which has nothing to send. A new queue becomes the last of the old
@@ -219,6 +230,9 @@ impl Flows {
     /// Moves the first queue of its list to the end of the old ones.
     #[inline(always)]
     fn move_on(&mut self, index: usize) {
+        if let Some(next) = self.flows.get(self.flows[index].next as usize) {
+            prefetch(next, 1);
+        }
         self.remove_first(index);
         self.flows[index].turn = Turn::Old;
         self.append(index, Turn::Old);

@@ -114,6 +114,16 @@ impl Leaf {
         }
     }
 
+    /// Asks for the first packet, if that is known without a look at it.
+    #[inline]
+    pub(super) fn prefetch_first(&self, packets: &Packets) {
+        if let Qdisc::Fifo(queue) = &self.queue
+            && let Some(id) = queue.head()
+        {
+            packets.prefetch(id);
+        }
+    }
+
     pub(super) fn flush(&mut self, packets: &mut Packets, now: Instant) {
         if let Some(past) = &mut self.past {
             for mut queue in past.inherited.drain(..) {

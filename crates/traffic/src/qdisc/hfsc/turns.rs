@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use crate::prefetch::prefetch;
 use crate::qdisc::tournament::{NOBODY, Tournament};
 
 /// The bits of an entry that hold the class.
@@ -94,6 +95,14 @@ impl HeapIndex {
         self.of(class, criterion).state != State::Absent
     }
 
+    /// Asks for the places of a class.
+    #[inline]
+    pub(super) fn prefetch(&self, class: usize) {
+        if let Some(pair) = self.0.get(class) {
+            prefetch(pair, 1);
+        }
+    }
+
     #[inline]
     fn of(&self, class: usize, criterion: Criterion) -> &Seat {
         &self.0[class].0[criterion as usize]
@@ -127,6 +136,16 @@ impl Turns {
         self.waiting.first() == NOBODY && self.ready.first() == NOBODY
     }
 
+    /// The class that has the turn at `then`, if no other takes part before; or one that had it before.
+    #[inline]
+    pub(super) fn expected(&self, then: u64) -> Option<usize> {
+        let (ready, waiting) = (Entry(self.ready.first()), Entry(self.waiting.first()));
+        if ready != Entry::LAST {
+            return Some(ready.class());
+        }
+        waiting.has_come(then).then(|| waiting.class())
+    }
+
     /// The class may have its turn from `time` on, with this key.
     #[inline]
     pub(super) fn set(
@@ -146,16 +165,21 @@ impl Turns {
     /// Lets a class wait or be ready.
     #[inline]
     fn place(&mut self, seat: &mut Seat, class: usize, waits: bool) {
-        let (to, player) =
-            (if waits { State::Waiting } else { State::Ready }, seat.player as usize);
-        if seat.state != to {
+        let to = if waits { State::Waiting } else { State::Ready };
+        let enters = seat.state != to;
+        if enters {
             self.vacate(seat);
             seat.state = to;
         }
-        if waits {
-            self.waiting.set(player, Entry::new(seat.time.into(), class).0);
+        let (turns, number) = if waits {
+            (&mut self.waiting, Entry::new(seat.time.into(), class).0)
         } else {
-            self.ready.set(player, seat.key.0);
+            (&mut self.ready, seat.key.0)
+        };
+        if enters {
+            turns.lower(seat.player as usize, number);
+        } else {
+            turns.set(seat.player as usize, number);
         }
     }
 

@@ -10,7 +10,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::qdisc::tournament::{Number, Tournament};
+use crate::qdisc::tournament::{NOBODY, Number, Tournament};
 
 /// A class that may send, or a time to recheck a group. The earlier one is less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,10 +94,20 @@ const NONE: u32 = u32::MAX;
 /// The group of the classes without a parent.
 const LINK: u32 = 0;
 
+/// A class without ancestors: its due time in the upper bits, its number in the lower 32. One comparison finds the first,
+/// and four fill a cache line.
+#[inline]
+fn flat_turn(due: u64, leaf: u32) -> u128 {
+    u128::from(due) << u32::BITS | u128::from(leaf)
+}
+
 /// The classes that have packets queued, in the order in which they send.
 #[derive(Debug)]
 pub(super) struct Order {
     places: Vec<Place>,
+    /// All classes by [`flat_turn`], if none has children: they go in the order of their own times.
+    flat: Tournament,
+    /// The link's group and the groups of classes, if some classes have children.
     groups: Vec<Group>,
     /// The class of each group; the link's has none.
     classes: Vec<u32>,
@@ -106,7 +116,8 @@ pub(super) struct Order {
 impl Order {
     /// Creates the order of classes without packets, each with its parent. The parents form no cycle.
     pub(super) fn new(parents: &[Option<usize>]) -> Self {
-        let mut order = Self { places: Vec::new(), groups: Vec::new(), classes: vec![NONE] };
+        let flat = Tournament::new(parents.len());
+        let mut order = Self { places: Vec::new(), flat, groups: Vec::new(), classes: vec![NONE] };
         let mut own = vec![NONE; parents.len()];
         for &parent in parents.iter().flatten() {
             if own[parent] == NONE {
@@ -130,6 +141,11 @@ impl Order {
             group.nested |= own[class] != NONE;
             order.places.push(place);
         }
+        if order.groups.len() == 1 {
+            order.groups.clear();
+            return order;
+        }
+        order.flat = Tournament::new(0);
         for group in &mut order.groups {
             group.held = Tournament::new(group.children);
             group.later = Tournament::new(group.children);
@@ -140,11 +156,19 @@ impl Order {
     /// The class that sends first.
     #[inline]
     pub(super) fn first(&self) -> Option<Turn> {
-        let first = match &self.groups[..] {
-            [link] => link.later.first(),
-            groups => groups[LINK as usize].entry(NONE).turn,
+        let Some(link) = self.groups.first() else {
+            let first = self.flat.first();
+            let (release, leaf) = ((first >> u32::BITS) as u64, first as u32);
+            return (first != NOBODY).then_some(Turn { release, own: release, leaf, child: leaf });
         };
+        let first = link.entry(NONE).turn;
         (!first.is_none()).then_some(first)
+    }
+
+    /// Asks for what changes when a class sends.
+    #[inline]
+    pub(super) fn prefetch(&self, turn: Turn) {
+        self.flat.prefetch(turn.leaf as usize);
     }
 
     /// No class has packets.
@@ -170,13 +194,15 @@ impl Order {
     #[inline(always)]
     pub(super) fn set(&mut self, class: usize, due: Option<u64>) {
         let leaf = class as u32;
-        let turn =
-            due.map_or(Turn::NOBODY, |due| Turn { release: due, own: due, leaf, child: leaf });
-        match &mut self.groups[..] {
-            // As below, in one step: without groups, classes go in the order of their own times.
-            [link] if link.children == 1 => link.later.set_only(turn),
-            [link] => link.later.set(class, turn),
-            _ => self.set_within(leaf, turn),
+        if !self.groups.is_empty() {
+            let turn = |due| Turn { release: due, own: due, leaf, child: leaf };
+            return self.set_within(leaf, due.map_or(Turn::NOBODY, turn));
+        }
+        let turn = due.map_or(NOBODY, |due| flat_turn(due, leaf));
+        if self.places.len() == 1 {
+            self.flat.set_only(turn);
+        } else {
+            self.flat.set(class, turn);
         }
     }
 

@@ -81,7 +81,7 @@ impl Exact {
     pub(super) fn arrive(&mut self, queue: usize, weight: u32, length: u64, first: bool) -> u64 {
         let finish = self.fluid.arrive(queue, weight, length + self.overhead.0);
         if first {
-            self.order.set(queue, self.fluid.whole(finish));
+            self.order.set_earlier(queue, self.fluid.whole(finish));
         }
         finish
     }

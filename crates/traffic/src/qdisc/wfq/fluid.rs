@@ -181,7 +181,7 @@ impl Fluid {
         flow.remainder = (cost % u64::from(flow.weight)) as u32;
         let finish = flow.finish;
         if joins {
-            self.served.set(index, self.whole(finish));
+            self.served.set_earlier(index, self.whole(finish));
         }
         finish
     }
@@ -197,7 +197,7 @@ impl Fluid {
         let finish = self.whole(finish).max(self.virtual_time);
         self.flows[index].finish = finish as u64;
         if finish < planned {
-            self.served.set(index, finish);
+            self.served.set_earlier(index, finish);
         }
     }
 }

@@ -40,6 +40,12 @@ impl Order {
         (own != NOBODY).then_some(own >> QUEUE_BITS)
     }
 
+    /// Sets the time of a queue that takes no part, or that has a later one.
+    #[inline]
+    pub(super) fn set_earlier(&mut self, queue: usize, time: u128) {
+        self.0.lower(queue, time << QUEUE_BITS | queue as u128);
+    }
+
     /// Sets the time of a queue.
     #[inline]
     pub(super) fn set(&mut self, queue: usize, time: u128) {

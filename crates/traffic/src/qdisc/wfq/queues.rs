@@ -8,6 +8,7 @@ use super::exact::Exact;
 use super::parameters::{Mode, Parameters};
 use crate::discipline::Port;
 use crate::packets::Packets;
+use crate::prefetch::{self, prefetch};
 use crate::qdisc::chains::Chains;
 use crate::qdisc::hash;
 use crate::qdisc::longest::Longest;
@@ -181,6 +182,12 @@ impl Queues {
         mut count: impl FnMut(u64),
     ) -> bool {
         let Arrival { id, key, weight, length } = arrival;
+        if let Order::Exact(exact) = &self.order
+            && self.queues.len() > prefetch::MANY
+            && let Some(first) = exact.next().and_then(|next| self.chains.first(next))
+        {
+            packets.prefetch(first.id);
+        }
         let queue = self.queue_of(key, now);
         let first = self.chains.is_empty(queue);
         if first {
@@ -268,7 +275,15 @@ impl Queues {
         let behind = self.chains.first(queue);
         match &mut self.order {
             Order::Stochastic { rounds, .. } => rounds.charge(length * PARTS, behind.is_none()),
-            Order::Exact(exact) => exact.advance(queue, behind.map(|behind| behind.finish)),
+            Order::Exact(exact) => {
+                exact.advance(queue, behind.map(|behind| behind.finish));
+                if let Some(next) = exact.next()
+                    && self.queues.len() > prefetch::MANY
+                {
+                    self.chains.prefetch_ends(next);
+                    prefetch(&self.queues[next], 1);
+                }
+            }
         }
         Some(id)
     }
