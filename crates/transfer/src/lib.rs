@@ -23,6 +23,7 @@ mod pages;
 mod partial;
 mod path;
 mod pipe;
+mod place;
 mod ranges;
 mod recv;
 mod retry;

@@ -47,6 +47,8 @@ pub(crate) struct Partial {
     pub(crate) verified: Ranges,
     /// Whether the sender said that all was sent.
     pub(crate) closed: bool,
+    /// The chunks that a stream writes, and that are not known to be right yet.
+    pub(crate) unfinished: Vec<u64>,
     /// Chunks that came wrong.
     pub(crate) wrong: u32,
     /// The most ranges of chunks that it may have.
@@ -160,7 +162,16 @@ impl Partial {
     ) -> Self {
         // The kept data may have more gaps than a new file may: holes are not on record.
         let ranges_max = verified.len().max(RANGES_MAX) + usize::from(STREAMS_MAX);
-        Self { data: Arc::new(data), direct, state, verified, closed: false, wrong: 0, ranges_max }
+        Self {
+            data: Arc::new(data),
+            direct,
+            state,
+            verified,
+            closed: false,
+            unfinished: Vec::new(),
+            wrong: 0,
+            ranges_max,
+        }
     }
 
     /// The data.

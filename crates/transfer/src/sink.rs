@@ -15,6 +15,9 @@ use crate::socket;
 /// both ends, and a part of a chunk is of no use. At a chunk's end it takes what comes.
 const WAKE: usize = 256 << 10;
 
+/// A part of a chunk that is decrypted, hashed and written at once, while it is in the second-level cache.
+const PIECE: usize = 128 << 10;
+
 /// How bytes go from a socket into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sink {
@@ -53,10 +56,11 @@ impl FromStr for Sink {
     }
 }
 
-/// A receiving stream's means of receiving chunks: a buffer, and a pipe once it is needed.
+/// A receiving stream's means of receiving chunks: buffers, and a pipe, once they are needed.
 #[derive(Debug, Default)]
 pub(crate) struct Taker {
     chunk: Option<Pages>,
+    piece: Option<Pages>,
     pipe: Option<Pipe>,
 }
 
@@ -81,6 +85,35 @@ impl Taker {
         }
         peer.read_exact(rest).map_err(lost)?;
         Ok(&chunk[..length])
+    }
+
+    /// Reads a chunk of `length` bytes, and passes it on piece by piece.
+    pub(crate) fn read_pieces(
+        &mut self,
+        peer: &mut BufReader<Channel>,
+        length: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        let buffer = match self.piece.take() {
+            Some(buffer) => buffer,
+            None => Pages::new(PIECE).map_err(Error::Memory)?,
+        };
+        let buffer = self.piece.insert(buffer);
+        // As in `read`.
+        let most = length.saturating_sub(WAKE);
+        for (part, wake) in [(most, WAKE), (length - most, 1)] {
+            if most > 0 {
+                socket::wake_at(peer.get_ref().socket(), wake);
+            }
+            let mut left = part;
+            while left > 0 {
+                let piece = &mut buffer[..left.min(PIECE)];
+                peer.read_exact(piece).map_err(lost)?;
+                each(piece);
+                left -= piece.len();
+            }
+        }
+        Ok(())
     }
 
     /// Moves a chunk from the socket to its place in a file; the inner error is the file's.

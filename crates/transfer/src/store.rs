@@ -19,6 +19,7 @@ use crate::partial::{
     self, Partial, WRONG_MAX, chunk_length, chunks, data_name, range_length, state_name, stem,
     write_at, write_end,
 };
+use crate::place::Place;
 use crate::recv::Received;
 use crate::root::{Found, Inode, LastFolder, Root, is_of_one_file, system};
 use crate::sink::Sink;
@@ -327,18 +328,17 @@ impl Store {
         let entry = self.entry(number)?;
         let Some(partial) = self.partial(number, entry)? else { return Ok(true) };
         if self.rules.verified && blake3::hash(bytes).as_bytes() != hash {
-            self.again.fetch_add(1, Ordering::Relaxed);
-            let mut partial = lock(&partial);
-            partial.wrong += 1;
-            if partial.wrong > WRONG_MAX {
-                return Err(Error::Corrupted(entry.name.clone(), partial.wrong));
-            }
+            return self.count_wrong(entry, &partial).map(|()| false);
+        }
+        let (data, is_known, is_unfinished) = {
+            let partial = lock(&partial);
+            let is_unfinished = partial.unfinished.contains(&index);
+            (partial.file_for(bytes.len()), partial.verified.contains(index), is_unfinished)
+        };
+        if is_unfinished {
+            // Another stream may yet write wrong bytes there.
             return Ok(false);
         }
-        let (data, is_known) = {
-            let partial = lock(&partial);
-            (partial.file_for(bytes.len()), partial.verified.contains(index))
-        };
         if !is_known {
             let sparse = matches!(entry.kind, Kind::File { sparse: true, .. });
             let at = index * u64::from(self.rules.chunk);
@@ -359,6 +359,65 @@ impl Store {
             self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }
         self.put_if_whole(number, entry, &partial, last)?;
+        Ok(true)
+    }
+
+    /// Counts a chunk that came wrong.
+    fn count_wrong(&self, entry: &Entry, partial: &Mutex<Partial>) -> Result<(), Error> {
+        self.again.fetch_add(1, Ordering::Relaxed);
+        let mut partial = lock(partial);
+        partial.wrong += 1;
+        if partial.wrong > WRONG_MAX {
+            return Err(Error::Corrupted(entry.name.clone(), partial.wrong));
+        }
+        Ok(())
+    }
+
+    /// Returns the place of a chunk, for [`Store::take_pieces`]; nothing if it must be whole before it is written.
+    pub(crate) fn place(&self, number: u32, index: u64) -> Result<Option<Place<'_>>, Error> {
+        let entry = self.entry(number)?;
+        let is_sparse = matches!(entry.kind, Kind::File { sparse: true, .. });
+        if !self.rules.verified || self.rules.direct || is_sparse {
+            return Ok(None);
+        }
+        let partial = self.partial(number, entry)?;
+        Ok(partial.and_then(|partial| Place::claim(number, index, entry, partial)))
+    }
+
+    /// Takes a chunk that `read` passes piece by piece: each is hashed and written while it is in the cache. The chunk
+    /// does not count before all of it is right. Returns false if it is wrong and must be retransmitted.
+    pub(crate) fn take_pieces(
+        &self,
+        place: &Place<'_>,
+        hash: &Hash,
+        read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), Error>,
+        last: &mut LastFolder,
+    ) -> Result<bool, Error> {
+        let &Place { number, index, entry, ref partial, ref data } = place;
+        let start = index * u64::from(self.rules.chunk);
+        let (mut hasher, mut at, mut written) = (blake3::Hasher::new(), start, Ok(()));
+        read(&mut |piece| {
+            hasher.update(piece);
+            if written.is_ok() {
+                written = write_at(data, piece, at, false);
+            }
+            at += piece.len() as u64;
+        })?;
+        if hasher.finalize().as_bytes() != hash {
+            return self.count_wrong(entry, partial).map(|()| false);
+        }
+        match written {
+            Err(error) if is_of_one_size(&error) => {
+                if self.give_up_file(number) {
+                    self.finisher.refuse(number, error.to_string());
+                }
+                return Ok(true);
+            }
+            written => written.map_err(self.root.failed("write", &entry.name))?,
+        }
+        self.record(entry, partial, index, hash)?;
+        self.bytes.fetch_add(at - start, Ordering::Relaxed);
+        self.put_if_whole(number, entry, partial, last)?;
         Ok(true)
     }
 

@@ -119,6 +119,10 @@ impl Stream {
             let pass = |file: &File, at| taker.pass(peer, size, file, at);
             store.take_unseen(entry, chunk, length, pass, last)?;
             true
+        } else if let Some(place) = store.place(entry, chunk)? {
+            let (peer, taker) = (&mut self.peer, &mut self.taker);
+            let read = |each: &mut dyn FnMut(&[u8])| taker.read_pieces(peer, size, each);
+            store.take_pieces(&place, hash, read, last)?
         } else {
             let bytes = self.taker.read(&mut self.peer, size, shared.rules.chunk as usize)?;
             store.take(entry, chunk, hash, bytes, last)?

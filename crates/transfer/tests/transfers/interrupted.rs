@@ -138,6 +138,34 @@ fn a_bit_that_flips_on_the_way_is_sent_again() {
     world.assert_same(&paths);
 }
 
+/// Pieces of a chunk are written before all of it is known to be right: a wrong one must not stay. The last chunk has a
+/// length that no piece divides.
+#[test]
+fn a_flipped_bit_in_a_chunk_of_several_pieces_sends_the_chunk_again() {
+    const LARGE: u32 = 1 << 20;
+    let world = World::new();
+    let paths = [world.file("large", 3 * LARGE as usize + 300_001)];
+    let listening = world.listen(ReceiverTrust::Anybody);
+    let flips = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&flips);
+    let flipping = relay(listening.address, move |before, bytes| {
+        let flipped = counted.load(Ordering::Relaxed);
+        if flipped < 3 && before > 600_000 + u64::from(flipped) * 1_100_000 {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x10;
+        }
+        true
+    });
+    let trust = SenderTrust::Anybody;
+    let sent = world.send(flipping, trust, &paths, |settings| settings.chunk = LARGE);
+    let sent = sent.expect("sent");
+    let received = listening.end().0.expect("received");
+    assert_eq!((flips.load(Ordering::Relaxed), received.again), (3, 3));
+    assert_eq!(sent.again, 3);
+    world.assert_same(&paths);
+}
+
 #[test]
 fn a_flipped_bit_of_an_encrypted_stream_ends_it_and_nothing_wrong_is_kept() {
     let world = World::new();
