@@ -4,6 +4,7 @@
 //! nothing, and names are dictionary-encoded, so no compressor is needed and memory stays bounded.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +52,8 @@ pub enum Table<R> {
 #[derive(Debug)]
 struct Sink<R: TableRow> {
     files: Files,
-    writer: SerializedFileWriter<OutFile>,
+    /// None before the first row: a table without rows has no file.
+    writer: Option<SerializedFileWriter<OutFile>>,
     names: Arc<Names>,
     row: PhantomData<R>,
 }
@@ -64,7 +66,7 @@ impl<R: TableRow> Series<R> {
 
     /// A table among `files`.
     pub(crate) fn in_file(files: &Files, names: Arc<Names>) -> Result<Self, Error> {
-        let sink = Sink::create(files.clone(), names)?;
+        let sink = Sink::new(files.clone(), names)?;
         Ok(Self { rows: Vec::new(), sink: Some(sink), failed: None })
     }
 
@@ -91,12 +93,9 @@ impl<R: TableRow> Series<R> {
         let Some(sink) = self.sink else {
             return Ok(Table::Memory(self.rows, Arc::clone(names)));
         };
-        let (files, is_empty) = (sink.files.clone(), sink.is_empty());
+        let (files, is_empty) = (sink.files.clone(), sink.writer.is_none());
         match self.failed.map_or_else(|| sink.close(), Err) {
-            Ok(()) if is_empty => {
-                files.remove(R::FILE);
-                Ok(Table::Memory(Vec::new(), Arc::clone(names)))
-            }
+            Ok(()) if is_empty => Ok(Table::Memory(Vec::new(), Arc::clone(names))),
             Ok(()) => Ok(Table::File(files.path().join(R::FILE))),
             Err(error) if error.is_full() => {
                 files.remove(R::FILE);
@@ -113,26 +112,35 @@ const fn group_rows<R: TableRow>() -> usize {
 }
 
 impl<R: TableRow> Sink<R> {
-    fn create(files: Files, names: Arc<Names>) -> Result<Self, Error> {
+    /// Will create the file, which must not exist yet, for the first row.
+    fn new(files: Files, names: Arc<Names>) -> Result<Self, Error> {
+        let path = files.path().join(R::FILE);
+        match path.symlink_metadata() {
+            Ok(_) => Err(Error::io(&path)(ErrorKind::AlreadyExists.into())),
+            Err(_) => Ok(Self { files, writer: None, names, row: PhantomData }),
+        }
+    }
+
+    fn open(files: &Files) -> Result<SerializedFileWriter<OutFile>, Error> {
         let file = files.create(R::FILE)?;
         let opened = schema::<R>().and_then(|schema| {
-            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>(&files)))
+            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>(files)))
         });
-        let writer = opened.map_err(Error::unwritten(&files.path().join(R::FILE)))?;
-        Ok(Self { files, writer, names, row: PhantomData })
+        opened.map_err(Error::unwritten(&files.path().join(R::FILE)))
     }
 
     fn write(&mut self, rows: &[R]) -> Result<(), Error> {
-        let written = write_group(&mut self.writer, rows, &self.names);
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(Self::open(&self.files)?),
+        };
+        let written = write_group(writer, rows, &self.names);
         written.map_err(Error::unwritten(&self.files.path().join(R::FILE)))
     }
 
-    fn is_empty(&self) -> bool {
-        self.writer.flushed_row_groups().is_empty()
-    }
-
     fn close(self) -> Result<(), Error> {
-        let closed = self.writer.close().map(drop);
+        let Some(writer) = self.writer else { return Ok(()) };
+        let closed = writer.close().map(drop);
         closed.map_err(Error::unwritten(&self.files.path().join(R::FILE)))
     }
 }
