@@ -311,6 +311,34 @@ fn read_group<R: TableRow>(
     columns.map(|(place, column)| read_column(group.as_ref(), place, column, names)).collect()
 }
 
+/// Finds the places of a column's names. Rows repeat names in one order, sample after sample, so a name mostly follows
+/// the name that it followed before.
+#[derive(Default)]
+struct Successors {
+    /// The name that came last after each name, by its place.
+    next: Vec<Option<Name>>,
+    last: Option<Name>,
+}
+
+impl Successors {
+    fn of(&mut self, text: &str, names: &mut Names) -> Name {
+        let last = self.last.map_or(0, |name| name.0 as usize);
+        let expected = self.next.get(last).copied().flatten();
+        let found = match expected {
+            Some(name) if names.text(name) == text => name,
+            _ => {
+                let name = names.intern(text);
+                let length = self.next.len().max(last + 1);
+                self.next.resize(length, None);
+                self.next[last] = Some(name);
+                name
+            }
+        };
+        self.last = Some(found);
+        found
+    }
+}
+
 fn read_column<R: TableRow>(
     group: &dyn RowGroupReader,
     place: usize,
@@ -340,8 +368,22 @@ fn read_column<R: TableRow>(
         (ColumnReader::ByteArrayColumnReader(mut reader), Kind::Name) => {
             let mut values = Vec::with_capacity(capacity);
             reader.read_records(rows, None, None, &mut values)?;
-            values.iter().map(|v| Ok(u64::from(names.intern(v.as_utf8()?).0))).collect()
+            let mut places = Successors::default();
+            values.iter().map(|v| Ok(u64::from(places.of(v.as_utf8()?, names).0))).collect()
         }
         _ => Err(mismatch(column.name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_any_order() {
+        let (mut names, mut places) = (Names::default(), Successors::default());
+        let texts = ["a", "b", "c", "a", "b", "b", "c", "a", "d", "", "a", "b", "c"];
+        let found: Vec<u32> = texts.iter().map(|text| places.of(text, &mut names).0).collect();
+        assert_eq!(found, [0, 1, 2, 0, 1, 1, 2, 0, 3, 4, 0, 1, 2]);
     }
 }
