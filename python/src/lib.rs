@@ -41,7 +41,7 @@ mod _suimon {
     #[pymodule_export]
     use crate::pack::{pack, unpack};
     #[pymodule_export]
-    use crate::stored::{Stored, measured, nearest};
+    use crate::stored::{Stored, measured, nearest, write_report};
     #[pymodule_export]
     use crate::sweep::{OpenSweep, SweepEnded, mean_interval, value_label};
     #[pymodule_export]

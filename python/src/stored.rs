@@ -66,6 +66,13 @@ pub(crate) fn expectations(verdicts: Vec<Verdict>) -> Vec<Expectation> {
     verdicts.into_iter().map(|v| (v.path, v.low, v.high, v.value, v.ok)).collect()
 }
 
+/// Renders the report of the run in the folder, such as a sweep's, from its files.
+#[pyfunction]
+pub(crate) fn write_report(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    let written = py.detach(|| experiment::write_report(&folder));
+    written.map(drop).map_err(|error| exception(py, &error))
+}
+
 /// The number at a path of a summary, in JSON, or at the path that it is short for, as `--measure` takes it; none where there
 /// is none.
 #[pyfunction]

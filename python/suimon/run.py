@@ -179,8 +179,12 @@ class Run:
         return self.tables["ranks"]
 
     def report(self) -> Report:
-        """Returns the report page: charts, totals and settings. A notebook shows it."""
+        """Returns the report page: charts, totals and settings. A notebook shows it. That of a sweep's run is written now,
+        if it was not before.
+        """
         path = self.folder / "report.html"
+        if not path.exists():
+            _suimon.write_report(str(self.folder))
         return Report(path.read_text(encoding="utf-8"), path)
 
     def __repr__(self) -> str:

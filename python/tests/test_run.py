@@ -221,6 +221,10 @@ def test_a_sweep_can_keep_only_its_table(folder: Path, pair: Pair) -> None:
     assert sorted(path.name for path in table.folder.iterdir()) == ["report.html", "sweep.json", "sweep.parquet"]
     assert list(table.table) == list(whole.table) and table.intervals() == whole.intervals()
     assert table.complete and len(table) == 4
+    # The report of a run is written when asked for.
+    point = whole.points[0].run()
+    assert not (point.folder / "report.html").exists()
+    assert "<svg" in point.report().html and (point.folder / "report.html").is_file()
     with pytest.raises(suimon.UsageError, match="kept only its table"):
         table.points[0].run()
     with pytest.raises(suimon.UsageError, match="kept only the table") as caught:

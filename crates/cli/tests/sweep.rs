@@ -113,8 +113,13 @@ fn a_grid_becomes_one_table_and_one_report_whatever_the_workers() {
     let report = text(folder.path(), "one/report.html");
     assert!(report.contains("emulator.wan.delay = 20ms, flow.bulk.congestion = cubic: "));
     let point = json(&one)["runs"][7]["folder"].as_str().expect("a name").to_owned();
-    assert!(report.contains(&format!("<a href=\"{point}/report.html\">8</a>")), "{point}");
-    assert!(folder.path().join("one").join(point).join("report.html").exists());
+    assert!(report.contains(&format!("<a href=\"{point}/\">8</a>")), "{point}");
+    // The report of a point is written when asked for.
+    let of_point = folder.path().join("one").join(&point).join("report.html");
+    assert!(!of_point.exists());
+    let rendered = suimon(folder.path(), &["report", &format!("one/{point}")]);
+    assert_eq!(code(&rendered), 0, "{}", stderr(&rendered));
+    assert!(std::fs::read_to_string(of_point).expect("a page").contains("<svg"));
     assert!(
         report.contains("--vary emulator.wan.delay=5ms..20ms/2"),
         "it tells how to run it again"
@@ -223,13 +228,13 @@ fn a_sweep_can_keep_only_its_table() {
         "the table differs"
     );
     let report = text(folder.path(), "table/report.html");
-    assert!(!report.contains("/report.html\">") && report.contains("--keep table"));
+    assert!(!report.contains("<td><a href=") && report.contains("--keep table"));
 
     // What an earlier sweep left counts, with or without its tables.
     let whole = folder.path().join("whole");
     let names = names(&whole);
     let (first, second) = (whole.join(&names[0]), whole.join(&names[1]));
-    for lost in ["report.html", "flows.parquet"] {
+    for lost in ["queues.parquet", "flows.parquet"] {
         std::fs::remove_file(first.join(lost)).expect(lost);
     }
     std::fs::write(second.join("summary.json"), "{}").expect("a damaged summary");

@@ -147,6 +147,10 @@ impl Job {
     /// A folder that cannot be written, a plan that the driver refuses, a lab that cannot be built. A lab that
     /// broke later is the outcome's failure.
     pub fn execute(&self, steering: Steering<'_>) -> Result<Outcome, Error> {
+        self.execute_with(true, steering)
+    }
+
+    fn execute_with(&self, report: bool, steering: Steering<'_>) -> Result<Outcome, Error> {
         let kernel = self.driver.kernel(&self.plan)?;
         let manifest = Manifest {
             run: String::new(),
@@ -185,7 +189,7 @@ impl Job {
             steering: of_run,
         })?;
         let cost = meter.read();
-        let outcome = self.close(folder, run, cost);
+        let outcome = self.close(folder, run, cost, report);
         // From here on, the results are in the folder itself.
         drop(live);
         outcome.inspect(|outcome| {
@@ -197,19 +201,26 @@ impl Job {
         })
     }
 
-    /// Executes the run, and removes the files that a sweep with `keep` does not need of a complete one.
+    /// Executes a run of a sweep: its report is written only when asked for, by [`crate::write_report`]. Removes the
+    /// files that a sweep with `keep` does not need of a complete run.
     ///
     /// # Errors
     /// Those of [`Job::execute`], and a file that cannot be removed.
     pub fn execute_keeping(&self, keep: Keep, steering: Steering<'_>) -> Result<Outcome, Error> {
-        let outcome = self.execute(steering)?;
+        let outcome = self.execute_with(false, steering)?;
         if keep == Keep::Table && outcome.complete() {
             record::folder::keep_results(&self.folder)?;
         }
         Ok(outcome)
     }
 
-    fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Error> {
+    fn close(
+        &self,
+        mut folder: RunFolder,
+        run: Run,
+        cost: Cost,
+        has_report: bool,
+    ) -> Result<Outcome, Error> {
         let Run { totals, mut recording, lab, guests, failure } = run;
         if let Some(lab) = &lab {
             folder.set_lab(lab.clone());
@@ -221,7 +232,7 @@ impl Job {
         // If this fails, what was measured is still kept.
         let verdicts = record::judge(judged, &summary);
         let environment = Environment::read();
-        let report = RunReport {
+        let report = has_report.then(|| RunReport {
             plan: &self.plan,
             summary: &summary,
             verdicts: verdicts.as_deref().unwrap_or_default(),
@@ -230,8 +241,9 @@ impl Job {
             left_out: &self.left_out,
             guest_notes: notes,
             lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
-        };
-        let full = folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
+        });
+        let report = report.map(|report| report.to_html()).transpose()?;
+        let full = folder.finish(&summary, report.as_deref(), totals.ending, cost)?;
         if let Some(recording) = &mut recording {
             recording.in_folder(&self.folder);
         }

@@ -50,6 +50,7 @@ mod forecast;
 mod live;
 mod progress;
 mod run_document;
+mod stored_report;
 
 pub mod compare;
 pub mod control;
@@ -73,6 +74,7 @@ pub use experiment::{Experiment, read_text};
 pub use live::live_socket;
 pub use progress::{Progress, STEPS, Steering};
 pub use run_document::RunDocument;
+pub use stored_report::write_report;
 
 /// The build of a version: a hash of the sources, of the libraries' versions and of the compiler's. It is equal
 /// in every program that these are compiled into, and on every machine.

@@ -180,21 +180,22 @@ impl RunFolder {
         self.manifest.guest_notes = notes;
     }
 
-    /// Adds summary and report and puts all files in place of the existing ones: those of a complete run, or those of
-    /// a run that was interrupted or filled the disk. Returns whether the disk was full.
+    /// Adds summary, and the report if there is one, and puts all files in place of the existing ones: those of a
+    /// complete run, or those of a run that was interrupted or filled the disk. Returns whether the disk was full.
     ///
     /// # Errors
     /// If a file cannot be written. The earlier files are still there then.
     pub fn finish(
         mut self,
         summary: &Summary,
-        report: &str,
+        report: Option<&str>,
         ending: Ending,
         cost: Cost,
     ) -> Result<bool, Error> {
         self.files.release();
         self.files.write(SUMMARY, &(summary.to_json() + "\n"))?;
-        if let Err(error) = self.files.write(REPORT, report)
+        if let Some(report) = report
+            && let Err(error) = self.files.write(REPORT, report)
             && !error.is_full()
         {
             return Err(error);

@@ -26,7 +26,7 @@ pub struct Sweep {
     pub measures: Vec<String>,
     /// Every run, in the grid's order.
     pub points: Vec<Point>,
-    /// Whether the folders of the runs are kept, so that there is a page to link to.
+    /// Whether the folders of the runs are kept, so that there are files to link to.
     pub linked: bool,
 }
 
@@ -92,7 +92,9 @@ impl Sweep {
         let mut section = Section::new("Run it again");
         section.command(&self.command);
         let again = match self.linked {
-            true => "Finished runs are not repeated.",
+            true => {
+                "Finished runs are not repeated. `suimon report FOLDER` renders the report of one of them."
+            }
             false => {
                 "The folders of the runs are not kept, so a complete sweep is repeated as a whole."
             }

@@ -88,7 +88,7 @@ impl Digest<'_> {
         *html += "</tr>\n";
     }
 
-    /// Every run, with a link to its report if there is one.
+    /// Every run, with a link to its folder if there is one.
     pub(super) fn runs(&self) -> Section {
         let mut section = Section::new("Runs");
         let mut html = String::from("<div class=\"wide\"><table><thead><tr><th>run</th>");
@@ -110,7 +110,7 @@ impl Digest<'_> {
         let folder = escape(&point.folder);
         let number = folder.split('-').next().unwrap_or(&folder);
         let _ = match point.complete && self.linked {
-            true => write!(html, "<tr><td><a href=\"{folder}/report.html\">{number}</a></td>"),
+            true => write!(html, "<tr><td><a href=\"{folder}/\">{number}</a></td>"),
             false => write!(html, "<tr><td>{number}</td>"),
         };
         for (axis, &place) in self.axes.iter().zip(&point.places) {

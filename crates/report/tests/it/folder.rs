@@ -62,7 +62,7 @@ fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) ->
     if let Some(lab) = lab {
         folder.set_lab(lab);
     }
-    folder.finish(&summary, &report, totals.ending, cost).unwrap();
+    folder.finish(&summary, Some(&report), totals.ending, cost).unwrap();
     report
 }
 
@@ -234,7 +234,7 @@ fn nothing_of_an_earlier_run_stays_beside_a_later_one() {
     let printed = next.files().path().join("programs");
     std::fs::create_dir(&printed).unwrap();
     std::fs::write(printed.join("new.log"), "new").unwrap();
-    next.finish(&summary, "<html>", totals.ending, Cost::default()).unwrap();
+    next.finish(&summary, Some("<html>"), totals.ending, Cost::default()).unwrap();
     let left = [
         "manifest.json",
         "notes.txt",

@@ -222,7 +222,7 @@ fn runs_that_are_compared_have_a_line_each() {
         let totals = totals(&plan, end);
         recorder.finish(&totals).expect("it records");
         let summary = Summary::new(&plan, &totals);
-        run.finish(&summary, "", totals.ending, Cost::default()).expect("it is written");
+        run.finish(&summary, Some(""), totals.ending, Cost::default()).expect("it is written");
         StoredRun::read(&path).expect("a run")
     };
     let runs = [("one", stored("one", 4_000)), ("two", stored("two", 1_000))];
