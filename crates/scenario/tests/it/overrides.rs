@@ -239,6 +239,30 @@ fn what_is_not_there_yet_can_be_set() {
 }
 
 #[test]
+fn each_kind_of_table_with_names_can_be_made() {
+    for settings in [
+        &["probe.capture.c.at=a:wire"][..],
+        &["probe.bandwidth.c.at=a:wire", "probe.bandwidth.c.bin=10ms"],
+        &["probe.sequence.c.at=a:wire", "probe.sequence.c.flow=bulk"],
+        &["change.c.at=a:wire", "change.c.when=500ms", "change.c.enabled=false"],
+        &["flow.c.from=b", "flow.c.to=a"],
+        &["link.c.between=[\"a\", \"b\"]", "link.c.rate=1Gbit/s"],
+        &["expect.flow.bulk.goodput.min=1Mbit/s"],
+        &["expect.link.wire.drops.max=3"],
+        &["expect.node.a.drops.max=3"],
+        &["compare.flow.bulk.goodput=5%"],
+        &["compare.link.wire.drops=3"],
+    ] {
+        let mut document = document();
+        settings.iter().for_each(|setting| document.set(setting).unwrap());
+        let plan =
+            document.runs().unwrap()[0].plan().unwrap_or_else(|e| panic!("{settings:?}: {e}"));
+        let before = self::document().runs().unwrap()[0].plan().unwrap();
+        assert_ne!(scenario::lock(&plan), scenario::lock(&before), "{settings:?}");
+    }
+}
+
+#[test]
 fn what_is_set_can_be_taken_away() {
     let mut document = document();
     document.set("link.wire.queue.psp.rate=100Mbit/s").unwrap();
