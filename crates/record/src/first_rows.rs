@@ -20,7 +20,7 @@ pub(crate) enum Rows {
     /// The first two, of the sample before, if there was one, and of this one: a curve of changes from sample to sample
     /// begins where the changes do.
     First(Option<Instant>),
-    /// That of the sample.
+    /// The row of the sample.
     One,
 }
 

@@ -11,9 +11,9 @@ use crate::totals::Totals;
 
 /// The links and nodes that have an entry.
 pub(super) struct Listed {
-    /// By link.
+    /// Whether a link has one, by link.
     pub(super) links: Vec<bool>,
-    /// By node.
+    /// Whether a node has one, by node.
     pub(super) nodes: Vec<bool>,
 }
 
