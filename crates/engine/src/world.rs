@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Bytes, DscpMap, Fault, FlowId, HostId, Instant, Random};
-use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
+use network::forwarding::{Destination, ForwardingTable, NO_ROUTE, Pages};
 use network::headroom::headroom;
 use network::host::{self, Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
@@ -35,6 +35,10 @@ pub struct Channel {
     /// The port's index within that node.
     pub port: u32,
 }
+
+/// The number of prefixes up to which each node has a table of its own, which takes one look; the tables of more share
+/// pages.
+const OWN_PREFIXES_MAX: usize = 512;
 
 /// Nodes, and the channels that connect them. Channels are numbered as the ports that feed them (`PortId`).
 #[derive(Debug)]
@@ -149,7 +153,7 @@ impl World {
         }
         let priorities = plan.priorities();
         let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new(), priorities };
-        let destinations = world.destinations(plan);
+        let (destinations, pages) = (world.destinations(plan), plan.routes.pages().into());
         let mut own = vec![Vec::new(); plan.nodes.len()];
         for (number, interface) in (plan.nodes.len()..).zip(&plan.interfaces) {
             let port = world.port(plan, interface.node, interface.link as u32);
@@ -157,7 +161,7 @@ impl World {
         }
         for (number, (ports, sides)) in ports.into_iter().enumerate() {
             let node = &plan.nodes[number];
-            let table = world.forwarding(plan, number, &destinations);
+            let table = world.forwarding(plan, number, &destinations, &pages);
             let table = table.of_interfaces(core::mem::take(&mut own[number]));
             let seed = Random::new(plan.seed, &format!("{}:node", node.name)).next_u64();
             let parts = Parts { number: number as u32, ports, sides, table, seed };
@@ -187,14 +191,21 @@ impl World {
         plan: &Plan,
         node: usize,
         destinations: &Arc<[Destination]>,
+        pages: &Pages,
     ) -> ForwardingTable {
         let Some(routes) = plan.routes.by_prefix(node) else {
             return ForwardingTable::default_route(node as u32);
         };
-        let hops = routes
-            .map(|links| links.iter().map(|&link| self.port(plan, node, link)).collect::<Vec<_>>());
+        let ports = |links: &[u32]| {
+            links.iter().map(|&link| self.port(plan, node, link)).collect::<Vec<_>>()
+        };
         let (number, seed) = (node as u32, plan.path_seed(node));
-        ForwardingTable::new(number, destinations.clone(), hops, seed)
+        let (each, destinations) = (routes.each(), destinations.clone());
+        if each.len() <= OWN_PREFIXES_MAX {
+            return ForwardingTable::new(number, destinations, each.map(ports), seed);
+        }
+        let sets = ForwardingTable::new(number, destinations, routes.sets().map(ports), seed);
+        sets.paged(pages.clone(), routes.pages())
     }
 
     /// The port of `node`, numbered within it, that sends on `link`.

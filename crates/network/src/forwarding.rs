@@ -29,6 +29,28 @@ pub(crate) const LOCAL: u32 = u32::MAX - 1;
 /// The first number of a next-hop set; lower ones are ports.
 const SETS: u32 = 1 << 31;
 
+/// Pages of prefixes that nodes share: for each prefix, the number of a next-hop set of the node.
+pub type Pages = Arc<[[u32; 64]]>;
+
+/// The routes of a node with many prefixes.
+#[derive(Debug)]
+struct Paged {
+    pages: Pages,
+    /// The node's own pages, by their numbers in `pages`.
+    own: Box<[u32]>,
+    /// A port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`], by the number that pages have.
+    entries: Vec<u32>,
+}
+
+impl Paged {
+    fn entry(&self, prefix: u32) -> u32 {
+        let page =
+            self.own.get(prefix as usize / 64).and_then(|&page| self.pages.get(page as usize));
+        let entry = page.and_then(|page| self.entries.get(page[prefix as usize % 64] as usize));
+        entry.copied().unwrap_or(NO_ROUTE)
+    }
+}
+
 /// The routes of one node.
 #[derive(Debug)]
 pub struct ForwardingTable {
@@ -37,6 +59,8 @@ pub struct ForwardingTable {
     local: bool,
     /// A port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`], by prefix.
     by_prefix: Vec<u32>,
+    /// The routes by shared pages, in place of `by_prefix`.
+    paged: Option<Box<Paged>>,
     destinations: Arc<[Destination]>,
     /// The ports of each next-hop set.
     sets: Vec<Box<[u32]>>,
@@ -90,9 +114,26 @@ impl ForwardingTable {
             }
         };
         let by_prefix = by_prefix.map(entry).collect();
-        let default = NO_ROUTE;
-        let (local, balancer, interfaces) = (false, None, None);
-        Self { number, local, by_prefix, destinations, sets, default, seed, balancer, interfaces }
+        Self {
+            number,
+            local: false,
+            by_prefix,
+            paged: None,
+            destinations,
+            sets,
+            default: NO_ROUTE,
+            seed,
+            balancer: None,
+            interfaces: None,
+        }
+    }
+
+    /// Returns the table with routes by page: what it has for a prefix, it has from now on for the number that a page
+    /// has for a prefix. `own` are the numbers of its pages.
+    #[must_use]
+    pub fn paged(self, pages: Pages, own: &[u32]) -> Self {
+        let paged = Box::new(Paged { pages, own: own.into(), entries: self.by_prefix });
+        Self { paged: Some(paged), by_prefix: Vec::new(), ..self }
     }
 
     /// The table of a host with one link: all packets for others leave through its only port.
@@ -137,7 +178,16 @@ impl ForwardingTable {
         match self.by_prefix.get(to.prefix as usize) {
             Some(&port) if port < SETS => port,
             Some(&set) => self.other(packet, set, now),
-            None => self.other(packet, NO_ROUTE, now),
+            None => self.by_page(packet, to.prefix, now),
+        }
+    }
+
+    /// The port by the page of a prefix.
+    #[inline(never)]
+    fn by_page(&mut self, packet: &Packet, prefix: u32, now: Instant) -> u32 {
+        match self.paged.as_ref().map_or(NO_ROUTE, |paged| paged.entry(prefix)) {
+            port if port < SETS => port,
+            entry => self.other(packet, entry, now),
         }
     }
 
@@ -242,6 +292,20 @@ mod tests {
         assert_eq!((port(8, 1), port(7, 1)), (5, 4), "wherever it goes");
         assert_eq!(port(0, 1), 3, "by the routes where it comes from the host's own address");
         assert_eq!((port(1, 7), port(1, 8), port(1, 0)), (LOCAL, LOCAL, LOCAL));
+    }
+
+    #[test]
+    fn routes_by_page_are_those_by_prefix() {
+        // Prefixes 0 to 2 by the second page, in which 1 and 2 have what the table has for 1 and 0.
+        let mut page = [u32::MAX; 64];
+        page[..3].copy_from_slice(&[2, 1, 0]);
+        let mut paged = table().paged([[7; 64], page].into(), &[1]);
+        let mut port = |destination| paged.port(&packet(1, 1, destination), Instant::ZERO);
+        assert_eq!(port(1), 3, "attached");
+        assert!([1, 2].contains(&port(2)));
+        for nowhere in [0, 3, 4, 5] {
+            assert_eq!(port(nowhere), NO_ROUTE, "to {nowhere}");
+        }
     }
 
     #[test]

@@ -113,10 +113,10 @@ impl Plan {
     /// without a path, or at the destination. The flow hash selects one of several links of equal cost.
     pub fn next_link(&self, node: usize, flow: usize, [from, to]: [HostId; 2]) -> Option<u32> {
         let here = if node == self.node_of(from) { from.0 as usize } else { node };
-        match self.routes.next_hops(here, to.0 as usize) {
+        match *self.routes.next_hops(here, to.0 as usize) {
             [] => None,
-            &[link] => Some(link),
-            links => {
+            [link] => Some(link),
+            ref links => {
                 let flow = FlowId(flow as u32);
                 Some(links[forwarding::pick(self.path_seed(node), flow, from, links.len())])
             }

@@ -86,7 +86,7 @@ fn seconds_of_busiest(bytes: f64, pairs: &[Ends], network: &Network<'_>) -> f64 
             let mut beyond = BTreeMap::new();
             for (node, share) in here {
                 let next = network.routes.next_hops(node, to);
-                for &number in next {
+                for &number in &*next {
                     let [a, b] = &links[number as usize].ends;
                     let node = network.routes.node(node);
                     let (direction, far) = if a.node == node { (0, b.node) } else { (1, a.node) };

@@ -2,33 +2,72 @@
 //! the first one in file order.
 //!
 //! Hosts do not forward, and most have one link: their packets leave by it, and packets for them follow the routes to
-//! their router. So the table has rows and columns only for routers, emulators and hosts with several links, and its
-//! size does not depend on the number of hosts. An interface of a host with several links is routed as a host with
-//! that link alone.
+//! their router. So the table has rows only for routers, emulators and hosts with several links. Its columns are the
+//! prefixes: those rows that packets can be for, because hosts are attached to them, or because they are hosts. Routes
+//! to other rows are searched when they are asked for. An interface of a host with several links is routed as a host
+//! with that link alone.
+//!
+//! A row is a list of pages of 64 prefixes, and equal pages are stored once. Pages have the next-hop sets by their
+//! numbers within the node, so that nodes with the same place in a fabric share them: all core switches have the same
+//! pages, and an edge switch has one page for all prefixes beyond its own.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod search;
 
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+
+use self::search::{Columns, Graph, NONE, Tree, UNREACHED};
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::{Interface, Link, Node, NodeKind};
 
-/// The maximum number of rows: every pair has a route entry of 4 bytes, 256 MiB in all.
-const ROWS_MAX: usize = 8_192;
+/// The maximum number of rows, above that of a fat tree of switches with 96 ports. Each row has an entry of 4 bytes for
+/// each prefix if it shares no page with any other, 576 MiB in all; those of the fat tree take 30 MiB.
+const ROWS_MAX: usize = 12_288;
 
 /// The next hops from every node, and every interface with its own address, to every other one. Interfaces are
 /// numbered after the nodes, as in packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     places: Vec<Place>,
-    /// The next-hop set from one of the table's nodes to another, row by row; [`NONE`] without a path.
-    table: Vec<u32>,
-    /// The links of each next-hop set, in file order.
-    sets: Vec<Box<[u32]>>,
-    /// The number of rows.
-    width: usize,
+    graph: Graph,
+    /// The prefix of each row; [`NONE`] if no packets are for it.
+    prefixes: Vec<u32>,
+    /// The number of prefixes.
+    count: usize,
+    columns: Columns,
 }
 
-const NONE: u32 = u32::MAX;
+/// The routes of one node by prefix.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'r> {
+    routes: &'r Routes,
+    row: usize,
+}
+
+impl<'r> Row<'r> {
+    /// The next hops for each prefix, none without a path.
+    pub fn each(self) -> impl ExactSizeIterator<Item = &'r [u32]> {
+        (0..self.routes.count).map(move |prefix| self.routes.columns.next_hops(self.row, prefix))
+    }
+
+    /// The node's next-hop sets, by the numbers in pages.
+    pub fn sets(self) -> impl Iterator<Item = &'r [u32]> {
+        let sets = &self.routes.columns.sets[self.row];
+        (0..sets.len() as u32).map(move |set| sets.get(set))
+    }
+
+    /// The pages of its prefixes, by their numbers in [`Routes::pages`].
+    pub fn pages(self) -> &'r [u32] {
+        let Columns { table, width, .. } = &self.routes.columns;
+        &table[self.row * width..(self.row + 1) * width]
+    }
+}
+
+/// The next hop by one link.
+fn one(link: &u32) -> Cow<'_, [u32]> {
+    Cow::Borrowed(std::slice::from_ref(link))
+}
 
 /// The place of a node in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,26 +97,26 @@ impl Routes {
 
     /// The links on shortest paths from `node` to `destination`, in file order; empty without a path, or if they
     /// belong to one host. A host has at most one, an interface its own.
-    pub fn next_hops(&self, node: usize, destination: usize) -> &[u32] {
-        use std::slice::from_ref;
+    pub fn next_hops(&self, node: usize, destination: usize) -> Cow<'_, [u32]> {
+        const NOWHERE: Cow<'_, [u32]> = Cow::Borrowed(&[]);
         let (Some(from), Some(to)) = (self.places.get(node), self.places.get(destination)) else {
-            return &[];
+            return NOWHERE;
         };
         let (node, destination) = (self.node(node), self.node(destination));
         match (from, to) {
-            _ if node == destination => &[],
+            _ if node == destination => NOWHERE,
             (Place::Leaf { link, at, .. }, to) if *at as usize == destination => match to {
                 // The other end delivers it by another of its links.
-                Place::Leaf { link: last, .. } if last != link => &[],
-                _ => from_ref(link),
+                Place::Leaf { link: last, .. } if last != link => NOWHERE,
+                _ => one(link),
             },
-            (Place::Row(_), Place::Leaf { link, at, .. }) if *at as usize == node => from_ref(link),
+            (Place::Row(_), Place::Leaf { link, at, .. }) if *at as usize == node => one(link),
             (Place::Row(from), Place::Row(to) | Place::Leaf { row: to, .. }) => {
                 self.set(*from, *to)
             }
             (Place::Leaf { link, row: from, .. }, Place::Row(to) | Place::Leaf { row: to, .. }) => {
                 let joined = *from != NONE && from == to || !self.set(*from, *to).is_empty();
-                if joined { from_ref(link) } else { &[] }
+                if joined { one(link) } else { NOWHERE }
             }
         }
     }
@@ -94,7 +133,7 @@ impl Routes {
     pub fn links_between(&self, links: &[Link], from: usize, to: usize) -> BTreeSet<u32> {
         let (mut found, mut open, mut seen) = (BTreeSet::new(), vec![from], BTreeSet::new());
         while let Some(node) = open.pop() {
-            for &number in self.next_hops(node, to) {
+            for &number in &*self.next_hops(node, to) {
                 let [a, b] = &links[number as usize].ends;
                 let far = if a.node == self.node(node) { b.node } else { a.node };
                 found.insert(number);
@@ -108,7 +147,10 @@ impl Routes {
 
     /// The attachment of `node`, or of the interface with that number.
     pub fn attachment(&self, node: usize) -> Attachment {
-        let prefix = |row: u32| (row != NONE).then_some(row);
+        let prefix = |row: u32| {
+            let prefix = self.prefixes.get(row as usize).copied();
+            prefix.filter(|&prefix| prefix != NONE)
+        };
         match self.places.get(node) {
             None => Attachment { gateway: None, prefix: None },
             Some(Place::Row(row)) => Attachment { gateway: None, prefix: prefix(*row) },
@@ -118,10 +160,15 @@ impl Routes {
         }
     }
 
-    /// The next hops from `node` by prefix, none without a path; `None` for a host with one link.
-    pub fn by_prefix(&self, node: usize) -> Option<impl Iterator<Item = &[u32]>> {
+    /// The routes of `node` by prefix; `None` for a host with one link.
+    pub fn by_prefix(&self, node: usize) -> Option<Row<'_>> {
         let Place::Row(row) = *self.places.get(node)? else { return None };
-        Some((0..self.width as u32).map(move |to| self.set(row, to)))
+        Some(Row { routes: self, row: row as usize })
+    }
+
+    /// The pages of [`Row::pages`]: the number of a next-hop set for each of 64 prefixes, `u32::MAX` without a path.
+    pub fn pages(&self) -> &[[u32; 64]] {
+        &self.columns.pages
     }
 
     /// Whether there are no nodes, so that no routes are known.
@@ -129,13 +176,26 @@ impl Routes {
         self.places.is_empty()
     }
 
-    /// The next-hop set between two rows.
-    fn set(&self, from: u32, to: u32) -> &[u32] {
+    /// The next hops from one row to another.
+    fn set(&self, from: u32, to: u32) -> Cow<'_, [u32]> {
         if from == NONE || to == NONE {
-            return &[];
+            return Cow::Borrowed(&[]);
         }
-        let set = self.table[from as usize * self.width + to as usize];
-        self.sets.get(set as usize).map_or(&[], |links| links)
+        let (from, to) = (from as usize, to as usize);
+        match self.prefixes[to] {
+            NONE => Cow::Owned(self.search(from, to)),
+            prefix => Cow::Borrowed(self.columns.next_hops(from, prefix as usize)),
+        }
+    }
+
+    /// The next hops from one row to another one without a prefix.
+    fn search(&self, from: usize, to: usize) -> Vec<u32> {
+        let Graph { forwards, ways } = &self.graph;
+        let mut tree = Tree { hops: vec![UNREACHED; ways.len()], queue: VecDeque::new() };
+        tree.grow(to, forwards, ways);
+        let mut links = Vec::new();
+        tree.next_hops(from, &ways[from], forwards, to, &mut links);
+        links
     }
 
     pub(super) fn resolve(nodes: &[Node], interfaces: &[Interface], links: &[Link]) -> Self {
@@ -148,9 +208,9 @@ impl Routes {
         let core: Vec<usize> = (0..nodes.len()).filter(|&node| only_link(node).is_none()).collect();
         let mut rows = vec![NONE; nodes.len()];
         core.iter().zip(0..).for_each(|(&node, row)| rows[node] = row);
-        let leaf = |node: usize, (link, at): (u32, usize)| {
-            let row = if is_host(at) { NONE } else { rows[at] };
-            Place::Leaf { node: node as u32, link, at: at as u32, row }
+        let leaf = |node: usize, (link, at): (u32, u32)| {
+            let row = if is_host(at as usize) { NONE } else { rows[at as usize] };
+            Place::Leaf { node: node as u32, link, at, row }
         };
         let place = |node| match only_link(node) {
             Some(way) => leaf(node, way),
@@ -158,20 +218,32 @@ impl Routes {
         };
         let interface = |&Interface { node, link, .. }: &Interface| {
             let [a, b] = &links[link].ends;
-            leaf(node, (link as u32, if a.node == node { b.node } else { a.node }))
+            leaf(node, (link as u32, if a.node == node { b.node } else { a.node } as u32))
         };
-        let places = (0..nodes.len()).map(place).chain(interfaces.iter().map(interface)).collect();
+        let places: Vec<_> =
+            (0..nodes.len()).map(place).chain(interfaces.iter().map(interface)).collect();
         // Other nodes do not forward between the table's nodes.
-        let ways: Vec<Vec<(u32, usize)>> = core
-            .iter()
-            .map(|&node| {
-                let ways = neighbours[node].iter().filter(|&&(_, to)| rows[to] != NONE);
-                ways.map(|&(link, to)| (link, rows[to] as usize)).collect()
-            })
-            .collect();
+        let ways = core.iter().map(|&node| {
+            let ways = neighbours[node].iter().map(|&(link, to)| (link, rows[to as usize]));
+            ways.filter(|&(_, row)| row != NONE).collect()
+        });
+        let ways = ways.collect();
         let forwards: Vec<bool> = core.iter().map(|&node| !is_host(node)).collect();
-        let (table, sets) = table(&forwards, &ways);
-        Self { places, table, sets, width: core.len() }
+        let mut ends: Vec<bool> = forwards.iter().map(|forwards| !forwards).collect();
+        for place in &places {
+            if let &Place::Leaf { row, .. } = place
+                && row != NONE
+            {
+                ends[row as usize] = true;
+            }
+        }
+        let destinations: Vec<u32> =
+            (0..).zip(&ends).filter(|&(_, &is_end)| is_end).map(|(row, _)| row).collect();
+        let mut prefixes = vec![NONE; core.len()];
+        (0..).zip(&destinations).for_each(|(prefix, &row)| prefixes[row as usize] = prefix);
+        let graph = Graph { forwards, ways };
+        let columns = graph.columns(&destinations);
+        Self { places, graph, prefixes, count: destinations.len(), columns }
     }
 }
 
@@ -189,88 +261,15 @@ pub(super) fn check(file: &Scenario, nodes: &[Node], links: &[Link], problems: &
     }
 }
 
-/// The next-hop set from each node to each other one, row by row, and the links of every set.
-fn table(forwards: &[bool], ways: &[Vec<(u32, usize)>]) -> (Vec<u32>, Vec<Box<[u32]>>) {
-    let width = ways.len();
-    let (mut table, mut sets) = (vec![NONE; width * width], Vec::<Box<[u32]>>::new());
-    let mut known: Vec<BTreeMap<Box<[u32]>, u32>> = vec![BTreeMap::new(); width];
-    let mut tree = Tree { hops: vec![UNREACHED; width], queue: VecDeque::new() };
-    let mut links = Vec::new();
-    for destination in 0..width {
-        tree.grow(destination, forwards, ways);
-        for node in 0..width {
-            links.clear();
-            tree.next_hops(node, &ways[node], forwards, destination, &mut links);
-            if links.is_empty() {
-                continue;
-            }
-            let set = known[node].get(&*links).copied().unwrap_or_else(|| {
-                let set = sets.len() as u32;
-                sets.push(links.as_slice().into());
-                known[node].insert(links.as_slice().into(), set);
-                set
-            });
-            table[node * width + destination] = set;
-        }
-    }
-    (table, sets)
-}
-
 /// The links of each node, in file order, with the node at the other end.
-fn neighbours(count: usize, links: &[Link]) -> Vec<Vec<(u32, usize)>> {
+fn neighbours(count: usize, links: &[Link]) -> Vec<Vec<(u32, u32)>> {
     let mut neighbours = vec![Vec::new(); count];
     for (number, link) in links.iter().enumerate() {
         let [a, b] = [link.ends[0].node, link.ends[1].node];
-        neighbours[a].push((number as u32, b));
-        neighbours[b].push((number as u32, a));
+        neighbours[a].push((number as u32, b as u32));
+        neighbours[b].push((number as u32, a as u32));
     }
     neighbours
-}
-
-/// The distance in hops of every node from one destination.
-struct Tree {
-    hops: Vec<u32>,
-    queue: VecDeque<usize>,
-}
-
-const UNREACHED: u32 = u32::MAX;
-
-impl Tree {
-    fn grow(&mut self, destination: usize, forwards: &[bool], ways: &[Vec<(u32, usize)>]) {
-        self.hops.fill(UNREACHED);
-        self.hops[destination] = 0;
-        self.queue.push_back(destination);
-        while let Some(node) = self.queue.pop_front() {
-            if node != destination && !forwards[node] {
-                continue;
-            }
-            for &(_, next) in &ways[node] {
-                if self.hops[next] == UNREACHED {
-                    self.hops[next] = self.hops[node] + 1;
-                    self.queue.push_back(next);
-                }
-            }
-        }
-    }
-
-    /// Adds the links to forwarding nodes that are one hop nearer; only the first one for a host.
-    fn next_hops(
-        &self,
-        node: usize,
-        ways: &[(u32, usize)],
-        forwards: &[bool],
-        destination: usize,
-        links: &mut Vec<u32>,
-    ) {
-        let hops = self.hops[node];
-        if hops == 0 || hops == UNREACHED {
-            return;
-        }
-        let nearer = |n: usize| self.hops[n] == hops - 1 && (n == destination || forwards[n]);
-        let most = if forwards[node] { usize::MAX } else { 1 };
-        let shortest = ways.iter().filter(|&&(_, n)| nearer(n)).map(|&(link, _)| link);
-        links.extend(shortest.take(most));
-    }
 }
 
 #[cfg(test)]
@@ -324,23 +323,51 @@ mod tests {
             let ends = links.iter().map(|&(a, b)| (a % (hosts + routers), b % (hosts + routers)));
             let links: Vec<_> = ends.filter(|(a, b)| a != b).collect();
             let (nodes, links) = network(hosts, routers, &links);
-            let routes = Routes::resolve(&nodes, &[], &links);
-            for (node, row) in searched(&nodes, &links).iter().enumerate() {
-                for (destination, hops) in row.iter().enumerate() {
-                    let found = routes.next_hops(node, destination);
-                    prop_assert_eq!(found, hops, "{} {}", node, destination);
-                }
+            assert_shortest(&nodes, &links);
+        }
+    }
+
+    /// Returns the routes, which are those of a search through all nodes.
+    fn assert_shortest(nodes: &[Node], links: &[Link]) -> Routes {
+        let routes = Routes::resolve(nodes, &[], links);
+        for (node, row) in searched(nodes, links).iter().enumerate() {
+            for (destination, hops) in row.iter().enumerate() {
+                let found = routes.next_hops(node, destination);
+                assert_eq!(&*found, &**hops, "{node} {destination}");
             }
         }
+        routes
+    }
+
+    #[test]
+    fn nodes_share_pages_where_there_is_more_than_one() {
+        let text =
+            "duration = \"1 s\"\n[topology.t.leaf_spine]\nleaves = 70\nspines = 3\nhosts = 1\n";
+        let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
+        let plan = plan.expect("a plan");
+        let routes = assert_shortest(&plan.nodes, &plan.links);
+        for node in 70..143 {
+            let row = routes.by_prefix(node).expect("a leaf or a spine");
+            let sets: Vec<_> = row.sets().collect();
+            assert_eq!(row.each().len(), 70);
+            for (prefix, links) in row.each().enumerate() {
+                let page = routes.pages()[row.pages()[prefix / 64] as usize];
+                let set = sets.get(page[prefix % 64] as usize).copied().unwrap_or_default();
+                assert_eq!(set, links, "{node} {prefix}");
+            }
+        }
+        // Of the leaves, one for each place of their own prefix and one without it, on the first page and on the
+        // second; and one on each of the spines.
+        assert_eq!(routes.pages().len(), 64 + 1 + 6 + 1 + 2);
     }
 
     #[test]
     fn hosts_with_one_link_have_no_place_in_the_table() {
         let star: Vec<_> = (0..300).map(|host| (host, 300)).collect();
         let (nodes, links) = network(300, 1, &star);
-        assert_eq!(Routes::resolve(&nodes, &[], &links).table.len(), 1);
+        assert_eq!(Routes::resolve(&nodes, &[], &links).columns.table.len(), 1);
         let pairs: Vec<_> = (0..150).map(|pair| (2 * pair, 2 * pair + 1)).collect();
         let (nodes, links) = network(300, 0, &pairs);
-        assert_eq!(Routes::resolve(&nodes, &[], &links).table.len(), 0);
+        assert_eq!(Routes::resolve(&nodes, &[], &links).columns.table.len(), 0);
     }
 }

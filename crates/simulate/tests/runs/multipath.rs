@@ -83,6 +83,18 @@ fn packets_reach_the_last_of_many_hosts() {
     assert_eq!(received, [10_000; 3]);
 }
 
+/// There are more prefixes than nodes have in a table of their own.
+#[test]
+fn every_leaf_is_reached_by_shared_pages() {
+    let plan = driver::plan(
+        "duration = \"10 ms\"\n[topology.t.leaf_spine]\nleaves = 520\nspines = 2\nhosts = 1\n\
+         [flow.f]\nfrom = \"t-host\"\nto = \"t-host\"\nmatrix = \"permutation\"\nbytes = \"1 kB\"\n",
+    );
+    let totals = driver::totals(&plan);
+    assert!(totals.flows.iter().all(|flow| flow.received.0 == 1_000));
+    assert_eq!(totals.flows.len(), 520);
+}
+
 #[test]
 fn a_flow_keeps_to_its_path_and_another_seed_to_another() {
     // One small flow per pair: nothing is lost, so a retransmission would mean reordering.
