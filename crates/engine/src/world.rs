@@ -221,8 +221,11 @@ impl World {
         self.port(plan, plan.node_of(end), link.expect("a planned flow has a path"))
     }
 
-    /// Records the headers of every flow's packets.
+    /// Records the headers of every flow's packets, if a filter may look at them.
     fn describe(&mut self, plan: &Plan) {
+        if !plan.has_filters() {
+            return;
+        }
         for (number, flow) in plan.flows.iter().enumerate() {
             self.packets.describe(FlowId(number as u32), flow.source, flow.header);
         }

@@ -89,7 +89,7 @@ impl Live {
                 duration_seconds: Some(plan.duration.as_secs_f64()),
                 ..Statistics::default()
             },
-            plan: plan.clone(),
+            plan: plan.without_flows(),
             flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
         };
         Self { thread: serve(folder, desk).ok(), shared }

@@ -54,7 +54,7 @@ pub fn inputs(plan: &Plan) -> Vec<Input> {
     let mut all = Vec::new();
     for group in &groups.flows {
         let (first, flow) = (&plan.flows[group.range.start], groups.flow_path(group.range.start));
-        of_settings(&flow, &first.demand, &mut all);
+        of_settings(&flow, &*first.demand, &mut all);
         match &first.transport {
             Transport::Tcp(tcp) => {
                 if let Some((table, settings)) = workload::settings(&tcp.workload) {

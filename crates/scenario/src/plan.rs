@@ -149,6 +149,39 @@ impl Plan {
         (0..self.nodes.len() + self.interfaces.len()).map(|number| HostId(number as u32))
     }
 
+    /// Whether a packet may pass filters: of classes, or of a conditioner.
+    pub fn has_filters(&self) -> bool {
+        let filters = |queue: &qdisc::Parameters| {
+            queue.classes().is_some_and(|classes| !classes.filters().is_empty())
+        };
+        let mut ends = self.links.iter().flat_map(|link| &link.ends);
+        // A change may bring some.
+        !self.changes.is_empty() || ends.any(|end| end.conditioner.is_some() || filters(&end.queue))
+    }
+
+    /// The plan without its flows, of which there may be many.
+    #[must_use]
+    pub fn without_flows(&self) -> Self {
+        let Self { units, seed, duration, measure, .. } = *self;
+        Self {
+            title: self.title.clone(),
+            units,
+            seed,
+            duration,
+            measure,
+            nodes: self.nodes.clone(),
+            interfaces: self.interfaces.clone(),
+            links: self.links.clone(),
+            routes: self.routes.clone(),
+            flows: Vec::new(),
+            changes: self.changes.clone(),
+            probes: self.probes.clone(),
+            expectations: self.expectations.clone(),
+            comparison: self.comparison.clone(),
+            file_warnings: self.file_warnings.clone(),
+        }
+    }
+
     /// The seed of the node's flow hash for equal-cost links.
     pub fn path_seed(&self, node: usize) -> u64 {
         Random::new(self.seed, &format!("{}:paths", self.nodes[node].name)).next_u64()
@@ -320,7 +353,7 @@ pub struct Flow {
     /// The time and the amount of sending.
     pub span: ActivePeriod,
     /// The demand in the file, from which `span` is drawn.
-    pub demand: Demand,
+    pub demand: Arc<Demand>,
     /// Its transport protocol.
     pub transport: Transport,
 }
@@ -341,8 +374,8 @@ settings! {
 /// The transport of a flow.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// A connection.
-    Tcp(Box<Tcp>),
+    /// A connection; flows of one table with the same ends of it share them.
+    Tcp(Arc<Tcp>),
     /// Datagrams of an unresponsive sender.
     Udp(Udp),
     /// The traffic of a program.

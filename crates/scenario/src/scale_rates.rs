@@ -115,6 +115,7 @@ fn limit(fifo: &mut fifo::Parameters, by: NonZeroU64) {
 fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
     match &mut flow.transport {
         Transport::Tcp(tcp) => {
+            let tcp = Arc::make_mut(tcp);
             for end in [&mut tcp.sender, &mut tcp.receiver] {
                 let end = Arc::make_mut(end);
                 // The receive buffer bounds the window. A send buffer bounds it only if it is too small.

@@ -112,8 +112,8 @@ fn flow(name: &str, number: usize) -> Flow {
             Flow::usual_ports(number),
         ),
         span: ActivePeriod::ALWAYS,
-        demand: scenario::plan::Demand::default(),
-        transport: Transport::Tcp(Box::new(Connection {
+        demand: scenario::plan::Demand::default().into(),
+        transport: Transport::Tcp(Arc::new(Connection {
             sender: Arc::new(config),
             receiver: Arc::new(config),
             kernel_congestion: None,

@@ -73,7 +73,7 @@ fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut Strin
 
 /// The demand as in the file, or as drawn for a member that is written out alone.
 fn demand(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow) -> Demand {
-    let mut demand = flow.demand.clone();
+    let mut demand = Demand::clone(&flow.demand);
     let seed = plan.plan.seed;
     if !group.counted {
         let ActivePeriod { start, bytes, .. } = flow.span;

@@ -186,7 +186,7 @@ fn add(
             if let (Some(settings), Some(every)) = (connection.workload.settings_mut(), &every) {
                 settings.set("every", Value::RandomTime(every.clone()));
             }
-            Some(Some(Transport::Tcp(connection.into())))
+            Some(Some(Transport::Tcp(configs.shared_ends(connection))))
         }
     };
     let transports: Vec<_> = pairs.iter().map(&mut transport).collect::<Option<_>>()?;
@@ -197,6 +197,8 @@ fn add(
     let starts = demand.starts(network.seed, names.iter().map(String::as_str));
     let starts: Vec<Instant> = starts.collect();
     demand::check(name, table, pairs.len(), (&demand, &starts), network, problems);
+    flows.reserve_exact(names.len());
+    let demand = Arc::new(demand);
     for (index, (name, start)) in names.into_iter().zip(starts).enumerate() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
         let pair = index % pairs.len();
@@ -415,7 +417,10 @@ fn tcp(
 
 /// The TCP settings of the ends of one table's flows, mostly equal and stored once.
 #[derive(Default)]
-struct Configs(VecDeque<Arc<Config>>);
+struct Configs {
+    ends: VecDeque<Arc<Config>>,
+    connections: VecDeque<Arc<Tcp>>,
+}
 
 impl Configs {
     /// The maximum number of compared ones: a table's paths differ at most by the MTUs of their first links.
@@ -425,12 +430,27 @@ impl Configs {
         let like = |known: &&Arc<Config>| {
             known.segment.mtu == config.segment.mtu && same_config(known, &config)
         };
-        if let Some(known) = self.0.iter().find(like) {
+        if let Some(known) = self.ends.iter().find(like) {
             return known.clone();
         }
-        self.0.truncate(Self::KEPT - 1);
-        self.0.push_front(config.into());
-        self.0[0].clone()
+        self.ends.truncate(Self::KEPT - 1);
+        self.ends.push_front(config.into());
+        self.ends[0].clone()
+    }
+
+    /// Both ends of a connection of the table, with shared configurations.
+    fn shared_ends(&mut self, connection: Tcp) -> Arc<Tcp> {
+        let like = |known: &&Arc<Tcp>| {
+            Arc::ptr_eq(&known.sender, &connection.sender)
+                && Arc::ptr_eq(&known.receiver, &connection.receiver)
+                && known.workload == connection.workload
+        };
+        if let Some(known) = self.connections.iter().find(like) {
+            return known.clone();
+        }
+        self.connections.truncate(Self::KEPT - 1);
+        self.connections.push_front(connection.into());
+        self.connections[0].clone()
     }
 }
 
