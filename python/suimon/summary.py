@@ -1121,7 +1121,8 @@ class Summary:
     Attributes:
         emulator: Each WAN emulator.
         engine: What the engine did.
-        flow: Each flow.
+        flow: Each flow. Of more than 20 000 flows that a `count` made, only those that cannot go on, unless the
+            scenario samples flows, or expects something of one.
         group: Each set of flows that a `count` in the scenario made: `bulk` for `bulk.1`, `bulk.2`, ….
         link: Each link but those of [`Summary::idle`].
         node: Each node's own drops.

@@ -27,12 +27,17 @@ pub use measured::{
     group_of, jain,
 };
 
+/// The number of flows of one table up to which each has results of its own, even if the scenario does not ask for
+/// them.
+const LISTED_MAX: usize = 20_000;
+
 /// A run's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The run as a whole.
     pub run: Run,
-    /// Each flow.
+    /// Each flow. Of more than 20 000 flows that a `count` made, only those that cannot go on, unless the scenario
+    /// samples flows, or expects something of one.
     pub flow: Named<FlowSummary>,
     /// Each set of flows that a `count` in the scenario made: `bulk` for `bulk.1`, `bulk.2`, ….
     pub group: Named<Group>,
@@ -93,7 +98,7 @@ impl Summary {
             change: Named(changes(plan, totals)),
             input: InputSummary::of(plan),
             engine: EngineSummary::of(&totals.engine),
-            flow: Named(names.into_iter().map(str::to_owned).zip(sums).collect()),
+            flow: Named(listed(plan, names, sums)),
         }
     }
 
@@ -155,6 +160,22 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
         serde_json::Value::Bool(b) => found.push((path.clone(), f64::from(u8::from(*b)))),
         other => found.extend(other.as_f64().map(|number| (path.clone(), number))),
     }
+}
+
+/// The flows with results of their own.
+fn listed_flows(plan: &Plan, names: Vec<&str>, sums: Vec<FlowSummary>) -> Vec<(String, FlowSummary)> {
+    let is_short = |names: &[&str]| names.len() <= LISTED_MAX || group_of(names[0]).is_none();
+    let expected = plan.expectations.iter().map(|expectation| &expectation.path);
+    let compared = plan.comparison.tolerances.iter().map(|tolerance| &tolerance.path);
+    let is_asked = plan.probes.flows.is_some()
+        || expected.chain(compared).any(|path| path.starts_with("flow."));
+    let tables = names.chunk_by(|a, b| group_of(a) == group_of(b));
+    let each = tables.flat_map(|names| {
+        let all = is_asked || is_short(names);
+        names.iter().map(move |name| (*name, all))
+    });
+    let listed = each.zip(sums).filter(|((_, all), summary)| *all || summary.stall.is_some());
+    listed.map(|((name, _), summary)| (name.to_owned(), summary)).collect()
 }
 
 fn links(plan: &Plan, totals: &Totals, listed: &Listed) -> Vec<(String, LinkSummary)> {
@@ -246,4 +267,47 @@ fn sum_run(plan: &Plan, totals: &Totals, flows: &[Member<'_>]) -> Run {
         drops,
         flows,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use measured::FlowSummary;
+    use scenario::Document;
+    use scenario::plan::Expectation;
+
+    use super::*;
+    use crate::totals::FlowTotals;
+
+    #[test]
+    fn flows_of_a_long_table_are_not_listed_unless_they_are_sampled_or_stuck() {
+        let plan = |probe: &str| {
+            let text = format!("duration = \"1 s\"\n[topology.t.star]\n[probe]\n{probe}\n");
+            Document::parse("test.toml", &text)
+                .and_then(|document| document.plan())
+                .expect("a plan")
+        };
+        let of = |table: &str, count: usize| -> Vec<String> {
+            (1..=count).map(|number| format!("{table}.{number}")).collect()
+        };
+        let (short, long) = (of("short", LISTED_MAX), of("long", LISTED_MAX + 1));
+        let mut names: Vec<&str> = short.iter().chain(&long).map(String::as_str).collect();
+        names.push("one");
+        let mut sums = vec![FlowSummary::of(&FlowTotals::default()); names.len()];
+        sums[LISTED_MAX + 6].stall = Some("waits".into());
+        let found = |plan: &Plan| -> Vec<String> {
+            let listed = listed_flows(plan, names.clone(), sums.clone());
+            listed.into_iter().map(|(name, _)| name).collect()
+        };
+        let expected: Vec<&str> =
+            names[..LISTED_MAX].iter().copied().chain(["long.7", "one"]).collect();
+        assert_eq!(found(&plan("automatic = false")), expected);
+        assert_eq!(found(&plan("")), names);
+        let expecting = |path: &str| {
+            let path = path.to_owned();
+            let expectations = vec![Expectation { path, low: None, high: None }];
+            Plan { expectations, ..plan("automatic = false") }
+        };
+        assert_eq!(found(&expecting("flow.long.2.goodput")), names);
+        assert_eq!(found(&expecting("group.long.goodput")), expected);
+    }
 }
