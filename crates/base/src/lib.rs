@@ -17,6 +17,7 @@ pub mod frame;
 pub mod header;
 pub mod histogram;
 pub mod packet;
+pub mod prefetch;
 pub mod priorities;
 pub mod priority_map;
 pub mod random;

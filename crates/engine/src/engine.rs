@@ -4,6 +4,7 @@
 //! One pending event per wire, port and node, not per packet. A packet at an idle port costs one event per hop, its
 //! arrival; a packet that waits costs a second one, its port becoming free.
 
+use base::prefetch::prefetch;
 use base::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};
 #[cfg(debug_assertions)]
 use network::audit;
@@ -12,7 +13,7 @@ use network::link::Launched;
 use network::observer::Place;
 use network::port::Offered;
 use network::switch::Switch;
-use network::{Behaviour, MACHINE, prefetch};
+use network::{Behaviour, MACHINE};
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
 use scenario::Plan;
@@ -461,8 +462,9 @@ fn notifications(node: &Node, number: usize) -> Option<Notifications> {
     Some(Notifications { sent, received: counted.received, limited: counted.created })
 }
 
-/// The number of link directions from which on the processor's caches do not hold what the next events need.
-const LARGE: usize = 1 << 10;
+/// The number of link directions from which on the processor's caches do not hold what the next events need. In debug
+/// builds, few are many, so that every test also asks for it.
+const LARGE: usize = if cfg!(debug_assertions) { 1 } else { 1 << 10 };
 
 /// Asks the processor for the memory of the next events, each step when that of the step before is there: the link
 /// direction; the place of the packet on it, and the node; the packet; what the node needs for it.

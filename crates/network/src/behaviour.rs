@@ -41,7 +41,7 @@ pub trait Behaviour {
         cx: &mut Context<'_, E, O>,
     );
 
-    /// Asks the processor for the memory that [`Behaviour::receive`] of that packet will need, with [`crate::prefetch`].
+    /// Asks the processor for the memory that [`Behaviour::receive`] of that packet will need, see [`base::prefetch`].
     fn expect(&self, packet: &Packet) {
         let _ = packet;
     }

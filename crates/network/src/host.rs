@@ -38,8 +38,8 @@ use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
-use crate::prefetch::prefetch;
 use crate::schedule::Schedule;
+use base::prefetch::prefetch;
 
 /// One end of a connection. The fields that every segment touches come first, here and in the connection.
 #[derive(Debug)]

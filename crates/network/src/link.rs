@@ -5,7 +5,7 @@ use base::{Bytes, DropReason, Duration, Instant, PacketId, Rate, Ring};
 use traffic::Packets;
 
 use crate::impairment::{Impairment, Transit};
-use crate::prefetch::prefetch;
+use base::prefetch::prefetch;
 
 /// Sixty times the fastest Ethernet (IEEE 802.3dj): a higher rate is a mistaken unit.
 pub const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
@@ -229,7 +229,7 @@ impl Wire {
         self.flight.first().map(|(at, _)| at)
     }
 
-    /// Asks the processor for the place of the packet that arrives next: see [`prefetch`].
+    /// Asks the processor for the place of the packet that arrives next: see [`base::prefetch`].
     #[inline]
     pub fn expect(&self) {
         if let Some(place) = self.flight.first_place() {

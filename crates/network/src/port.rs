@@ -16,10 +16,10 @@ use crate::flow_control::{Counters, FlowControl};
 use crate::guard::Guard;
 use crate::link::Launched;
 use crate::observer::{Event, Observer, Place, PortId};
-use crate::prefetch::prefetch;
 use crate::reaction_point::ReactionPoints;
 use crate::timer::Timer;
 use crate::trace::Trace;
+use base::prefetch::prefetch;
 
 /// The result of offering a packet to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl Port {
         self.retired.backlog_bytes_max.max(self.left_bytes + own.backlog_bytes_max)
     }
 
-    /// Asks the processor for what a packet needs: see [`prefetch`].
+    /// Asks the processor for what a packet needs: see [`base::prefetch`].
     #[inline]
     pub(crate) fn expect(&self) {
         prefetch(self, 4);

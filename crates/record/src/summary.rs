@@ -98,7 +98,7 @@ impl Summary {
             change: Named(changes(plan, totals)),
             input: InputSummary::of(plan),
             engine: EngineSummary::of(&totals.engine),
-            flow: Named(listed(plan, names, sums)),
+            flow: Named(listed_flows(plan, names, sums)),
         }
     }
 
@@ -163,7 +163,11 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
 }
 
 /// The flows with results of their own.
-fn listed_flows(plan: &Plan, names: Vec<&str>, sums: Vec<FlowSummary>) -> Vec<(String, FlowSummary)> {
+fn listed_flows(
+    plan: &Plan,
+    names: Vec<&str>,
+    sums: Vec<FlowSummary>,
+) -> Vec<(String, FlowSummary)> {
     let is_short = |names: &[&str]| names.len() <= LISTED_MAX || group_of(names[0]).is_none();
     let expected = plan.expectations.iter().map(|expectation| &expectation.path);
     let compared = plan.comparison.tolerances.iter().map(|tolerance| &tolerance.path);

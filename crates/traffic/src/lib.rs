@@ -13,7 +13,6 @@ pub mod discipline;
 pub mod meter;
 mod packet_list;
 mod packets;
-mod prefetch;
 pub mod qdisc;
 pub mod reservation;
 pub mod tree;

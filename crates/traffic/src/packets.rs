@@ -7,10 +7,10 @@ use core::ops::{Index, IndexMut};
 
 use crate::classify::Fields;
 use crate::control::{Control, Notification};
-use crate::prefetch::prefetch;
 use base::drop_reason::DropReason;
 use base::header::Header;
 use base::packet::{FRAME_MIN, FlowId, HostId, Packet, PacketId, Protocol, Tcp};
+use base::prefetch::prefetch;
 
 /// The header fields of a flow that are the same in all its packets, for the classifier.
 #[derive(Clone, Copy, Debug)]

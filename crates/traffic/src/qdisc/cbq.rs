@@ -27,13 +27,14 @@ use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
-use crate::prefetch::{self, prefetch};
+use crate::qdisc::MANY;
 use crate::qdisc::Qdisc;
 use crate::qdisc::class_queue::{self, Change};
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};
 use base::packet::PacketId;
+use base::prefetch::prefetch;
 use base::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;
@@ -400,7 +401,7 @@ impl Discipline for Cbq {
         if let Some(leaf) = self.usual_choice(at)
             && let Some(id) = self.send(Pick::own(leaf), packets, now, at)
         {
-            if self.nodes.leaves.len() > prefetch::MANY {
+            if self.nodes.leaves.len() > MANY {
                 self.prefetch_leaves();
             }
             return Dequeued::Send(id);

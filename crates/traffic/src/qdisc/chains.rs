@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::prefetch::prefetch;
+use base::prefetch::prefetch;
 
 /// No link.
 const NONE: u32 = u32::MAX;

@@ -9,13 +9,13 @@
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
-use crate::prefetch;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::tally::Tally;
+use crate::qdisc::MANY;
 use base::drop_reason::DropReason;
 use base::packet::{Packet, PacketId};
 use base::random::Random;
@@ -248,7 +248,7 @@ impl Discipline for FqCodel {
         }
         let Packet { length, flow, .. } = packets[id];
         packets[id].queued = now;
-        if self.tally.packets() > prefetch::MANY as u64 {
+        if self.tally.packets() > MANY as u64 {
             self.flows.prefetch_packet(packets);
         }
         let hash = flows::hash(flow, self.salt);

@@ -27,11 +27,12 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
-use crate::prefetch::{self, prefetch};
+use crate::qdisc::MANY;
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};
 use base::packet::{ETHERNET_HEADER_AND_FCS, PacketId};
+use base::prefetch::prefetch;
 use base::units::{Bytes, Duration, Instant};
 
 mod admission;
@@ -185,7 +186,7 @@ impl Hfsc {
     /// Whether the classes are more than the nearest caches hold, so that each is out of them when its turn comes.
     #[inline]
     fn has_many(&self) -> bool {
-        self.nodes.len() > prefetch::MANY
+        self.nodes.len() > MANY
     }
 
     /// Asks for the record of the class that sends next, if no other takes part before.

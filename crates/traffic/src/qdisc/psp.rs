@@ -19,10 +19,11 @@ use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Statistics, WireClock,
 };
 use crate::packets::Packets;
-use crate::prefetch::{self, prefetch};
+use crate::qdisc::MANY;
 use crate::qdisc::fifo::Fifo;
 use crate::qdisc::page::Page;
 use base::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId};
+use base::prefetch::prefetch;
 use base::units::{Bytes, Instant};
 
 mod clock;
@@ -196,7 +197,7 @@ impl Psp {
         self.order.set(index, due);
         self.next = self.order.first();
         if let Some(next) = self.next
-            && self.nodes.len() > prefetch::MANY
+            && self.nodes.len() > MANY
         {
             prefetch(&self.nodes[next.leaf as usize], LINES);
             self.order.prefetch(next);
@@ -415,7 +416,7 @@ impl Discipline for Psp {
     // Not inlined, like `dequeue`: a port that runs another discipline need not save its registers.
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, wire: WireClock) -> Enqueued {
-        if self.nodes.len() > prefetch::MANY
+        if self.nodes.len() > MANY
             && let Some(next) = self.next
             && let Some(first) = self.nodes[next.leaf as usize].queue.head()
         {

@@ -7,7 +7,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::prefetch::prefetch;
+use base::prefetch::prefetch;
 
 /// The number of a player that does not compete; no other is greater.
 pub(super) const NOBODY: u128 = u128::MAX;

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::parameters::PRIORITIES;
-use crate::prefetch::prefetch;
+use base::prefetch::prefetch;
 
 /// No slot.
 const NONE: u32 = u32::MAX;

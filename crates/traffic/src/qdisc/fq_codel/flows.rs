@@ -5,9 +5,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::packets::Packets;
-use crate::prefetch::prefetch;
 use crate::qdisc::codel::control::Control;
 use base::packet::{FlowId, PacketId};
+use base::prefetch::prefetch;
 
 /// No slot, or no flow.
 const NONE: u32 = u32::MAX;

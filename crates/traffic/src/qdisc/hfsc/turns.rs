@@ -6,8 +6,8 @@
 
 use alloc::vec::Vec;
 
-use crate::prefetch::prefetch;
 use crate::qdisc::tournament::{NOBODY, Tournament};
+use base::prefetch::prefetch;
 
 /// The bits of an entry that hold the class.
 const CLASS_BITS: u32 = 24;

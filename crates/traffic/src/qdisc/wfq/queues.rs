@@ -8,13 +8,14 @@ use super::exact::Exact;
 use super::parameters::{Mode, Parameters};
 use crate::discipline::Port;
 use crate::packets::Packets;
-use crate::prefetch::{self, prefetch};
+use crate::qdisc::MANY;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::hash;
 use crate::qdisc::longest::Longest;
 use crate::qdisc::rounds::{Rounds, Turn};
 use base::drop_reason::DropReason;
 use base::packet::PacketId;
+use base::prefetch::prefetch;
 use base::units::{Bytes, Instant};
 
 /// Turns are counted in hundredths of a byte, so that quota * weight / 100 is whole.
@@ -183,7 +184,7 @@ impl Queues {
     ) -> bool {
         let Arrival { id, key, weight, length } = arrival;
         if let Order::Exact(exact) = &self.order
-            && self.queues.len() > prefetch::MANY
+            && self.queues.len() > MANY
             && let Some(first) = exact.next().and_then(|next| self.chains.first(next))
         {
             packets.prefetch(first.id);
@@ -278,7 +279,7 @@ impl Queues {
             Order::Exact(exact) => {
                 exact.advance(queue, behind.map(|behind| behind.finish));
                 if let Some(next) = exact.next()
-                    && self.queues.len() > prefetch::MANY
+                    && self.queues.len() > MANY
                 {
                     self.chains.prefetch_ends(next);
                     prefetch(&self.queues[next], 1);

@@ -1,16 +1,11 @@
-//! Cache lines that are asked for before they are needed, for disciplines with more classes than the nearest caches hold:
-//! each class is out of them when its turn comes.
+//! Cache lines that are asked for before they are needed: the processor loads them while it does something else.
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
 
-/// The most classes that fit the nearest caches, with their packets: asking for them in advance gains nothing. In debug
-/// builds, few are many, so that every test also asks.
-pub(crate) const MANY: usize = if cfg!(debug_assertions) { 1 } else { 1_000 };
-
 /// Asks for the first `lines` cache lines of `item`, for a use some hundred instructions later. Has no other effect.
 #[inline(always)]
-pub(crate) fn prefetch<T>(item: &T, lines: usize) {
+pub fn prefetch<T>(item: &T, lines: usize) {
     let start = core::ptr::from_ref(item).cast::<u8>();
     for line in 0..lines {
         prefetch_line(start.wrapping_add(line * LINE));
