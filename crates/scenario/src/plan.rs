@@ -475,7 +475,7 @@ impl Flow {
     pub const fn usual_ports(number: usize) -> Ports {
         const SENDERS: usize = 40_000;
         let (source, destination) = (20_000 + number % SENDERS, 9_000 + number / SENDERS);
-        // At most 100 000 flows, so neither port exceeds 60 000.
+        // At most 1 000 000 flows, so neither port exceeds 60 000.
         Ports { source: source as u16, destination: destination as u16 }
     }
 
