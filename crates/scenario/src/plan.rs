@@ -159,7 +159,7 @@ impl Plan {
         !self.changes.is_empty() || ends.any(|end| end.conditioner.is_some() || filters(&end.queue))
     }
 
-    /// The plan without its flows, of which there may be many.
+    /// The plan without its flows, which may be many.
     #[must_use]
     pub fn without_flows(&self) -> Self {
         let Self { units, seed, duration, measure, .. } = *self;
