@@ -19,7 +19,7 @@ fn node(by: Unit, gap: Option<Duration>) -> Node {
     let port = |number| Port::new(PortId(number), &queue, gigabit()).unwrap();
     let to = Destination { gateway: 9, port: 0, prefix: 0 };
     let nowhere = Destination { gateway: NO_ROUTE, ..to };
-    let hops = std::iter::once((0..LINKS as u16).collect());
+    let hops = std::iter::once((0..LINKS).collect());
     let table = ForwardingTable::new(7, [nowhere, to].into(), hops, 11);
     let (ports, sides) = ((0..LINKS).map(port).collect(), Vec::new());
     let parts = Parts { number: 7, ports, sides, table, seed: 3 };

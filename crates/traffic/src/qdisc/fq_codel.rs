@@ -9,13 +9,13 @@
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packets::Packets;
+use crate::qdisc::MANY;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;
 use crate::qdisc::fifo;
 use crate::qdisc::page::Page;
 use crate::qdisc::tally::Tally;
-use crate::qdisc::MANY;
 use base::drop_reason::DropReason;
 use base::packet::{Packet, PacketId};
 use base::random::Random;

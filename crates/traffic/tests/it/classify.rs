@@ -58,7 +58,7 @@ fn pattern() -> impl Strategy<Value = Filter> {
     let transport =
         (sparse(prop::sample::select(vec![1_u8, 6, 17])), sparse(ports()), sparse(ports()));
     let marks = (sparse((0_u8..64, 0_u8..64)), sparse(0_u8..8));
-    let simulated = (sparse(0_u16..3), sparse(0_u16..3), sparse(0_u32..3));
+    let simulated = (sparse(host()), sparse(host()), sparse(0_u32..3));
     (network, transport, marks, simulated).prop_map(|(network, transport, marks, simulated)| {
         Filter {
             source: network.0,
@@ -74,6 +74,11 @@ fn pattern() -> impl Strategy<Value = Filter> {
             flow: simulated.2.map(FlowId),
         }
     })
+}
+
+/// Numbers of hosts that fit the classifier's 16 bits for one, and some that do not.
+fn host() -> impl Strategy<Value = u32> {
+    prop::sample::select(vec![0, 1, 2, 65_534, 65_535, 65_536, 65_537])
 }
 
 fn header() -> impl Strategy<Value = Header> {
@@ -106,7 +111,7 @@ fn header() -> impl Strategy<Value = Header> {
 }
 
 fn packet() -> impl Strategy<Value = Packet> {
-    (0_u16..3, 0_u16..3, 0_u32..3, any::<u8>()).prop_map(|(source, destination, flow, tos)| {
+    (host(), host(), 0_u32..3, any::<u8>()).prop_map(|(source, destination, flow, tos)| {
         let (source, destination, flow) = (HostId(source), HostId(destination), FlowId(flow));
         Packet { source, destination, flow, tos, ..Packet::default() }
     })
