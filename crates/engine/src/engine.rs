@@ -14,7 +14,7 @@ use network::observer::Place;
 use network::port::Offered;
 use network::switch::Switch;
 use network::{Behaviour, MACHINE};
-use network::{Context, Egress, Event, Node, Observer, PortId};
+use network::{Context, Egress, Event, Node, Observer, Port, PortId};
 use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals, ProcessorTotals};
 use scenario::Plan;
 use scenario::plan::{Action, Target};
@@ -165,28 +165,23 @@ impl Engine {
         Self { world, schedule, delivered, now: Instant::ZERO, events: 0, lent: 0 }
     }
 
-    /// Lets the ports of routers send packets ahead of time ([`Port::look_ahead`]), where nothing in `plan` changes
-    /// them and `observer` does not watch them. [`Engine::settle`] is due before their counters are read.
+    /// Lets the ports of routers and hosts send packets ahead of time ([`Port::look_ahead`]), where nothing in `plan`
+    /// changes them and `observer` does not watch them. [`Engine::settle`] is due before counters are read.
     pub fn look_ahead(&mut self, plan: &Plan, observer: &impl Observer) {
         let World { nodes, channels, .. } = &mut self.world;
-        let changes = |id| {
-            let mut targets = plan.changes.iter().map(|change| &change.target);
-            targets.any(|target| matches!(target, Target::Port(at, _) if *at == id))
+        let targets = || plan.changes.iter().map(|change| &change.target);
+        let changes =
+            |id| targets().any(|target| matches!(target, Target::Port(at, _) if *at == id));
+        let may = |port: &Port| {
+            let id = port.id();
+            !channels[id.0 as usize].wire.is_impaired() && !observer.watches(id) && !changes(id)
         };
-        for node in nodes.iter_mut().filter(|node| matches!(node, Node::Router(_))) {
-            for port in node.ports_mut() {
-                let (id, channel) = (port.id(), &channels[port.id().0 as usize]);
-                if !channel.wire.is_impaired() && !observer.watches(id) && !changes(id) {
-                    port.look_ahead();
-                }
-            }
-        }
+        nodes.iter_mut().for_each(|node| node.look_ahead(may));
     }
 
-    /// Brings the counters of all ports to the present.
+    /// Brings all counters to the present.
     pub fn settle(&mut self) {
-        let ports = self.world.nodes.iter_mut().flat_map(Node::ports_mut);
-        ports.for_each(|port| port.settle(self.now));
+        self.world.nodes.iter_mut().for_each(|node| node.settle(self.now));
     }
 
     /// The time up to which it has run.

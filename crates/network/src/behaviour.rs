@@ -90,6 +90,16 @@ pub trait Behaviour {
     /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].
     fn ports_mut(&mut self) -> &mut [Port];
 
+    /// Lets the ports whose number `may` accepts send ahead of time: see [`Port::look_ahead`].
+    fn look_ahead(&mut self, may: impl Fn(&Port) -> bool) {
+        let _ = may;
+    }
+
+    /// Brings the counters of its ports, and what it counts of their packets, to `now`: see [`Port::settle`].
+    fn settle(&mut self, now: Instant) {
+        let _ = now;
+    }
+
     /// The number of packets that it holds outside its ports' disciplines.
     fn held(&self) -> usize {
         0

@@ -46,6 +46,18 @@ impl<'a> Credits<'a> {
         self
     }
 
+    /// Returns bytes that left to a connection, which may send again, or to datagrams.
+    #[inline]
+    fn give_back(&mut self, index: u32, length: u64) {
+        *self.of(index) -= length;
+        if let Some(endpoint) = self.endpoints.get_mut(index as usize)
+            && endpoint.throttled
+        {
+            endpoint.throttled = false;
+            self.released.push(index);
+        }
+    }
+
     /// The bytes of connection `index`, or of datagrams, in the queue.
     #[inline]
     fn of(&mut self, index: u32) -> &mut u64 {
@@ -65,15 +77,18 @@ impl Owner for Credits<'_> {
             return;
         }
         let index = self.by_flow.get(packet.flow);
-        *self.of(index) -= length;
-        let Some(endpoint) = self.endpoints.get_mut(index as usize) else { return };
-        if endpoint.throttled {
-            endpoint.throttled = false;
-            self.released.push(index);
-        }
-        if fate != Fate::Sent && index == self.sender {
+        self.give_back(index, length);
+        if fate != Fate::Sent && index == self.sender && (index as usize) < self.endpoints.len() {
             self.congested = true;
         }
+    }
+
+    fn sender(&self) -> u32 {
+        self.sender
+    }
+
+    fn departed(&mut self, sender: u32, length: u32) {
+        self.give_back(sender, length.into());
     }
 
     fn takes_back(&self, _: &Packet) -> bool {

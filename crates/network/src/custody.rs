@@ -34,6 +34,17 @@ pub trait Owner {
     /// Handles the departure of an offered packet from the port. Called once for each packet.
     fn left(&mut self, left: Left<'_>);
 
+    /// Its number for the sender of the packet that it offers, if it distinguishes senders.
+    fn sender(&self) -> u32 {
+        0
+    }
+
+    /// Handles the departure of a packet of `length` bytes from `sender` that the port sent ahead of time: see
+    /// [`Port::look_ahead`](crate::Port::look_ahead). In place of [`Owner::left`].
+    fn departed(&mut self, sender: u32, length: u32) {
+        let _ = (sender, length);
+    }
+
     /// Whether a packet that the port refuses returns to the owner, which then releases it, as Linux' TCP keeps a
     /// segment that `dev_queue_xmit` refuses. Otherwise the port drops it.
     fn takes_back(&self, _packet: &Packet) -> bool {

@@ -298,7 +298,7 @@ impl Host {
                 let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];
                 let backlog = port.statistics().backlog_bytes;
                 assert_eq!(queued, backlog, "the credits of {:?}", port.id());
-                if each {
+                if each && !port.is_ahead() {
                     self.assert_each_credit(port, packets);
                 }
             }
@@ -342,9 +342,11 @@ impl Host {
     /// Moves a connection's segments into the interface's queue, or onto the wire if that is idle.
     #[inline]
     fn fill_queue<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
-        let endpoint = &mut self.endpoints[index as usize];
-        let limit = endpoint.connection.small_queue_limit();
-        let port = endpoint.port;
+        let port = self.endpoints[index as usize].port;
+        if self.ports[port as usize].has_departures() {
+            self.settle_before(port, cx.now);
+        }
+        let limit = self.endpoints[index as usize].connection.small_queue_limit();
         let mut ready = false;
         loop {
             let endpoint = &mut self.endpoints[index as usize];
@@ -379,7 +381,7 @@ impl Host {
             }
         }
         let endpoint = &self.endpoints[index as usize];
-        let at = endpoint.connection.next_wakeup();
+        let (at, throttled) = (endpoint.connection.next_wakeup(), endpoint.throttled);
         // Mostly the timer was set before an ACK that has arrived since, and restarts when it fires.
         if at < endpoint.wakeup {
             self.arm(index, at, cx);
@@ -388,6 +390,24 @@ impl Host {
             let id = self.ports[port as usize].id();
             let next = self.transmit(port, cx);
             cx.egress.resume(id, next);
+        } else if throttled {
+            self.await_departure(port, cx);
+        }
+    }
+
+    /// Counts the packets that have left a port which looks ahead.
+    #[inline(never)]
+    fn settle_before(&mut self, port: u32, now: Instant) {
+        let (out, mut credits) = self.custody(port);
+        out.settle_before(&mut credits, now);
+    }
+
+    /// Continues at the next departure from a port which looks ahead, for a connection that waits for one.
+    fn await_departure<E: Egress, O>(&mut self, port: u32, cx: &mut Context<'_, E, O>) {
+        let out = &mut self.ports[port as usize];
+        if out.is_ahead() {
+            let next = out.await_departure();
+            cx.egress.resume(out.id(), next);
         }
     }
 
@@ -475,6 +495,7 @@ impl Host {
             return self.applications.set_option(index.wrapping_sub(SOCKETS), option);
         };
         endpoint.connection.set_option(option, cx.now)?;
+        self.settle(cx.now);
         self.send_pending(index, cx);
         self.assert_credits(cx.packets);
         Ok(())
@@ -555,6 +576,7 @@ impl Behaviour for Host {
     }
 
     fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        self.settle(cx.now);
         self.interrupt_if_due(cx);
         self.serve(cx);
         while let Some((_, index)) = self.timers.due(cx.now) {
@@ -579,6 +601,21 @@ impl Behaviour for Host {
             self.serve(cx);
         }
         self.assert_credits(cx.packets);
+    }
+
+    fn look_ahead(&mut self, may: impl Fn(&Port) -> bool) {
+        if self.at_once {
+            self.ports.iter_mut().filter(|port| may(port)).for_each(Port::look_ahead);
+        }
+    }
+
+    fn settle(&mut self, now: Instant) {
+        for port in 0..self.ports.len() as u32 {
+            if self.ports[port as usize].is_ahead() {
+                let (out, mut credits) = self.custody(port);
+                out.settle(&mut credits, now);
+            }
+        }
     }
 
     fn ports(&self) -> &[Port] {

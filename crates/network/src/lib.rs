@@ -15,6 +15,7 @@ mod context;
 mod credits;
 pub mod custody;
 pub mod datagram;
+mod departure;
 mod device;
 pub mod emulator;
 pub mod flow_control;

@@ -105,6 +105,14 @@ macro_rules! nodes {
                 match self { $(Self::$node(node) => node.ports_mut(),)* }
             }
 
+            fn look_ahead(&mut self, may: impl Fn(&Port) -> bool) {
+                match self { $(Self::$node(node) => node.look_ahead(may),)* }
+            }
+
+            fn settle(&mut self, now: Instant) {
+                match self { $(Self::$node(node) => node.settle(now),)* }
+            }
+
             fn held(&self) -> usize {
                 match self { $(Self::$node(node) => node.held(),)* }
             }

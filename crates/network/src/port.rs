@@ -8,9 +8,9 @@ use base::{Bytes, DropReason, Duration, Instant, Packet, PacketId, Rate, Ring};
 use traffic::qdisc::{self, Qdisc};
 use traffic::{Control, Dequeued, Discipline, Enqueued, Statistics};
 
-use self::ahead::Departure;
 use crate::context::{Context, Egress};
 use crate::custody::{Fate, Left, Owner};
+use crate::departure::Departure;
 use crate::device::Device;
 use crate::flow_control::{Counters, FlowControl};
 use crate::guard::Guard;
@@ -46,6 +46,8 @@ pub struct Port {
     diverted: bool,
     /// Whether packets are sent ahead of time: see [`Port::look_ahead`].
     ahead: bool,
+    /// Whether the owner waits for departures of packets sent ahead of time.
+    awaited: bool,
     qdisc: Guard<Qdisc>,
     /// The packets that are sent ahead of time and counted as queued.
     departures: Ring<Departure>,
@@ -82,6 +84,7 @@ impl Port {
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
             diverted: false,
             ahead: false,
+            awaited: false,
             departures: Ring::new(),
             left: Ring::new(),
             timer: Timer::default(),
@@ -410,6 +413,11 @@ impl Port {
         owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
+        if self.ahead {
+            self.settle(owner, cx.now);
+            self.awaited &= !self.departures.is_empty();
+            return self.next_departure_awaited();
+        }
         // The turn was for a control frame that is gone, and a packet has passed meanwhile.
         if cx.now < self.device.ready_at() {
             return self.device.ready_at();
@@ -534,6 +542,9 @@ impl Port {
     /// Transmits, and schedules the next turn if there is more.
     #[inline(never)]
     pub fn transmit_and_resume<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        if self.ahead {
+            return self.settle(&mut (), cx.now);
+        }
         let next = self.transmit(&mut (), cx);
         cx.egress.resume(self.id, next);
     }
@@ -541,6 +552,9 @@ impl Port {
     /// The time at which it continues after a packet that leaves now: `NEVER` if nothing is queued.
     #[inline]
     pub(crate) fn after_sending(&self, now: Instant) -> Instant {
+        if self.ahead {
+            return self.next_departure_awaited();
+        }
         if self.is_empty() { Instant::NEVER } else { self.device.ready_at().max(now) }
     }
 

@@ -5,7 +5,7 @@
 
 use base::setting::Frequency;
 use base::setting::settings;
-use base::{DropReason, Duration, Packet, PacketId};
+use base::{DropReason, Duration, Instant, Packet, PacketId};
 
 use crate::behaviour::{Behaviour, NodeConfig, Parts};
 use crate::context::{Context, Egress};
@@ -86,6 +86,14 @@ impl Behaviour for Router {
         if let Some(port) = self.ports.get(self.table.likely(packet) as usize) {
             port.expect();
         }
+    }
+
+    fn look_ahead(&mut self, may: impl Fn(&Port) -> bool) {
+        self.ports.iter_mut().filter(|port| may(port)).for_each(Port::look_ahead);
+    }
+
+    fn settle(&mut self, now: Instant) {
+        self.ports.iter_mut().for_each(|port| port.settle(&mut (), now));
     }
 
     fn ports(&self) -> &[Port] {

@@ -10,6 +10,7 @@ pub mod classify;
 pub mod condition;
 pub mod control;
 pub mod discipline;
+mod many;
 pub mod meter;
 mod packet_list;
 mod packets;

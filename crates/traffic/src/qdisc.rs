@@ -52,10 +52,6 @@ pub mod wfq;
 
 pub use page::Page;
 
-/// The most classes that fit the nearest caches, with their packets: asking for more in advance
-/// ([`base::prefetch`]) gains nothing. In debug builds, few are many, so that every test also asks.
-pub(crate) const MANY: usize = if cfg!(debug_assertions) { 1 } else { 1_000 };
-
 /// The disciplines that may be a class's queue: they have no classes, and can send whenever they have
 /// packets.
 pub(crate) const LEAVES: &[&str] =

@@ -1,34 +1,28 @@
 //! Departures known when a packet is queued.
 //!
 //! A drop-tail queue sends in order, so the time at which a packet leaves is known when it arrives. The port puts it onto
-//! the wire at once, with that time, and needs no event when its wire becomes free. Until then, the packet counts as
+//! the link at once, with that time, and needs no event when the link becomes free. Until then, the packet counts as
 //! queued.
 //!
-//! Events at one time run in the order arrivals, ports, nodes, and only arrivals queue packets here. So when a packet
-//! arrives exactly when the next one leaves, that one still occupies its place in the queue. Without looking ahead, the
-//! arrival then makes the port send; here, too, only a packet that the queue takes does so.
+//! Events at one time run in the order arrivals, ports, nodes. So when a packet arrives exactly when the next one leaves,
+//! that one still occupies its place in the queue. Without looking ahead, the arrival then makes the port send; here, too,
+//! only a packet that the queue takes does so.
 
-use base::{Instant, PacketId};
+use base::Instant;
 use traffic::Discipline;
 use traffic::qdisc::Qdisc;
 
 use super::{Offered, Port};
 use crate::context::{Context, Egress};
 use crate::custody::{Fate, Left, Owner};
+use crate::departure::Departure;
 use crate::observer::Observer;
-
-/// A packet on its way that counts as queued until its first bit leaves.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Departure {
-    start: Instant,
-    length: u32,
-}
+use base::PacketId;
 
 impl Port {
     /// Sends packets ahead of time from now on, if the port is a plain one: a FIFO that nothing can stop, on a device
-    /// without a buffer, at a constant rate. Only arrivals may offer packets to it, nothing may change it during the
-    /// run, and no observer may need its packets in the order of time. Its counters are those of the time of the last
-    /// [`Port::settle`].
+    /// without a buffer, at a constant rate. Nothing may change it during the run, and no observer may need its packets
+    /// in the order of time. Its counters, and its owner's, are those of the time of the last [`Port::settle`].
     pub fn look_ahead(&mut self) {
         self.ahead = matches!(self.qdisc(), Qdisc::Fifo(_))
             && self.device.is_plain()
@@ -37,28 +31,62 @@ impl Port {
             && self.is_empty();
     }
 
-    /// Counts the packets that have left by `now`.
-    pub fn settle(&mut self, now: Instant) {
-        self.settle_if(|start| start <= now);
-    }
-
     /// Whether it sends ahead of time: then its queued packets are on the link already.
+    #[inline]
     pub fn is_ahead(&self) -> bool {
         self.ahead
     }
 
+    /// Whether packets that it sent ahead of time count as queued.
     #[inline]
-    fn settle_if(&mut self, has_left: impl Fn(Instant) -> bool) {
-        let Qdisc::Fifo(fifo) = self.qdisc.get_mut() else { return };
-        while let Some(Departure { start, length }) = self.departures.first()
+    pub(crate) const fn has_departures(&self) -> bool {
+        !self.departures.is_empty()
+    }
+
+    /// When the first of the queued packets leaves; `NEVER` if none is queued.
+    #[inline]
+    fn next_departure(&self) -> Instant {
+        self.departures.first().map_or(Instant::NEVER, |departure| departure.start)
+    }
+
+    /// Makes the port continue at each departure until nothing is queued, so that its owner learns of it in time.
+    /// Returns the time of the first one.
+    pub(crate) fn await_departure(&mut self) -> Instant {
+        self.awaited = true;
+        self.next_departure()
+    }
+
+    /// The time of the next departure, if the owner waits for it.
+    #[inline]
+    pub(super) fn next_departure_awaited(&self) -> Instant {
+        if self.awaited { self.next_departure() } else { Instant::NEVER }
+    }
+
+    /// Counts the packets that have left by `now`.
+    pub fn settle(&mut self, owner: &mut impl Owner, now: Instant) {
+        self.settle_if(owner, |start| start <= now);
+    }
+
+    /// Counts the packets that have left before `now`.
+    #[inline]
+    pub(crate) fn settle_before(&mut self, owner: &mut impl Owner, now: Instant) {
+        self.settle_if(owner, |start| start < now);
+    }
+
+    #[inline]
+    fn settle_if(&mut self, owner: &mut impl Owner, has_left: impl Fn(Instant) -> bool) {
+        while let Some(Departure { start, length, sender }) = self.departures.first()
             && has_left(start)
         {
             self.departures.pop();
-            fifo.sent(length);
+            owner.departed(sender, length);
+            if let Qdisc::Fifo(fifo) = self.qdisc.get_mut() {
+                fifo.sent(length);
+            }
         }
     }
 
-    /// Takes a packet that arrives while others count as queued, or the wire is busy.
+    /// Takes a packet that arrives while others count as queued, or the link is busy.
     #[inline]
     pub(super) fn send_ahead<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -68,21 +96,20 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let now = cx.now;
-        self.settle_if(|start| start < now);
+        self.settle_before(owner, now);
         let Qdisc::Fifo(fifo) = self.qdisc.get_mut() else { return Offered::Ready };
-        let idle = now >= self.device.ready_at() && fifo.pass(cx.packets, packet);
-        if !idle {
-            if let Err(reason) = fifo.admit(length) {
-                return self.refuse(packet, reason, owner, cx);
-            }
-            let start = self.device.free_at();
-            self.settle_if(|start| start == now);
-            self.departures.push(Departure { start, length });
+        cx.packets[packet].queued = now;
+        if now >= self.device.ready_at() && fifo.pass(cx.packets, packet) {
+            owner.left(Left { id: packet, packet: &cx.packets[packet], fate: Fate::Sent });
+            self.send(packet, length, cx);
+            return Offered::Sent;
         }
-        let sent = &mut cx.packets[packet];
-        sent.queued = now;
-        owner.left(Left { id: packet, packet: sent, fate: Fate::Sent });
+        if let Err(reason) = fifo.admit(length) {
+            return self.refuse(packet, reason, owner, cx);
+        }
+        let (start, sender) = (self.device.free_at(), owner.sender());
+        self.departures.push(Departure { start, length, sender });
         self.send(packet, length, cx);
-        if idle { Offered::Sent } else { Offered::Queued }
+        if self.next_departure() == now { Offered::Ready } else { Offered::Queued }
     }
 }

@@ -26,8 +26,8 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::many::MANY;
 use crate::packets::Packets;
-use crate::qdisc::MANY;
 use crate::qdisc::Qdisc;
 use crate::qdisc::class_queue::{self, Change};
 use crate::qdisc::page::Page;

@@ -8,8 +8,8 @@
 //! loses packets from its head, up to half of its bytes at once, so that the search for it pays off.
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::many::MANY;
 use crate::packets::Packets;
-use crate::qdisc::MANY;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;

@@ -26,8 +26,8 @@ use alloc::vec::Vec;
 
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
+use crate::many::MANY;
 use crate::packets::Packets;
-use crate::qdisc::MANY;
 use crate::qdisc::page::Page;
 use crate::qdisc::promises::{PastPromise, Reservations};
 use crate::reservation::{Refusal, Request};

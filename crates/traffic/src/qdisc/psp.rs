@@ -18,8 +18,8 @@ use crate::classify::Classifier;
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Statistics, WireClock,
 };
+use crate::many::MANY;
 use crate::packets::Packets;
-use crate::qdisc::MANY;
 use crate::qdisc::fifo::Fifo;
 use crate::qdisc::page::Page;
 use base::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId};
