@@ -23,7 +23,8 @@
 #   make wheel   builds the Python package as a wheel in target/wheels: needs clang, libelf and zlib to build, none to run
 #   make python  tests the Python package only: a wheel, a clean environment, every Python here; part of make test
 #   make docs    builds the docs as a book, target/book/index.html; make test checks the commands in it
-#   make bench   measures the simulator, the disciplines and the lab: nanoseconds, instructions, memory
+#   make bench   measures the simulator, the disciplines and the lab: nanoseconds, instructions, memory; writes
+#                docs/explanation/performance.md
 #   make papers  measures the papers' experiments in the simulator, in about 25 minutes, and compares each row with
 #                papers/*/measured.json
 #   make audit   checks every crate against RustSec's advisories, its licence and its source: needs network, or .ci/audit
@@ -104,6 +105,7 @@ docs: $(MDBOOK)
 bench:
 	@.ci/packages gcc libc6-dev valgrind python3 iproute2 ethtool
 	benches/cost
+	benches/scale --write
 	benches/fabric
 
 # Needs what `make module` compiles for the guest kernel.
