@@ -1,7 +1,7 @@
 //! `suimon run`: simulates a scenario, or every point of its sweep.
 
 use clap::Args;
-use experiment::{Experiment, Job, Outcome, Steering, folders};
+use experiment::{Experiment, Job, Outcome, RunDocument, Steering, folders};
 use record::LabReport;
 use scenario::{Plan, Run};
 
@@ -79,7 +79,7 @@ fn print_outcome(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Fai
         output::note(&render::cost(outcome));
     }
     if args.json {
-        return output::print_json(&outcome.document(&job.folder));
+        return output::print_json(&RunDocument::new(outcome, &job.folder));
     }
     output::print(&render::run(job, outcome))
 }

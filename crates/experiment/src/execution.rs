@@ -1,6 +1,6 @@
 //! One run, from plan to finished run folder.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use base::Instant;
@@ -17,7 +17,6 @@ use crate::error::Error;
 use crate::forecast;
 use crate::live::Live;
 use crate::progress::Steering;
-use crate::run_document::RunDocument;
 use crate::sweep::Keep;
 use record::meter::Meter;
 
@@ -114,11 +113,6 @@ impl Outcome {
     /// Whether the run is complete.
     pub const fn complete(&self) -> bool {
         self.summary.run.complete
-    }
-
-    /// Summary, verdicts and cost, to be written as one JSON object, of a run in `folder`.
-    pub fn document<'o>(&'o self, folder: &Path) -> RunDocument<'o> {
-        RunDocument::new(self, folder)
     }
 }
 

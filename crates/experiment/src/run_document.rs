@@ -49,7 +49,8 @@ struct Engine<'o> {
 }
 
 impl<'o> RunDocument<'o> {
-    pub(crate) fn new(outcome: &'o Outcome, of: &Path) -> Self {
+    /// The document of a run whose files are in the folder `of`.
+    pub fn new(outcome: &'o Outcome, of: &Path) -> Self {
         let Summary { run, flow, group, link, emulator, node, idle, change, input, engine } =
             &outcome.summary;
         let cost = outcome.cost;
