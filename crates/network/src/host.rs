@@ -5,6 +5,7 @@
 //! segment that the interface's queue refuses returns to its connection, as in Linux; it is not lost in the
 //! network. A refused datagram is lost there.
 
+mod closed;
 mod coalescing;
 mod config;
 mod datagrams;

@@ -9,6 +9,7 @@ use base::packet::flags;
 use base::{FlowId, Instant, Packet};
 use transport::{Info, OptionError, Phase, SocketOption};
 
+use super::closed::{Closed, PackedClosed};
 use super::datagrams::DatagramSocket;
 use super::socket_config::{SocketConfig, SocketKind};
 use super::{Endpoint, SOCKETS};
@@ -23,7 +24,7 @@ enum State {
     Planned,
     /// The endpoint of that number.
     Open(u32),
-    Closed(Box<Closed>),
+    Closed(PackedClosed),
     /// A datagram socket, without a connection.
     Datagrams(Box<DatagramSocket>),
 }
@@ -38,14 +39,6 @@ impl State {
             }
         }
     }
-}
-
-/// The remains of a closed connection.
-#[derive(Debug)]
-struct Closed {
-    info: Info,
-    progress: (u64, Instant),
-    last_ack: Packet,
 }
 
 /// A socket.
@@ -495,9 +488,9 @@ impl Applications {
         let Endpoint { socket, connection, .. } = &mut open.endpoints[index as usize];
         let (info, progress) = (connection.info(), connection.read_progress());
         let last_ack = connection.last_ack(now);
-        let closed = Closed { info, progress, last_ack };
+        let closed = PackedClosed::new(&Closed { progress, info, last_ack });
         let Socket { config, state, .. } = &mut self.sockets[*socket as usize];
-        *state = State::Closed(closed.into());
+        *state = State::Closed(closed);
         open.by_flow.set(config.flow, SOCKETS + *socket);
         open.timers.set(index, Instant::NEVER);
         open.free.push(index);
@@ -511,18 +504,18 @@ impl Applications {
         segment: &Packet,
         now: Instant,
     ) -> Option<(u32, Packet)> {
-        let Socket { config, state: State::Closed(closed), .. } =
+        let Socket { config, state: State::Closed(packed), .. } =
             self.sockets.get_mut(number as usize)?
         else {
             return None;
         };
-        closed.info.segments_received += 1;
+        let mut closed = packed.unpack(config);
         let again = segment.tcp.flags & flags::FIN != 0 || segment.tcp.payload != 0;
-        if !again || closed.info.phase == Phase::Failed {
-            return None;
-        }
-        closed.info.segments_sent += 1;
-        Some((config.port, Packet { created: now, ..closed.last_ack }))
+        let answers = again && closed.info.phase != Phase::Failed;
+        closed.info.segments_received += 1;
+        closed.info.segments_sent += u64::from(answers);
+        *packed = PackedClosed::new(&closed);
+        answers.then_some((config.port, Packet { created: now, ..closed.last_ack }))
     }
 
     /// The flows that end here.
@@ -534,7 +527,7 @@ impl Applications {
     pub(super) fn info(&self, number: u32) -> Option<Info> {
         let Socket { config, state, .. } = self.sockets.get(number as usize)?;
         match state {
-            State::Closed(closed) => Some(closed.info),
+            State::Closed(closed) => Some(closed.info()),
             State::Datagrams(datagrams) => Some(datagrams.counters.info()),
             State::Planned | State::Open(_) => config.open().map(|connection| connection.info()),
         }
@@ -551,7 +544,7 @@ impl Applications {
     /// The bytes read from a socket without an open connection, and the time of the last read.
     pub(super) fn progress(&self, number: u32) -> Option<(u64, Instant)> {
         match &self.sockets.get(number as usize)?.state {
-            State::Closed(closed) => Some(closed.progress),
+            State::Closed(closed) => Some(closed.progress()),
             State::Datagrams(datagrams) => Some(datagrams.counters.progress()),
             State::Planned | State::Open(_) => Some((0, Instant::ZERO)),
         }
