@@ -1,8 +1,8 @@
 //! Completion times of flows.
 
 use crate::declare::measured;
-use crate::flow::FlowSummary;
 use crate::mean::per;
+use crate::member::Member;
 use crate::{Named, SIZE_BUCKETS, size_bucket};
 
 measured! {
@@ -50,7 +50,7 @@ pub struct Ideal {
 
 /// Sums up flows, each with its least possible time; none if no flow has a set size.
 pub(crate) fn of_sizes<'f>(
-    flows: impl Iterator<Item = (&'f FlowSummary, Option<Ideal>)>,
+    flows: impl Iterator<Item = (&'f Member<'f>, Option<Ideal>)>,
 ) -> Option<(Completion, Named<Completion>)> {
     let sized: Vec<_> = flows.filter_map(|(flow, ideal)| Some((flow, ideal?))).collect();
     if sized.is_empty() {
@@ -67,8 +67,8 @@ pub(crate) fn of_sizes<'f>(
 }
 
 /// Sums up the flows that completed.
-fn sum<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Completion {
-    let done = || flows.clone().filter(|(flow, _)| flow.completed);
+fn sum<'f>(flows: impl Iterator<Item = &'f (&'f Member<'f>, Ideal)> + Clone) -> Completion {
+    let done = || flows.clone().filter(|(flow, _)| flow.totals.completed);
     let fct = sorted(done().map(|(flow, _)| flow.seconds));
     let slowdown = sorted(done().map(|(flow, ideal)| per(flow.seconds, ideal.seconds)));
     Completion::of(&fct, &slowdown)

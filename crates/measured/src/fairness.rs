@@ -9,7 +9,7 @@ pub(crate) fn fairness(flows: &[Member<'_>]) -> f64 {
     let own = flows.iter().filter(|flow| !flow.program);
     let some_greedy = own.clone().any(|flow| flow.greedy);
     let competing = own.filter(|flow| !some_greedy || flow.greedy);
-    jain(competing.map(|flow| flow.summary.goodput))
+    jain(competing.map(|flow| flow.goodput))
 }
 
 /// Jain's index: the square of the sum over n times the sum of squares.

@@ -15,13 +15,15 @@ measured! {
     pub struct Group at "";
     /// Sums up the flows of a group.
     of(members: &[Member<'_>])
-    let flows = members.iter().map(|member| member.summary);
     let totals = members.iter().map(|member| member.totals);
-    let goodputs = flows.clone().map(|flow| flow.goodput);
+    let goodputs = members.iter().map(|member| member.goodput);
+    let datagrams = totals.clone();
+    let datagrams =
+        datagrams.filter_map(|flow| Some(DatagramSummary::of(flow, flow.delay.as_ref()?)));
     let seconds = busy(totals.clone()).as_secs_f64();
     // Flows that are cut off at the start would look short.
     let sized = members.iter().map(|member| {
-        (member.summary, member.ideal.filter(|_| member.totals.began_measured()))
+        (member, member.ideal.filter(|_| member.totals.began_measured()))
     });
     let (completion, size) = of_sizes(sized).unzip();
     {
@@ -40,28 +42,28 @@ measured! {
             Rate None Higher "max goodput"
             what "Max of the goodputs of the flows of a `count` or a `matrix`.";
         /// Bytes that their receivers read.
-        bytes: u64 = flows.clone().map(|flow| flow.bytes).sum(), Size None Higher "received".row(1);
+        bytes: u64 = totals.clone().map(|flow| flow.received.0).sum(),
+            Size None Higher "received".row(1);
         /// Jain's index over their own goodputs.
         fairness: f64 = jain(goodputs), Ratio None Higher "fairness"
             what "Jain's index over the goodputs of the flows of a `count` or a `matrix`.";
         /// Packets dropped anywhere on the way.
-        drops: u64 = flows.clone().map(|flow| flow.drops).sum(), Number None Lower "drops"
+        drops: u64 = totals.clone().map(|flow| flow.drops).sum(), Number None Lower "drops"
             what "Packets dropped anywhere on the path.".row(1);
         /// Packets that arrived with a congestion mark (CE), of either direction.
         #[serde(default)]
-        marks: u64 = flows.clone().map(|flow| flow.marks).sum(), Number None Lower "marks"
+        marks: u64 = totals.clone().map(|flow| flow.marks).sum(), Number None Lower "marks"
             what "Packets received with a congestion mark (CE), both directions.".row(1);
         /// Retransmissions.
-        retransmissions: u64 = flows.clone().map(|flow| flow.retransmissions).sum(),
+        retransmissions: u64 = members.iter().map(|flow| flow.retransmissions).sum(),
             Number None Lower "retransmissions" what "Retransmitted segments.".row(1);
         /// Retransmission timeouts.
-        timeouts: u64 = flows.clone().map(|flow| flow.timeouts).sum(),
+        timeouts: u64 = members.iter().map(|flow| flow.timeouts).sum(),
             Number None Lower "timeouts".row(1);
         /// What became of their datagrams, if they send such: the mean delay of all, the longest, and the
         /// greatest jitter of any.
         #[serde(skip_serializing_if = "Option::is_none")]
-        datagrams: Option<DatagramSummary> =
-            flows.filter_map(|flow| flow.datagrams.clone()).reduce(DatagramSummary::and);
+        datagrams: Option<DatagramSummary> = datagrams.reduce(DatagramSummary::and);
         /// The results of their workload.
         #[serde(flatten)]
         results: GroupResults = GroupResults::of(totals.flat_map(FlowTotals::results), seconds);

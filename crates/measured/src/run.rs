@@ -31,7 +31,7 @@ measured! {
     pub struct Run at "";
     /// Sums up a run.
     of(run: &RunTotals<'_>)
-    let flows = || run.flows.iter().map(|member| member.summary);
+    let flows = || run.flows.iter();
     let sent = |flow: &Member<'_>| flow.totals.sender.segments_sent + flow.totals.receiver.segments_sent;
     // A program that sent nothing ran for itself. How much a program could send is not known.
     let moved = run.flows.iter().filter(|f| !f.program || f.totals.received.0 > 0);
@@ -66,7 +66,7 @@ measured! {
             what "Bytes that all receiving programs read, and the payload of programs in both directions, per second of the time during which any flow ran."
             .compared();
         /// Bytes that all receiving programs read, and the payload of programs, both ways.
-        bytes: u64 = flows().map(|flow| flow.bytes).sum(), Size None Higher "received"
+        bytes: u64 = flows().map(|flow| flow.totals.received.0).sum(), Size None Higher "received"
             what "Bytes that all receiving programs read, and the payload of programs in both directions."
             .row(1);
         /// Jain's index (Jain, Chiu, Hawe 1984) over the own goodputs of the flows that compete: bulk TCP flows,

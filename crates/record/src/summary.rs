@@ -76,17 +76,16 @@ impl Summary {
     pub fn new(plan: &Plan, totals: &Totals) -> Self {
         // Flows that were left out, or ran only outside the measured window, have no results.
         let known = plan.flows.iter().zip(&totals.flows).enumerate();
-        let known: Vec<_> = known.filter(|(_, (_, totals))| totals.is_known()).collect();
-        let names: Vec<&str> = known.iter().map(|(_, (flow, _))| flow.name.as_str()).collect();
-        let sums: Vec<_> = known.iter().map(|(_, (_, totals))| FlowSummary::of(totals)).collect();
-        let members = known.iter().zip(&sums).map(|((number, (flow, totals)), summary)| Member {
-            totals,
-            summary,
-            ideal: ideal(plan, flow, *number),
+        let known = known.filter(|(_, (_, totals))| totals.is_known());
+        let names: Vec<&str> = known.clone().map(|(_, (flow, _))| flow.name.as_str()).collect();
+        let members = known.map(|(number, (flow, totals))| Member {
+            ideal: ideal(plan, flow, number),
             greedy: flow.tcp().is_some_and(|tcp| tcp.workload.is_greedy()),
             program: matches!(flow.transport, Transport::Program(_)),
+            ..Member::of(totals)
         });
         let members: Vec<_> = members.collect();
+        let sums = members.iter().map(|member| FlowSummary::of(member.totals));
         let (listed, ports) = (Listed::new(plan, totals), ports_by_node(plan, totals));
         Self {
             run: sum_run(plan, totals, &members),
@@ -162,11 +161,11 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
     }
 }
 
-/// The flows with results of their own.
+/// The flows with results of their own; `sums` has those of all.
 fn listed_flows(
     plan: &Plan,
     names: Vec<&str>,
-    sums: Vec<FlowSummary>,
+    sums: impl IntoIterator<Item = FlowSummary>,
 ) -> Vec<(String, FlowSummary)> {
     let is_short = |names: &[&str]| names.len() <= LISTED_MAX || group_of(names[0]).is_none();
     let expected = plan.expectations.iter().map(|expectation| &expectation.path);
@@ -250,14 +249,15 @@ fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
 }
 
 fn groups(names: &[&str], members: &[Member<'_>]) -> Vec<(String, Group)> {
-    let all: Vec<_> = names.iter().copied().zip(members.iter().copied()).collect();
     // The flows of one count form a group.
-    let groups = all.chunk_by(|(a, _), (b, _)| group_of(a) == group_of(b));
-    let named = groups.filter_map(|group| Some((group_of(group.first()?.0)?, group)));
-    let sum = |group: &[(&str, Member<'_>)]| {
-        Group::of(&group.iter().map(|(_, member)| *member).collect::<Vec<_>>())
-    };
-    named.map(|(name, group)| (name.to_owned(), sum(group))).collect()
+    let groups = names.chunk_by(|a, b| group_of(a) == group_of(b));
+    let mut members = members;
+    let groups = groups.map(|names| {
+        let group;
+        (group, members) = members.split_at(names.len());
+        (group_of(names[0]), group)
+    });
+    groups.filter_map(|(name, group)| Some((name?.to_owned(), Group::of(group)))).collect()
 }
 
 fn sum_run(plan: &Plan, totals: &Totals, flows: &[Member<'_>]) -> Run {
