@@ -2023,8 +2023,8 @@ class Probes(Table):
         bandwidth: Bandwidth of a port in time bins, by name.
         capture: Packet captures, by name.
         flows: Samples of every flow: cwnd, RTT and so on.
-        idle: Entries in the results for idle links and nodes too, of a topology or a `count`; false unless given: they
-            are only counted.
+        idle: Entries in the results also for links and nodes of a topology or a `count` through which nothing went, in
+            place of their number; false unless given.
         queues: Samples of every queue and its classes.
         sequence: Every transmission of a flow with its sequence number, by name.
     """
