@@ -1,8 +1,9 @@
 //! The engine: pops the earliest source, runs its node or wire, and follows the resulting packets until nothing
 //! more can happen at that instant.
 //!
-//! One pending event per wire, port and node, not per packet. A packet at an idle port costs one event per hop, its
-//! arrival; a packet that waits costs a second one, its port becoming free.
+//! One pending event per wire, port and node, not per packet. A packet costs one event per hop, its arrival. One that
+//! waits costs a second one, its port becoming free, unless the port sends ahead of time ([`Port::look_ahead`]). In a
+//! large world, the processor is asked early for the memory that the next events need.
 
 use base::prefetch::prefetch;
 use base::{Bytes, DropReason, FlowId, HostId, Instant, Packet, PacketId};

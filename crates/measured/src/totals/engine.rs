@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-/// The engine's totals. Deterministic: a pure function of plan and seed.
+/// The engine's totals. Deterministic: a pure function of plan, seed and what is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineTotals {
     /// Events taken from the queue.

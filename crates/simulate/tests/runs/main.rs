@@ -1,6 +1,7 @@
 //! Runs of scenarios from their text to their results, one file per topic. All are in one executable, to
 //! compile and link the simulator only once.
 
+mod ahead;
 mod aqm;
 mod backlog;
 mod captures;
