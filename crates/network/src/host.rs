@@ -387,12 +387,13 @@ impl Host {
         if at < endpoint.wakeup {
             self.arm(index, at, cx);
         }
+        if throttled {
+            self.await_departure(port, cx);
+        }
         if ready {
             let id = self.ports[port as usize].id();
             let next = self.transmit(port, cx);
             cx.egress.resume(id, next);
-        } else if throttled {
-            self.await_departure(port, cx);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Ports that send ahead of time have the results of those that wait: everything counted is the same, but for the number
+//! Ports that send ahead of time have the results of those that wait: everything counted is the same, except for the number
 //! of events.
 
 use network::{Event, Observer};
