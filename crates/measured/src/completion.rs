@@ -1,6 +1,7 @@
 //! Completion times of flows.
 
 use crate::declare::measured;
+use crate::ideal::Ideal;
 use crate::mean::per;
 use crate::member::Member;
 use crate::{Named, SIZE_BUCKETS, size_bucket};
@@ -37,15 +38,6 @@ measured! {
         slowdown_p99: f64 = percentile(slowdown, 99), Number None Lower "slowdown p99"
             what "p99 of the slowdown.".name("slowdown_p99").samples("completion.completed").row(6);
     }
-}
-
-/// A flow of a set size: that size, and the least time that it may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Ideal {
-    /// Its size.
-    pub bytes: u64,
-    /// The least time, seconds.
-    pub seconds: f64,
 }
 
 /// Sums up flows, each with its least possible time; none if no flow has a set size.

@@ -1,7 +1,7 @@
 //! A flow as a member of its group and of the run.
 
-use crate::completion::Ideal;
 use crate::flow::FlowSummary;
+use crate::ideal::Ideal;
 use crate::totals::FlowTotals;
 
 /// A flow, with what the results of its group and of the run need. There is one of each flow, so it keeps few of the
