@@ -382,6 +382,8 @@ fn a_report_is_rendered_again_to_the_same_bytes() {
     ];
     succeeds(folder.path(), &sweep);
     let run = folder.path().join("s/2-seed-2");
+    // A run of a sweep has no report until one is asked for.
+    succeeds(folder.path(), &["report", "s/2-seed-2"]);
     let before = content(&run);
     fs::write(run.join("report.html"), "something shorter").expect("written");
     succeeds(folder.path(), &["report", "s/2-seed-2"]);
