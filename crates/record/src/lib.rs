@@ -32,12 +32,10 @@ pub mod view;
 pub mod wire;
 
 mod bandwidth;
-mod first_rows;
 mod parquet_file;
 mod pauses;
 mod pcapng;
 mod provenance;
-mod queues;
 mod ranks;
 mod sequence;
 

@@ -17,14 +17,12 @@ use crate::delays;
 use crate::error::Error;
 use crate::folder::Files;
 use crate::pauses::Pauses;
-use crate::queues::Queues;
 use crate::ranks::Jobs;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, PlanNames,
     QueueRow, RankRow, SequenceRow, TableRow,
 };
 use crate::sequence::Tracker;
-use crate::summary;
 use crate::table::{Series, Table};
 use crate::totals::Totals;
 
@@ -46,7 +44,8 @@ pub struct Recorder {
     bandwidth: Series<BandwidthRow>,
     sequences: Series<SequenceRow>,
     flows: Series<FlowRow>,
-    queues: Queues,
+    queues: Series<QueueRow>,
+    classes: Series<ClassRow>,
     delays: Series<DelayRow>,
     /// None where no switch pauses.
     pauses: Option<Pauses>,
@@ -245,11 +244,8 @@ impl Recorder {
             bandwidth: series(files, &names)?,
             sequences: series(files, &names)?,
             flows: series(files, &names)?,
-            queues: Queues::new(
-                series(files, &names)?,
-                series(files, &names)?,
-                summary::listed_links(plan),
-            ),
+            queues: series(files, &names)?,
+            classes: series(files, &names)?,
             delays: series(files, &names)?,
             pauses: pauses.transpose()?,
             notifications: notifications.transpose()?,
@@ -275,8 +271,8 @@ impl Recorder {
 
     /// Records the state of a port's queue.
     pub fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
-        if let Some(sampled) = self.ports.get(port.0 as usize) {
-            self.queues.sample(port, sampled.name, now, statistics);
+        if let Some(port) = self.ports.get(port.0 as usize) {
+            self.queues.push(QueueRow::new(port.name, now, statistics));
         }
     }
 
@@ -284,7 +280,7 @@ impl Recorder {
     pub fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counted: &Statistics) {
         if let (Some(port), Some(class)) = (self.ports.get(port.0 as usize), self.names.find(class))
         {
-            self.queues.class(port.name, class, now, counted);
+            self.classes.push(ClassRow::new(port.name, class, now, counted));
         }
     }
 
@@ -336,8 +332,8 @@ impl Recorder {
             bandwidth: self.bandwidth.finish(&self.names)?,
             sequences: self.sequences.finish(&self.names)?,
             flows: self.flows.finish(&self.names)?,
-            queues: self.queues.queues.finish(&self.names)?,
-            classes: self.queues.classes.finish(&self.names)?,
+            queues: self.queues.finish(&self.names)?,
+            classes: self.classes.finish(&self.names)?,
             delays: self.delays.finish(&self.names)?,
             pauses: match self.pauses {
                 Some(pauses) => pauses.series.finish(&self.names)?,

@@ -16,7 +16,6 @@ mod input;
 
 use completion::ideal;
 use idle::Listed;
-pub(crate) use idle::listed_links;
 pub use input::InputSummary;
 pub use measured::{
     CallSummary, CallsSummary, CarriedSummary, ChangeSummary, ClassSummary, Completion,

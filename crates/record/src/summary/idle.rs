@@ -19,7 +19,7 @@ pub(super) struct Listed {
 
 impl Listed {
     pub(super) fn new(plan: &Plan, totals: &Totals) -> Self {
-        let always = Always::of(plan);
+        let named = Named::of(plan);
         let ports = totals.ports.chunks_exact(2);
         let used = ports.map(|ports| !ports.iter().all(|port| port.is_idle()));
         let used: Vec<bool> = used.take(plan.links.len()).collect();
@@ -28,10 +28,17 @@ impl Listed {
         for (link, _) in plan.links.iter().zip(&used).filter(|(_, used)| **used) {
             link.ends.iter().for_each(|end| busy[end.node] = true);
         }
-        let all = |used: Vec<bool>, always: Vec<bool>| {
-            used.into_iter().zip(always).map(|(used, always)| used || always).collect()
-        };
-        Self { links: all(used, always.links), nodes: all(busy, always.nodes) }
+        let is_single = |name: &str| plan.probes.idle || group_of(name).is_none();
+        let links = plan.links.iter().zip(&used);
+        let nodes = plan.nodes.iter().zip(&busy);
+        Self {
+            links: links
+                .map(|(l, used)| *used || is_single(&l.name) || named.links.contains(&*l.name))
+                .collect(),
+            nodes: nodes
+                .map(|(n, busy)| *busy || is_single(&n.name) || named.nodes.contains(&*n.name))
+                .collect(),
+        }
     }
 
     /// The number of those without an entry.
@@ -40,31 +47,6 @@ impl Listed {
         let nodes = plan.nodes.iter().map(|node| node.name.as_str()).zip(&self.nodes);
         IdleSummary::of(counted(links), counted(nodes))
     }
-}
-
-/// The links and nodes that have an entry even if nothing goes through them: those of no `count`, those that the
-/// scenario names, and all where it asks for that.
-struct Always {
-    links: Vec<bool>,
-    nodes: Vec<bool>,
-}
-
-impl Always {
-    fn of(plan: &Plan) -> Self {
-        let named = Named::of(plan);
-        let is_single = |name: &str| plan.probes.idle || group_of(name).is_none();
-        let links = plan.links.iter().map(|link| link.name.as_str());
-        let nodes = plan.nodes.iter().map(|node| node.name.as_str());
-        Self {
-            links: links.map(|name| is_single(name) || named.links.contains(name)).collect(),
-            nodes: nodes.map(|name| is_single(name) || named.nodes.contains(name)).collect(),
-        }
-    }
-}
-
-/// Whether a link has an entry even if nothing goes through it, by link.
-pub(crate) fn listed_links(plan: &Plan) -> Vec<bool> {
-    Always::of(plan).links
 }
 
 /// How many are not listed, by the name of their `count`, in the order of the plan.
