@@ -179,8 +179,8 @@ class Run:
         return self.tables["ranks"]
 
     def report(self) -> Report:
-        """Returns the report page: charts, totals and settings. A notebook shows it. That of a sweep's run is written now,
-        if it was not before.
+        """Returns the report page: charts, totals and settings. A notebook shows it. That of a sweep's run is written
+        now, if it was not before.
         """
         path = self.folder / "report.html"
         if not path.exists():
